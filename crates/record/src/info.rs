@@ -1,0 +1,137 @@
+//! `run.json`: what was run, by what, and what it cost.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Version of the run directory's format. A reader refuses newer ones and fixes up older ones.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Everything about a run that is not a table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// [`FORMAT_VERSION`] at the time of writing.
+    pub format_version: u32,
+    /// Name of the run within its study; a stable function of its factors.
+    pub id: String,
+    /// The study (scenario name).
+    pub study: String,
+    /// What the study asks, in the author's words.
+    pub about: String,
+    /// Swept factors and their values here.
+    pub factors: BTreeMap<String, Value>,
+    /// Repetition, from 0.
+    pub repeat: u32,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// What it ran on: `model`, `kernel`, `netns` or `hosts`.
+    pub substrate: String,
+    /// Length of the run.
+    pub duration_ns: i64,
+    /// Metrics leave out everything before this time.
+    pub omit_ns: i64,
+    /// Sampling grid.
+    pub sample_ns: i64,
+    /// The shared links.
+    pub links: Vec<LinkInfo>,
+    /// The end hosts.
+    pub hosts: Vec<HostInfo>,
+    /// The transfers; a flow's number is its index.
+    pub flows: Vec<FlowInfo>,
+    /// The resolved scenario, whole.
+    pub scenario: Value,
+    /// The program that made this.
+    pub tool: ToolInfo,
+    /// The kernel it ran on, where there was one.
+    pub kernel: Option<KernelInfo>,
+    /// What the reader of the numbers has to know.
+    pub warnings: Vec<String>,
+    /// What the run cost.
+    pub cost: Cost,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// A shared link, as metrics and figures need it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LinkInfo {
+    /// Name of the link.
+    pub name: String,
+    /// Capacity left to right.
+    pub rate_bps: u64,
+    /// Room in the queue before it, left to right.
+    pub buffer_bytes: u64,
+    /// Round-trip propagation over this link.
+    pub rtt_ns: i64,
+    /// The queue (column `queue` of the queue table) that feeds it left to right.
+    pub forward_queue: String,
+    /// The queue that feeds it right to left.
+    pub reverse_queue: String,
+}
+
+/// An end host: what was set and what was found, by name of the setting.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// Name.
+    pub name: String,
+    /// Settings as read back from the host after they were applied (sysctls, MTU, qdisc, offloads, ...).
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A transfer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FlowInfo {
+    /// Unique label.
+    pub label: String,
+    /// `tcp` or `udp`.
+    pub kind: String,
+    /// Congestion control, for TCP.
+    pub congestion: Option<String>,
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// When it was to start.
+    pub start_ns: i64,
+    /// When it was to stop at the latest.
+    pub stop_ns: i64,
+    /// Propagation both ways.
+    pub base_rtt_ns: i64,
+    /// Names of the links it crosses.
+    pub links: Vec<String>,
+}
+
+/// The program that made a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolInfo {
+    /// Version of wirespeed.
+    pub version: String,
+    /// Git commit it was built from, with `-dirty` if the tree was changed.
+    pub git: String,
+}
+
+/// The kernel a run was made on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KernelInfo {
+    /// `uname -r`.
+    pub release: String,
+    /// `uname -v`.
+    pub version: String,
+    /// SHA-256 of source version, configuration, edits and added sources: names the cached build.
+    pub build: String,
+    /// What the build changed in the kernel's own sources, one line each.
+    pub edits: Vec<String>,
+}
+
+/// What a run cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// Wall-clock time of the whole run.
+    pub wall_s: f64,
+    /// CPU time of the whole run.
+    pub cpu_s: f64,
+    /// Data packets sent by all flows, retransmissions included.
+    pub packets: u64,
+    /// Peak resident memory of the process that ran it.
+    pub peak_rss_bytes: u64,
+}

@@ -1,0 +1,55 @@
+//! What a run left behind.
+//!
+//! A [`Recording`] is the same whatever made it: nothing that reads one asks which substrate it came from.
+//! On disk it is a directory: `run.json` ([`RunInfo`]), one Parquet file per table, and `raw/` for what the
+//! substrate left (console log, captures). A directory is complete when `run.json` is there, which is written
+//! last; until then it holds `INCOMPLETE` with the reason.
+
+mod info;
+mod stage;
+mod store;
+mod table;
+mod tables;
+
+pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
+pub use stage::{Direction, Stage};
+pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read, read_info};
+pub use table::{Column, Row};
+pub use tables::{Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
+
+/// A run and all it recorded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recording {
+    /// What was run and what it cost.
+    pub info: RunInfo,
+    /// Flow states on the sampling grid, in order of time, then flow.
+    pub flows: Vec<FlowSample>,
+    /// Queue states on the sampling grid.
+    pub queues: Vec<QueueSample>,
+    /// Interface states on the sampling grid.
+    pub hosts: Vec<HostSample>,
+    /// Protocol counters before and after.
+    pub counters: Vec<Counter>,
+    /// What happened once.
+    pub events: Vec<Event>,
+    /// Every datagram of the UDP flows.
+    pub datagrams: Vec<Datagram>,
+    /// Where packets went.
+    pub ledger: Vec<LedgerRow>,
+}
+
+/// Name, description and columns of every table, for documentation.
+pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
+    fn of<R: Row>() -> (&'static str, &'static str, &'static [Column]) {
+        (R::TABLE, R::DOC, R::COLUMNS)
+    }
+    vec![
+        of::<FlowSample>(),
+        of::<QueueSample>(),
+        of::<HostSample>(),
+        of::<Counter>(),
+        of::<Event>(),
+        of::<Datagram>(),
+        of::<LedgerRow>(),
+    ]
+}

@@ -1,0 +1,332 @@
+//! The run directory: written atomically, read with errors that name the file.
+
+use crate::info::{FORMAT_VERSION, RunInfo};
+use crate::table::Row;
+use crate::{Recording, tables};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const INFO: &str = "run.json";
+const INCOMPLETE: &str = "INCOMPLETE";
+const RAW: &str = "raw";
+
+/// Why a run directory could not be written or read.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, e.g. "write".
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// The run did not finish; its directory says why.
+    #[error("{} holds an unfinished run ({reason}); run the scenario again to complete it", path.display())]
+    Incomplete {
+        /// The directory.
+        path: PathBuf,
+        /// What the writer noted.
+        reason: String,
+    },
+    /// Not a run directory at all.
+    #[error("{} is not a run directory: it has no {INFO}", path.display())]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file is there and cannot be understood.
+    #[error("{} is damaged: {reason}; delete the run directory and run the scenario again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Written by a newer wirespeed.
+    #[error(
+        "{} has format version {found}, this program reads up to {FORMAT_VERSION}: use a newer wirespeed",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+}
+
+fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_path_buf();
+    move |source| StoreError::Io { doing, path, source }
+}
+
+/// What a directory holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunState {
+    /// A whole run.
+    Complete(Box<RunInfo>),
+    /// An unfinished one, with the reason noted in it.
+    Incomplete(String),
+}
+
+/// A run directory that is being written. Until [`RunDirectory::finish`] it is marked incomplete.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Starts afresh at `path`; what an earlier attempt left there is removed.
+    ///
+    /// # Errors
+    /// If the folder cannot be made or written.
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        if path.exists() {
+            fs::remove_dir_all(path).map_err(io_error("replace", path))?;
+        }
+        let raw = path.join(RAW);
+        fs::create_dir_all(&raw).map_err(io_error("create", &raw))?;
+        let directory = RunDirectory { path: path.to_path_buf() };
+        directory.mark("the run did not come to its end")?;
+        Ok(directory)
+    }
+
+    /// Where files of the substrate's own go.
+    pub fn raw(&self) -> PathBuf {
+        self.path.join(RAW)
+    }
+
+    /// Notes why the run stays incomplete.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn mark(&self, reason: &str) -> Result<(), StoreError> {
+        let path = self.path.join(INCOMPLETE);
+        fs::write(&path, format!("{reason}\n")).map_err(io_error("write", &path))
+    }
+
+    /// Writes all tables, then `run.json`, and only then takes the mark away.
+    ///
+    /// # Errors
+    /// If something cannot be written; the directory stays marked incomplete.
+    pub fn finish(self, recording: &Recording) -> Result<(), StoreError> {
+        write_table(&self.path, &recording.flows)?;
+        write_table(&self.path, &recording.queues)?;
+        write_table(&self.path, &recording.hosts)?;
+        write_table(&self.path, &recording.counters)?;
+        write_table(&self.path, &recording.events)?;
+        write_table(&self.path, &recording.datagrams)?;
+        write_table(&self.path, &recording.ledger)?;
+        let (path, partial) = (self.path.join(INFO), self.path.join(".run.json.partial"));
+        let info = RunInfo { format_version: FORMAT_VERSION, ..recording.info.clone() };
+        let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
+        fs::write(&partial, json + "\n").map_err(io_error("write", &partial))?;
+        fs::rename(&partial, &path).map_err(io_error("write", &path))?;
+        let mark = self.path.join(INCOMPLETE);
+        fs::remove_file(&mark).map_err(io_error("remove", &mark))
+    }
+}
+
+fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {
+    /// Rows a batch: bounds the memory of the conversion, and is Parquet's row group.
+    const BATCH: usize = 65_536;
+    let path = directory.join(format!("{}.parquet", R::TABLE));
+    let file = File::create(&path).map_err(io_error("write", &path))?;
+    // No creation time or other wall-clock value goes in: the same rows give the same bytes.
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by("wirespeed".into())
+        .build();
+    let failed = |e: parquet::errors::ParquetError| StoreError::Io {
+        doing: "write",
+        path: path.clone(),
+        source: io::Error::other(e),
+    };
+    let mut writer = ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(failed)?;
+    for chunk in rows.chunks(BATCH) {
+        writer.write(&R::to_batch(chunk)).map_err(failed)?;
+    }
+    writer.close().map_err(failed)?;
+    Ok(())
+}
+
+fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
+    let path = directory.join(format!("{}.parquet", R::TABLE));
+    let damaged = |reason: String| StoreError::Damaged { path: path.clone(), reason };
+    let file = File::open(&path).map_err(|e| damaged(e.to_string()))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.with_batch_size(65_536).build())
+        .map_err(|e| damaged(e.to_string()))?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        let batch = batch.map_err(|e| damaged(e.to_string()))?;
+        R::from_batch(&batch, &mut rows).map_err(damaged)?;
+    }
+    Ok(rows)
+}
+
+/// What `directory` holds, reading `run.json` only.
+///
+/// # Errors
+/// If it is no run directory, or `run.json` cannot be understood.
+pub fn open(directory: &Path) -> Result<RunState, StoreError> {
+    let mark = directory.join(INCOMPLETE);
+    if let Ok(reason) = fs::read_to_string(&mark) {
+        return Ok(RunState::Incomplete(reason.trim().into()));
+    }
+    let path = directory.join(INFO);
+    if !path.exists() {
+        return Err(StoreError::NotARun { path: directory.into() });
+    }
+    let text = fs::read_to_string(&path).map_err(io_error("read", &path))?;
+    let damaged = |e: serde_json::Error| StoreError::Damaged { path: path.clone(), reason: e.to_string() };
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
+    let found = value.get("format_version").and_then(serde_json::Value::as_u64).unwrap_or(0) as u32;
+    if found > FORMAT_VERSION {
+        return Err(StoreError::Newer { path, found });
+    }
+    serde_json::from_value(value).map(|info| RunState::Complete(Box::new(info))).map_err(damaged)
+}
+
+/// The information of a complete run.
+///
+/// # Errors
+/// As [`open`]; also if the run is incomplete.
+pub fn read_info(directory: &Path) -> Result<RunInfo, StoreError> {
+    match open(directory)? {
+        RunState::Complete(info) => Ok(*info),
+        RunState::Incomplete(reason) => Err(StoreError::Incomplete { path: directory.into(), reason }),
+    }
+}
+
+/// A whole recording.
+///
+/// # Errors
+/// As [`read_info`]; also if a table is missing or damaged.
+pub fn read(directory: &Path) -> Result<Recording, StoreError> {
+    Ok(Recording {
+        info: read_info(directory)?,
+        flows: read_table::<tables::FlowSample>(directory)?,
+        queues: read_table::<tables::QueueSample>(directory)?,
+        hosts: read_table::<tables::HostSample>(directory)?,
+        counters: read_table::<tables::Counter>(directory)?,
+        events: read_table::<tables::Event>(directory)?,
+        datagrams: read_table::<tables::Datagram>(directory)?,
+        ledger: read_table::<tables::LedgerRow>(directory)?,
+    })
+}
+
+/// The run directories at or directly below `directory`, or below its `runs/`, sorted by name.
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn find_runs(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let is_run = |path: &Path| path.join(INFO).exists() || path.join(INCOMPLETE).exists();
+    if is_run(directory) {
+        return Ok(vec![directory.into()]);
+    }
+    let nested = directory.join("runs");
+    let parent = if nested.is_dir() { nested } else { directory.to_path_buf() };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&parent).map_err(io_error("list", &parent))? {
+        let path = entry.map_err(io_error("list", &parent))?.path();
+        if is_run(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Direction, LedgerRow, Stage};
+
+    fn sample() -> Recording {
+        Recording {
+            info: RunInfo { id: "a".into(), format_version: FORMAT_VERSION, ..Default::default() },
+            ledger: vec![
+                LedgerRow {
+                    direction: Direction::Data,
+                    entry: "lost".into(),
+                    stage: Some(Stage::RxRing),
+                    place: "receiver".into(),
+                    packets: 3,
+                    source: "rx_missed_errors".into(),
+                },
+                LedgerRow {
+                    direction: Direction::Ack,
+                    entry: "unexplained".into(),
+                    stage: None,
+                    place: String::new(),
+                    packets: -1,
+                    source: String::new(),
+                },
+            ],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();
+        assert_eq!(read(&path).unwrap(), sample());
+    }
+
+    #[test]
+    fn the_same_recording_gives_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes: Vec<_> = ["a", "b"]
+            .iter()
+            .map(|name| {
+                let path = folder.path().join(name);
+                RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();
+                fs::read(path.join("ledger.parquet")).unwrap()
+            })
+            .collect();
+        assert_eq!(bytes[0], bytes[1]);
+    }
+
+    #[test]
+    fn an_unfinished_run_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        RunDirectory::create(&path).unwrap().mark("kernel panic").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("kernel panic"), "{error}");
+    }
+
+    #[test]
+    fn a_truncated_table_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();
+        let table = path.join("ledger.parquet");
+        let bytes = fs::read(&table).unwrap();
+        fs::write(&table, &bytes[..bytes.len() / 2]).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("ledger.parquet")), "{error}");
+    }
+
+    #[test]
+    fn a_newer_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();
+        let json = fs::read_to_string(path.join(INFO)).unwrap();
+        fs::write(path.join(INFO), json.replace("\"format_version\": 1", "\"format_version\": 99")).unwrap();
+        assert!(matches!(read(&path), Err(StoreError::Newer { found: 99, .. })));
+    }
+}

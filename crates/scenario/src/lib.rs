@@ -1,0 +1,3 @@
+//! The experiment file and what it resolves to.
+
+pub mod run;

@@ -1,0 +1,264 @@
+//! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
+//! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// One fully resolved experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The study (scenario name) it belongs to.
+    pub study: String,
+    /// What the study asks, in the author's words.
+    pub about: String,
+    /// Stable function of `study`, `factors` and `repeat`; also the run directory's name.
+    pub id: String,
+    /// The swept factors with the value they have here, by their path in the scenario file.
+    pub factors: BTreeMap<String, Factor>,
+    /// Which repetition this is, from 0.
+    pub repeat: u32,
+    /// The only source of randomness of this run. Derived from the study's seed, the factors and the repetition.
+    pub seed: u64,
+    /// How long it lasts, in the substrate's time.
+    pub duration: Span,
+    /// Metrics leave out everything before this time.
+    pub omit: Span,
+    /// The sampling grid.
+    pub sample: Span,
+    /// How hosts and links are laid out.
+    pub topology: TopologyKind,
+    /// The end hosts, left ones first.
+    pub hosts: Vec<Host>,
+    /// The links between routers, left to right: one for `direct` and `dumbbell`, n for `parking-lot`.
+    /// Router `i` is the left end of link `i`; there is one router more than links.
+    pub links: Vec<Link>,
+    /// The transfers, in the order of the file; their index is their number everywhere.
+    pub flows: Vec<Flow>,
+    /// Packet captures asked for.
+    pub captures: Vec<Capture>,
+}
+
+/// The value of one swept factor, as written in the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Factor {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// A word or a quantity with its unit.
+    Text(String),
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Factor::Bool(v) => f.pad(&v.to_string()),
+            Factor::Integer(v) => f.pad(&v.to_string()),
+            Factor::Float(v) if *v != 0.0 && v.abs() < 1e-3 => f.pad(&format!("{v:e}")),
+            Factor::Float(v) => f.pad(&v.to_string()),
+            Factor::Text(v) => f.pad(v),
+        }
+    }
+}
+
+/// How hosts and links are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TopologyKind {
+    /// One sender, one receiver, and the path between them.
+    Direct,
+    /// n hosts on the left, m on the right, one shared link.
+    Dumbbell,
+    /// A chain of links; hosts attach to any router of the chain.
+    ParkingLot,
+}
+
+/// An end host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Unique name.
+    pub name: String,
+    /// Index of the router it is attached to (0 is the leftmost).
+    pub router: usize,
+    /// Rate of its network interface. `None`: the interface is never the limit.
+    pub nic_rate: Option<Rate>,
+    /// One-way delay between the host and its router, each way, on top of the links' delay.
+    pub access_delay: Span,
+    /// Interface MTU (IP bytes).
+    pub mtu: Bytes,
+    /// Root queueing discipline of the interface.
+    pub qdisc: Qdisc,
+    /// Queue length of the interface in packets (`pfifo_fast` drops beyond it).
+    pub txqueuelen: u32,
+    /// Segmentation and merging offloads.
+    pub offloads: Offloads,
+    /// TCP and socket-memory settings.
+    pub tcp: TcpSettings,
+    /// `net.core.netdev_max_backlog`, packets.
+    pub netdev_max_backlog: u32,
+    /// Further sysctls, by dotted name, applied last.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+/// Root queueing discipline of a host's interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Qdisc {
+    /// Three-band FIFO bounded by `txqueuelen` packets.
+    PfifoFast,
+    /// Fair queue with pacing.
+    Fq,
+    /// Fair queue with CoDel.
+    FqCodel,
+}
+
+/// Segmentation and merging offloads of a host's interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offloads {
+    /// TCP segmentation offload: the stack hands over up to 64 KiB at once, the interface cuts it into packets.
+    pub tso: bool,
+    /// Generic segmentation offload: the same, cut just before the interface.
+    pub gso: bool,
+    /// Generic receive offload: consecutive packets are merged before the stack.
+    pub gro: bool,
+}
+
+/// TCP and socket-memory settings of a host (Documentation/networking/ip-sysctl.rst of the kernel).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSettings {
+    /// `tcp_rmem`: least, initial and largest receive buffer.
+    pub rmem: [Bytes; 3],
+    /// `tcp_wmem`: least, initial and largest send buffer.
+    pub wmem: [Bytes; 3],
+    /// `net.core.rmem_max`: ceiling of SO_RCVBUF.
+    pub rmem_max: Bytes,
+    /// `net.core.wmem_max`: ceiling of SO_SNDBUF.
+    pub wmem_max: Bytes,
+    /// RFC 7323 timestamps.
+    pub timestamps: bool,
+    /// RFC 2018 selective acknowledgements.
+    pub sack: bool,
+    /// RFC 7323 window scaling.
+    pub window_scaling: bool,
+    /// RFC 3168 explicit congestion notification: 0 off, 1 on, 2 only when asked.
+    pub ecn: u8,
+    /// Do not carry ssthresh and RTT over from earlier connections.
+    pub no_metrics_save: bool,
+}
+
+/// A link between two routers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Unique name, `bottleneck` for a single link.
+    pub name: String,
+    /// Left to right.
+    pub forward: Direction,
+    /// Right to left.
+    pub reverse: Direction,
+}
+
+/// One direction of a link: queue, then loss, then propagation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// Rate, counted over Ethernet frames without preamble, FCS and gap.
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub delay: Span,
+    /// Probability that a packet is lost, each independently.
+    pub loss: f64,
+    /// Room in the drop-tail queue before the link, in frame bytes; the frame being sent does not count.
+    pub buffer: Bytes,
+}
+
+/// One transfer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Unique label, for legends.
+    pub label: String,
+    /// Name of the sending host.
+    pub from: String,
+    /// Name of the receiving host.
+    pub to: String,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops sending at the latest; not after the run's end.
+    pub stop: Span,
+    /// How much it sends at most.
+    pub bytes: Option<Bytes>,
+    /// TCP or UDP.
+    pub kind: FlowKind,
+}
+
+/// What carries a flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FlowKind {
+    /// A bulk TCP transfer.
+    Tcp {
+        /// Congestion control and its parameters.
+        congestion: Congestion,
+        /// Send and receive buffer are fixed so that this much can be outstanding; `None`: the kernel tunes them.
+        window: Option<Bytes>,
+        /// Ceiling on the pacing rate (SO_MAX_PACING_RATE).
+        max_rate: Option<Rate>,
+    },
+    /// Datagrams at a constant rate.
+    Udp {
+        /// Rate of UDP payload.
+        rate: Rate,
+        /// Payload of one datagram.
+        datagram: Bytes,
+        /// Receive buffer (SO_RCVBUF); `None`: the kernel's default.
+        rcvbuf: Option<Bytes>,
+    },
+}
+
+/// A congestion control by its Linux name, with parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Congestion {
+    /// Name, as in `net.ipv4.tcp_available_congestion_control`.
+    pub name: String,
+    /// Parameters by name; on a kernel they are module parameters.
+    pub parameters: BTreeMap<String, Factor>,
+}
+
+/// A packet capture at a named point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// The host whose interface is captured.
+    pub at: String,
+    /// Bytes kept of each packet.
+    pub snaplen: u32,
+}
+
+impl Run {
+    /// The host of that name; a resolved run names only hosts it has.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    pub fn host(&self, name: &str) -> &Host {
+        self.hosts.iter().find(|h| h.name == name).expect("a resolved run names only its own hosts")
+    }
+
+    /// Base round-trip time of a flow: propagation only, both ways.
+    pub fn base_rtt(&self, flow: &Flow) -> Span {
+        let (from, to) = (self.host(&flow.from), self.host(&flow.to));
+        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
+        let links: Span = self.links[low..high].iter().map(|l| l.forward.delay + l.reverse.delay).sum();
+        links + (from.access_delay + to.access_delay) * 2
+    }
+}

@@ -1,0 +1,176 @@
+use crate::quantity::{Kind, ParseError, textual};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+const KIND: Kind = Kind {
+    what: "size",
+    example: "8 MiB",
+    finest: "1 B",
+    largest: "18 EB",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+    ],
+};
+
+/// An amount of data in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// No data.
+    pub const ZERO: Bytes = Bytes(0);
+
+    /// `n` bytes.
+    pub const fn new(n: u64) -> Self {
+        Bytes(n)
+    }
+
+    /// `n` KiB (1,024 bytes each).
+    pub const fn kib(n: u64) -> Self {
+        Bytes(n << 10)
+    }
+
+    /// `n` MiB (1,048,576 bytes each).
+    pub const fn mib(n: u64) -> Self {
+        Bytes(n << 20)
+    }
+
+    /// The count of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The count of bits, which may exceed `u64` from 2 EiB on.
+    pub const fn bits(self) -> u128 {
+        self.0 as u128 * 8
+    }
+
+    /// The difference, or zero if `other` is larger.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Bytes(self.0.saturating_sub(other.0))
+    }
+
+    fn parse(text: &str) -> Result<Self, ParseError> {
+        KIND.parse(text, u64::MAX as u128).map(|v| Bytes(v as u64))
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const BINARY: &[(&str, u128)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        const DECIMAL: &[(&str, u128)] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
+        let value = self.0 as u128;
+        // Whole binary multiples print as such (8 MiB, not 8.388608 MB); everything else is decimal.
+        let text = match BINARY.iter().find(|(_, scale)| value != 0 && value.is_multiple_of(*scale)) {
+            Some(unit) => Kind::print(value, std::slice::from_ref(unit)),
+            None => Kind::print(value, DECIMAL),
+        };
+        f.pad(&text)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Bytes(self.0.checked_add(other.0).expect("a sum of sizes fits in 64 bits"))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Bytes(self.0.checked_sub(other.0).expect("a difference of sizes is not negative"))
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Bytes(self.0.checked_mul(factor).expect("a multiple of a size fits in 64 bits"))
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Bytes::ZERO, Add::add)
+    }
+}
+
+textual!(Bytes, Bytes::parse, "A size with its unit: B, kB, MB, GB, KiB, MiB, GiB.", r"^[0-9._]+ *[kKMGT]?i?B$|^0$");
+
+/// A count of packets.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Packets(u64);
+
+impl Packets {
+    /// `n` packets.
+    pub const fn new(n: u64) -> Self {
+        Packets(n)
+    }
+
+    /// The count.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} packets", self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_decimal_and_binary_units() {
+        assert_eq!("8 MiB".parse(), Ok(Bytes::mib(8)));
+        assert_eq!("1.25 GB".parse(), Ok(Bytes::new(1_250_000_000)));
+        assert_eq!("64KiB".parse(), Ok(Bytes::kib(64)));
+        assert_eq!("0".parse(), Ok(Bytes::ZERO));
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold() {
+        assert!(matches!("1.5 B".parse::<Bytes>(), Err(ParseError::Range { .. })));
+        assert!(matches!("9000".parse::<Bytes>(), Err(ParseError::NoUnit { .. })));
+        assert!(matches!("9 ms".parse::<Bytes>(), Err(ParseError::Unit { .. })));
+        assert!(matches!("-9 B".parse::<Bytes>(), Err(ParseError::Negative { .. })));
+        assert!(matches!("much".parse::<Bytes>(), Err(ParseError::Form { .. })));
+    }
+
+    #[test]
+    fn whole_binary_multiples_print_in_binary_units() {
+        assert_eq!(Bytes::mib(8).to_string(), "8 MiB");
+        assert_eq!(Bytes::new(6_225_000).to_string(), "6.225 MB");
+    }
+
+    proptest! {
+        #[test]
+        fn printing_then_reading_gives_the_same_value(n in any::<u64>()) {
+            prop_assert_eq!(Bytes::new(n).to_string().parse::<Bytes>(), Ok(Bytes::new(n)));
+        }
+    }
+}
