@@ -42,7 +42,7 @@ pub struct Run {
 }
 
 /// The value of one swept factor, as written in the file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Factor {
     /// A truth value.
@@ -68,10 +68,11 @@ impl fmt::Display for Factor {
 }
 
 /// How hosts and links are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TopologyKind {
     /// One sender, one receiver, and the path between them.
+    #[default]
     Direct,
     /// n hosts on the left, m on the right, one shared link.
     Dumbbell,

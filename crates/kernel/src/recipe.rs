@@ -1,0 +1,203 @@
+//! What decides the kernel besides its source and compiler: fragment, edits, added sources.
+
+use crate::assets;
+use crate::edits::{self, Edit};
+use crate::error::KernelError;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Raised when the builder itself changes what comes out.
+const BUILDER: &str = "1";
+
+/// A C file compiled into the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    /// Folder in the source: `net/sched` or `net/ipv4`.
+    pub folder: &'static str,
+    /// File name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Everything wirespeed puts into a build.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    /// Options over `allnoconfig`.
+    pub fragment: String,
+    /// Edits to the kernel's own sources.
+    pub edits: Vec<Edit>,
+    /// Added sources, ours first.
+    pub added: Vec<Added>,
+}
+
+const SCHED: &str = "net/sched";
+const IPV4: &str = "net/ipv4";
+
+impl Recipe {
+    /// Ours, and the user's congestion controls.
+    pub fn new(extra_cc: &[PathBuf]) -> Result<Self, KernelError> {
+        let embedded = |folder, files: &[(&str, &str)]| {
+            let own = |(name, text): &(&str, &str)| Added { folder, name: (*name).into(), text: (*text).into() };
+            files.iter().map(own).collect::<Vec<_>>()
+        };
+        let mut added = embedded(SCHED, assets::QDISC);
+        added.extend(embedded(IPV4, assets::CONGESTION));
+        for path in extra_cc {
+            let file = user_file(path)?;
+            if added.iter().any(|a| a.folder == file.folder && a.name == file.name) {
+                let reason = format!("there is another {}/{} among the added sources: rename it", IPV4, file.name);
+                return Err(KernelError::AddedSource { path: path.clone(), reason });
+            }
+            added.push(file);
+        }
+        Ok(Recipe { fragment: assets::FRAGMENT.into(), edits: edits::parse(assets::EDITS)?, added })
+    }
+
+    /// SHA-256 of all of it; each part is preceded by its length, so that no two recipes read the same.
+    pub fn hash(&self) -> String {
+        let mut parts = vec![BUILDER, &self.fragment];
+        for (name, value) in &crate::make::FIXED {
+            parts.extend([*name, *value]);
+        }
+        for edit in &self.edits {
+            // Not the reason: explaining an edit better does not change the kernel.
+            parts.extend([edit.file.as_str(), &edit.find, &edit.replace]);
+        }
+        for added in &self.added {
+            parts.extend([added.folder, &added.name, &added.text]);
+        }
+        hash(parts)
+    }
+
+    /// Edits the source at `tree` and puts the added files into it.
+    pub fn apply(&self, tree: &Path) -> Result<(), KernelError> {
+        edits::apply(&self.edits, tree)?;
+        for added in &self.added {
+            let path = tree.join(added.folder).join(&added.name);
+            if path.exists() {
+                let reason = format!("the kernel has its own {}/{}: rename yours", added.folder, added.name);
+                return Err(KernelError::AddedSource { path: PathBuf::from(&added.name), reason });
+            }
+            fs::write(&path, &added.text).map_err(KernelError::io("write", &path))?;
+            let makefile = tree.join(added.folder).join("Makefile");
+            let mut text = fs::read_to_string(&makefile).map_err(KernelError::io("read", &makefile))?;
+            let object = added.name.strip_suffix(".c").unwrap_or(&added.name);
+            text.push_str(&format!("\nobj-y += {object}.o\n"));
+            fs::write(&makefile, text).map_err(KernelError::io("write", &makefile))?;
+        }
+        Ok(())
+    }
+}
+
+/// SHA-256 of parts, in hexadecimal.
+pub fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    format!("{:x}", hash.finalize())
+}
+
+fn user_file(path: &Path) -> Result<Added, KernelError> {
+    let text = fs::read_to_string(path).map_err(KernelError::io("read congestion control", path))?;
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    // The name becomes a word of a Makefile and a module's name.
+    let usable = name.strip_suffix(".c").is_some_and(|stem| {
+        !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    });
+    if !usable {
+        let reason = "its name must be letters, digits and _ with the ending .c".into();
+        return Err(KernelError::AddedSource { path: path.to_owned(), reason });
+    }
+    Ok(Added { folder: IPV4, name: name.to_owned(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        for folder in [SCHED, IPV4] {
+            fs::create_dir_all(tree.path().join(folder)).unwrap();
+            fs::write(tree.path().join(folder).join("Makefile"), "obj-y := own.o").unwrap();
+        }
+        tree
+    }
+
+    fn recipe(added: Vec<Added>) -> Recipe {
+        Recipe { fragment: "CONFIG_NET=y\n".into(), edits: Vec::new(), added }
+    }
+
+    fn control(text: &str) -> Added {
+        Added { folder: IPV4, name: "tcp_mine.c".into(), text: text.into() }
+    }
+
+    #[test]
+    fn every_part_changes_the_hash_and_only_the_parts_do() {
+        let base = recipe(vec![control("a")]);
+        let edit = |replace: &str, why: &str| Edit {
+            file: "f".into(),
+            find: "x".into(),
+            replace: replace.into(),
+            why: why.into(),
+        };
+        assert_eq!(base.hash(), recipe(vec![control("a")]).hash());
+        let mut hashes = vec![base.hash(), recipe(vec![control("b")]).hash(), recipe(vec![]).hash()];
+        hashes.push(Recipe { fragment: "CONFIG_NET=n\n".into(), ..base.clone() }.hash());
+        let with_edit = Recipe { edits: vec![edit("y", "why")], ..base.clone() };
+        hashes.push(with_edit.hash());
+        hashes.push(Recipe { edits: vec![edit("z", "why")], ..base.clone() }.hash());
+        assert_eq!(with_edit.hash(), Recipe { edits: vec![edit("y", "better words")], ..base }.hash());
+        let all = hashes.len();
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), all);
+    }
+
+    #[test]
+    fn moving_a_border_between_parts_changes_the_hash() {
+        assert_ne!(hash(["ab", "c"]), hash(["a", "bc"]));
+    }
+
+    #[test]
+    fn added_sources_are_compiled_where_they_belong() {
+        let tree = tree();
+        recipe(vec![control("int x;")]).apply(tree.path()).unwrap();
+        assert_eq!(fs::read_to_string(tree.path().join("net/ipv4/tcp_mine.c")).unwrap(), "int x;");
+        let makefile = fs::read_to_string(tree.path().join("net/ipv4/Makefile")).unwrap();
+        assert_eq!(makefile, "obj-y := own.o\nobj-y += tcp_mine.o\n");
+    }
+
+    #[test]
+    fn a_file_the_kernel_has_is_not_overwritten() {
+        let tree = tree();
+        fs::write(tree.path().join("net/ipv4/tcp_mine.c"), "theirs").unwrap();
+        let error = recipe(vec![control("mine")]).apply(tree.path()).unwrap_err();
+        assert!(error.to_string().contains("rename yours"), "{error}");
+        assert_eq!(fs::read_to_string(tree.path().join("net/ipv4/tcp_mine.c")).unwrap(), "theirs");
+    }
+
+    #[test]
+    fn names_that_make_would_misread_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["tcp mine.c", "tcp-mine.c", "tcp_mine.h", ".c"] {
+            let path = folder.path().join(name);
+            fs::write(&path, "").unwrap();
+            let error = Recipe::new(&[path]).unwrap_err();
+            assert!(matches!(error, KernelError::AddedSource { .. }), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn two_files_of_one_name_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tcp_mine.c");
+        fs::write(&path, "").unwrap();
+        let error = Recipe::new(&[path.clone(), path]).unwrap_err();
+        assert!(error.to_string().contains("rename it"), "{error}");
+    }
+}

@@ -1,0 +1,59 @@
+//! The run's clock: nanoseconds of CLOCK_MONOTONIC since the start of the run.
+
+use std::io;
+
+/// Where the run's time starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin_ns: i64,
+    realtime_offset_ns: i64,
+}
+
+impl Clock {
+    /// A clock that starts `after_ns` from now.
+    pub fn starting_in(after_ns: i64) -> Self {
+        let monotonic = read(libc::CLOCK_MONOTONIC);
+        let realtime_offset_ns = read(libc::CLOCK_REALTIME) - monotonic;
+        Clock { origin_ns: monotonic + after_ns, realtime_offset_ns }
+    }
+
+    /// Time since the start of the run; negative before it.
+    pub fn now(&self) -> i64 {
+        read(libc::CLOCK_MONOTONIC) - self.origin_ns
+    }
+
+    /// The run's time of a CLOCK_REALTIME stamp, as the kernel puts on packets.
+    pub fn of_realtime(&self, seconds: i64, nanoseconds: i64) -> i64 {
+        seconds * 1_000_000_000 + nanoseconds - self.realtime_offset_ns - self.origin_ns
+    }
+
+    /// Sleeps until `t_ns` of the run; returns at once if that is past.
+    pub fn sleep_until(&self, t_ns: i64) {
+        let at = self.origin_ns + t_ns;
+        let at = libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
+        // SAFETY: `at` outlives the call.
+        while unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut())
+        } == libc::EINTR
+        {}
+    }
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid place for the answer.
+    unsafe { libc::clock_gettime(clock, &mut now) };
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// Makes the calling thread's sleeps exact instead of up to 50 us late.
+///
+/// # Errors
+/// As `prctl(2)`.
+pub fn exact_sleeps() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    if unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

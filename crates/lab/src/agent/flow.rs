@@ -1,0 +1,94 @@
+//! What the parts of a running flow share: threads write it, the sampler reads it.
+
+use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use wirespeed_record::{Datagram, Event};
+
+/// State of one flow.
+#[derive(Debug, Default)]
+pub struct FlowState {
+    sender: Socket,
+    receiver: Socket,
+    /// Payload the receiving application has read.
+    pub read_bytes: AtomicU64,
+    /// UDP: payload of distinct datagrams that arrived.
+    pub delivered_bytes: AtomicU64,
+    /// UDP: datagrams sent.
+    pub datagrams_out: AtomicU64,
+    /// UDP: datagrams arrived.
+    pub datagrams_in: AtomicU64,
+    /// UDP: payload sent.
+    pub sent_bytes: AtomicU64,
+    /// UDP: every datagram sent, filled when the last one is.
+    pub datagrams: Mutex<Vec<Datagram>>,
+    /// UDP: every datagram that arrived, in order of arrival.
+    pub arrivals: Mutex<Vec<Datagram>>,
+}
+
+/// A descriptor that stays open to the end of the run, so that its counters can be read until then.
+#[derive(Debug)]
+pub struct Socket(AtomicI32);
+
+impl Default for Socket {
+    fn default() -> Self {
+        Socket(AtomicI32::new(-1))
+    }
+}
+
+impl Socket {
+    /// Hands the descriptor over; the agent's exit closes it.
+    pub fn keep(&self, socket: OwnedFd) -> RawFd {
+        let fd = socket.into_raw_fd();
+        self.0.store(fd, Relaxed);
+        fd
+    }
+
+    /// The descriptor, once there is one.
+    pub fn get(&self) -> Option<RawFd> {
+        Some(self.0.load(Relaxed)).filter(|fd| *fd >= 0)
+    }
+}
+
+impl FlowState {
+    /// The sender's socket.
+    pub fn sender(&self) -> &Socket {
+        &self.sender
+    }
+
+    /// The receiver's socket.
+    pub fn receiver(&self) -> &Socket {
+        &self.receiver
+    }
+}
+
+/// Events and warnings on their way to the stream.
+#[derive(Debug, Default)]
+pub struct Log {
+    events: Mutex<Vec<Event>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Log {
+    /// Notes something that happened to a flow.
+    pub fn event(&self, t_ns: i64, kind: &str, flow: usize, host: &str, detail: impl Into<String>) {
+        self.events.lock().expect("no thread panics holding the log").push(Event {
+            t_ns,
+            kind: kind.into(),
+            flow: Some(flow as u32),
+            host: Some(host.into()),
+            detail: detail.into(),
+        });
+    }
+
+    /// Notes something the reader of the results has to know.
+    pub fn warn(&self, text: String) {
+        self.warnings.lock().expect("no thread panics holding the log").push(text);
+    }
+
+    /// Takes what was noted since the last call.
+    pub fn take(&self) -> (Vec<Event>, Vec<String>) {
+        let events = std::mem::take(&mut *self.events.lock().expect("no thread panics holding the log"));
+        (events, std::mem::take(&mut *self.warnings.lock().expect("no thread panics holding the log")))
+    }
+}

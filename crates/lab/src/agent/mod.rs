@@ -1,0 +1,271 @@
+//! The agent: carries out a run on the kernel it finds itself on, and says what happened as a stream of
+//! [`message::Message`]s. In a virtual-time guest it is process 1.
+
+mod capture;
+mod clock;
+mod flow;
+pub mod message;
+mod sampler;
+mod socket;
+mod tcp;
+mod tcp_info;
+mod udp;
+
+use crate::layout::Layout;
+use crate::world::{self, World};
+use clock::Clock;
+use flow::{FlowState, Log};
+use message::{Message, Writer};
+use sampler::Sampler;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddrV4;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use wirespeed_scenario::run::{Congestion, Flow, FlowKind, Run};
+
+/// File with the run, in the folder the guest shares with its host.
+pub const PLAN: &str = "run.json";
+/// File with the stream of messages.
+pub const STREAM: &str = "stream";
+
+/// A flow that is being run, shared by its threads and the sampler.
+struct Part {
+    run: Arc<Run>,
+    index: usize,
+    clock: Clock,
+    state: FlowState,
+    log: Arc<Log>,
+}
+
+impl Part {
+    fn flow(&self) -> &Flow {
+        &self.run.flows[self.index]
+    }
+
+    /// Every flow has a port of its own, so that captures tell them apart.
+    fn port(&self) -> u16 {
+        const FIRST: u16 = 5001;
+        FIRST + self.index as u16
+    }
+}
+
+/// Process 1 of a virtual-time guest: reads the plan from the shared folder, carries it out, leaves the stream
+/// there. The caller powers the guest off with the returned exit code.
+pub fn guest(shared: &Path) -> i32 {
+    let stream = File::create(shared.join(STREAM)).map(Writer::new);
+    let mut writer = match stream {
+        Ok(writer) => writer,
+        Err(_) => return 3,
+    };
+    let result = carry_out(shared, &mut writer);
+    let last = match &result {
+        Ok(()) => Message::Done,
+        Err(error) => Message::Failed(error.to_string()),
+    };
+    match writer.write(&last).and_then(|()| writer.flush()) {
+        Ok(()) if result.is_ok() => 0,
+        Ok(()) => 1,
+        Err(_) => 3,
+    }
+}
+
+fn carry_out(shared: &Path, writer: &mut Writer<File>) -> io::Result<()> {
+    let plan = fs::read(shared.join(PLAN))?;
+    let run: Run = serde_json::from_slice(&plan).map_err(|e| io::Error::other(format!("plan: {e}")))?;
+    let layout = Layout::of(&run);
+    clock::exact_sleeps()?;
+    writer.write(&hello()?)?;
+    set_congestion_parameters(&run)?;
+    let mut world = world::build(&run, &layout)?;
+    for warning in &world.warnings {
+        writer.write(&Message::Warning(warning.clone()))?;
+    }
+    for (host, node) in run.hosts.iter().zip(&world.nodes) {
+        writer.write(&Message::Settings { host: host.name.clone(), settings: node.settings.clone() })?;
+    }
+    conduct(Arc::new(run), &layout, &mut world, shared, writer)
+}
+
+fn hello() -> io::Result<Message> {
+    let read = |name| Ok::<_, io::Error>(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?.trim().to_string());
+    Ok(Message::Hello { release: read("osrelease")?, version: read("version")? })
+}
+
+/// Parameters of a congestion control are module parameters: one value for the whole kernel.
+fn set_congestion_parameters(run: &Run) -> io::Result<()> {
+    let mut set: Vec<&Congestion> = Vec::new();
+    for flow in &run.flows {
+        let FlowKind::Tcp { congestion, .. } = &flow.kind else { continue };
+        if let Some(other) = set.iter().find(|c| c.name == congestion.name && c.parameters != congestion.parameters) {
+            return Err(io::Error::other(format!(
+                "two flows use {} with different parameters; on a kernel they are module parameters, one value \
+                 for all flows",
+                other.name
+            )));
+        }
+        for (name, value) in &congestion.parameters {
+            let path = format!("/sys/module/tcp_{}/parameters/{name}", congestion.name);
+            fs::write(&path, value.to_string()).map_err(|e| {
+                let known = known_parameters(&congestion.name);
+                io::Error::other(format!("{}: parameter {name} = {value}: {e}; this kernel has {known}", congestion.name))
+            })?;
+        }
+        set.push(congestion);
+    }
+    Ok(())
+}
+
+fn known_parameters(congestion: &str) -> String {
+    let names = fs::read_dir(format!("/sys/module/tcp_{congestion}/parameters"));
+    let mut names: Vec<String> =
+        names.into_iter().flatten().flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.is_empty() { "none for it".into() } else { names.join(", ") }
+}
+
+/// Runs the flows and samples them to the end.
+fn conduct(
+    run: Arc<Run>,
+    layout: &Layout,
+    world: &mut World,
+    shared: &Path,
+    writer: &mut Writer<File>,
+) -> io::Result<()> {
+    /// Time for every thread to reach its start, in the guest's own time, where it costs nothing.
+    const LEAD_NS: i64 = 10_000_000;
+    let clock = Clock::starting_in(LEAD_NS);
+    let log = Arc::new(Log::default());
+    let stop = Arc::new(AtomicBool::new(false));
+    let captures = start_captures(&run, world, shared, clock, &stop)?;
+    let parts: Vec<Arc<Part>> = (0..run.flows.len())
+        .map(|index| {
+            let state = FlowState::default();
+            Arc::new(Part { run: Arc::clone(&run), index, clock, state, log: Arc::clone(&log) })
+        })
+        .collect();
+    for part in &parts {
+        start_flow(part, layout, world)?;
+    }
+    let mut sampler = Sampler::new(&run, layout, world, &parts);
+    let before = sampler.protocol_counters()?;
+    let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
+    /// How often the host side is told how far the run has come.
+    const REPORT_NS: i64 = 250_000_000;
+    let mut reported = 0;
+    let mut t_ns = 0;
+    loop {
+        clock.sleep_until(t_ns);
+        let last = t_ns >= end;
+        let snapshot = if last { sampler.consistent(t_ns)? } else { sampler.sample(t_ns)? };
+        snapshot.flows.into_iter().try_for_each(|row| writer.write(&Message::Flow(Box::new(row))))?;
+        snapshot.queues.into_iter().try_for_each(|row| writer.write(&Message::Queue(row)))?;
+        snapshot.hosts.into_iter().try_for_each(|row| writer.write(&Message::Host(row)))?;
+        write_log(&log, writer)?;
+        if last {
+            for (queue, packets) in snapshot.in_flight {
+                writer.write(&Message::InFlight { queue, packets })?;
+            }
+            break;
+        }
+        if t_ns >= reported + REPORT_NS {
+            reported = t_ns;
+            writer.write(&Message::Time(t_ns))?;
+            writer.flush()?;
+            writer.sync()?;
+        }
+        t_ns = (t_ns + step).min(end);
+    }
+    sampler::counter_rows(&before, sampler.protocol_counters()?).try_for_each(|row| writer.write(&row))?;
+    write_datagrams(&parts, writer)?;
+    stop.store(true, Relaxed);
+    for capture in captures {
+        capture.join().map_err(|_| io::Error::other("a capture thread failed"))??;
+    }
+    write_log(&log, writer)?;
+    writer.write(&Message::Time(end))
+}
+
+fn write_log(log: &Log, writer: &mut Writer<File>) -> io::Result<()> {
+    let (events, warnings) = log.take();
+    events.into_iter().try_for_each(|event| writer.write(&Message::Event(event)))?;
+    warnings.into_iter().try_for_each(|warning| writer.write(&Message::Warning(warning)))
+}
+
+fn write_datagrams(parts: &[Arc<Part>], writer: &mut Writer<File>) -> io::Result<()> {
+    /// Rows a message: bounds its size.
+    const ROWS: usize = 10_000;
+    for part in parts {
+        let sent = std::mem::take(&mut *part.state.datagrams.lock().expect("the sender has ended"));
+        let arrivals = std::mem::take(&mut *part.state.arrivals.lock().expect("readers do not panic"));
+        for rows in udp::account(sent, &arrivals).chunks(ROWS) {
+            writer.write(&Message::Datagrams(rows.to_vec()))?;
+        }
+    }
+    Ok(())
+}
+
+fn start_captures(
+    run: &Run,
+    world: &World,
+    shared: &Path,
+    clock: Clock,
+    stop: &Arc<AtomicBool>,
+) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
+    run.captures
+        .iter()
+        .map(|wanted| {
+            let host = run.hosts.iter().position(|h| h.name == wanted.at).expect("a resolved run names its hosts");
+            let file = shared.join(format!("{}.pcap", wanted.at));
+            let capture =
+                world.nodes[host].namespace.within(|| capture::Capture::open(&file, wanted.snaplen))?;
+            let stop = Arc::clone(stop);
+            Ok(thread::spawn(move || capture.run(clock, &stop)))
+        })
+        .collect()
+}
+
+fn start_flow(part: &Arc<Part>, layout: &Layout, world: &World) -> io::Result<()> {
+    let host = |name: &str| {
+        part.run.hosts.iter().position(|h| h.name == name).expect("a resolved run names only its own hosts")
+    };
+    let (from, to) = (host(&part.flow().from), host(&part.flow().to));
+    let address = SocketAddrV4::new(layout.address(to), part.port());
+    let is_tcp = matches!(part.flow().kind, FlowKind::Tcp { .. });
+    let prepared = world.nodes[to].namespace.within(|| if is_tcp { tcp::prepare(part) } else { udp::prepare(part) })?;
+    let receiver = part.flow().to.clone();
+    spawn(part, receiver, move |part| {
+        if is_tcp { tcp::receive(part, &prepared) } else { udp::receive(part, prepared) }
+    });
+    // A new thread starts in the namespace of the thread that makes it.
+    let sender = part.flow().from.clone();
+    world.nodes[from].namespace.within(|| {
+        spawn(part, sender, move |part| {
+            clock::exact_sleeps()?;
+            if is_tcp { tcp::send(part, address) } else { udp::send(part, address) }
+        });
+        Ok(())
+    })
+}
+
+/// Runs one end of a flow in its own thread; what goes wrong is an event and a warning, not a silent end.
+fn spawn(part: &Arc<Part>, host: String, work: impl FnOnce(&Part) -> io::Result<()> + Send + 'static) {
+    let part = Arc::clone(part);
+    thread::spawn(move || {
+        if let Err(error) = work(&part) {
+            let label = &part.flow().label;
+            part.log.warn(format!("flow {label} ended early at {host}: {error}"));
+            part.log.event(part.clock.now(), "flow_error", part.index, &host, error.to_string());
+        }
+    });
+}
+
+impl Writer<File> {
+    /// Waits until what was flushed has left this kernel.
+    fn sync(&mut self) -> io::Result<()> {
+        self.get_mut().flush()?;
+        self.get_mut().sync_data()
+    }
+}

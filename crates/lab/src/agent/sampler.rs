@@ -1,0 +1,341 @@
+//! Reads flows, queues, interfaces and counters on the sampling grid.
+
+use super::Part;
+use super::message::Message;
+use super::tcp_info::{self, TcpInfo};
+use crate::device;
+use crate::layout::{Egress, Layout};
+use crate::qdisc::{self, Statistics};
+use crate::world::World;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// A flow sample with nothing measured.
+pub fn empty_sample(t_ns: i64, flow: u32) -> FlowSample {
+    FlowSample {
+        t_ns,
+        flow,
+        delivered_bytes: 0,
+        read_bytes: 0,
+        sent_bytes: 0,
+        acked_bytes: None,
+        retrans_bytes: None,
+        data_packets_out: 0,
+        data_packets_in: 0,
+        retrans_packets: None,
+        cwnd_bytes: None,
+        ssthresh_bytes: None,
+        rtt_ns: None,
+        rttvar_ns: None,
+        min_rtt_ns: None,
+        rto_ns: None,
+        mss_bytes: None,
+        unacked_packets: None,
+        sacked_packets: None,
+        lost_packets: None,
+        retrans_out_packets: None,
+        ca_state: None,
+        backoff: None,
+        delivered_packets: None,
+        delivered_ce_packets: None,
+        delivery_rate_bps: None,
+        delivery_app_limited: None,
+        pacing_rate_bps: None,
+        busy_ns: None,
+        rwnd_limited_ns: None,
+        sndbuf_limited_ns: None,
+        reordering_packets: None,
+        reordering_seen: None,
+        dsack_dups: None,
+        rto_count: None,
+        notsent_bytes: None,
+        snd_wnd_bytes: None,
+        ooo_packets: None,
+        rcv_space_bytes: None,
+        rcv_rtt_ns: None,
+        bbr_bw_bps: None,
+        bbr_min_rtt_ns: None,
+        bbr_pacing_gain_ratio: None,
+        bbr_cwnd_gain_ratio: None,
+        vegas_enabled: None,
+        vegas_rtt_count: None,
+        vegas_rtt_ns: None,
+        vegas_min_rtt_ns: None,
+        dctcp_alpha_ratio: None,
+    }
+}
+
+/// A 32-bit kernel counter continued in 64 bits.
+#[derive(Debug, Default, Clone, Copy)]
+struct Long(u64);
+
+impl Long {
+    fn follow(&mut self, now: u32) -> u64 {
+        self.0 += u64::from(now.wrapping_sub(self.0 as u32));
+        self.0
+    }
+}
+
+/// Everything at one instant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// A row per flow that has started.
+    pub flows: Vec<FlowSample>,
+    /// A row per queue.
+    pub queues: Vec<QueueSample>,
+    /// A row per interface.
+    pub hosts: Vec<HostSample>,
+    /// Packets on their way, per queue.
+    pub in_flight: Vec<(String, u64)>,
+}
+
+/// The sampler.
+pub struct Sampler<'a> {
+    run: &'a Run,
+    layout: &'a Layout,
+    world: &'a mut World,
+    parts: &'a [Arc<Part>],
+    packets: Vec<[Long; 2]>,
+}
+
+impl<'a> Sampler<'a> {
+    /// Samples the flows `parts` in `world`.
+    pub fn new(run: &'a Run, layout: &'a Layout, world: &'a mut World, parts: &'a [Arc<Part>]) -> Self {
+        Sampler { run, layout, world, parts, packets: vec![[Long::default(); 2]; parts.len()] }
+    }
+
+    /// Reads everything once.
+    ///
+    /// # Errors
+    /// If the kernel refuses an answer.
+    pub fn sample(&mut self, t_ns: i64) -> io::Result<Snapshot> {
+        let flows = (0..self.parts.len()).filter_map(|index| self.flow(t_ns, index)).collect();
+        let mut snapshot = Snapshot { flows, queues: Vec::new(), hosts: Vec::new(), in_flight: Vec::new() };
+        for node in 0..self.world.nodes.len() {
+            self.queues(t_ns, node, &mut snapshot)?;
+        }
+        self.interfaces(t_ns, &mut snapshot)?;
+        Ok(snapshot)
+    }
+
+    /// Reads until two readings in a row are equal: reading takes a few nanoseconds of the guest's time, in which
+    /// a packet may move from one counter to the next.
+    ///
+    /// # Errors
+    /// If the kernel refuses an answer.
+    pub fn consistent(&mut self, t_ns: i64) -> io::Result<Snapshot> {
+        const ATTEMPTS: usize = 50;
+        let mut last = self.sample(t_ns)?;
+        for _ in 0..ATTEMPTS {
+            let again = self.sample(t_ns)?;
+            if again == last {
+                break;
+            }
+            last = again;
+        }
+        Ok(last)
+    }
+
+    fn flow(&mut self, t_ns: i64, index: usize) -> Option<FlowSample> {
+        let part = &self.parts[index];
+        let state = &part.state;
+        let sender = state.sender().get()?;
+        let mut sample = empty_sample(t_ns, index as u32);
+        sample.read_bytes = state.read_bytes.load(Relaxed);
+        match &part.flow().kind {
+            FlowKind::Udp { .. } => {
+                sample.delivered_bytes = state.delivered_bytes.load(Relaxed);
+                sample.sent_bytes = state.sent_bytes.load(Relaxed);
+                sample.data_packets_out = state.datagrams_out.load(Relaxed);
+                sample.data_packets_in = state.datagrams_in.load(Relaxed);
+            }
+            FlowKind::Tcp { congestion, .. } => {
+                let [out, arrived] = &mut self.packets[index];
+                if let Some(info) = TcpInfo::of(sender) {
+                    sample.data_packets_out = out.follow(info.data_packets_out());
+                    info.fill_sender(&mut sample);
+                }
+                tcp_info::fill_private(sender, &congestion.name, &mut sample);
+                if let Some(info) = state.receiver().get().and_then(TcpInfo::of) {
+                    sample.data_packets_in = arrived.follow(info.data_packets_in());
+                    info.fill_receiver(&mut sample);
+                }
+            }
+        }
+        Some(sample)
+    }
+
+    fn queues(&mut self, t_ns: i64, node: usize, snapshot: &mut Snapshot) -> io::Result<()> {
+        let built = &mut self.world.nodes[node];
+        let found = qdisc::statistics(&mut built.netlink)?;
+        for (index, (_, egress)) in &built.ports {
+            let here = || found.iter().filter(|s| s.index == *index);
+            let Some(root) = here().find(|s| s.is_root) else { continue };
+            let queue = match egress {
+                Egress::Host(host) => format!("{}/qdisc", self.run.hosts[*host].name),
+                Egress::Link { queue, .. } => queue.clone(),
+                Egress::Delay(_) => format!("{}/access", self.layout.nodes[node].name),
+            };
+            // An interface of limited rate has a token bucket in front; its name is not what the user asked for.
+            let kind = here().find(|s| !s.is_root).unwrap_or(root).kind.clone();
+            snapshot.in_flight.push((queue.clone(), in_flight(root)));
+            if !matches!(egress, Egress::Delay(_)) {
+                snapshot.queues.push(queue_sample(t_ns, queue, kind, root));
+            }
+        }
+        Ok(())
+    }
+
+    fn interfaces(&mut self, t_ns: i64, snapshot: &mut Snapshot) -> io::Result<()> {
+        let mut rows = BTreeMap::new();
+        for (node, built) in self.world.nodes.iter_mut().enumerate() {
+            for listed in device::list(&mut built.netlink)? {
+                if listed.name != "lo" {
+                    rows.insert((node, listed.name), listed.counters);
+                }
+            }
+        }
+        for ((node, name), counters) in &rows {
+            // A veth that finds the peer's softnet backlog full counts a dropped transmission.
+            let peer = self.layout.wires.iter().find_map(|wire| {
+                let [a, b] = &wire.ends;
+                let is = |end: &crate::layout::End| end.node == *node && end.device == *name;
+                if is(a) {
+                    Some(b)
+                } else if is(b) {
+                    Some(a)
+                } else {
+                    None
+                }
+            });
+            let softnet = peer.and_then(|end| rows.get(&(end.node, end.device.clone()))).map(|c| c.tx_dropped);
+            snapshot.hosts.push(HostSample {
+                t_ns,
+                host: self.layout.nodes[*node].name.clone(),
+                device: name.clone(),
+                rx_packets: counters.rx_packets,
+                rx_bytes: counters.rx_bytes,
+                rx_dropped: counters.rx_dropped,
+                tx_packets: counters.tx_packets,
+                tx_bytes: counters.tx_bytes,
+                tx_dropped: counters.tx_dropped,
+                softnet_dropped: softnet,
+                softnet_squeezed: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Protocol counters of every host, and what only the whole kernel counts under the host `kernel`.
+    ///
+    /// # Errors
+    /// If /proc cannot be read.
+    pub fn protocol_counters(&self) -> io::Result<BTreeMap<(String, String), u64>> {
+        let mut counters = BTreeMap::new();
+        for (node, built) in self.layout.nodes.iter().zip(&self.world.nodes) {
+            let text = built.namespace.within(|| {
+                Ok(fs::read_to_string("/proc/thread-self/net/snmp")?
+                    + &fs::read_to_string("/proc/thread-self/net/netstat")?)
+            })?;
+            for (name, value) in parse_snmp(&text) {
+                counters.insert((node.name.clone(), name), value);
+            }
+        }
+        let (dropped, squeezed) = parse_softnet(&fs::read_to_string("/proc/net/softnet_stat")?);
+        counters.insert(("kernel".into(), "SoftnetDropped".into()), dropped);
+        counters.insert(("kernel".into(), "SoftnetTimeSqueezed".into()), squeezed);
+        Ok(counters)
+    }
+}
+
+/// Rows of the counter table from two readings; what stayed zero is left out.
+pub fn counter_rows(
+    before: &BTreeMap<(String, String), u64>,
+    after: BTreeMap<(String, String), u64>,
+) -> impl Iterator<Item = Message> {
+    let before = before.clone();
+    after.into_iter().filter_map(move |(key, after)| {
+        let before = before.get(&key).copied().unwrap_or(0);
+        let (host, counter) = key;
+        (before != 0 || after != 0).then_some(Message::Counter(Counter { host, counter, before, after }))
+    })
+}
+
+fn in_flight(root: &Statistics) -> u64 {
+    root.backlog_packets + root.link.map_or(0, |link| link.flight_packets)
+}
+
+fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -> QueueSample {
+    QueueSample {
+        t_ns,
+        queue,
+        kind,
+        backlog_bytes: root.backlog_bytes,
+        backlog_packets: root.backlog_packets,
+        sent_bytes: root.sent_bytes,
+        sent_packets: root.sent_packets,
+        dropped_packets: root.dropped_packets,
+        lost_packets: root.link.map(|link| link.lost_packets),
+        requeues: root.requeues,
+        overlimits: root.overlimits,
+        marked_packets: None,
+    }
+}
+
+/// /proc/net/snmp and /proc/net/netstat: pairs of lines, names then values, each with the group in front.
+fn parse_snmp(text: &str) -> Vec<(String, u64)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for pair in lines.chunks_exact(2) {
+        let (Some((group, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':')) else {
+            continue;
+        };
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            // TcpMaxConn is -1 where there is no limit; it is no counter.
+            if let Ok(value) = value.parse() {
+                found.push((format!("{group}{name}"), value));
+            }
+        }
+    }
+    found
+}
+
+/// /proc/net/softnet_stat: a line per CPU in hexadecimal; the second column counts drops, the third the times the
+/// budget ran out.
+fn parse_softnet(text: &str) -> (u64, u64) {
+    let column = |line: &str, n| {
+        line.split_whitespace().nth(n).and_then(|word| u64::from_str_radix(word, 16).ok()).unwrap_or(0)
+    };
+    (text.lines().map(|line| column(line, 1)).sum(), text.lines().map(|line| column(line, 2)).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_goes_on_where_32_bits_end() {
+        let mut long = Long::default();
+        assert_eq!(long.follow(u32::MAX), u64::from(u32::MAX));
+        assert_eq!(long.follow(3), (1 << 32) + 3);
+        assert_eq!(long.follow(3), (1 << 32) + 3);
+    }
+
+    #[test]
+    fn snmp_names_carry_their_group() {
+        let text = "Tcp: RtoMin MaxConn InSegs\nTcp: 200 -1 42\nTcpExt: TCPBacklogDrop\nTcpExt: 7\n";
+        let found = parse_snmp(text);
+        let expected = [("TcpRtoMin", 200), ("TcpInSegs", 42), ("TcpExtTCPBacklogDrop", 7)];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_string(), value)));
+    }
+
+    #[test]
+    fn softnet_columns_are_summed_over_cpus() {
+        assert_eq!(parse_softnet("0000000a 00000001 00000002 0\n0000000b 0000000f 00000001 0\n"), (16, 3));
+    }
+}

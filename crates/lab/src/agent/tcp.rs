@@ -1,0 +1,161 @@
+//! A bulk TCP flow: one thread that writes, one that reads.
+
+use super::Part;
+use super::socket::{self, check};
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_scenario::run::{Congestion, FlowKind};
+use wirespeed_units::Bytes;
+
+/// One write: large, so that few system calls are made, and no larger than a CPU's cache.
+const WRITE: usize = 256 * 1024;
+
+fn settings(part: &Part) -> (&Congestion, Option<Bytes>, Option<u64>) {
+    match &part.flow().kind {
+        FlowKind::Tcp { congestion, window, max_rate } => {
+            (congestion, *window, max_rate.map(|r| r.bytes_per_second()))
+        }
+        FlowKind::Udp { .. } => unreachable!("TCP threads are started for TCP flows only"),
+    }
+}
+
+/// Fixes both buffers, as iperf's `-w` does; Linux doubles the value to make room for its own overhead.
+fn fix_buffers(part: &Part, fd: RawFd, window: Option<Bytes>, host: &str) -> io::Result<()> {
+    let Some(window) = window else { return Ok(()) };
+    let asked = window.get().min(i32::MAX as u64 / 2) as i32;
+    for (option, name, limit) in
+        [(libc::SO_SNDBUF, "send", "wmem_max"), (libc::SO_RCVBUF, "receive", "rmem_max")]
+    {
+        socket::set(fd, libc::SOL_SOCKET, option, asked, "socket buffer")?;
+        let got = socket::get_bytes(fd, libc::SOL_SOCKET, option, 4)?;
+        let got = i32::from_ne_bytes(got.try_into().unwrap_or_default());
+        if got < asked * 2 {
+            let (flow, got) = (&part.flow().label, got / 2);
+            part.log.warn(format!(
+                "{flow}: the {name} buffer at {host} is {got} bytes, not {asked}: raise host.{host}.{limit}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Prepares the receiving end; returns the listening socket. Runs in the receiver's namespace before the start.
+pub fn prepare(part: &Part) -> io::Result<std::os::fd::OwnedFd> {
+    let (congestion, window, _) = settings(part);
+    let listener = socket::open(libc::SOCK_STREAM)?;
+    fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
+    // The receiver's congestion control matters for ECN negotiation (dctcp) and is inherited on accept.
+    socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
+    socket::bind(&listener, part.port())?;
+    socket::listen(&listener)?;
+    Ok(listener)
+}
+
+/// Reads everything; runs in its own thread.
+pub fn receive(part: &Part, listener: &std::os::fd::OwnedFd) -> io::Result<()> {
+    let fd = part.state.receiver().keep(socket::accept(listener)?);
+    let mut low_water = LowWater { set: 1, at: 0 };
+    loop {
+        // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
+        // SAFETY: with MSG_TRUNC the kernel writes nothing, so that a null buffer of any length is fine.
+        let got = unsafe { libc::recv(fd, std::ptr::null_mut(), 1 << 30, libc::MSG_TRUNC) };
+        if got < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::Interrupted {
+                continue;
+            }
+            return Err(io::Error::new(error.kind(), format!("receive: {error}")));
+        }
+        if got == 0 {
+            part.log.event(part.clock.now(), "flow_end", part.index, &part.flow().to, "all data read");
+            return Ok(());
+        }
+        let read = part.state.read_bytes.fetch_add(got as u64, Relaxed) + got as u64;
+        low_water.adapt(fd, read)?;
+    }
+}
+
+/// Keeps the reader from being woken for every packet, which would make the run ten times slower and change
+/// nothing else: it is woken when a sixteenth of the receive buffer is filled, so that the window it offers is
+/// never smaller by more than that.
+struct LowWater {
+    set: i32,
+    at: u64,
+}
+
+impl LowWater {
+    const MOST: i32 = 1 << 20;
+
+    fn adapt(&mut self, fd: RawFd, read: u64) -> io::Result<()> {
+        if read < self.at {
+            return Ok(());
+        }
+        let buffer = socket::get_bytes(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 4)?;
+        let buffer = i32::from_ne_bytes(buffer.try_into().unwrap_or_default());
+        let wanted = (buffer / 16).clamp(1, Self::MOST);
+        if wanted != self.set {
+            socket::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted, "SO_RCVLOWAT")?;
+            self.set = wanted;
+        }
+        // The buffer grows with the rate; look again after it could have been filled twice.
+        self.at = read + buffer.max(1) as u64 * 2;
+        Ok(())
+    }
+}
+
+/// Connects at the flow's start and writes until its end; runs in its own thread, in the sender's namespace.
+pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
+    let (congestion, window, max_rate) = settings(part);
+    let flow = part.flow();
+    let socket = socket::open(libc::SOCK_STREAM)?;
+    fix_buffers(part, socket.as_raw_fd(), window, &flow.from)?;
+    socket::set_congestion(socket.as_raw_fd(), &congestion.name)?;
+    if let Some(rate) = max_rate {
+        socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate, "pacing rate")?;
+    }
+    part.clock.sleep_until(flow.start.nanoseconds());
+    socket::connect(&socket, to)?;
+    let started = part.clock.now();
+    let fd = part.state.sender().keep(socket);
+    part.log.event(started, "flow_start", part.index, &flow.from, format!("connected, {}", congestion.name));
+    let stop = flow.stop.nanoseconds();
+    let mut left = flow.bytes.map_or(u64::MAX, Bytes::get);
+    let data = vec![0u8; WRITE];
+    while left > 0 && part.clock.now() < stop {
+        // A write that finds no room must not outlast the flow.
+        let wait = (stop - part.clock.now()).max(1);
+        let wait = libc::timeval { tv_sec: wait / 1_000_000_000, tv_usec: (wait % 1_000_000_000 / 1000).max(1) };
+        socket::set(fd, libc::SOL_SOCKET, libc::SO_SNDTIMEO, wait, "SO_SNDTIMEO")?;
+        if !write_until_blocked(fd, &data, &mut left, || part.clock.now() < stop)? {
+            break;
+        }
+    }
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::shutdown(fd, libc::SHUT_WR) }, "shutdown")?;
+    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
+    Ok(())
+}
+
+/// Writes while there is time and data; `false` when the flow's time ran out inside a write.
+fn write_until_blocked(fd: RawFd, data: &[u8], left: &mut u64, mut in_time: impl FnMut() -> bool) -> io::Result<bool> {
+    while *left > 0 {
+        let length = data.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+        // SAFETY: `data` has at least `length` bytes.
+        let sent = unsafe { libc::send(fd, data.as_ptr().cast(), length, libc::MSG_NOSIGNAL) };
+        if sent < 0 {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::Interrupted => Ok(true),
+                io::ErrorKind::WouldBlock => Ok(false),
+                _ => Err(io::Error::new(error.kind(), format!("send: {error}"))),
+            };
+        }
+        *left -= sent as u64;
+        if !in_time() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

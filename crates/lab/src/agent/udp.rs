@@ -1,0 +1,266 @@
+//! A UDP flow at a constant rate that accounts for every datagram.
+
+use super::Part;
+use super::socket::{self, check};
+use std::io;
+use std::mem;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_record::Datagram;
+use wirespeed_scenario::run::FlowKind;
+use wirespeed_units::{Bytes, Rate};
+
+/// Sequence number and time of sending, at the front of every datagram.
+const HEADER: usize = 16;
+
+fn settings(part: &Part) -> (Rate, Bytes, Option<Bytes>) {
+    match &part.flow().kind {
+        FlowKind::Udp { rate, datagram, rcvbuf } => (*rate, *datagram, *rcvbuf),
+        FlowKind::Tcp { .. } => unreachable!("UDP threads are started for UDP flows only"),
+    }
+}
+
+/// Prepares the receiving end. Runs in the receiver's namespace before the start.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
+    let (_, _, rcvbuf) = settings(part);
+    let socket = socket::open(libc::SOCK_DGRAM)?;
+    if let Some(size) = rcvbuf {
+        let size = size.get().min(i32::MAX as u64 / 2) as i32;
+        socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, size, "receive buffer")?;
+    }
+    socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1i32, "SO_TIMESTAMPNS")?;
+    socket::bind(&socket, part.port())?;
+    Ok(socket)
+}
+
+/// Sends datagrams on an exact grid; runs in its own thread, in the sender's namespace.
+///
+/// # Errors
+/// What the kernel refused; a full send buffer only delays.
+pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
+    let (rate, datagram, _) = settings(part);
+    let flow = part.flow();
+    let size = datagram.get() as usize;
+    if size < HEADER {
+        return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
+    }
+    let socket = socket::open(libc::SOCK_DGRAM)?;
+    let mut payload = vec![0u8; size];
+    let count = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get()));
+    let (start, stop) = (flow.start.nanoseconds(), flow.stop.nanoseconds());
+    part.clock.sleep_until(start);
+    socket::connect(&socket, to)?;
+    let fd = part.state.sender().keep(socket);
+    part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP"));
+    let mut sent_at = Vec::new();
+    for sequence in 0..count {
+        // From the start each time, so that the spacing never drifts.
+        let due = start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64;
+        if due >= stop {
+            break;
+        }
+        part.clock.sleep_until(due);
+        let now = part.clock.now();
+        payload[..8].copy_from_slice(&sequence.to_le_bytes());
+        payload[8..HEADER].copy_from_slice(&now.to_le_bytes());
+        // SAFETY: the payload has `size` bytes.
+        let result = unsafe { libc::send(fd, payload.as_ptr().cast(), size, 0) };
+        // ENOBUFS: dropped by our own qdisc, which counts it; the datagram was sent as far as we can tell.
+        if result < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::ENOBUFS) {
+            check(-1, "send datagram")?;
+        }
+        sent_at.push(now);
+        part.state.datagrams_out.fetch_add(1, Relaxed);
+        part.state.sent_bytes.fetch_add(size as u64, Relaxed);
+    }
+    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "last datagram sent");
+    let mut datagrams = part.state.datagrams.lock().expect("no thread panics holding the datagrams");
+    datagrams.extend(sent_at.iter().enumerate().map(|(sequence, sent_ns)| Datagram {
+        flow: part.index as u32,
+        sequence: sequence as u64,
+        sent_ns: *sent_ns,
+        arrived_ns: None,
+        reordered_by: 0,
+        duplicate: false,
+    }));
+    Ok(())
+}
+
+/// Receives to the end of the run; runs in its own thread. Returns only on error.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
+    let fd = part.state.receiver().keep(socket);
+    let (_, datagram, _) = settings(part);
+    let mut seen = Seen::default();
+    let mut header = [0u8; HEADER];
+    let mut control = [0u64; 8];
+    loop {
+        let mut vector = libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER };
+        // SAFETY: an all-zero msghdr is valid; every pointer outlives the call.
+        let (got, arrived_ns) = unsafe {
+            let mut message: libc::msghdr = mem::zeroed();
+            message.msg_iov = &mut vector;
+            message.msg_iovlen = 1;
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = mem::size_of_val(&control);
+            let got = libc::recvmsg(fd, &mut message, 0);
+            (got, stamp(&message).map(|(s, ns)| part.clock.of_realtime(s, ns)))
+        };
+        if got < 0 {
+            check(-1, "receive datagram")?;
+        }
+        if (got as usize) < HEADER {
+            continue;
+        }
+        let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
+        let (sequence, sent_ns) = (word(0), word(8) as i64);
+        let duplicate = !seen.insert(sequence);
+        part.state.datagrams_in.fetch_add(1, Relaxed);
+        part.state.read_bytes.fetch_add(datagram.get(), Relaxed);
+        if !duplicate {
+            part.state.delivered_bytes.fetch_add(datagram.get(), Relaxed);
+        }
+        let arrived_ns = Some(arrived_ns.unwrap_or_else(|| part.clock.now()));
+        let row = Datagram { flow: part.index as u32, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate };
+        part.state.arrivals.lock().expect("no thread panics holding the arrivals").push(row);
+    }
+}
+
+/// The kernel's time stamp on a message.
+///
+/// # Safety
+/// `message` must come from a successful `recvmsg`.
+pub(super) unsafe fn stamp(message: &libc::msghdr) -> Option<(i64, i64)> {
+    // SAFETY: the kernel laid the control messages out; CMSG_* walk within msg_controllen.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_TIMESTAMPNS {
+                let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
+                return Some((time.tv_sec, time.tv_nsec));
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    None
+}
+
+/// Which sequence numbers have arrived.
+#[derive(Default)]
+struct Seen {
+    words: Vec<u64>,
+}
+
+impl Seen {
+    /// `false` if it was there already.
+    fn insert(&mut self, sequence: u64) -> bool {
+        let (word, bit) = ((sequence / 64) as usize, sequence % 64);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let new = self.words[word] & (1 << bit) == 0;
+        self.words[word] |= 1 << bit;
+        new
+    }
+}
+
+/// Joins what was sent with what arrived: every sent datagram has a row, every duplicate a further one.
+/// Datagrams sent, of which none arrived, come from `sent`; `arrivals` are in order of arrival.
+pub fn account(mut sent: Vec<Datagram>, arrivals: &[Datagram]) -> Vec<Datagram> {
+    let mut tree = Fenwick::new(sent.len());
+    let mut duplicates = Vec::new();
+    for (before, arrival) in arrivals.iter().enumerate() {
+        let Some(row) = sent.get_mut(arrival.sequence as usize) else { continue };
+        // Of all that arrived before, those with a higher number.
+        let higher = before as u64 - tree.up_to(arrival.sequence as usize);
+        tree.add(arrival.sequence as usize);
+        if arrival.duplicate {
+            duplicates.push(Datagram { reordered_by: higher as u32, ..arrival.clone() });
+        } else {
+            row.arrived_ns = arrival.arrived_ns;
+            row.reordered_by = higher as u32;
+        }
+    }
+    sent.extend(duplicates);
+    sent.sort_by_key(|row| (row.sequence, row.duplicate, row.arrived_ns));
+    sent
+}
+
+/// Counts in a prefix (Fenwick 1994).
+struct Fenwick(Vec<u64>);
+
+impl Fenwick {
+    fn new(length: usize) -> Self {
+        Fenwick(vec![0; length + 1])
+    }
+
+    fn add(&mut self, index: usize) {
+        let mut at = index + 1;
+        while at < self.0.len() {
+            self.0[at] += 1;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// How many have been added at or below `index`.
+    fn up_to(&self, index: usize) -> u64 {
+        let mut at = index + 1;
+        let mut sum = 0;
+        while at > 0 {
+            sum += self.0[at];
+            at -= at & at.wrapping_neg();
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(sequence: u64, arrived_ns: Option<i64>, duplicate: bool) -> Datagram {
+        Datagram { flow: 0, sequence, sent_ns: sequence as i64, arrived_ns, reordered_by: 0, duplicate }
+    }
+
+    #[test]
+    fn loss_reordering_and_duplicates_are_exact() {
+        let sent = (0..5).map(|n| row(n, None, false)).collect();
+        // 0, then 3 and 4 overtake 1, 4 comes twice, 2 never.
+        let arrivals = [
+            row(0, Some(10), false),
+            row(3, Some(11), false),
+            row(4, Some(12), false),
+            row(1, Some(13), false),
+            row(4, Some(14), true),
+        ];
+        let accounted: Vec<_> = account(sent, &arrivals)
+            .into_iter()
+            .map(|r| (r.sequence, r.arrived_ns, r.reordered_by, r.duplicate))
+            .collect();
+        assert_eq!(
+            accounted,
+            [
+                (0, Some(10), 0, false),
+                (1, Some(13), 2, false),
+                (2, None, 0, false),
+                (3, Some(11), 0, false),
+                (4, Some(12), 0, false),
+                (4, Some(14), 0, true),
+            ]
+        );
+    }
+
+    #[test]
+    fn seen_remembers() {
+        let mut seen = Seen::default();
+        assert!(seen.insert(1000));
+        assert!(!seen.insert(1000));
+        assert!(seen.insert(0));
+    }
+}

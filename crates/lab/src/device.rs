@@ -1,0 +1,192 @@
+//! Interfaces: veth pairs, addresses, routes, neighbours, offloads, counters.
+
+use crate::netlink::Netlink;
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
+};
+use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use wirespeed_scenario::run::Offloads;
+
+/// One end of a veth pair to be made.
+#[derive(Debug, Clone)]
+pub struct Port {
+    /// Interface name.
+    pub name: String,
+    /// Descriptor of the namespace it goes to.
+    pub namespace: i32,
+    /// Ethernet address.
+    pub mac: [u8; 6],
+    /// MTU in bytes.
+    pub mtu: u32,
+    /// Queue length in packets.
+    pub txqueuelen: u32,
+}
+
+impl Port {
+    fn message(&self) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::IfName(self.name.clone()),
+            LinkAttribute::Address(self.mac.to_vec()),
+            LinkAttribute::Mtu(self.mtu),
+            LinkAttribute::TxQueueLen(self.txqueuelen),
+            LinkAttribute::NetNsFd(self.namespace),
+        ];
+        message
+    }
+}
+
+/// Makes a veth pair, each end in its namespace.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn create_pair(netlink: &mut Netlink, ends: &[Port; 2]) -> io::Result<()> {
+    let mut message = ends[0].message();
+    message.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(ends[1].message()))),
+    ]));
+    netlink.create(RouteNetlinkMessage::NewLink(message))
+}
+
+/// An interface as the kernel lists it.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Interface index.
+    pub index: u32,
+    /// Name.
+    pub name: String,
+    /// Traffic counters.
+    pub counters: Stats64,
+}
+
+/// Lists the interfaces of the socket's namespace.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Listed>> {
+    let mut found = Vec::new();
+    netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |message| {
+        let RouteNetlinkMessage::NewLink(message) = message else { return };
+        let mut listed =
+            Listed { index: message.header.index, name: String::new(), counters: Stats64::default() };
+        for attribute in message.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => listed.name = name,
+                LinkAttribute::Stats64(counters) => listed.counters = counters,
+                _ => {}
+            }
+        }
+        found.push(listed);
+    })?;
+    Ok(found)
+}
+
+/// Brings an interface up.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn up(netlink: &mut Netlink, index: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.header.flags = LinkFlags::Up;
+    message.header.change_mask = LinkFlags::Up;
+    netlink.change(RouteNetlinkMessage::SetLink(message))
+}
+
+/// Gives an interface an IPv4 address with a /30 around it.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn add_address(netlink: &mut Netlink, index: u32, address: Ipv4Addr) -> io::Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.prefix_len = 30;
+    message.header.index = index;
+    message.attributes.push(AddressAttribute::Local(IpAddr::V4(address)));
+    message.attributes.push(AddressAttribute::Address(IpAddr::V4(address)));
+    netlink.create(RouteNetlinkMessage::NewAddress(message))
+}
+
+/// Routes one host through a neighbour.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn add_route(netlink: &mut Netlink, destination: Ipv4Addr, via: Ipv4Addr) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = AddressFamily::Inet;
+    message.header.destination_prefix_length = 32;
+    message.header.table = libc::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = RouteType::Unicast;
+    message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(destination)));
+    message.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(via)));
+    netlink.create(RouteNetlinkMessage::NewRoute(message))
+}
+
+/// Fixes the Ethernet address of a neighbour, so that no ARP packet disturbs the counters.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn add_neighbour(netlink: &mut Netlink, index: u32, address: Ipv4Addr, mac: [u8; 6]) -> io::Result<()> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.ifindex = index;
+    message.header.state = NeighbourState::Permanent;
+    message.attributes.push(NeighbourAttribute::Destination(NeighbourAddress::Inet(address)));
+    message.attributes.push(NeighbourAttribute::LinkLayerAddress(mac.to_vec()));
+    netlink.create(RouteNetlinkMessage::NewNeighbour(message))
+}
+
+/// Switches segmentation and merging of an interface in the calling thread's namespace (ethtool ioctl).
+///
+/// # Errors
+/// What the kernel answered, with the name of the offload.
+pub fn set_offloads(name: &str, offloads: Offloads) -> io::Result<()> {
+    // linux/ethtool.h
+    const ETHTOOL_STSO: u32 = 0x1f;
+    const ETHTOOL_SGSO: u32 = 0x24;
+    const ETHTOOL_SGRO: u32 = 0x2c;
+    for (command, value, what) in [
+        (ETHTOOL_STSO, offloads.tso, "tso"),
+        (ETHTOOL_SGSO, offloads.gso, "gso"),
+        (ETHTOOL_SGRO, offloads.gro, "gro"),
+    ] {
+        ethtool(name, command, u32::from(value))
+            .map_err(|e| io::Error::new(e.kind(), format!("offload {what} of {name}: {e}")))?;
+    }
+    Ok(())
+}
+
+fn ethtool(name: &str, command: u32, value: u32) -> io::Result<()> {
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    let mut argument = Value { command, data: value };
+    // SAFETY: an all-zero ifreq is valid; `argument` outlives the call; the kernel copies at most an
+    // `ethtool_value`, which `Value` mirrors.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = (&raw mut argument).cast();
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let result = libc::ioctl(socket, SIOCETHTOOL, &mut request);
+        let error = io::Error::last_os_error();
+        libc::close(socket);
+        if result < 0 { Err(error) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,174 @@
+//! From a [`Run`] to nodes, wires, addresses and routes: a pure function, so that what will be built can be
+//! read and tested without a kernel.
+
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use wirespeed_scenario::run::{Direction, Host, Run};
+use wirespeed_units::Span;
+
+/// Everything that has to be built.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Hosts first, in the order of the run; then routers from left to right.
+    pub nodes: Vec<Node>,
+    /// Point-to-point wires between nodes.
+    pub wires: Vec<Wire>,
+}
+
+/// A network namespace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// The host's name, or `router0`, `router1`, ...
+    pub name: String,
+    /// Where packets for other wires go: (destination, next hop).
+    pub routes: Vec<(Ipv4Addr, Ipv4Addr)>,
+    /// Whether it forwards.
+    pub forwards: bool,
+}
+
+/// A veth pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wire {
+    /// Its two ends.
+    pub ends: [End; 2],
+}
+
+/// One end of a wire.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// Index of the node.
+    pub node: usize,
+    /// Interface name within the node.
+    pub device: String,
+    /// Address; the wire is a /30.
+    pub address: Ipv4Addr,
+    /// What happens to packets that leave here.
+    pub egress: Egress,
+    /// Whether packets that leave here go left to right.
+    pub forward: bool,
+}
+
+/// What happens to packets that leave an interface.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Egress {
+    /// The host's own queueing discipline (index of the host).
+    Host(usize),
+    /// One direction of a link.
+    Link {
+        /// Name of the queue in the recording.
+        queue: String,
+        /// Rate, loss, buffer, and the delay with the hosts' access delays where they are merged into it.
+        direction: Direction,
+        /// Seed of its loss process.
+        seed: u64,
+    },
+    /// Nothing but a delay (a host's access line, both ways).
+    Delay(Span),
+}
+
+impl Layout {
+    /// Lays out a run. With one host on each side of one link, the host is the end of the link and one router
+    /// is enough; otherwise every link has a router at either end.
+    pub fn of(run: &Run) -> Layout {
+        let hosts = run.hosts.len();
+        let pair = hosts == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
+        let routers = if pair { 1 } else { run.links.len() + 1 };
+        let node = |name: String, forwards| Node { name, routes: Vec::new(), forwards };
+        let mut layout = Layout {
+            nodes: run
+                .hosts
+                .iter()
+                .map(|host| node(host.name.clone(), false))
+                .chain((0..routers).map(|i| node(format!("router{i}"), true)))
+                .collect(),
+            wires: Vec::new(),
+        };
+        for (index, host) in run.hosts.iter().enumerate() {
+            let router = hosts + if pair { 0 } else { host.router };
+            let left = is_left(run, host);
+            let toward_host = if pair {
+                // Left host: packets toward it have crossed the link from right to left.
+                link_egress(run, 0, !left, run.hosts.iter().map(|h| h.access_delay).sum())
+            } else {
+                Egress::Delay(host.access_delay * 2)
+            };
+            layout.connect((index, "eth0".into(), Egress::Host(index)), (router, format!("to-{index}"), toward_host), left);
+        }
+        if !pair {
+            for index in 0..run.links.len() {
+                layout.connect(
+                    (hosts + index, "right".into(), link_egress(run, index, true, Span::ZERO)),
+                    (hosts + index + 1, "left".into(), link_egress(run, index, false, Span::ZERO)),
+                    true,
+                );
+            }
+        }
+        layout.route(hosts);
+        layout
+    }
+
+    fn connect(&mut self, a: (usize, String, Egress), b: (usize, String, Egress), a_is_left: bool) {
+        let wire = self.wires.len() as u32;
+        let address = |host: u32| Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + wire * 4 + host);
+        self.wires.push(Wire {
+            ends: [
+                End { node: a.0, device: a.1, address: address(1), egress: a.2, forward: a_is_left },
+                End { node: b.0, device: b.1, address: address(2), egress: b.2, forward: !a_is_left },
+            ],
+        });
+    }
+
+    /// Routes every node to every host; the graph is a tree, so a walk from each host finds the only way.
+    fn route(&mut self, hosts: usize) {
+        for host in 0..hosts {
+            let destination = self.address(host);
+            let mut reached = vec![host];
+            let mut next = 0;
+            while next < reached.len() {
+                let here = reached[next];
+                for wire in &self.wires {
+                    for (near, far) in [(0, 1), (1, 0)] {
+                        let (near, far) = (&wire.ends[near], &wire.ends[far]);
+                        if near.node == here && !reached.contains(&far.node) {
+                            // The neighbour's own wire to the host needs no route.
+                            if here != host || near.address != destination {
+                                self.nodes[far.node].routes.push((destination, near.address));
+                            }
+                            reached.push(far.node);
+                        }
+                    }
+                }
+                next += 1;
+            }
+        }
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: usize) -> Ipv4Addr {
+        self.wires[host].ends[0].address
+    }
+
+    /// Every end of every wire.
+    pub fn ends(&self) -> impl Iterator<Item = &End> {
+        self.wires.iter().flat_map(|wire| &wire.ends)
+    }
+}
+
+/// Whether a host sits at the left: its data crosses links left to right. A host in the middle of a chain counts
+/// as left if one of its flows leaves to the right.
+pub fn is_left(run: &Run, host: &Host) -> bool {
+    if host.router == 0 {
+        return true;
+    }
+    run.flows.iter().any(|flow| flow.from == host.name && run.host(&flow.to).router > host.router)
+}
+
+fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egress {
+    let link = &run.links[index];
+    let (name, mut direction) = if forward { ("forward", link.forward) } else { ("reverse", link.reverse) };
+    direction.delay += extra_delay;
+    // Each direction of each link has its own random stream, whatever else is in the run.
+    let stream = (index as u64) << 1 | u64::from(forward);
+    let seed = run.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Egress::Link { queue: format!("{}/{name}", link.name), direction, seed }
+}

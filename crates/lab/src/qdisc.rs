@@ -1,0 +1,231 @@
+//! Queueing disciplines: what we ask of the kernel, and what it counts.
+
+use crate::netlink::Netlink;
+use netlink_packet_core::DefaultNla;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcXstats};
+use std::io;
+use wirespeed_scenario::run::{Direction, Qdisc};
+use wirespeed_units::{Bytes, Rate};
+
+/// A qdisc to install.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Spec {
+    /// A host's own discipline.
+    Host(Qdisc),
+    /// Token bucket of one frame in front of a host's own discipline: an interface of that rate.
+    Interface {
+        /// Rate of the interface.
+        rate: Rate,
+        /// The largest frame it sends.
+        frame: Bytes,
+    },
+    /// One direction of a link (kernel/qdisc/sch_wire.c).
+    Link {
+        /// Its properties.
+        direction: Direction,
+        /// Seed of its loss process.
+        seed: u64,
+    },
+}
+
+
+/// The kernel's name of a host discipline.
+pub fn kernel_name(qdisc: Qdisc) -> &'static str {
+    match qdisc {
+        Qdisc::PfifoFast => "pfifo_fast",
+        Qdisc::Fq => "fq",
+        Qdisc::FqCodel => "fq_codel",
+    }
+}
+
+/// Installs `spec` on interface `index`, below `parent`.
+///
+/// # Errors
+/// What the kernel answered, with the discipline's name.
+pub fn install(
+    netlink: &mut Netlink,
+    index: u32,
+    parent: TcHandle,
+    handle: TcHandle,
+    spec: &Spec,
+) -> io::Result<()> {
+    let (kind, options) = match spec {
+        Spec::Host(qdisc) => (kernel_name(*qdisc), None),
+        Spec::Interface { rate, frame } => ("tbf", Some(token_bucket(*rate, *frame))),
+        Spec::Link { direction, seed } => ("wire", Some(wire(direction, *seed))),
+    };
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = parent;
+    message.header.handle = handle;
+    message.attributes.push(TcAttribute::Kind(kind.into()));
+    message.attributes.extend(options);
+    netlink
+        .create(RouteNetlinkMessage::NewQueueDiscipline(message))
+        .map_err(|e| io::Error::new(e.kind(), format!("qdisc {kind}: {e}")))
+}
+
+/// `struct tc_wire_qopt` of kernel/qdisc/sch_wire.c.
+fn wire(direction: &Direction, seed: u64) -> TcAttribute {
+    // 2^64 does not fit; a probability of 1 loses one packet in 2^64 fewer than all.
+    let loss = (direction.loss * 2f64.powi(64)) as u64;
+    let words = [
+        direction.rate.get(),
+        direction.delay.nanoseconds() as u64,
+        direction.buffer.get(),
+        loss,
+        seed,
+    ];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes))
+}
+
+const TCA_OPTIONS: u16 = 2;
+
+/// `struct tc_tbf_qopt` and its 64-bit companions (linux/pkt_sched.h).
+fn token_bucket(rate: Rate, frame: Bytes) -> TcAttribute {
+    const TCA_TBF_PARMS: u16 = 1;
+    const TCA_TBF_RATE64: u16 = 4;
+    const TCA_TBF_BURST: u16 = 6;
+    const LINK_LAYER_ETHERNET: u8 = 1;
+    let bytes_per_second = rate.bytes_per_second();
+    let mut parameters = vec![0u8; 36];
+    parameters[1] = LINK_LAYER_ETHERNET;
+    parameters[8..12].copy_from_slice(&(bytes_per_second.min(u64::from(u32::MAX)) as u32).to_ne_bytes());
+    let nla = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
+    TcAttribute::Options(vec![
+        nla(TCA_TBF_PARMS, &parameters),
+        nla(TCA_TBF_RATE64, &bytes_per_second.to_ne_bytes()),
+        nla(TCA_TBF_BURST, &(frame.get() as u32).to_ne_bytes()),
+    ])
+}
+
+/// What a qdisc counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Interface.
+    pub index: u32,
+    /// Whether it is the interface's root.
+    pub is_root: bool,
+    /// The kernel's name for it.
+    pub kind: String,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes waiting.
+    pub backlog_bytes: u64,
+    /// Packets waiting.
+    pub backlog_packets: u64,
+    /// Packets dropped for want of room (or by the AQM).
+    pub dropped_packets: u64,
+    /// Packets given back by a busy device.
+    pub requeues: u64,
+    /// Times it had to wait for its rate, or was over its limit.
+    pub overlimits: u64,
+    /// What only a link counts.
+    pub link: Option<LinkStatistics>,
+}
+
+/// What only a link counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkStatistics {
+    /// Packets lost on the link.
+    pub lost_packets: u64,
+    /// Packets being sent or in propagation.
+    pub flight_packets: u64,
+}
+
+/// Reads every qdisc of the socket's namespace.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn statistics(netlink: &mut Netlink) -> io::Result<Vec<Statistics>> {
+    let mut found = Vec::new();
+    netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()), |message| {
+        if let RouteNetlinkMessage::NewQueueDiscipline(message) = message {
+            found.push(decode(&message));
+        }
+    })?;
+    Ok(found)
+}
+
+fn decode(message: &TcMessage) -> Statistics {
+    let mut statistics = Statistics {
+        index: message.header.index as u32,
+        is_root: message.header.parent == TcHandle::ROOT,
+        ..Default::default()
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            TcAttribute::Kind(kind) => statistics.kind.clone_from(kind),
+            TcAttribute::Stats2(parts) => parts.iter().for_each(|part| decode_part(part, &mut statistics)),
+            _ => {}
+        }
+    }
+    if statistics.kind != "wire" {
+        statistics.link = None;
+    }
+    statistics
+}
+
+fn decode_part(part: &TcStats2, into: &mut Statistics) {
+    match part {
+        TcStats2::Basic(basic) => {
+            into.sent_bytes = basic.bytes;
+            into.sent_packets = u64::from(basic.packets);
+        }
+        TcStats2::Queue(queue) if into.link.is_none() => {
+            into.backlog_bytes = u64::from(queue.backlog);
+            into.backlog_packets = u64::from(queue.qlen);
+            into.dropped_packets = u64::from(queue.drops);
+            into.requeues = u64::from(queue.requeues);
+            into.overlimits = u64::from(queue.overlimits);
+        }
+        TcStats2::App(TcXstats::Other(bytes)) if into.kind == "wire" => decode_wire(bytes, into),
+        _ => {}
+    }
+}
+
+/// `struct tc_wire_xstats` of kernel/qdisc/sch_wire.c.
+fn decode_wire(bytes: &[u8], into: &mut Statistics) {
+    let mut words = bytes.chunks_exact(8).map(|w| u64::from_ne_bytes(w.try_into().expect("eight bytes")));
+    let mut word = || words.next().unwrap_or(0);
+    into.backlog_bytes = word();
+    into.backlog_packets = word();
+    let flight_packets = word();
+    into.dropped_packets = word();
+    let lost_packets = word();
+    into.sent_packets = word();
+    into.sent_bytes = word();
+    into.link = Some(LinkStatistics { lost_packets, flight_packets });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_core::Nla;
+    use wirespeed_units::Span;
+
+    #[test]
+    fn a_link_is_encoded_as_the_kernel_side_reads_it() {
+        let direction =
+            Direction { rate: Rate::gbit(10), delay: Span::ms(5), loss: 0.5, buffer: Bytes::new(1000) };
+        let TcAttribute::Other(nla) = wire(&direction, 7) else { panic!("raw options") };
+        let mut bytes = vec![0; nla.value_len()];
+        nla.emit_value(&mut bytes);
+        let words: Vec<u64> =
+            bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect();
+        assert_eq!(words, [10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
+    }
+
+    #[test]
+    fn a_links_own_counters_replace_the_generic_ones() {
+        let mut statistics = Statistics { kind: "wire".into(), ..Default::default() };
+        let words: Vec<u8> = [100u64, 2, 30, 4, 5, 60, 700].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        decode_wire(&words, &mut statistics);
+        assert_eq!((statistics.backlog_bytes, statistics.backlog_packets), (100, 2));
+        assert_eq!((statistics.dropped_packets, statistics.sent_packets, statistics.sent_bytes), (4, 60, 700));
+        assert_eq!(statistics.link, Some(LinkStatistics { lost_packets: 5, flight_packets: 30 }));
+    }
+}

@@ -1,0 +1,243 @@
+//! Builds a layout in this kernel: namespaces, wires, addresses, routes, qdiscs, settings.
+
+use crate::device::{self, Port};
+use crate::layout::{Egress, End, Layout};
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
+use crate::qdisc::{self, Spec};
+use netlink_packet_route::tc::TcHandle;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use wirespeed_scenario::run::{Direction, Host, Offloads, Run};
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
+pub const ETHERNET_HEADER: u64 = 14;
+
+/// A built layout.
+pub struct World {
+    /// One per node, in the layout's order.
+    pub nodes: Vec<BuiltNode>,
+    /// What the reader of the results has to know.
+    pub warnings: Vec<String>,
+}
+
+/// A node that exists.
+pub struct BuiltNode {
+    /// Its network namespace.
+    pub namespace: Namespace,
+    /// A netlink socket inside.
+    pub netlink: Netlink,
+    /// Its interfaces, by index, as (name, what leaves there).
+    pub ports: BTreeMap<u32, (String, Egress)>,
+    /// For hosts: settings read back after they were applied.
+    pub settings: BTreeMap<String, String>,
+}
+
+fn named<T>(result: io::Result<T>, what: impl FnOnce() -> String) -> io::Result<T> {
+    result.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", what())))
+}
+
+/// Builds everything. The namespaces vanish with the returned value (and with the guest, on substrate `kernel`).
+///
+/// # Errors
+/// What could not be built, and the kernel's reason.
+pub fn build(run: &Run, layout: &Layout) -> io::Result<World> {
+    let mut warnings = Vec::new();
+    apply_global(run, &mut warnings)?;
+    let namespaces = layout
+        .nodes
+        .iter()
+        .map(|node| named(Namespace::create(), || format!("network namespace of {}", node.name)))
+        .collect::<io::Result<Vec<_>>>()?;
+    let mut here = Netlink::open()?;
+    for (wire, pair) in layout.wires.iter().enumerate() {
+        let ports = [0, 1].map(|side| port(run, layout, &namespaces, wire, side));
+        named(device::create_pair(&mut here, &ports), || {
+            let [a, b] = pair.ends.each_ref().map(|end| &layout.nodes[end.node].name);
+            format!("veth pair between {a} and {b}")
+        })?;
+    }
+    let mut nodes = Vec::new();
+    for (index, namespace) in namespaces.into_iter().enumerate() {
+        let built = namespace.within(|| {
+            let mut netlink = Netlink::open()?;
+            let ports = configure(run, layout, index, &mut netlink)?;
+            let settings = match run.hosts.get(index) {
+                Some(host) => apply_host(host)?,
+                None => BTreeMap::new(),
+            };
+            Ok((netlink, ports, settings))
+        });
+        let (netlink, ports, settings) = named(built, || layout.nodes[index].name.clone())?;
+        nodes.push(BuiltNode { namespace, netlink, ports, settings });
+    }
+    Ok(World { nodes, warnings })
+}
+
+fn mac(wire: usize, side: usize) -> [u8; 6] {
+    [2, 0, 0, (wire >> 8) as u8, wire as u8, side as u8 + 1]
+}
+
+fn port(run: &Run, layout: &Layout, namespaces: &[Namespace], wire: usize, side: usize) -> Port {
+    let end = &layout.wires[wire].ends[side];
+    // A router's interface takes whatever the largest host sends.
+    let largest = run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500));
+    let host = run.hosts.get(end.node);
+    Port {
+        name: end.device.clone(),
+        namespace: namespaces[end.node].raw(),
+        mac: mac(wire, side),
+        mtu: host.map_or(largest, |host| host.mtu).get() as u32,
+        txqueuelen: host.map_or(1000, |host| host.txqueuelen),
+    }
+}
+
+/// Configures the interfaces of one node; the calling thread is in its namespace.
+fn configure(
+    run: &Run,
+    layout: &Layout,
+    node: usize,
+    netlink: &mut Netlink,
+) -> io::Result<BTreeMap<u32, (String, Egress)>> {
+    let listed = device::list(netlink)?;
+    let mut ports = BTreeMap::new();
+    for interface in &listed {
+        if interface.name == "lo" {
+            device::up(netlink, interface.index)?;
+            continue;
+        }
+        let (wire, side, end) = find_end(layout, node, &interface.name);
+        let offloads = match end.egress {
+            Egress::Host(host) => run.hosts[host].offloads,
+            // A router hands on what it gets; merging or leaving packets merged would hide them from the queue.
+            _ => Offloads { tso: false, gso: false, gro: false },
+        };
+        named(device::set_offloads(&interface.name, offloads), || interface.name.clone())?;
+        named(install(run, netlink, interface.index, &end.egress), || interface.name.clone())?;
+        device::add_address(netlink, interface.index, end.address)?;
+        device::up(netlink, interface.index)?;
+        let peer = &layout.wires[wire].ends[1 - side];
+        device::add_neighbour(netlink, interface.index, peer.address, mac(wire, 1 - side))?;
+        ports.insert(interface.index, (interface.name.clone(), end.egress.clone()));
+    }
+    if layout.nodes[node].forwards {
+        set("net.ipv4.ip_forward", "1")?;
+    }
+    for (destination, via) in &layout.nodes[node].routes {
+        named(device::add_route(netlink, *destination, *via), || format!("route to {destination} via {via}"))?;
+    }
+    Ok(ports)
+}
+
+fn find_end<'a>(layout: &'a Layout, node: usize, device: &str) -> (usize, usize, &'a End) {
+    for (wire, pair) in layout.wires.iter().enumerate() {
+        for (side, end) in pair.ends.iter().enumerate() {
+            if end.node == node && end.device == device {
+                return (wire, side, end);
+            }
+        }
+    }
+    unreachable!("a namespace of ours has only interfaces of the layout")
+}
+
+fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io::Result<()> {
+    const FIRST: TcHandle = TcHandle { major: 1, minor: 0 };
+    const BELOW: TcHandle = TcHandle { major: 1, minor: 1 };
+    const SECOND: TcHandle = TcHandle { major: 2, minor: 0 };
+    let mut add = |parent, handle, spec: &Spec| qdisc::install(netlink, index, parent, handle, spec);
+    match egress {
+        Egress::Host(host) => {
+            let host = &run.hosts[*host];
+            let own = Spec::Host(host.qdisc);
+            match host.nic_rate {
+                None => add(TcHandle::ROOT, FIRST, &own),
+                Some(rate) => {
+                    let frame = host.mtu + Bytes::new(ETHERNET_HEADER);
+                    add(TcHandle::ROOT, FIRST, &Spec::Interface { rate, frame })?;
+                    add(BELOW, SECOND, &own)
+                }
+            }
+        }
+        Egress::Link { direction, seed, .. } => {
+            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: *direction, seed: *seed })
+        }
+        Egress::Delay(Span::ZERO) => Ok(()),
+        Egress::Delay(delay) => {
+            // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
+            let direction =
+                Direction { rate: Rate::gbit(1_000_000), delay: *delay, loss: 0.0, buffer: Bytes::new(u64::MAX) };
+            add(TcHandle::ROOT, FIRST, &Spec::Link { direction, seed: 0 })
+        }
+    }
+}
+
+fn sysctl_path(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
+fn set(name: &str, value: &str) -> io::Result<()> {
+    named(fs::write(sysctl_path(name), value), || format!("sysctl {name} = {value}"))
+}
+
+/// Settings of which Linux has one for all namespaces.
+fn apply_global(run: &Run, warnings: &mut Vec<String>) -> io::Result<()> {
+    /// Name, and its value on a host.
+    type Global = (&'static str, fn(&Host) -> u64);
+    const GLOBALS: [Global; 3] = [
+        ("net.core.netdev_max_backlog", |host| u64::from(host.netdev_max_backlog)),
+        ("net.core.rmem_max", |host| host.tcp.rmem_max.get()),
+        ("net.core.wmem_max", |host| host.tcp.wmem_max.get()),
+    ];
+    for (name, value) in GLOBALS {
+        let values: Vec<u64> = run.hosts.iter().map(value).collect();
+        let largest = values.iter().copied().max().unwrap_or(0).min(i32::MAX as u64);
+        set(name, &largest.to_string())?;
+        if values.iter().any(|v| *v != values[0]) {
+            warnings.push(format!(
+                "{name} is one value for the whole kernel; hosts ask for different ones and all got {largest}"
+            ));
+        }
+    }
+    // The guest's memory is sized for the run; TCP must not think it is short of it.
+    set("net.ipv4.tcp_mem", "2147483647 2147483647 2147483647")
+}
+
+fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
+    let triple = |v: &[Bytes; 3]| v.map(|b| b.get().min(i32::MAX as u64).to_string()).join(" ");
+    let flag = |v: bool| u8::from(v).to_string();
+    let mut wanted: Vec<(String, String)> = [
+        ("net.ipv4.tcp_rmem", triple(&host.tcp.rmem)),
+        ("net.ipv4.tcp_wmem", triple(&host.tcp.wmem)),
+        ("net.ipv4.tcp_timestamps", flag(host.tcp.timestamps)),
+        ("net.ipv4.tcp_sack", flag(host.tcp.sack)),
+        ("net.ipv4.tcp_window_scaling", flag(host.tcp.window_scaling)),
+        ("net.ipv4.tcp_ecn", host.tcp.ecn.to_string()),
+        ("net.ipv4.tcp_no_metrics_save", flag(host.tcp.no_metrics_save)),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into();
+    wanted.extend(host.sysctls.clone());
+    let mut settings = BTreeMap::new();
+    for (name, value) in &wanted {
+        set(name, value)?;
+        let read = fs::read_to_string(sysctl_path(name))?;
+        settings.insert(name.clone(), read.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let nic_rate = host.nic_rate.map_or("not a limit".into(), |rate| rate.to_string());
+    let on = |v| if v { "on" } else { "off" }.to_string();
+    settings.extend(
+        [
+            ("interface.mtu", host.mtu.get().to_string()),
+            ("interface.qdisc", qdisc::kernel_name(host.qdisc).into()),
+            ("interface.rate", nic_rate),
+            ("interface.txqueuelen", host.txqueuelen.to_string()),
+            ("offload.gro", on(host.offloads.gro)),
+            ("offload.gso", on(host.offloads.gso)),
+            ("offload.tso", on(host.offloads.tso)),
+        ]
+        .map(|(name, value)| (name.to_string(), value)),
+    );
+    Ok(settings)
+}

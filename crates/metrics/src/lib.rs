@@ -1,0 +1,42 @@
+//! Numbers of a recording: a registry of metrics, each with its unit, its definition and where that comes from.
+//!
+//! The measurement window of a run is `omit_ns..duration_ns`. A metric that a recording cannot give is absent,
+//! never 0. Run-level rates divide by the whole window; the rate of one flow divides by the flow's own time in
+//! the window, from its start to its end ([`View`] says how these are found).
+
+mod convergence;
+mod cumulative;
+mod delay;
+mod document;
+mod fairness;
+mod host;
+mod limits;
+mod link;
+pub mod loss;
+pub mod per_flow;
+mod rates;
+mod registry;
+mod retransmission;
+pub mod series;
+mod statistics;
+mod udp;
+mod view;
+
+pub use document::{explain, reference};
+pub use registry::{Better, Metric, all, find, suggest};
+pub use view::{FlowSeries, QueueSeries, View};
+
+use std::collections::BTreeMap;
+use wirespeed_record::Recording;
+
+/// Every metric that `recording` gives a value for, by name. What it does not give is not there.
+pub fn evaluate(recording: &Recording) -> BTreeMap<&'static str, f64> {
+    let view = View::new(recording);
+    all().iter().filter_map(|m| (m.compute)(&view).filter(|v| v.is_finite()).map(|v| (m.name, v))).collect()
+}
+
+/// The bins over which short-term rates are taken unless a name says `_1s`.
+pub const SHORT_BIN_NS: i64 = 100_000_000;
+
+/// The bins of metrics whose name says `_1s`.
+pub const LONG_BIN_NS: i64 = 1_000_000_000;

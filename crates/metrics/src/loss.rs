@@ -1,0 +1,150 @@
+//! The loss ledger as numbers: how much was lost, and where.
+
+use crate::registry::{Better, Metric};
+use crate::view::View;
+use std::collections::BTreeMap;
+use wirespeed_record::{Direction, LedgerRow, Stage};
+
+pub(crate) const ROWS: &[Metric] = &[
+    Metric {
+        name: "loss_fraction",
+        unit: "",
+        definition: "Data packets lost anywhere over data packets sent, from the ledger, all flows together. \
+                     Counts the whole run: the ledger has no window.",
+        reference: "RFC 7680 (one-way loss), as a ratio over the run",
+        better: Better::Lower,
+        headline: true,
+        compute: |view| {
+            let sent = sent(view, Direction::Data)?;
+            Some(total(rows(view, Direction::Data, "lost")).unwrap_or(0.0) / sent)
+        },
+    },
+    Metric {
+        name: "unexplained_packets",
+        unit: "packets",
+        definition: "Packets that the ledger cannot account for: |sent - delivered - lost - in flight| as the \
+                     ledger's rows `unexplained` state it (worked out from the other rows where a direction has \
+                     none), data and ACKs added. Counts the whole run.",
+        reference: "wirespeed's loss ledger",
+        better: Better::Lower,
+        headline: false,
+        compute: |view| Direction::ALL.iter().filter_map(|d| unexplained(view, *d)).reduce(|a, b| a + b),
+    },
+];
+
+macro_rules! stage_rows {
+    ($($stage:ident $word:literal,)+) => {
+        pub(crate) const STAGE_ROWS: &[Metric] = &[$(
+            Metric {
+                name: concat!("loss_fraction_", $word),
+                unit: "",
+                definition: concat!(
+                    "Data packets lost at the stage ", $word, " over data packets sent, from the ledger, all flows \
+                     together. Counts the whole run. Absent if nothing was counted there."
+                ),
+                reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
+                better: Better::Lower,
+                headline: false,
+                compute: |view| Some(lost(view, Direction::Data, Stage::$stage)? / sent(view, Direction::Data)?),
+            },
+            Metric {
+                name: concat!("lost_", $word, "_packets"),
+                unit: "packets",
+                definition: concat!(
+                    "Data packets lost at the stage ", $word, ", from the ledger, all flows together. Counts the \
+                     whole run. Absent if nothing was counted there."
+                ),
+                reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
+                better: Better::Lower,
+                headline: false,
+                compute: |view| lost(view, Direction::Data, Stage::$stage),
+            },
+            Metric {
+                name: concat!("lost_ack_", $word, "_packets"),
+                unit: "packets",
+                definition: concat!(
+                    "ACKs lost at the stage ", $word, " of their way back, from the ledger, all flows together. \
+                     Counts the whole run. Absent if nothing was counted there."
+                ),
+                reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
+                better: Better::Lower,
+                headline: false,
+                compute: |view| lost(view, Direction::Ack, Stage::$stage),
+            },
+        )+];
+
+        #[cfg(test)]
+        const STAGES: &[(Stage, &str)] = &[$((Stage::$stage, $word),)+];
+    };
+}
+
+stage_rows! {
+    SndBuf "sndbuf",
+    Qdisc "qdisc",
+    TxRing "tx_ring",
+    Network "network",
+    RxRing "rx_ring",
+    SoftnetBacklog "softnet_backlog",
+    TcpBacklog "tcp_backlog",
+    TcpOfo "tcp_ofo",
+    RcvBuf "rcvbuf",
+    App "app",
+}
+
+/// The numbers behind the claims that speak of all stages at once. `loss_fraction_by_stage`: by stage, of the data
+/// packets. `lost_packets_by_stage`: by `data.STAGE` and `ack.STAGE`. Only stages that the ledger counts. `None`
+/// for another family.
+pub fn by_stage(view: &View, family: &str) -> Option<BTreeMap<String, f64>> {
+    let stages = || Stage::ALL.iter().copied();
+    match family {
+        "loss_fraction_by_stage" => {
+            let fraction = |s| Some(lost(view, Direction::Data, s)? / sent(view, Direction::Data)?);
+            Some(stages().filter_map(|s| Some((s.to_string(), fraction(s)?))).collect())
+        }
+        "lost_packets_by_stage" => {
+            let of =
+                |d: Direction| stages().filter_map(move |s| Some((format!("{d}.{s}"), lost(view, d, s)?)));
+            Some(Direction::ALL.iter().flat_map(|d| of(*d)).collect())
+        }
+        _ => None,
+    }
+}
+
+fn rows<'v>(view: &'v View, direction: Direction, entry: &'v str) -> impl Iterator<Item = &'v LedgerRow> {
+    view.recording.ledger.iter().filter(move |r| r.direction == direction && r.entry == entry)
+}
+
+/// Sum of the packets of `rows`; `None` if there are none.
+fn total<'v>(rows: impl Iterator<Item = &'v LedgerRow>) -> Option<f64> {
+    rows.map(|r| r.packets).reduce(|a, b| a + b).map(|n| n as f64)
+}
+
+fn lost(view: &View, direction: Direction, stage: Stage) -> Option<f64> {
+    total(rows(view, direction, "lost").filter(|r| r.stage == Some(stage)))
+}
+
+fn sent(view: &View, direction: Direction) -> Option<f64> {
+    total(rows(view, direction, "sent")).filter(|n| *n > 0.0)
+}
+
+fn unexplained(view: &View, direction: Direction) -> Option<f64> {
+    let stated: Vec<_> =
+        rows(view, direction, "unexplained").map(|r| r.packets.unsigned_abs() as f64).collect();
+    if !stated.is_empty() {
+        return Some(stated.iter().sum());
+    }
+    let entry = |name| total(rows(view, direction, name));
+    let accounted = [entry("delivered"), entry("lost"), entry("in_flight")];
+    Some((entry("sent")? - accounted.iter().flatten().sum::<f64>()).abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_has_its_rows_under_its_word() {
+        assert!(STAGES.iter().map(|(stage, _)| *stage).eq(Stage::ALL.iter().copied()));
+        assert!(STAGES.iter().all(|(stage, word)| stage.word() == *word));
+    }
+}

@@ -1,0 +1,107 @@
+//! Means, deviations, quantiles and Jain's index of plain numbers.
+
+/// Arithmetic mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Sample standard deviation (divisor n - 1); `None` of fewer than two values.
+pub(crate) fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() >= 2)?;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// The `q` quantile (0 to 1) on the line between neighbouring order statistics (Hyndman and Fan, 1996, type 7).
+pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let position = q.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let (low, high) = (position.floor() as usize, position.ceil() as usize);
+    Some(sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64))
+}
+
+/// Mean of `(value, weight)` pairs; `None` if they have no weight.
+pub(crate) fn weighted_mean(values: &[(f64, f64)]) -> Option<f64> {
+    let total: f64 = values.iter().map(|v| v.1).sum();
+    (total > 0.0).then(|| values.iter().map(|v| v.0 * v.1).sum::<f64>() / total)
+}
+
+/// The least value below or at which a share `q` of the weight lies; `None` if there is no weight.
+pub(crate) fn weighted_quantile(values: &[(f64, f64)], q: f64) -> Option<f64> {
+    let mut sorted: Vec<_> = values.iter().filter(|v| v.1 > 0.0).copied().collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = sorted.iter().map(|v| v.1).sum();
+    let mut sum = 0.0;
+    sorted
+        .iter()
+        .find(|v| {
+            sum += v.1;
+            sum >= q * total
+        })
+        .or(sorted.last())
+        .map(|v| v.0)
+}
+
+/// Jain's fairness index: (sum x)^2 / (n sum x^2). `None` of fewer than two values, or if all are 0.
+pub(crate) fn jain(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|v| v * v).sum();
+    (values.len() >= 2 && squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_of_known_numbers() {
+        assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
+        assert_eq!(quantile(&[7.0], 0.95), Some(7.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(weighted_quantile(&[(1.0, 1.0), (9.0, 3.0)], 0.5), Some(9.0));
+        assert_eq!(weighted_quantile(&[(1.0, 0.0)], 0.5), None);
+        assert_eq!(standard_deviation(&[1.0, 3.0]), Some(2.0f64.sqrt()));
+    }
+
+    #[test]
+    fn jain_at_its_ends() {
+        assert_eq!(jain(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
+        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[5.0]), None);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn jain_lies_between_one_nth_and_one(x in vec(0.0..1e12, 2..20usize)) {
+            if let Some(j) = jain(&x) {
+                prop_assert!(j >= 1.0 / x.len() as f64 - 1e-12 && j <= 1.0 + 1e-12, "{j}");
+            }
+        }
+
+        #[test]
+        fn jain_does_not_depend_on_scale_or_order(x in vec(1.0..1e6, 2..20usize), scale in 1e-3..1e6) {
+            let mut other: Vec<f64> = x.iter().map(|v| v * scale).collect();
+            other.reverse();
+            prop_assert!((jain(&x).unwrap() - jain(&other).unwrap()).abs() < 1e-9);
+        }
+
+        #[test]
+        fn quantiles_rise_and_stay_inside(x in vec(-1e6..1e6, 1..50usize), p in 0.0..1.0, q in 0.0..1.0) {
+            let (p, q): (f64, f64) = if p < q { (p, q) } else { (q, p) };
+            let (low, high) = (quantile(&x, p).unwrap(), quantile(&x, q).unwrap());
+            prop_assert!(low <= high + 1e-6);
+            prop_assert!(quantile(&x, 0.0).unwrap() <= low && high <= quantile(&x, 1.0).unwrap());
+        }
+
+        #[test]
+        fn equal_weights_do_not_move_the_mean(x in vec(0.0..1e9, 1..30usize), weight in 1.0..1e9) {
+            let pairs: Vec<_> = x.iter().map(|v| (*v, weight)).collect();
+            let (plain, weighted) = (mean(&x).unwrap(), weighted_mean(&pairs).unwrap());
+            prop_assert!((plain - weighted).abs() <= 1e-9 * plain.max(1.0));
+        }
+    }
+}

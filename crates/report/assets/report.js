@@ -1,0 +1,160 @@
+"use strict";
+// Draws the figures of the page from its data, in the colours of the theme; sorts tables; switches runs.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const colour = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
+  // Plotly reads a little HTML in texts; here they are texts.
+  const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const faded = (hex, share) => hex + Math.round(share * 255).toString(16).padStart(2, "0");
+
+  // Theme: the reader's system decides until the button or #theme=dark in the address does.
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const themeButton = document.getElementById("theme");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const asked = /theme=(dark|light)/.exec(location.hash + location.search);
+  if (asked) root.dataset.theme = asked[1];
+  const nameTheme = () => { themeButton.textContent = isDark() ? "Light" : "Dark"; };
+
+  // Figures
+  const config = (figure) => ({
+    responsive: true, displaylogo: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    toImageButtonOptions: { format: "svg", filename: figure },
+  });
+
+  function trace(layer) {
+    const tint = colour(layer.colour);
+    const base = { name: plain(layer.name), showlegend: layer.legend, legendgroup: layer.name, x: layer.px, y: layer.py };
+    const line = { color: tint, width: 1.6, dash: layer.dash };
+    switch (layer.shape) {
+      case "line": return { ...base, type: "scatter", mode: "lines", line, connectgaps: false };
+      case "step": return { ...base, type: "scatter", mode: "lines", line: { ...line, shape: "hv" } };
+      case "area": return { ...base, type: "scatter", mode: "lines", stackgroup: "all", line: { color: tint, width: .6 }, fillcolor: faded(tint, .75) };
+      case "bars": return { ...base, type: "bar", width: layer.width, marker: { color: tint, line: { width: 0 } } };
+      case "lying": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, cornerradius: 2 } };
+      case "dots": return { ...base, type: "scatter", mode: "markers", marker: { color: tint, size: 7, line: { color: colour("page"), width: 1 } } };
+      case "box": return { ...base, type: "box", orientation: "h", width: .56, boxpoints: "all", jitter: .5, pointpos: 0,
+        line: { color: tint, width: 1.5 }, fillcolor: faded(tint, .22), marker: { color: tint, size: 5 }, hoverinfo: "x" };
+    }
+  }
+
+  function axis(spec, upright) {
+    const out = {
+      title: { text: plain(spec.title), standoff: 8, font: { color: colour("muted"), size: 12.5 } },
+      color: colour("muted"), gridcolor: colour("grid"), linecolor: colour("axis"), tickcolor: colour("axis"),
+      zeroline: false, showgrid: upright, showline: !upright, ticks: upright ? "" : "outside", ticklen: 4, range: spec.range.slice(),
+    };
+    if (spec.kind === "log") {
+      Object.assign(out, { type: "log", range: spec.range.map(Math.log10), exponentformat: "power", dtick: 1, showgrid: true });
+      if (Math.log10(spec.range[1] / spec.range[0]) < 1.5) out.dtick = "D2";
+    } else if (spec.kind === "names") {
+      const width = Math.max(10, Math.min(34, Math.floor(innerWidth / 32)));
+      const brief = (name) => (name.length > width ? name.slice(0, width - 1) + "…" : name);
+      Object.assign(out, { tickvals: spec.names.map((_, i) => i), ticktext: spec.names.map((n) => plain(brief(n))),
+        range: [spec.range[1], spec.range[0]], showgrid: false, ticks: "", automargin: true, fixedrange: true });
+    }
+    return out;
+  }
+
+  function layout(figure) {
+    const names = figure.y.kind === "names";
+    const over = figure.x.kind === "time" || (figure.x.kind === "linear" && figure.layers.some((l) => l.shape === "line"));
+    const small = innerWidth < 640;
+    const xaxis = axis(figure.x, names), yaxis = axis(figure.y, !names);
+    if (figure.x.kind === "time") Object.assign(xaxis, { showspikes: true, spikemode: "across", spikethickness: 1, spikecolor: colour("muted"), spikedash: "dot", spikesnap: "hovered data" });
+    return {
+      font: { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: colour("text") },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: names ? 20 : small ? 52 : 66, r: 16, t: 6, b: 44, pad: 0 },
+      xaxis, yaxis, barmode: names ? "overlay" : "stack", bargap: 0,
+      hovermode: over ? "x unified" : "closest",
+      hoverlabel: { bgcolor: colour("page"), bordercolor: colour("axis"), font: { color: colour("text"), size: 12 } },
+      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.03, yanchor: "bottom", font: { size: 12.5 }, traceorder: "normal", itemsizing: "constant", bgcolor: "rgba(0,0,0,0)" },
+      shapes: figure.levels.map((l) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: l.at, y1: l.at, layer: "below", line: { color: colour("muted"), width: 1, dash: "dot" } })),
+      annotations: figure.levels.map((l) => ({ xref: "paper", x: 1, xanchor: "right", y: l.at, yanchor: "bottom", text: plain(l.label), showarrow: false, font: { size: 11.5, color: colour("muted") }, bgcolor: faded(colour("page"), .7), borderpad: 1 })),
+    };
+  }
+
+  const spec = (el) => (el.dataset.owner === "study" ? data.study : data.runs[+el.dataset.owner])[el.dataset.figure];
+  let window_ = null; // the stretch of time that is zoomed to, kept from run to run
+
+  function draw(el) {
+    const figure = spec(el);
+    const plan = layout(figure);
+    if (figure.x.kind === "time" && window_) plan.xaxis.range = window_.slice();
+    const isNew = !el.classList.contains("js-plotly-plot");
+    Plotly.react(el, figure.layers.map(trace), plan, config(el.dataset.figure));
+    if (isNew && figure.x.kind === "time") link(el, figure);
+  }
+
+  const mates = (el) => all(".plot.js-plotly-plot", el.closest(".run")).filter((other) => other !== el && spec(other).x.kind === "time");
+  let isLinking = false;
+
+  function link(el, figure) {
+    el.on("plotly_relayout", (change) => {
+      if (isLinking || !Object.keys(change).some((key) => key.startsWith("xaxis"))) return;
+      const range = el.layout.xaxis.range.slice();
+      window_ = range[0] === figure.x.range[0] && range[1] === figure.x.range[1] ? null : range;
+      isLinking = true;
+      Promise.all(mates(el).map((other) => Plotly.relayout(other, { "xaxis.range": range.slice() }))).finally(() => { isLinking = false; });
+    });
+    el.on("plotly_hover", (event) => {
+      if (isLinking || !event.event) return;
+      const at = event.points[0].x;
+      isLinking = true;
+      try { mates(el).forEach((other) => Plotly.Fx.hover(other, { xval: at }, "xy")); } finally { isLinking = false; }
+    });
+    el.on("plotly_unhover", () => mates(el).forEach((other) => Plotly.Fx.unhover(other)));
+  }
+
+  // Only what comes into sight is drawn.
+  const sight = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) { sight.unobserve(entry.target); draw(entry.target); }
+  }, { rootMargin: "600px" });
+  all(".plot").forEach((el) => sight.observe(el));
+  const redraw = () => { nameTheme(); all(".plot.js-plotly-plot").forEach(draw); };
+  themeButton.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; redraw(); });
+  system.addEventListener("change", redraw);
+  nameTheme();
+  addEventListener("beforeprint", () => all(".plot").filter((el) => el.offsetParent).forEach((el) => { draw(el); Plotly.Plots.resize(el); }));
+
+  // Runs
+  const panels = all("[data-panel]"), select = document.getElementById("run-select");
+  let current = 0;
+  function show(index) {
+    if (!panels[index]) return;
+    current = index;
+    panels.forEach((panel, i) => { panel.hidden = i !== index; });
+    all(".selector [data-run]").forEach((button) => button.setAttribute("aria-pressed", String(+button.dataset.run === index)));
+    if (select) select.value = String(index);
+    // What was drawn before gets the present stretch of time, theme and width.
+    all(".plot.js-plotly-plot", panels[index]).forEach((el) => { draw(el); Plotly.Plots.resize(el); });
+  }
+  all("[data-run]").forEach((el) => el.addEventListener("click", () => show(+el.dataset.run)));
+  all("[data-step]").forEach((el) => el.addEventListener("click", () => show(current + +el.dataset.step)));
+  if (select) select.addEventListener("change", () => show(+select.value));
+
+  // Tables
+  const allMetrics = document.getElementById("all-metrics");
+  if (allMetrics) allMetrics.addEventListener("change", () => document.querySelector("#summary table").classList.toggle("short", !allMetrics.checked));
+  all("table.sortable").forEach((table) => all("th", table).forEach((head, column) => {
+    head.addEventListener("click", () => {
+      // Numbers are looked at from the largest down, names from A on.
+      const isNumber = head.classList.contains("number");
+      const before = head.getAttribute("aria-sort");
+      const way = before ? (before === "ascending" ? "descending" : "ascending") : isNumber ? "descending" : "ascending";
+      all("th", table).forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", way);
+      const sign = way === "ascending" ? 1 : -1;
+      const key = (row) => { const cell = row.cells[column]; return cell.dataset.sort !== undefined ? +cell.dataset.sort : isNumber ? null : cell.textContent; };
+      const rows = all("tbody tr", table).sort((a, b) => {
+        const x = key(a), y = key(b);
+        if (x === null || y === null) return (x === null) - (y === null); // missing ones last, either way
+        return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), undefined, { numeric: true }));
+      });
+      table.tBodies[0].append(...rows);
+    });
+  }));
+})();

@@ -1,0 +1,187 @@
+//! The answer in a few sentences, from the data alone.
+
+use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
+use crate::ledger::Balance;
+use crate::number::{significant, whole, with_unit};
+use crate::report::Report;
+use wirespeed_record::Direction;
+
+/// First who leads and by how much, then what the reader must know to trust it.
+pub(crate) fn sentences(report: &Report) -> Vec<String> {
+    if report.runs.is_empty() {
+        return vec![match report.incomplete.len() {
+            0 => "There are no runs to report on.".into(),
+            1 => "The only run did not complete, so there is nothing to compare.".into(),
+            n => format!("None of the {n} runs completed, so there is nothing to compare."),
+        }];
+    }
+    let mut out = Vec::new();
+    match leading_metric(&report.runs) {
+        Some(metric) => ranking(report, metric, &mut out),
+        None => out.push("No run has a goodput, so they are not ranked.".into()),
+    }
+    losses(report, &mut out);
+    caveats(report, &mut out);
+    out
+}
+
+fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
+    let mut groups: Vec<(Group, f64)> =
+        Group::all(&report.runs).into_iter().filter_map(|g| g.mean(metric).map(|m| (g, m))).collect();
+    groups.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let words = metric_words(metric);
+    let Some((first, best)) = groups.first() else { return };
+    let runs = first.runs.len();
+    let mean = if runs > 1 { format!(" (mean of {runs} runs)") } else { String::new() };
+    let share = share_of_link(first, *best).map(|s| format!(", {s}")).unwrap_or_default();
+    if groups.len() == 1 {
+        out.push(format!("{} reaches a {words} of {}{mean}{share}.", first.name(&[]), with_unit(*best, "bit/s")));
+        return;
+    }
+    let (second, next) = &groups[1];
+    let close = overlap(first, second, metric);
+    let lead = if *next > 0.0 { lead_text(best / next) } else { "while the next carries nothing".into() };
+    let lead = match close {
+        true => format!("no clear lead over {} ({}): their repeats overlap", second.name(&[]), with_unit(*next, "bit/s")),
+        false => format!("{lead} {} ({})", second.name(&[]), with_unit(*next, "bit/s")),
+    };
+    out.push(format!(
+        "{} has the highest {words}: {}{mean}{share}, {lead}.",
+        first.name(&[]),
+        with_unit(*best, "bit/s"),
+    ));
+    if let Some((last, least)) = groups.last().filter(|_| groups.len() > 2) {
+        let times = if *least > 0.0 && best / least >= 2.0 {
+            format!(", less than the first by a factor of {}", significant(best / least, 2))
+        } else {
+            String::new()
+        };
+        out.push(format!("{} is last with {}{times}.", last.name(&[]), with_unit(*least, "bit/s")));
+    }
+    if let Some(sentence) = by_setting(report, metric) {
+        out.push(sentence);
+    }
+}
+
+/// How often each congestion control is first when everything else is equal, if that was varied too.
+fn by_setting(report: &Report, metric: &str) -> Option<String> {
+    let key = report.factor_keys().into_iter().find(|key| key.ends_with("congestion"))?;
+    if report.factor_keys().len() < 2 {
+        return None;
+    }
+    let groups = Group::all(&report.runs);
+    let mut settings: Vec<(String, Vec<(&Group, f64)>)> = Vec::new();
+    for group in &groups {
+        let Some(mean) = group.mean(metric) else { continue };
+        let setting = group.runs[0].factors_text(&[&key]);
+        match settings.iter_mut().find(|(name, _)| *name == setting) {
+            Some((_, members)) => members.push((group, mean)),
+            None => settings.push((setting, vec![(group, mean)])),
+        }
+    }
+    settings.retain(|(_, members)| members.len() > 1);
+    if settings.len() < 2 {
+        return None;
+    }
+    let mut wins: Vec<(String, usize)> = Vec::new();
+    for (_, members) in &settings {
+        let (winner, _) = members.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let name = factor_phrase(&key, winner.runs[0].info.factors.get(&key)?);
+        match wins.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 += 1,
+            None => wins.push((name, 1)),
+        }
+    }
+    wins.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let parts: Vec<String> = wins.iter().map(|(name, n)| format!("{name} in {n}")).collect();
+    Some(format!("With all else equal, first over {} settings: {}.", settings.len(), parts.join(", ")))
+}
+
+/// `45 % of the 9.5 Gbit/s link`.
+fn share_of_link(group: &Group, rate: f64) -> Option<String> {
+    let capacity = group.runs[0].info.links.iter().map(|l| l.rate_bps).filter(|r| *r > 0).min()? as f64;
+    let share = significant((rate / capacity * 100.0).min(1e6), 2);
+    Some(format!("{share} % of the {} link", with_unit(capacity, "bit/s")))
+}
+
+fn lead_text(ratio: f64) -> String {
+    if ratio >= 1.995 {
+        format!("{} times that of", significant(ratio, 2))
+    } else if ratio >= 1.005 {
+        format!("{} % ahead of", significant((ratio - 1.0) * 100.0, 2))
+    } else {
+        "practically level with".into()
+    }
+}
+
+/// Whether the values of two groups overlap; with single runs that cannot be told.
+fn overlap(first: &Group, second: &Group, metric: &str) -> bool {
+    let (a, b) = (first.values(metric), second.values(metric));
+    a.len() > 1
+        && b.len() > 1
+        && a.iter().copied().fold(f64::INFINITY, f64::min) <= b.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn losses(report: &Report, out: &mut Vec<String>) {
+    let mut stages: Vec<(String, i64)> = Vec::new();
+    let mut sent = 0;
+    let accounts = || report.runs.iter().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
+    for account in accounts() {
+        sent += account.sent.unwrap_or(0);
+        for (stage, packets) in account.lost_by_stage() {
+            match stages.iter_mut().find(|(known, _)| *known == stage) {
+                Some(known) => known.1 += packets,
+                None => stages.push((stage, packets)),
+            }
+        }
+    }
+    if accounts().next().is_none() || sent == 0 {
+        return;
+    }
+    stages.sort_by_key(|(_, packets)| -packets);
+    let lost: i64 = stages.iter().map(|s| s.1).sum();
+    if lost == 0 {
+        out.push(format!("None of the {} data packets is known to be lost.", whole(sent)));
+        return;
+    }
+    let places: Vec<String> = match stages.as_slice() {
+        [(only, _)] => vec![format!("all of them in {}", stage_words(only))],
+        several => several.iter().map(|(s, n)| format!("{} in {}", whole(*n), stage_words(s))).collect(),
+    };
+    let plural = if lost == 1 { "was" } else { "were" };
+    out.push(format!("Of {} data packets {} {plural} lost, {}.", whole(sent), whole(lost), places.join(", ")));
+}
+
+fn stage_words(stage: &str) -> String {
+    match stage {
+        "network" => "the network".into(),
+        "" => "an unnamed place".into(),
+        other => format!("stage {other}"),
+    }
+}
+
+fn caveats(report: &Report, out: &mut Vec<String>) {
+    let groups = Group::all(&report.runs);
+    if groups.len() > 1 && groups.iter().all(|g| g.runs.len() == 1) {
+        out.push("Each setting ran once: small differences may be chance.".into());
+    }
+    let failed = report.runs.iter().filter(|run| run.failed() > 0).count();
+    if failed > 0 {
+        out.push(format!("{} the expected bounds.", plural(failed, "run misses", "runs miss")));
+    }
+    let odd = |run: &crate::digest::RunDigest| {
+        run.accounts.iter().any(|a| matches!(a.balance, Balance::Wrong(_) | Balance::Unexplained(_)))
+    };
+    let odd = report.runs.iter().filter(|run| odd(run)).count();
+    if odd > 0 {
+        out.push(format!("The loss ledger of {} does not balance.", plural(odd, "run", "runs")));
+    }
+    if !report.incomplete.is_empty() {
+        let n = report.incomplete.len();
+        out.push(format!("{} complete and {} left out.", plural(n, "run did not", "runs did not"), if n == 1 { "is" } else { "are" }));
+    }
+}
+
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}

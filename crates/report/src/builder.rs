@@ -1,0 +1,102 @@
+//! Takes runs one by one and keeps little of each, so that the recordings need not be in memory together.
+
+use crate::digest::RunDigest;
+use crate::figures::REGISTRY;
+use crate::input::{RunResult, StudyInfo};
+use crate::ledger::Account;
+use crate::palette::Palette;
+use crate::rate_series::total_throughput;
+use crate::report::Report;
+use crate::source::Source;
+use crate::thin::thin;
+
+/// Points a line keeps when a run is added.
+const POINTS_A_LINE: usize = 2000;
+/// Points all figures of a page may have together before lines lose more of theirs: about 10 MB of page.
+const POINTS_A_PAGE: usize = 900_000;
+/// However many runs, a line keeps this many.
+const FEWEST_POINTS_A_LINE: usize = 240;
+/// Events worth listing a run.
+const EVENTS_A_RUN: usize = 200;
+
+/// Collects the runs of a study.
+#[derive(Debug)]
+pub struct Builder {
+    study: StudyInfo,
+    runs: Vec<RunDigest>,
+    incomplete: Vec<(String, String)>,
+}
+
+impl Builder {
+    /// For the study `study`.
+    pub fn new(study: StudyInfo) -> Self {
+        Builder { study, runs: Vec::new(), incomplete: Vec::new() }
+    }
+
+    /// Adds a complete run; its recording may go afterwards.
+    pub fn add(&mut self, run: RunResult) {
+        let source = Source::new(run.recording);
+        let figures = REGISTRY
+            .iter()
+            .filter_map(|draw| draw.of_run(&source))
+            .map(|figure| figure.thinned(POINTS_A_LINE))
+            .collect();
+        let to_seconds = source.time.ns / 1e9;
+        let throughput = total_throughput(&source).into_iter().map(|(t, rate)| (t * to_seconds, rate)).collect();
+        let events = run
+            .recording
+            .events
+            .iter()
+            .filter(|event| event.kind != "cong_state")
+            .take(EVENTS_A_RUN)
+            .map(|event| {
+                let mut text = event.kind.replace('_', " ");
+                if let Some(flow) = event.flow {
+                    text.push_str(&format!(" · {}", source.label(flow)));
+                }
+                if let Some(host) = &event.host {
+                    text.push_str(&format!(" · {host}"));
+                }
+                if !event.detail.is_empty() {
+                    text.push_str(&format!(" · {}", event.detail));
+                }
+                (event.t_ns, text)
+            })
+            .collect();
+        self.runs.push(RunDigest {
+            info: run.recording.info.clone(),
+            metrics: run.metrics,
+            per_flow: run.per_flow,
+            expectations: run.expectations,
+            figures,
+            accounts: Account::all(&run.recording.ledger),
+            events,
+            throughput: thin(throughput, POINTS_A_LINE),
+        });
+    }
+
+    /// Notes a run that did not finish, and why.
+    pub fn add_incomplete(&mut self, id: impl Into<String>, reason: impl Into<String>) {
+        self.incomplete.push((id.into(), reason.into()));
+    }
+
+    /// The report over all that was added, in that order.
+    pub fn finish(mut self) -> Report {
+        let weight: usize = self.runs.iter().flat_map(|run| &run.figures).map(|figure| figure.weight()).sum();
+        if weight > POINTS_A_PAGE {
+            let limit = (POINTS_A_LINE * POINTS_A_PAGE / weight).max(FEWEST_POINTS_A_LINE);
+            for run in &mut self.runs {
+                let figures = std::mem::take(&mut run.figures);
+                run.figures = figures.into_iter().map(|figure| figure.thinned(limit)).collect();
+            }
+        }
+        let flows = self.runs.iter().flat_map(|run| &run.info.flows);
+        let palette = Palette::new(flows.map(|flow| (flow.congestion.as_deref(), flow.label.as_str())));
+        let figures = REGISTRY
+            .iter()
+            .filter_map(|draw| draw.of_study(&self.runs))
+            .map(|figure| figure.thinned(POINTS_A_LINE))
+            .collect();
+        Report { study: self.study, runs: self.runs, incomplete: self.incomplete, palette, figures }
+    }
+}

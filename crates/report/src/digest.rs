@@ -1,0 +1,175 @@
+//! What is kept of a run once its recording has gone: figures with few points, and plain values.
+
+use crate::figure::{Figure, Ink};
+use crate::input::{ExpectOutcome, MetricValue};
+use crate::ledger::Account;
+use crate::source::flow_ink;
+use crate::thin::Point;
+use serde_json::Value;
+use std::cmp::Ordering;
+use wirespeed_record::RunInfo;
+
+/// A run, reduced.
+#[derive(Debug, Clone)]
+pub(crate) struct RunDigest {
+    pub info: RunInfo,
+    pub metrics: Vec<MetricValue>,
+    pub per_flow: Vec<Vec<MetricValue>>,
+    pub expectations: Vec<ExpectOutcome>,
+    pub figures: Vec<Figure>,
+    pub accounts: Vec<Account>,
+    pub events: Vec<(i64, String)>,
+    /// Throughput of all flows together; time in seconds, rate in bit/s.
+    pub throughput: Vec<Point>,
+}
+
+impl RunDigest {
+    /// A metric of the run, if it has it.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| v.is_finite())
+    }
+
+    /// The congestion control, if all TCP flows have the same and there is one.
+    pub fn congestion(&self) -> Option<&str> {
+        let mut controls = self.info.flows.iter().filter_map(|f| f.congestion.as_deref());
+        let first = controls.next()?;
+        controls.all(|c| c == first).then_some(first)
+    }
+
+    /// Colour of the run in figures across runs; `twin` counts earlier lines of the same control.
+    pub fn ink(&self, twin: usize) -> Ink {
+        match (self.congestion(), self.info.flows.len()) {
+            (Some(control), _) => {
+                Ink::Flow { congestion: Some(control.into()), label: control.into(), twin }
+            }
+            (None, 1) => flow_ink(&self.info.flows, 0),
+            _ => Ink::Place(twin),
+        }
+    }
+
+    /// Failed bounds.
+    pub fn failed(&self) -> usize {
+        self.expectations.iter().filter(|e| !e.passed).count()
+    }
+
+    /// The run without its repetition: what repeats have in common.
+    pub fn factors_text(&self, except: &[&str]) -> String {
+        let factors = self.info.factors.iter().filter(|(key, _)| !except.contains(&key.as_str()));
+        factors.map(|(key, value)| factor_phrase(key, value)).collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// `cubic` for a congestion control, otherwise `loss 1e-5`.
+pub(crate) fn factor_phrase(key: &str, value: &Value) -> String {
+    let text = factor_text(value);
+    if last_part(key) == "congestion" { text } else { format!("{} {text}", last_part(key).replace('_', " ")) }
+}
+
+/// The value of a factor as a person wrote it.
+pub(crate) fn factor_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(v) if v != 0.0 && v.abs() < 1e-3 => format!("{v:e}"),
+            _ => number.to_string(),
+        },
+        Value::Null => crate::number::MISSING.into(),
+        other => other.to_string(),
+    }
+}
+
+/// `congestion` of `flow.congestion`.
+pub(crate) fn last_part(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Name of a factor for a head: its last part, unless another of `keys` ends the same.
+pub(crate) fn factor_head(key: &str, keys: &[String]) -> String {
+    let part = last_part(key);
+    let same = keys.iter().filter(|k| last_part(k) == part).count();
+    if same > 1 { key.into() } else { part.replace('_', " ") }
+}
+
+/// What a factor's value is as a number: itself, or a quantity with a unit in base units (s, bit/s, byte).
+pub(crate) fn factor_number(value: &Value) -> Option<(f64, &'static str)> {
+    match value {
+        Value::Number(number) => Some((number.as_f64()?, "")),
+        Value::String(text) => {
+            if let Ok(span) = text.parse::<wirespeed_units::Span>() {
+                return Some((span.as_secs_f64(), "s"));
+            }
+            if let Ok(rate) = text.parse::<wirespeed_units::Rate>() {
+                return Some((rate.get() as f64, "bit/s"));
+            }
+            if let Ok(bytes) = text.parse::<wirespeed_units::Bytes>() {
+                return Some((bytes.get() as f64, "B"));
+            }
+            let (number, unit) = text.trim().split_once(' ')?;
+            (unit.trim() == "bdp").then_some((number.parse().ok()?, "BDP"))
+        }
+        _ => None,
+    }
+}
+
+/// Order of factor values: as numbers where both are, otherwise as text.
+pub(crate) fn compare_factors(a: &Value, b: &Value) -> Ordering {
+    match (factor_number(a), factor_number(b)) {
+        (Some((a, _)), Some((b, _))) => a.total_cmp(&b),
+        _ => factor_text(a).cmp(&factor_text(b)),
+    }
+}
+
+/// Runs with the same factors.
+pub(crate) struct Group<'a> {
+    pub runs: Vec<&'a RunDigest>,
+}
+
+impl<'a> Group<'a> {
+    /// All groups of `runs`, in the order in which they were added.
+    pub fn all(runs: &'a [RunDigest]) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group> = Vec::new();
+        for run in runs {
+            match groups.iter_mut().find(|g| g.runs[0].info.factors == run.info.factors) {
+                // Without factors the runs of one study may still be different scenarios.
+                Some(group) if !run.info.factors.is_empty() || group.runs[0].congestion() == run.congestion() => {
+                    group.runs.push(run);
+                }
+                _ => groups.push(Group { runs: vec![run] }),
+            }
+        }
+        groups
+    }
+
+    /// The values of a metric, of the runs that have it.
+    pub fn values(&self, metric: &str) -> Vec<f64> {
+        self.runs.iter().filter_map(|run| run.metric(metric)).collect()
+    }
+
+    /// Mean of a metric.
+    pub fn mean(&self, metric: &str) -> Option<f64> {
+        let values = self.values(metric);
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// What tells it from the others: its factors, or its congestion control, or the run's name.
+    pub fn name(&self, except: &[&str]) -> String {
+        let run = self.runs[0];
+        let factors = run.factors_text(except);
+        if !factors.is_empty() {
+            return factors;
+        }
+        run.congestion().map_or_else(|| run.info.id.clone(), String::from)
+    }
+}
+
+/// The metric by which runs are compared: goodput, or what comes nearest to it.
+pub(crate) fn leading_metric(runs: &[RunDigest]) -> Option<&'static str> {
+    ["goodput_bps", "throughput_bps"].into_iter().find(|name| runs.iter().any(|run| run.metric(name).is_some()))
+}
+
+/// `goodput` of `goodput_bps`: the name without its unit, in words.
+pub(crate) fn metric_words(name: &str) -> String {
+    let suffixes = ["_bps", "_ns", "_bytes", "_packets", "_ratio"];
+    let stem = suffixes.iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name);
+    stem.replace('_', " ")
+}

@@ -1,0 +1,41 @@
+//! Congestion window and slow-start threshold.
+
+use super::Draw;
+use crate::figure::{Dash, Figure, From, Layer, Level};
+use crate::number::Quantity;
+use crate::source::Source;
+
+pub(crate) struct Cwnd;
+
+impl Draw for Cwnd {
+    fn of_run(&self, source: &Source) -> Option<Figure> {
+        let mut layers = Vec::new();
+        let mut levels = Vec::new();
+        for (flow, info, samples) in source.flows() {
+            let (label, ink) = (source.label(flow), source.ink(flow));
+            let cwnd = source.column(samples, |s| s.cwnd_bytes.map(|v| v as f64));
+            let ssthresh = source.column(samples, |s| s.ssthresh_bytes.map(|v| v as f64));
+            layers.push(Layer::line(format!("{label} ssthresh"), ink.clone(), Dash::Dotted, ssthresh));
+            layers.push(Layer::line(format!("{label} cwnd"), ink, Dash::Solid, cwnd));
+            if let (1, Some(info), Some(rate)) = (source.recording.info.flows.len(), info, source.capacity_bps())
+                && info.base_rtt_ns > 0
+            {
+                let bdp = rate as f64 / 8.0 * info.base_rtt_ns as f64 / 1e9;
+                levels.push(Level { at: bdp, label: format!("BDP {}", Quantity::Bytes.text(bdp)) });
+            }
+        }
+        let figure = Figure::over_time(
+            "cwnd",
+            "Congestion window",
+            "Window",
+            &Quantity::Bytes,
+            From::Zero,
+            &source.time,
+            layers,
+            levels,
+        )?;
+        Some(figure.with_note(
+            "Solid: cwnd. Dotted: ssthresh, absent while it is infinite. Extremes are kept when points are merged.",
+        ))
+    }
+}

@@ -1,0 +1,67 @@
+//! What held the sender back: share of each interval limited by the receive window or the send buffer.
+
+use super::Draw;
+use crate::figure::{Dash, Figure, From, Layer};
+use crate::number::Quantity;
+use crate::source::Source;
+use crate::thin::Point;
+use wirespeed_record::FlowSample;
+
+pub(crate) struct Limits;
+
+impl Draw for Limits {
+    fn of_run(&self, source: &Source) -> Option<Figure> {
+        let mut layers = Vec::new();
+        let mut is_measured = false;
+        for (flow, _, samples) in source.flows() {
+            let (label, ink) = (source.label(flow), source.ink(flow));
+            let kinds: [(&str, Dash, fn(&FlowSample) -> Option<i64>); 2] = [
+                ("receive window", Dash::Solid, |s| s.rwnd_limited_ns),
+                ("send buffer", Dash::Dashed, |s| s.sndbuf_limited_ns),
+            ];
+            for (kind, dash, column) in kinds {
+                let shares = shares(source, samples, column);
+                is_measured |= !shares.is_empty();
+                // A line along 0 says no more than the note.
+                if shares.iter().any(|p| p.1 > 0.0) {
+                    layers.push(Layer::line(format!("{label} {kind}"), ink.clone(), dash, shares));
+                }
+            }
+        }
+        if !is_measured {
+            return None;
+        }
+        let title = "Limited by the hosts";
+        let quantity = Quantity::Plain("%".into());
+        let what = "Share of time";
+        let figure = Figure::over_time("limits", title, what, &quantity, From::Zero, &source.time, layers, vec![]);
+        Some(match figure {
+            Some(figure) => figure.with_note(
+                "Time the sender stood still because the receive window (solid) or its send buffer (dashed) was full.",
+            ),
+            None => Figure::statement(
+                "limits",
+                title,
+                "No flow ever waited for the receive window or the send buffer: congestion control and the path set the rate.",
+            ),
+        })
+    }
+}
+
+/// Percent of each bin.
+fn shares(source: &Source, samples: &[&FlowSample], column: fn(&FlowSample) -> Option<i64>) -> Vec<Point> {
+    let readings: Vec<(i64, i64)> = samples.iter().filter_map(|s| Some((s.t_ns, column(s)?))).collect();
+    let mut out = Vec::new();
+    let mut from = match readings.first() {
+        Some(first) => *first,
+        None => return out,
+    };
+    for &(t, limited) in &readings {
+        if t - from.0 >= source.bin_ns {
+            let share = (limited - from.1) as f64 / (t - from.0) as f64 * 100.0;
+            out.push((source.time.at((t + from.0) / 2), share.clamp(0.0, 100.0)));
+            from = (t, limited);
+        }
+    }
+    out
+}

@@ -1,0 +1,51 @@
+//! The figures. To add one: a file with a type that implements [`Draw`], and a row in [`REGISTRY`].
+
+mod cwnd;
+mod datagrams;
+mod drops;
+mod factor_line;
+mod fairness;
+mod goodput;
+mod limits;
+mod overlay;
+mod queue;
+mod rates;
+mod repeats;
+mod rtt;
+mod stacked;
+mod throughput;
+
+use crate::digest::RunDigest;
+use crate::figure::Figure;
+use crate::source::Source;
+
+/// A kind of figure: of one run, or across the runs of a study.
+pub(crate) trait Draw: Sync {
+    /// The figure of a run, if the run has the data for it.
+    fn of_run(&self, _source: &Source) -> Option<Figure> {
+        None
+    }
+
+    /// The figure across runs, if they have the data for it.
+    fn of_study(&self, _runs: &[RunDigest]) -> Option<Figure> {
+        None
+    }
+}
+
+/// Every figure, in the order of the page.
+pub(crate) const REGISTRY: &[&dyn Draw] = &[
+    &goodput::Goodput,
+    &factor_line::FactorLine,
+    &repeats::Repeats,
+    &overlay::Overlay,
+    &throughput::Throughput,
+    &stacked::Stacked,
+    &cwnd::Cwnd,
+    &rtt::Rtt,
+    &queue::Queue,
+    &drops::Drops,
+    &rates::Rates,
+    &limits::Limits,
+    &fairness::Fairness,
+    &datagrams::Datagrams,
+];

@@ -1,0 +1,49 @@
+//! Length of the queues.
+
+use super::Draw;
+use crate::figure::{Dash, Figure, From, Ink, Layer, Level};
+use crate::number::Quantity;
+use crate::source::Source;
+
+pub(crate) struct Queue;
+
+impl Draw for Queue {
+    fn of_run(&self, source: &Source) -> Option<Figure> {
+        let links = &source.recording.info.links;
+        let mut layers = Vec::new();
+        let mut largest = 0;
+        for (place, (name, samples)) in source.queues().into_iter().enumerate() {
+            let most = samples.iter().map(|s| s.backlog_bytes).max().unwrap_or(0);
+            // Queues that never held anything would only lengthen the legend; those of links are what one looks for.
+            if most == 0 && !links.iter().any(|l| l.forward_queue == name) {
+                continue;
+            }
+            largest = largest.max(most);
+            let points = samples.iter().map(|s| (source.time.at(s.t_ns), s.backlog_bytes as f64)).collect();
+            layers.push(Layer::line(name, Ink::Place(place), Dash::Solid, points));
+        }
+        let buffers: Vec<u64> = links.iter().map(|l| l.buffer_bytes).filter(|b| *b > 0).collect();
+        let mut note = "Bytes that wait.".to_string();
+        let mut levels = Vec::new();
+        for buffer in buffers {
+            let text = Quantity::Bytes.text(buffer as f64);
+            // A buffer far above the queue would press it flat against the axis.
+            if largest > 0 && buffer <= largest.saturating_mul(4) {
+                levels.push(Level { at: buffer as f64, label: format!("buffer {text}") });
+            } else {
+                note.push_str(&format!(" The buffer holds {text}, beyond this axis."));
+            }
+        }
+        let figure = Figure::over_time(
+            "queue",
+            "Queues",
+            "Backlog",
+            &Quantity::Bytes,
+            From::Zero,
+            &source.time,
+            layers,
+            levels,
+        )?;
+        Some(figure.with_note(note))
+    }
+}

@@ -1,0 +1,47 @@
+//! Round-trip time: smoothed and least.
+
+use super::Draw;
+use crate::figure::{Dash, Figure, From, Layer, Level};
+use crate::number::Quantity;
+use crate::source::Source;
+
+pub(crate) struct Rtt;
+
+impl Draw for Rtt {
+    fn of_run(&self, source: &Source) -> Option<Figure> {
+        let mut layers = Vec::new();
+        let mut bases: Vec<i64> = Vec::new();
+        for (flow, info, samples) in source.flows() {
+            let (label, ink) = (source.label(flow), source.ink(flow));
+            let least = source.column(samples, |s| s.min_rtt_ns.map(seconds));
+            let smoothed = source.column(samples, |s| s.rtt_ns.map(seconds));
+            layers.push(Layer::line(format!("{label} least"), ink.clone(), Dash::Dotted, least));
+            layers.push(Layer::line(format!("{label} smoothed"), ink, Dash::Solid, smoothed));
+            if let Some(base) = info.map(|i| i.base_rtt_ns).filter(|base| *base > 0 && !bases.contains(base)) {
+                bases.push(base);
+            }
+        }
+        let level = |base: i64| {
+            let at = seconds(base);
+            Level { at, label: format!("propagation {}", Quantity::Seconds.text(at)) }
+        };
+        let levels = bases.into_iter().map(level).collect();
+        let figure = Figure::over_time(
+            "rtt",
+            "Round-trip time",
+            "RTT",
+            &Quantity::Seconds,
+            From::Least,
+            &source.time,
+            layers,
+            levels,
+        )?;
+        Some(figure.with_note(
+            "Solid: smoothed RTT of the sender. Dotted: the least it saw within its window. The axis does not start at 0.",
+        ))
+    }
+}
+
+fn seconds(ns: i64) -> f64 {
+    ns as f64 / 1e9
+}

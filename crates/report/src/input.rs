@@ -1,0 +1,57 @@
+//! What a report is made from: plain data, so that nothing here depends on how metrics are computed.
+
+use wirespeed_record::Recording;
+
+/// The study a report is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StudyInfo {
+    /// Name of the scenario.
+    pub name: String,
+    /// What it asks, in the author's words.
+    pub about: String,
+    /// The command that repeats the whole study.
+    pub command: String,
+    /// The scenario file as it was read.
+    pub scenario_text: String,
+    /// Program and version that made the report, e.g. `wirespeed 0.1.0 (85f9235)`.
+    pub generated_by: String,
+}
+
+/// One number about a run or a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricValue {
+    /// Name of the metric, as in `[expect]`.
+    pub name: String,
+    /// Unit of `value`, e.g. `bit/s`, `ns`, `byte`, `packet`, `ratio`; shown scaled (Gbit/s, ms) where it has a scale.
+    pub unit: String,
+    /// The value; what is not finite is shown as missing.
+    pub value: f64,
+    /// Whether it belongs into the short table.
+    pub headline: bool,
+}
+
+/// What became of one bound of `[expect]` on one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectOutcome {
+    /// Name of the metric.
+    pub metric: String,
+    /// The bound as a person reads it, e.g. `at least 0.5`.
+    pub bound: String,
+    /// What was measured; `None` if the run does not have this metric.
+    pub value: Option<f64>,
+    /// Whether the bound holds.
+    pub passed: bool,
+}
+
+/// A complete run and its numbers. Metrics a run does not have are absent.
+#[derive(Debug)]
+pub struct RunResult<'a> {
+    /// What was recorded.
+    pub recording: &'a Recording,
+    /// Metrics of the whole run.
+    pub metrics: Vec<MetricValue>,
+    /// Metrics by flow, indexed by the flow's number.
+    pub per_flow: Vec<Vec<MetricValue>>,
+    /// Outcomes of the bounds that apply to this run.
+    pub expectations: Vec<ExpectOutcome>,
+}

@@ -1,0 +1,130 @@
+//! The loss ledger as an account that balances, or says by how much it does not.
+
+use wirespeed_record::{Direction, LedgerRow};
+
+/// The account of one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Account {
+    pub direction: Direction,
+    pub lines: Vec<Line>,
+    /// Sum of the `sent` entries; `None` if there is none, then nothing can balance.
+    pub sent: Option<i64>,
+    pub balance: Balance,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub entry: String,
+    /// The stage's word; empty for entries without one.
+    pub stage: String,
+    pub place: String,
+    pub packets: i64,
+    pub source: String,
+}
+
+/// Whether the account comes out even.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Balance {
+    /// Every packet is accounted for.
+    Even,
+    /// This many packets are not.
+    Unexplained(i64),
+    /// The entries contradict each other by this many packets, the unexplained ones included.
+    Wrong(i64),
+    /// There is no `sent` entry to begin with.
+    Open,
+}
+
+const ORDER: [&str; 5] = ["sent", "delivered", "lost", "in_flight", "unexplained"];
+
+impl Account {
+    /// The accounts of a recording, data first; a direction without rows has none.
+    pub fn all(rows: &[LedgerRow]) -> Vec<Account> {
+        Direction::ALL.iter().filter_map(|direction| Account::of(*direction, rows)).collect()
+    }
+
+    fn of(direction: Direction, rows: &[LedgerRow]) -> Option<Account> {
+        let mut rows: Vec<&LedgerRow> = rows.iter().filter(|row| row.direction == direction).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        rows.sort_by_key(|row| (ORDER.iter().position(|e| *e == row.entry), row.stage));
+        let sum = |entry: &str| -> Option<i64> {
+            let mut packets = rows.iter().filter(|row| row.entry == entry).map(|row| row.packets).peekable();
+            packets.peek()?;
+            Some(packets.sum())
+        };
+        let sent = sum("sent");
+        let unexplained = sum("unexplained").unwrap_or(0);
+        let known = ["delivered", "lost", "in_flight"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
+        let balance = match sent {
+            None => Balance::Open,
+            Some(sent) if sent != known + unexplained => Balance::Wrong(sent - known - unexplained),
+            Some(_) if unexplained != 0 => Balance::Unexplained(unexplained),
+            Some(_) => Balance::Even,
+        };
+        let lines = rows
+            .into_iter()
+            .map(|row| Line {
+                entry: row.entry.clone(),
+                stage: row.stage.map(|s| s.word().to_string()).unwrap_or_default(),
+                place: row.place.clone(),
+                packets: row.packets,
+                source: row.source.clone(),
+            })
+            .collect();
+        Some(Account { direction, lines, sent, balance })
+    }
+
+    /// The lost packets by stage, most first; stages that lost none are left out.
+    pub fn lost_by_stage(&self) -> Vec<(String, i64)> {
+        let mut stages: Vec<(String, i64)> = Vec::new();
+        for line in self.lines.iter().filter(|l| l.entry == "lost" && l.packets > 0) {
+            match stages.iter_mut().find(|(stage, _)| *stage == line.stage) {
+                Some(known) => known.1 += line.packets,
+                None => stages.push((line.stage.clone(), line.packets)),
+            }
+        }
+        stages.sort_by_key(|(_, packets)| -packets);
+        stages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_record::Stage;
+
+    fn row(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+        let (place, source) = ("x".into(), "y".into());
+        LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, packets, source }
+    }
+
+    fn balance(rows: &[LedgerRow]) -> Balance {
+        Account::all(rows)[0].balance
+    }
+
+    #[test]
+    fn says_whether_it_balances() {
+        let mut rows =
+            vec![row("lost", Some(Stage::Network), 7), row("sent", None, 100), row("delivered", None, 90)];
+        assert_eq!(balance(&rows), Balance::Wrong(3));
+        rows.push(row("in_flight", Some(Stage::Network), 3));
+        assert_eq!(balance(&rows), Balance::Even);
+        rows[2].packets = 91;
+        rows.push(row("unexplained", None, -1));
+        assert_eq!(balance(&rows), Balance::Unexplained(-1));
+        assert_eq!(balance(&rows[..1]), Balance::Open);
+        assert!(Account::all(&[]).is_empty());
+    }
+
+    #[test]
+    fn entries_stand_in_the_order_of_the_account() {
+        let rows = [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
+        let account = &Account::all(&rows)[0];
+        let stages: Vec<_> = account.lines.iter().map(|l| l.stage.as_str()).collect();
+        assert_eq!(stages, ["", "qdisc", "network"]);
+        assert_eq!(account.lost_by_stage(), [("network".to_string(), 7), ("qdisc".to_string(), 1)]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Figures and tables from recordings and metrics.
+//!
+//! A [`Builder`] takes the runs of a study one after the other and keeps little of each; the finished [`Report`] is one
+//! self-contained HTML page, the same figures as SVG files, and a table for the terminal.
+//!
+//! A figure is one file in `figures/` and one row in its registry. It says *what* is to be seen ([`figure::Figure`]);
+//! `html/` (with plotly in the browser) and `svg/` know how to draw.
+
+mod answer;
+mod builder;
+mod digest;
+mod figure;
+mod figures;
+mod html;
+mod input;
+mod ledger;
+mod number;
+mod palette;
+mod rate_series;
+mod report;
+mod source;
+mod svg;
+mod terminal;
+mod thin;
+
+pub use builder::Builder;
+pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
+pub use report::Report;

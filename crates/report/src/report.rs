@@ -1,0 +1,95 @@
+//! The finished report, in its three forms.
+
+use crate::digest::RunDigest;
+use crate::figure::Figure;
+use crate::input::StudyInfo;
+use crate::palette::Palette;
+use crate::{html, svg, terminal};
+use std::collections::BTreeSet;
+
+/// A report over the runs of a study.
+#[derive(Debug)]
+pub struct Report {
+    pub(crate) study: StudyInfo,
+    pub(crate) runs: Vec<RunDigest>,
+    /// Id and reason.
+    pub(crate) incomplete: Vec<(String, String)>,
+    pub(crate) palette: Palette,
+    /// Across runs.
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl Report {
+    /// One page that needs nothing else: no network, no other file.
+    pub fn html(&self) -> String {
+        html::page(self)
+    }
+
+    /// Every figure as (file name, SVG); names are unique and safe in any file system.
+    pub fn svgs(&self) -> Vec<(String, String)> {
+        let across = self.figures.iter().map(|figure| ("study", figure));
+        let of_runs =
+            self.runs.iter().flat_map(|run| run.figures.iter().map(|figure| (run.info.id.as_str(), figure)));
+        let mut taken = BTreeSet::new();
+        let mut files = Vec::new();
+        for (owner, figure) in across.chain(of_runs).filter(|(_, figure)| !figure.layers.is_empty()) {
+            let stem = format!("{}-{}", file_safe(owner), figure.id);
+            let name = (1..)
+                .map(|n| if n == 1 { format!("{stem}.svg") } else { format!("{stem}-{n}.svg") })
+                .find(|name| !taken.contains(name))
+                .unwrap_or_default();
+            taken.insert(name.clone());
+            files.push((name, svg::render(figure, &self.palette)));
+        }
+        files
+    }
+
+    /// The table for a terminal, at most `width` columns (at least 40 are used), and below it what one has to know.
+    /// `colour`: with ANSI colours; nothing is said by colour alone.
+    pub fn terminal(&self, width: usize, colour: bool) -> String {
+        terminal::table(self, width, colour)
+    }
+
+    /// Keys of all factors, sorted.
+    pub(crate) fn factor_keys(&self) -> Vec<String> {
+        let keys: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.info.factors.keys()).collect();
+        keys.into_iter().cloned().collect()
+    }
+
+    /// Names and units of all metrics, headline ones first, otherwise in the order of the runs.
+    pub(crate) fn metric_columns(&self) -> Vec<MetricColumn> {
+        let mut columns: Vec<MetricColumn> = Vec::new();
+        for metric in self.runs.iter().flat_map(|run| &run.metrics) {
+            match columns.iter_mut().find(|column| column.name == metric.name) {
+                Some(column) => column.headline |= metric.headline,
+                None => columns.push(MetricColumn {
+                    name: metric.name.clone(),
+                    unit: metric.unit.clone(),
+                    headline: metric.headline,
+                }),
+            }
+        }
+        columns.sort_by_key(|column| !column.headline);
+        columns
+    }
+
+    /// Whether any setting was run more than once.
+    pub(crate) fn has_repeats(&self) -> bool {
+        self.runs.iter().any(|run| run.info.repeat > 0)
+    }
+}
+
+/// A column of metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MetricColumn {
+    pub name: String,
+    pub unit: String,
+    pub headline: bool,
+}
+
+fn file_safe(text: &str) -> String {
+    let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' });
+    let name: String = safe.take(120).collect();
+    // A leading dot would hide the file.
+    name.trim_start_matches('.').to_string()
+}

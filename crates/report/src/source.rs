@@ -1,0 +1,147 @@
+//! A recording as the figures of a run see it.
+
+use crate::figure::{Ink, TimeAxis};
+use crate::thin::Point;
+use std::collections::BTreeMap;
+use wirespeed_record::{FlowInfo, FlowSample, QueueSample, Recording};
+
+/// A recording with what several figures need of it.
+pub(crate) struct Source<'a> {
+    pub recording: &'a Recording,
+    pub time: TimeAxis,
+    /// Bins of rates, over time.
+    pub bin_ns: i64,
+    flows: BTreeMap<u32, Vec<&'a FlowSample>>,
+    queues: BTreeMap<&'a str, Vec<&'a QueueSample>>,
+}
+
+/// Bins of throughput in runs that are long enough for it.
+const RATE_BIN_NS: i64 = 100_000_000;
+/// A short run still gets about this many bins.
+const BINS_OF_SHORT_RUN: i64 = 150;
+
+impl<'a> Source<'a> {
+    pub fn new(recording: &'a Recording) -> Self {
+        let mut flows: BTreeMap<u32, Vec<&FlowSample>> = BTreeMap::new();
+        for sample in &recording.flows {
+            flows.entry(sample.flow).or_default().push(sample);
+        }
+        let mut queues: BTreeMap<&str, Vec<&QueueSample>> = BTreeMap::new();
+        for sample in &recording.queues {
+            queues.entry(&sample.queue).or_default().push(sample);
+        }
+        flows.values_mut().for_each(|samples| samples.sort_by_key(|s| s.t_ns));
+        queues.values_mut().for_each(|samples| samples.sort_by_key(|s| s.t_ns));
+        let info = &recording.info;
+        let last = recording.flows.iter().map(|s| s.t_ns).chain(recording.queues.iter().map(|s| s.t_ns)).max();
+        let duration = info.duration_ns.max(last.unwrap_or(0)).max(1);
+        let bin_ns = rate_bin(duration, info.sample_ns.max(1));
+        Source { recording, time: TimeAxis::new(duration), bin_ns, flows, queues }
+    }
+
+    /// Length of the run, at least 1.
+    pub fn duration_ns(&self) -> i64 {
+        (self.time.end * self.time.ns).round() as i64
+    }
+
+    /// Samples of each flow in order of time, with what is known of the flow.
+    pub fn flows(&self) -> impl Iterator<Item = (u32, Option<&'a FlowInfo>, &[&'a FlowSample])> {
+        self.flows.iter().map(|(&number, samples)| {
+            (number, self.recording.info.flows.get(number as usize), samples.as_slice())
+        })
+    }
+
+    /// Samples of each queue in order of time; the queues that feed links first.
+    pub fn queues(&self) -> Vec<(&'a str, &[&'a QueueSample])> {
+        let links = &self.recording.info.links;
+        let feeds = |queue: &str| {
+            let forward = links.iter().position(|l| l.forward_queue == queue);
+            forward.or(links.iter().position(|l| l.reverse_queue == queue).map(|i| i + links.len()))
+        };
+        let mut queues: Vec<_> = self.queues.iter().map(|(name, samples)| (*name, samples.as_slice())).collect();
+        queues.sort_by_key(|(name, _)| (feeds(name).unwrap_or(usize::MAX), *name));
+        queues
+    }
+
+    /// Label of a flow, as in legends.
+    pub fn label(&self, flow: u32) -> String {
+        match self.recording.info.flows.get(flow as usize) {
+            Some(info) if !info.label.is_empty() => info.label.clone(),
+            _ => format!("flow {flow}"),
+        }
+    }
+
+    /// Colour of a flow.
+    pub fn ink(&self, flow: u32) -> Ink {
+        flow_ink(&self.recording.info.flows, flow as usize)
+    }
+
+    /// The points of one column of a flow, in base units; null is a gap.
+    pub fn column(&self, samples: &[&FlowSample], value: impl Fn(&FlowSample) -> Option<f64>) -> Vec<Point> {
+        samples.iter().map(|s| (self.time.at(s.t_ns), value(s).unwrap_or(f64::NAN))).collect()
+    }
+
+    /// Whether several flows take part.
+    pub fn has_several_flows(&self) -> bool {
+        self.flows.len() > 1
+    }
+
+    /// Capacity of the narrowest link that flows cross, if it is known.
+    pub fn capacity_bps(&self) -> Option<u64> {
+        self.recording.info.links.iter().map(|l| l.rate_bps).filter(|rate| *rate > 0).min()
+    }
+}
+
+/// Colour of flow number `flow` of `flows`.
+pub(crate) fn flow_ink(flows: &[FlowInfo], flow: usize) -> Ink {
+    let Some(info) = flows.get(flow) else {
+        return Ink::Place(flow);
+    };
+    let twin = flows[..flow].iter().filter(|f| f.congestion == info.congestion && f.kind == info.kind).count();
+    Ink::Flow { congestion: info.congestion.clone(), label: info.label.clone(), twin }
+}
+
+/// 100 ms, and finer in short runs, but never finer than the samples.
+fn rate_bin(duration_ns: i64, sample_ns: i64) -> i64 {
+    let wanted = (duration_ns / BINS_OF_SHORT_RUN).min(RATE_BIN_NS).max(sample_ns);
+    // A multiple of the sampling grid, so that bins end on samples.
+    (wanted / sample_ns) * sample_ns
+}
+
+/// Growth of a cumulative counter in each bin, at the bin's middle; only bins between the first and last reading. Counts are
+/// placed in the bin of the reading that first shows them, so that they stay whole.
+pub(crate) fn growth_per_bin(readings: &[(i64, u64)], bin_ns: i64) -> Vec<(i64, u64)> {
+    let (Some(&(first, _)), Some(&(last, _))) = (readings.first(), readings.last()) else {
+        return Vec::new();
+    };
+    let bin = |t: i64| (t - 1).div_euclid(bin_ns);
+    let mut bins: Vec<(i64, u64)> =
+        (bin(first + 1)..=bin(last)).map(|index| (index * bin_ns + bin_ns / 2, 0)).collect();
+    for pair in readings.windows(2) {
+        let index = (bin(pair[1].0) - bin(first + 1)) as usize;
+        if let Some(slot) = bins.get_mut(index) {
+            slot.1 += pair[1].1.saturating_sub(pair[0].1);
+        }
+    }
+    bins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_are_100_ms_and_finer_in_short_runs() {
+        assert_eq!(rate_bin(60_000_000_000, 10_000_000), 100_000_000);
+        assert_eq!(rate_bin(2_000_000_000, 1_000_000), 13_000_000);
+        assert_eq!(rate_bin(100_000_000, 10_000_000), 10_000_000);
+    }
+
+    #[test]
+    fn growth_lands_in_the_bin_that_shows_it_and_none_is_lost() {
+        let bins = growth_per_bin(&[(0, 5), (10, 5), (20, 9), (30, 9), (40, 12)], 20);
+        assert_eq!(bins, [(10, 4), (30, 3)]);
+        assert_eq!(growth_per_bin(&[], 20), []);
+        assert_eq!(growth_per_bin(&[(7, 3)], 20).iter().map(|b| b.1).sum::<u64>(), 0);
+    }
+}

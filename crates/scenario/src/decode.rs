@@ -1,0 +1,270 @@
+//! From the tree to the structs of [`crate::file`], by serde, with every error at its place.
+
+use crate::error::Complaint;
+use crate::suggest;
+use crate::tree::{Entry, Node, Place, Value};
+use serde::de::{
+    self, DeserializeOwned, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use std::fmt;
+
+/// Decodes a table called `name` in messages (empty for the whole file).
+pub(crate) fn decode<T: DeserializeOwned>(node: &Node, name: &str) -> Result<T, Complaint> {
+    T::deserialize(Decoder { node }).map_err(|e| e.into_complaint(node, name))
+}
+
+/// An error on its way out to where the place is known.
+#[derive(Debug)]
+pub(crate) struct DecodeError {
+    message: String,
+    help: Option<String>,
+    label: &'static str,
+    what: What,
+    at: Option<Place>,
+    /// Keys from the outside to the place.
+    path: Vec<String>,
+}
+
+#[derive(Debug, PartialEq)]
+enum What {
+    UnknownKey,
+    MissingKey,
+    BadValue,
+}
+
+impl DecodeError {
+    fn new(message: String) -> Self {
+        DecodeError {
+            message,
+            help: None,
+            label: "this value",
+            what: What::BadValue,
+            at: None,
+            path: Vec::new(),
+        }
+    }
+
+    fn at(mut self, place: &Place) -> Self {
+        self.at.get_or_insert_with(|| place.clone());
+        self
+    }
+
+    fn under(mut self, key: &str) -> Self {
+        self.path.insert(0, key.to_owned());
+        self
+    }
+
+    fn into_complaint(self, root: &Node, name: &str) -> Complaint {
+        let at = self.at.unwrap_or_else(|| root.at.clone());
+        let mut path = self.path;
+        if !name.is_empty() {
+            path.insert(0, name.to_owned());
+        }
+        let place = path.join(".");
+        let message = match self.what {
+            What::BadValue if place.is_empty() => self.message,
+            What::BadValue => format!("{place}: {}", self.message),
+            What::UnknownKey | What::MissingKey if place.is_empty() => {
+                format!("{} at the top level", self.message)
+            }
+            What::UnknownKey | What::MissingKey => format!("{} in [{place}]", self.message),
+        };
+        let complaint = Complaint::at(&at, message).label(self.label);
+        match self.help {
+            Some(help) => complaint.help(help),
+            None => complaint,
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl de::Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        // The units' messages are "what is wrong: how to put it right".
+        let message = message.to_string();
+        match message.split_once(": ") {
+            Some((wrong, remedy)) => {
+                DecodeError { help: Some(remedy.to_owned()), ..DecodeError::new(wrong.to_owned()) }
+            }
+            None => DecodeError::new(message),
+        }
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        DecodeError {
+            help: Some(suggest::choices(field, "keys here", expected)),
+            label: "not a key here",
+            what: What::UnknownKey,
+            ..DecodeError::new(format!("unknown key `{field}`"))
+        }
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        DecodeError {
+            help: Some(suggest::choices(variant, "choices", expected)),
+            label: "not a choice",
+            ..DecodeError::new(format!("`{variant}` is not one of the choices"))
+        }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        DecodeError {
+            help: Some(format!("add a line `{field} = ...`")),
+            label: "in this table",
+            what: What::MissingKey,
+            ..DecodeError::new(format!("`{field}` is missing"))
+        }
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        DecodeError::new(format!("expected {expected}, found {}", plain(unexpected)))
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        DecodeError::new(format!("expected {expected}, found {}", plain(unexpected)))
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        DecodeError::new(format!("expected {expected}, found {length} values"))
+    }
+}
+
+fn plain(unexpected: Unexpected<'_>) -> String {
+    match unexpected {
+        Unexpected::Bool(v) => format!("`{v}`"),
+        Unexpected::Signed(v) => format!("`{v}`"),
+        Unexpected::Unsigned(v) => format!("`{v}`"),
+        Unexpected::Float(v) => format!("`{v}`"),
+        Unexpected::Str(v) => format!("the string \"{v}\""),
+        Unexpected::Map => "a table".into(),
+        Unexpected::Seq => "a list".into(),
+        other => other.to_string(),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Decoder<'a> {
+    node: &'a Node,
+}
+
+impl Decoder<'_> {
+    /// A quantity that was written as a bare number: let its own parser say which units it takes.
+    fn bare_number<'de, V: Visitor<'de>>(self, number: String, visitor: V) -> Result<V::Value, DecodeError> {
+        match visitor.visit_str::<DecodeError>(&number) {
+            Ok(_) => Err(DecodeError {
+                help: Some(format!("write it in quotes: \"{number}\"")),
+                ..DecodeError::new(format!("expected a string, found `{number}`"))
+            }),
+            Err(error) => Err(error),
+        }
+        .map_err(|e| e.at(&self.node.at))
+    }
+}
+
+impl<'de> de::Deserializer<'de> for Decoder<'_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Bool(v) => visitor.visit_bool(*v),
+            Value::Integer(v) => visitor.visit_i64(*v),
+            Value::Float(v) => visitor.visit_f64(*v),
+            Value::Text(v) => visitor.visit_str(v),
+            Value::Array(items) => visitor.visit_seq(Items { items: items.iter() }),
+            Value::Table(entries) => visitor.visit_map(Keys { entries: entries.iter(), current: None }),
+        }
+        .map_err(|e: DecodeError| e.at(&self.node.at))
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Integer(v) => self.bare_number(v.to_string(), visitor),
+            Value::Float(v) => self.bare_number(v.to_string(), visitor),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Text(v) => visitor.visit_enum(v.as_str().into_deserializer()),
+            _ => Err(DecodeError::new(format!("expected a word in quotes, found {}", self.node.kind()))),
+        }
+        .map_err(|e: DecodeError| e.at(&self.node.at))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Items<'a> {
+    items: std::slice::Iter<'a, Node>,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<T: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
+        self.items.next().map(|node| seed.deserialize(Decoder { node })).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+struct Keys<'a> {
+    entries: std::slice::Iter<'a, Entry>,
+    current: Option<&'a Entry>,
+}
+
+impl<'de> MapAccess<'de> for Keys<'_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DecodeError> {
+        self.current = self.entries.next();
+        let Some(entry) = self.current else { return Ok(None) };
+        let key: de::value::StrDeserializer<'_, DecodeError> = entry.key.as_str().into_deserializer();
+        seed.deserialize(key).map(Some).map_err(|e| e.at(&entry.at))
+    }
+
+    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
+        let entry = self.current.expect("serde asks for a value after its key");
+        seed.deserialize(Decoder { node: &entry.node }).map_err(|e| e.at(&entry.node.at).under(&entry.key))
+    }
+}

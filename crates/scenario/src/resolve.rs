@@ -1,0 +1,238 @@
+//! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
+
+mod flows;
+mod hosts;
+mod links;
+
+use crate::decode::decode;
+use crate::error::Complaint;
+use crate::file::{CaptureTable, File};
+use crate::presets::{PresetKind, preset, presets};
+use crate::run::{Capture, Factor, Flow, FlowKind, Host, Run};
+use crate::suggest;
+use crate::sweep;
+use crate::tree::{Node, Place, Source, layer, parse_document};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// Ethernet header bytes that a frame has in front of its IP packet, as queues and links count it.
+pub(crate) const ETHERNET_HEADER: u64 = 14;
+
+const DEFAULT_SEED: u64 = 1;
+const DEFAULT_SAMPLE: Span = Span::ms(10);
+const FINEST_SAMPLE: Span = Span::ms(1);
+/// Bounds that keep every sum and product of a run within its type.
+const LONGEST_RUN: Span = Span::secs(30 * 24 * 3600);
+const LONGEST_DELAY: Span = Span::secs(3600);
+const FASTEST: Rate = Rate::gbit(100_000);
+const MOST_REPEATS: u32 = 10_000;
+
+const DEFAULT_SNAPLEN: u64 = 128;
+const SNAPLEN: std::ops::RangeInclusive<u64> = 64..=262_144;
+
+/// What a combination resolves to: its runs but for what the repetition decides, and that.
+pub(crate) struct Resolved {
+    pub run: Run,
+    pub repeat: u32,
+    pub seed: u64,
+    pub warnings: Vec<String>,
+}
+
+impl Resolved {
+    /// The repetitions as runs of their own.
+    pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        (0..self.repeat).map(|repeat| Run {
+            id: sweep::identifier(&self.run.factors, repeat),
+            repeat,
+            seed: sweep::seed(self.seed, &self.run.factors, repeat),
+            ..self.run.clone()
+        })
+    }
+}
+
+/// Resolves a tree in which the sweep's values already stand.
+pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<Resolved, Complaint> {
+    let file: File = decode(root, "")?;
+    check_name(&file.name, root)?;
+    let run = &file.run;
+    positive(run.duration, "run.duration", root.place_of(&["run", "duration"]), LONGEST_RUN)?;
+    let sample = run.sample.unwrap_or(DEFAULT_SAMPLE);
+    if sample < FINEST_SAMPLE || sample > run.duration {
+        let (message, help) = if sample < FINEST_SAMPLE {
+            (format!("run.sample: {sample} is finer than 1 ms"), "write \"1 ms\" or more")
+        } else {
+            (format!("run.sample: {sample} is longer than the run"), "sample more often, or run longer")
+        };
+        return Err(Complaint::at(&root.place_of(&["run", "sample"]), message)
+            .label("sampling grid")
+            .help(help));
+    }
+    let omit = run.omit.unwrap_or(Span::ZERO);
+    if omit >= run.duration {
+        let message = format!("run.omit: {omit} leaves nothing of a run of {}", run.duration);
+        return Err(Complaint::at(&root.place_of(&["run", "omit"]), message).help("omit less, or run longer"));
+    }
+    let repeat = run.repeat.unwrap_or(1);
+    within(u64::from(repeat), 1..=u64::from(MOST_REPEATS), "run.repeat", &root.place_of(&["run", "repeat"]))?;
+
+    let layout = hosts::layout(&file.topology, root)?;
+    let hosts = hosts::hosts(&layout, root)?;
+    let links = links::links(&layout, &hosts, root)?;
+    let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
+    let captures = captures(&file.capture, &hosts, root)?;
+    let run = Run {
+        study: file.name,
+        about: file.about,
+        id: String::new(),
+        factors,
+        repeat: 0,
+        seed: 0,
+        duration: file.run.duration,
+        omit,
+        sample,
+        topology: layout.kind,
+        hosts,
+        links,
+        flows,
+        captures,
+    };
+    let warnings = warnings(&run);
+    Ok(Resolved { run, repeat, seed: file.run.seed.unwrap_or(DEFAULT_SEED), warnings })
+}
+
+/// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.
+fn over_preset(table: &Node, kind: PresetKind, default: Option<&str>) -> Result<Node, Complaint> {
+    let mut table = table.clone();
+    let entry = table.remove("preset");
+    let (name, at) = match &entry {
+        None => match default {
+            None => return Ok(table),
+            Some(name) => (name, &table.at),
+        },
+        Some(entry) => match entry.node.text() {
+            Some(name) => (name, &entry.node.at),
+            None => {
+                return Err(Complaint::at(&entry.node.at, "preset: expected the name of a preset in quotes"));
+            }
+        },
+    };
+    let Some(row) = preset(kind, name) else {
+        let names: Vec<&str> = presets().iter().filter(|p| p.kind == kind).map(|p| p.name).collect();
+        let what = if kind == PresetKind::Host { "host presets" } else { "path presets" };
+        return Err(Complaint::at(at, format!("unknown preset `{name}`"))
+            .label("no such preset")
+            .help(suggest::choices(name, what, &names)));
+    };
+    let source = Arc::new(Source { name: format!("preset {name}"), text: row.settings.to_owned() });
+    let mut below = parse_document(&source)?;
+    below.at = table.at.clone();
+    Ok(layer(&below, &table))
+}
+
+fn captures(tables: &[CaptureTable], hosts: &[Host], root: &Node) -> Result<Vec<Capture>, Complaint> {
+    let nodes = root.get("capture").map_or(&[][..], Node::elements);
+    let resolve = |(table, node): (&CaptureTable, &Node)| {
+        host_named(&table.at, hosts, "capture.at", &node.place_of(&["at"]))?;
+        let snaplen = table.snaplen.map_or(DEFAULT_SNAPLEN, Bytes::get);
+        within(snaplen, SNAPLEN, "capture.snaplen", &node.place_of(&["snaplen"]))?;
+        Ok(Capture { at: table.at.clone(), snaplen: snaplen as u32 })
+    };
+    tables.iter().zip(nodes).map(resolve).collect()
+}
+
+fn check_name(name: &str, root: &Node) -> Result<(), Complaint> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(good) && name.len() <= 100 {
+        return Ok(());
+    }
+    Err(Complaint::at(&root.place_of(&["name"]), format!("name: `{name}` cannot name a folder"))
+        .label("the study's name")
+        .help("use up to 100 letters, digits, `-`, `_` and `.`, beginning with a letter or digit"))
+}
+
+/// What is allowed but probably not meant.
+fn warnings(run: &Run) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let lossy = run.links.iter().any(|l| l.forward.loss > 0.0 || l.reverse.loss > 0.0);
+    if lossy && let Some(host) = run.hosts.iter().find(|h| h.offloads.tso || h.offloads.gso || h.offloads.gro)
+    {
+        warnings.push(format!(
+            "host `{}` has offloads on and a link loses at random: one loss takes up to 64 KiB; set tso, gso and gro to false",
+            host.name
+        ));
+    }
+    for flow in &run.flows {
+        let (from, to) = (run.host(&flow.from).mtu, run.host(&flow.to).mtu);
+        if from != to && matches!(flow.kind, FlowKind::Tcp { .. }) {
+            warnings
+                .push(format!("flow `{}`: MTU {from} at `{}`, {to} at `{}`", flow.label, flow.from, flow.to));
+        }
+    }
+    warnings
+}
+
+/// The host that something names.
+fn host_named<'a>(name: &str, hosts: &'a [Host], what: &str, at: &Place) -> Result<&'a Host, Complaint> {
+    hosts.iter().find(|h| h.name == name).ok_or_else(|| {
+        let names: Vec<&str> = hosts.iter().map(|h| h.name.as_str()).collect();
+        Complaint::at(at, format!("{what}: there is no host `{name}`"))
+            .label("names no host")
+            .help(suggest::choices(name, "hosts", &names))
+    })
+}
+
+/// A time that has to pass.
+fn positive(span: Span, what: &str, at: Place, most: Span) -> Result<(), Complaint> {
+    if span > Span::ZERO && span <= most {
+        return Ok(());
+    }
+    let help = format!("write a time above zero, up to {most}");
+    Err(Complaint::at(&at, format!("{what}: {span} is out of range")).label("out of range").help(help))
+}
+
+fn check_delay(span: Span, what: &str, at: Place) -> Result<(), Complaint> {
+    if span <= LONGEST_DELAY {
+        return Ok(());
+    }
+    Err(Complaint::at(&at, format!("{what}: {span} is longer than an hour")).label("out of range"))
+}
+
+/// A rate at which something moves.
+fn check_rate(rate: Rate, what: &str, at: Place) -> Result<(), Complaint> {
+    if rate > Rate::bps(0) && rate <= FASTEST {
+        return Ok(());
+    }
+    let (message, help) = if rate == Rate::bps(0) {
+        (
+            format!("{what}: a rate of zero carries nothing"),
+            "write a rate above zero, for example \"10 Gbit/s\"",
+        )
+    } else {
+        (format!("{what}: {rate} is more than 100 Tbit/s"), "write at most 100 Tbit/s")
+    };
+    Err(Complaint::at(&at, message).label("out of range").help(help))
+}
+
+fn within(value: u64, range: std::ops::RangeInclusive<u64>, what: &str, at: &Place) -> Result<(), Complaint> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let help = format!("write {} to {}", range.start(), range.end());
+    Err(Complaint::at(at, format!("{what}: {value} is out of range")).label("out of range").help(help))
+}
+
+/// Base round-trip time and slowest rate between two hosts.
+fn span_of(from: &Host, to: &Host, links: &[crate::run::Link]) -> (Span, Option<Rate>) {
+    let rightwards = from.router <= to.router;
+    let crossed = &links[from.router.min(to.router)..from.router.max(to.router)];
+    let delay: Span = crossed.iter().map(|l| l.forward.delay + l.reverse.delay).sum();
+    let rates = crossed.iter().map(|l| if rightwards { l.forward.rate } else { l.reverse.rate });
+    let slowest = rates.chain(from.nic_rate).min();
+    (delay + (from.access_delay + to.access_delay) * 2, slowest)
+}
+
+/// A flow's label for messages.
+fn called(flow: &Flow) -> String {
+    format!("flow `{}`", flow.label)
+}

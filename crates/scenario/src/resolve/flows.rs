@@ -1,0 +1,290 @@
+//! The transfers.
+
+use super::hosts::Layout;
+use super::{called, check_rate, host_named, positive, span_of, within};
+use crate::congestion::{CongestionControl, congestion_control, congestion_controls};
+use crate::error::Complaint;
+use crate::file::{Carrier, CongestionChoice, File, FlowTable};
+use crate::run::{Congestion, Factor, Flow, FlowKind, Host, Link, TopologyKind};
+use crate::suggest;
+use crate::tree::{Node, Place};
+use std::collections::BTreeMap;
+use wirespeed_units::{Bytes, Rate, Span};
+
+const MOST_FLOWS: u64 = 10_000;
+/// IPv4 and UDP headers.
+const DATAGRAM_OVERHEAD: u64 = 28;
+/// Room for a sequence number and a time.
+const SMALLEST_DATAGRAM: u64 = 16;
+
+pub(super) fn flows(
+    file: &File,
+    layout: &Layout,
+    hosts: &[Host],
+    links: &[Link],
+    root: &Node,
+) -> Result<Vec<Flow>, Complaint> {
+    let nodes = root.get("flow").map_or(&[][..], Node::elements);
+    if nodes.is_empty() {
+        return Err(Complaint::at(&root.at, "the scenario has no flow, so nothing would be sent")
+            .label("no [[flow]] in this file")
+            .help("add a line [[flow]] and, below it, for example congestion = \"cubic\""));
+    }
+    let (senders, receivers) = (layout.senders(), layout.receivers());
+    let mut flows: Vec<Flow> = Vec::new();
+    for (table, node) in file.flow.iter().zip(nodes) {
+        let place = |key: &str| node.place_of(&[key]);
+        let count = table.count.unwrap_or(1);
+        within(count.into(), 1..=MOST_FLOWS, "flow.count", &place("count"))?;
+        within(flows.len() as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
+        if table.stagger.is_some() && count == 1 {
+            return Err(Complaint::at(
+                &place("stagger"),
+                "flow.stagger: there is one flow, so nothing to stagger",
+            )
+            .help("add count = 3, or use start"));
+        }
+        for i in 0..count {
+            let index = flows.len();
+            let pick = |list: &[usize]| hosts[list[index % list.len()]].name.clone();
+            let from = table.from.clone().unwrap_or_else(|| pick(&senders));
+            let to = table.to.clone().unwrap_or_else(|| pick(&receivers));
+            let ends = (
+                host_named(&from, hosts, "flow.from", &place("from"))?,
+                host_named(&to, hosts, "flow.to", &place("to"))?,
+            );
+            check_ends(ends.0, ends.1, layout.kind, node)?;
+            let (start, stop) = times(table, i, file.run.duration, node)?;
+            if table.bytes == Some(Bytes::ZERO) {
+                return Err(Complaint::at(&place("bytes"), "flow.bytes: a flow of no bytes sends nothing"));
+            }
+            let kind = match table.kind {
+                Carrier::Tcp => tcp(table, ends, links, node)?,
+                Carrier::Udp => udp(table, ends, node)?,
+            };
+            flows.push(Flow { label: String::new(), from, to, start, stop, bytes: table.bytes, kind });
+        }
+    }
+    label(&mut flows, &file.flow, nodes)?;
+    Ok(flows)
+}
+
+fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result<(), Complaint> {
+    let key = if node.get("to").is_some() { "to" } else { "from" };
+    let at = node.place_of(&[key]);
+    if from.name == to.name {
+        return Err(Complaint::at(&at, format!("flow: `{}` would send to itself", from.name))
+            .label("both ends are the same host")
+            .help(
+                "give `from` and `to` as two hosts; left out they are the topology's sender and receiver",
+            ));
+    }
+    if from.router == to.router {
+        let help = match kind {
+            TopologyKind::ParkingLot => {
+                "choose hosts at different routers, for example cross1-sender and cross1-receiver"
+            }
+            TopologyKind::Direct | TopologyKind::Dumbbell => "choose hosts on different sides of the link",
+        };
+        let message =
+            format!("flow: `{}` and `{}` share a router, so the flow crosses no link", from.name, to.name);
+        return Err(Complaint::at(&at, message).label("crosses no link").help(help));
+    }
+    Ok(())
+}
+
+/// Start and stop of the `i`-th of a table's flows.
+fn times(table: &FlowTable, i: u32, end: Span, node: &Node) -> Result<(Span, Span), Complaint> {
+    let first = table.start.unwrap_or(Span::ZERO);
+    let step = table.stagger.unwrap_or(Span::ZERO);
+    let start = step.picoseconds().checked_mul(i.into()).and_then(|s| s.checked_add(first.picoseconds()));
+    let Some(start) = start.map(Span::ps).filter(|start| *start < end) else {
+        let key = if i == 0 { "start" } else { "stagger" };
+        let message = match i {
+            0 => format!("flow.start: {first} is not before the run's end at {end}"),
+            _ => format!(
+                "flow.stagger: flow {} of {} would start after the run's end at {end}",
+                i + 1,
+                table.count.unwrap_or(1)
+            ),
+        };
+        return Err(Complaint::at(&node.place_of(&[key]), message)
+            .label("would never start")
+            .help("start it earlier, or raise run.duration"));
+    };
+    match table.duration {
+        None => Ok((start, end)),
+        Some(duration) => {
+            positive(duration, "flow.duration", node.place_of(&["duration"]), Span::ps(i64::MAX))?;
+            Ok((start, start + duration.min(end - start)))
+        }
+    }
+}
+
+fn tcp(
+    table: &FlowTable,
+    (from, to): (&Host, &Host),
+    links: &[Link],
+    node: &Node,
+) -> Result<FlowKind, Complaint> {
+    let place = |key: &str| node.place_of(&[key]);
+    let udp_only = [
+        ("rate", table.rate.is_some(), "use max_rate to limit TCP, or set kind = \"udp\""),
+        ("datagram", table.datagram.is_some(), "remove it, or set kind = \"udp\""),
+        ("rcvbuf", table.rcvbuf.is_some(), "use window to fix TCP's buffers, or set kind = \"udp\""),
+    ];
+    refuse(&udp_only, "TCP", node)?;
+    if let Some(rate) = table.max_rate {
+        check_rate(rate, "flow.max_rate", place("max_rate"))?;
+    }
+    let window = match table.window {
+        None => None,
+        Some(room) => {
+            let (rtt, slowest) = span_of(from, to, links);
+            let bdp = slowest.unwrap_or(Rate::bps(0)).volume(rtt);
+            let window = room.bytes(bdp, from.mtu.min(to.mtu)).filter(|w| w.get() <= i32::MAX as u64);
+            let Some(window) = window.filter(|w| *w > Bytes::ZERO) else {
+                return Err(Complaint::at(&place("window"), "flow.window: zero, or more than a socket buffer can be")
+                    .label("out of range")
+                    .help("write a size from one packet to \"2147483647 B\", or leave it out to let the kernel tune"));
+            };
+            Some(window)
+        }
+    };
+    let choice = table.congestion.clone();
+    let choice =
+        choice.unwrap_or_else(|| CongestionChoice { name: "cubic".into(), parameters: BTreeMap::new() });
+    Ok(FlowKind::Tcp { congestion: congestion(&choice, node)?, window, max_rate: table.max_rate })
+}
+
+fn udp(table: &FlowTable, (from, to): (&Host, &Host), node: &Node) -> Result<FlowKind, Complaint> {
+    let place = |key: &str| node.place_of(&[key]);
+    let remedy = "remove it, or set kind = \"tcp\"";
+    let tcp_only = [
+        ("congestion", table.congestion.is_some(), remedy),
+        ("window", table.window.is_some(), "use rcvbuf, or set kind = \"tcp\""),
+        ("max_rate", table.max_rate.is_some(), "use rate, or set kind = \"tcp\""),
+    ];
+    refuse(&tcp_only, "UDP", node)?;
+    let Some(rate) = table.rate else {
+        return Err(Complaint::at(&node.at, "flow: UDP sends at a constant rate, and `rate` is missing")
+            .label("in this flow")
+            .help("add for example rate = \"2.4 Gbit/s\""));
+    };
+    check_rate(rate, "flow.rate", place("rate"))?;
+    let mtu = from.mtu.min(to.mtu);
+    let largest = mtu.get().saturating_sub(DATAGRAM_OVERHEAD);
+    let datagram = table.datagram.map_or(largest, Bytes::get);
+    if !(SMALLEST_DATAGRAM..=largest).contains(&datagram) {
+        return Err(Complaint::at(&place("datagram"), format!("flow.datagram: {datagram} bytes is out of range"))
+            .label("payload of one datagram")
+            .help(format!(
+                "write {SMALLEST_DATAGRAM} B (sequence number and time) to {largest} B (MTU {} less {DATAGRAM_OVERHEAD} bytes of headers; more would be fragmented)",
+                mtu.get()
+            )));
+    }
+    Ok(FlowKind::Udp { rate, datagram: Bytes::new(datagram), rcvbuf: table.rcvbuf })
+}
+
+fn refuse(keys: &[(&str, bool, &str)], kind: &str, node: &Node) -> Result<(), Complaint> {
+    match keys.iter().find(|(_, given, _)| *given) {
+        None => Ok(()),
+        Some((key, _, help)) => {
+            Err(Complaint::at(&node.place_of(&[key]), format!("flow.{key}: a {kind} flow has no `{key}`"))
+                .label("does not belong here")
+                .help(*help))
+        }
+    }
+}
+
+/// Looks the control up and calls its parameters by their kernel names.
+fn congestion(choice: &CongestionChoice, node: &Node) -> Result<Congestion, Complaint> {
+    let table = node.place_of(&["congestion"]);
+    let Some(control) = congestion_control(&choice.name) else {
+        let names: Vec<&str> = congestion_controls().iter().map(|c| c.name).collect();
+        let at = node.place_of(&["congestion", "name"]);
+        return Err(Complaint::at(&at, format!("unknown congestion control `{}`", choice.name))
+            .label("no such congestion control")
+            .help(suggest::choices(&choice.name, "those there are", &names)));
+    };
+    let mut parameters = BTreeMap::new();
+    for (name, value) in &choice.parameters {
+        let entry = node.get("congestion").and_then(|n| n.entries().iter().find(|e| e.key == *name));
+        let at = entry.map_or(&table, |e| &e.at);
+        let (name, value) = parameter(control, name, value, at, entry.map_or(&table, |e| &e.node.at))?;
+        if parameters.insert(name.to_owned(), value).is_some() {
+            return Err(Complaint::at(at, format!("{}: `{name}` is given under two names", control.name)));
+        }
+    }
+    Ok(Congestion { name: control.name.to_owned(), parameters })
+}
+
+fn parameter(
+    control: &CongestionControl,
+    name: &str,
+    value: &Factor,
+    key_at: &Place,
+    value_at: &Place,
+) -> Result<(&'static str, Factor), Complaint> {
+    let Some(parameter) = control.parameter(name) else {
+        let names: Vec<&str> = control.parameters.iter().map(|p| p.name).collect();
+        return Err(Complaint::at(key_at, format!("{} has no parameter `{name}`", control.name))
+            .label("no such parameter")
+            .help(suggest::choices(name, "parameters", &names)));
+    };
+    let number = match value {
+        Factor::Integer(v) => Some(*v),
+        Factor::Bool(v) if (parameter.min, parameter.max) == (0, 1) => Some(i64::from(*v)),
+        _ => None,
+    };
+    match number.filter(|v| (parameter.min..=parameter.max).contains(v)) {
+        Some(v) => Ok((parameter.name, Factor::Integer(v))),
+        None => Err(Complaint::at(value_at, format!("{} {name}: `{value}` is out of range", control.name))
+            .label("out of range")
+            .help(format!(
+                "{}: a whole number from {} to {}, {} if left out",
+                parameter.about, parameter.min, parameter.max, parameter.default
+            ))),
+    }
+}
+
+/// Labels: those given, else the control's name; numbered from 1 where several would be the same.
+fn label(flows: &mut [Flow], tables: &[FlowTable], nodes: &[Node]) -> Result<(), Complaint> {
+    let mut origin = Vec::with_capacity(flows.len());
+    for (i, table) in tables.iter().enumerate() {
+        origin.extend(std::iter::repeat_n(i, table.count.unwrap_or(1) as usize));
+    }
+    let stem = |flow: &Flow, table: &FlowTable| match (&table.label, &flow.kind) {
+        (Some(label), _) => label.clone(),
+        (None, FlowKind::Tcp { congestion, .. }) => congestion.name.clone(),
+        (None, FlowKind::Udp { .. }) => "udp".to_owned(),
+    };
+    let stems: Vec<String> = flows.iter().zip(&origin).map(|(flow, &i)| stem(flow, &tables[i])).collect();
+    // Labels given for one flow each have to differ by themselves; only what `count` or a default makes is numbered.
+    let mut counts: BTreeMap<(&str, Option<usize>), usize> = BTreeMap::new();
+    let group = |k: usize| (stems[k].as_str(), tables[origin[k]].label.is_some().then_some(origin[k]));
+    let totals = (0..flows.len()).fold(BTreeMap::new(), |mut totals, k| {
+        *totals.entry(group(k)).or_insert(0usize) += 1;
+        totals
+    });
+    for k in 0..flows.len() {
+        let number = counts.entry(group(k)).or_insert(0);
+        *number += 1;
+        flows[k].label =
+            if totals[&group(k)] > 1 { format!("{}-{number}", stems[k]) } else { stems[k].clone() };
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for (k, flow) in flows.iter().enumerate() {
+        if let Some(&earlier) = seen.get(flow.label.as_str()) {
+            let blamed = if tables[origin[k]].label.is_some() { origin[k] } else { origin[earlier] };
+            return Err(Complaint::at(
+                &nodes[blamed].place_of(&["label"]),
+                format!("two flows are labelled alike: {}", called(flow)),
+            )
+            .label("taken by another flow")
+            .help("give each flow a label of its own"));
+        }
+        seen.insert(&flow.label, k);
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Which hosts there are, and how each is set.
+
+use super::{check_delay, check_rate, over_preset, within};
+use crate::decode::decode;
+use crate::error::Complaint;
+use crate::file::{HostTable, TopologyTable};
+use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
+use crate::run::{Host, Offloads, Qdisc, TcpSettings, TopologyKind};
+use crate::suggest;
+use crate::tree::{Node, layer};
+use wirespeed_units::{Bytes, Span};
+
+const MOST_SENDERS: u64 = 1000;
+const MOST_HOPS: u64 = 100;
+/// IPv4's smallest (RFC 791) and the largest of a virtual interface.
+const MTU: std::ops::RangeInclusive<u64> = 68..=65_535;
+
+/// Hosts and links before their settings.
+pub(super) struct Layout {
+    pub kind: TopologyKind,
+    /// How many links the chain has.
+    pub hops: usize,
+    places: Vec<Placement>,
+}
+
+/// A host that the topology has by itself.
+struct Placement {
+    key: String,
+    /// The table that sets all of its like, if it has one.
+    group: Option<&'static str>,
+    router: usize,
+    role: Role,
+}
+
+#[derive(PartialEq)]
+enum Role {
+    Sender,
+    Receiver,
+    Cross,
+}
+
+impl Layout {
+    /// Indices into the hosts of those that send by default, in turn.
+    pub fn senders(&self) -> Vec<usize> {
+        self.with_role(&Role::Sender)
+    }
+
+    /// Indices into the hosts of those that receive by default, in turn.
+    pub fn receivers(&self) -> Vec<usize> {
+        self.with_role(&Role::Receiver)
+    }
+
+    fn with_role(&self, role: &Role) -> Vec<usize> {
+        (0..self.places.len()).filter(|&i| self.places[i].role == *role).collect()
+    }
+}
+
+pub(super) fn layout(table: &TopologyTable, root: &Node) -> Result<Layout, Complaint> {
+    let place = |key| root.place_of(&["topology", key]);
+    let strange = |key: &'static str, given: bool, kind: &str| {
+        match given {
+        true => Err(Complaint::at(&place(key), format!("topology.{key}: a {kind} topology has no `{key}`"))
+            .label("does not belong here")
+            .help("direct takes none of them, dumbbell takes `senders` and `receivers`, parking-lot takes `hops`")),
+        false => Ok(()),
+    }
+    };
+    let host = |key: String, group, router, role| Placement { key, group, router, role };
+    let links = root.get("link").map_or(0, |node| node.elements().len());
+    let (hops, places) = match table.kind {
+        TopologyKind::Direct => {
+            strange("senders", table.senders.is_some(), "direct")?;
+            strange("receivers", table.receivers.is_some(), "direct")?;
+            strange("hops", table.hops.is_some(), "direct")?;
+            let places = vec![
+                host("sender".into(), None, 0, Role::Sender),
+                host("receiver".into(), None, 1, Role::Receiver),
+            ];
+            (1, places)
+        }
+        TopologyKind::Dumbbell => {
+            strange("hops", table.hops.is_some(), "dumbbell")?;
+            let Some(senders) = table.senders else {
+                return Err(Complaint::at(&place("kind"), "topology: a dumbbell needs `senders`")
+                    .label("how many senders?")
+                    .help("add senders = 3, and receivers = 3 if their number differs"));
+            };
+            let receivers = table.receivers.unwrap_or(senders);
+            within(senders.into(), 1..=MOST_SENDERS, "topology.senders", &place("senders"))?;
+            within(receivers.into(), 1..=MOST_SENDERS, "topology.receivers", &place("receivers"))?;
+            let left = (1..=senders).map(|i| host(format!("sender{i}"), Some("sender"), 0, Role::Sender));
+            let right =
+                (1..=receivers).map(|i| host(format!("receiver{i}"), Some("receiver"), 1, Role::Receiver));
+            (1, left.chain(right).collect())
+        }
+        TopologyKind::ParkingLot => {
+            strange("senders", table.senders.is_some(), "parking-lot")?;
+            strange("receivers", table.receivers.is_some(), "parking-lot")?;
+            let hops = match table.hops {
+                Some(hops) => hops as usize,
+                None if links > 0 => links,
+                None => {
+                    return Err(Complaint::at(&place("kind"), "topology: a parking lot needs `hops`")
+                        .label("how many links?")
+                        .help("add hops = 3, or a [[link]] for each link"));
+                }
+            };
+            within(hops as u64, 1..=MOST_HOPS, "topology.hops", &place("hops"))?;
+            let mut places = vec![host("sender".into(), None, 0, Role::Sender)];
+            for i in 1..=hops {
+                places.push(host(format!("cross{i}-sender"), Some("cross"), i - 1, Role::Cross));
+                places.push(host(format!("cross{i}-receiver"), Some("cross"), i, Role::Cross));
+            }
+            places.push(host("receiver".into(), None, hops, Role::Receiver));
+            (hops, places)
+        }
+    };
+    Ok(Layout { kind: table.kind, hops, places })
+}
+
+/// All hosts: those of the topology in its order, then those the file adds.
+pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint> {
+    let empty = Node::empty_table(root.at.clone());
+    let tables = root.get("host").unwrap_or(&empty);
+    let mut hosts: Vec<(Host, Node)> = Vec::new();
+    for placement in &layout.places {
+        let group = placement.group.and_then(|group| tables.get(group));
+        let own = tables.get(&placement.key);
+        let merged = match (group, own) {
+            (Some(group), Some(own)) => layer(group, own),
+            (Some(table), None) | (None, Some(table)) => table.clone(),
+            (None, None) => empty.clone(),
+        };
+        push(&mut hosts, host(&placement.key, Some(placement.router), &merged, layout)?)?;
+    }
+    for entry in tables.entries() {
+        let known = |p: &Placement| p.key == entry.key || p.group == Some(&entry.key);
+        if layout.places.iter().any(known) {
+            continue;
+        }
+        if entry.node.get("router").is_none() {
+            let mut names: Vec<&str> = Vec::new();
+            for placement in &layout.places {
+                names.extend(placement.group.filter(|g| !names.contains(g)));
+                names.push(&placement.key);
+            }
+            return Err(Complaint::at(
+                &entry.at,
+                format!("[host.{}]: the topology has no such host", entry.key),
+            )
+            .label("names no host")
+            .help(format!(
+                "{}; to add a host, say where: router = 0 to {}",
+                suggest::choices(&entry.key, "hosts", &names),
+                layout.hops
+            )));
+        }
+        push(&mut hosts, host(&entry.key, None, &entry.node, layout)?)?;
+    }
+    Ok(hosts.into_iter().map(|(host, _)| host).collect())
+}
+
+fn push(hosts: &mut Vec<(Host, Node)>, new: (Host, Node)) -> Result<(), Complaint> {
+    if hosts.iter().any(|(old, _)| old.name == new.0.name) {
+        return Err(Complaint::at(
+            &new.1.place_of(&["name"]),
+            format!("two hosts of one name: `{}`", new.0.name),
+        )
+        .label("taken by another host")
+        .help(
+            "give each host a name of its own; `name` under a group such as [host.sender] renames all of it",
+        ));
+    }
+    hosts.push(new);
+    Ok(())
+}
+
+/// One host from its table; `given` is where the topology puts it.
+fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Result<(Host, Node), Complaint> {
+    let what = format!("host.{key}");
+    let merged = over_preset(table, PresetKind::Host, Some(DEFAULT_HOST_PRESET))?;
+    let table: HostTable = decode(&merged, &what)?;
+    let place = |key: &str| merged.place_of(&[key]);
+    let name = table.name.unwrap_or_else(|| key.to_owned());
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        return Err(Complaint::at(&place("name"), format!("{what}: `{name}` cannot name a host"))
+            .help("use letters, digits, `-`, `_` and `.`"));
+    }
+    let router = table.router.or(given).unwrap_or(0);
+    within(router as u64, 0..=layout.hops as u64, &format!("{what}.router"), &place("router"))?;
+    if let Some(rate) = table.nic_rate {
+        check_rate(rate, &format!("{what}.nic_rate"), place("nic_rate"))?;
+    }
+    let access_delay = table.access_delay.unwrap_or(Span::ZERO);
+    check_delay(access_delay, &format!("{what}.access_delay"), place("access_delay"))?;
+    let mtu = table.mtu.unwrap_or(Bytes::new(1500));
+    within(mtu.get(), MTU, &format!("{what}.mtu (bytes)"), &place("mtu"))?;
+    let ecn = table.ecn.unwrap_or(2);
+    within(ecn.into(), 0..=2, &format!("{what}.ecn"), &place("ecn"))?;
+    let txqueuelen = table.txqueuelen.unwrap_or(1000);
+    within(txqueuelen.into(), 1..=1_000_000_000, &format!("{what}.txqueuelen"), &place("txqueuelen"))?;
+
+    let mut rmem = table.tcp_rmem.unwrap_or([Bytes::kib(4), Bytes::kib(128), Bytes::mib(6)]);
+    let mut wmem = table.tcp_wmem.unwrap_or([Bytes::kib(4), Bytes::kib(16), Bytes::mib(4)]);
+    rmem[2] = table.tcp_rmem_max.unwrap_or(rmem[2]);
+    wmem[2] = table.tcp_wmem_max.unwrap_or(wmem[2]);
+    let rmem_max = table.rmem_max.unwrap_or(Bytes::new(212_992));
+    let wmem_max = table.wmem_max.unwrap_or(Bytes::new(212_992));
+    let sizes = [
+        ("tcp_rmem_max", rmem[2]),
+        ("tcp_wmem_max", wmem[2]),
+        ("tcp_rmem", rmem[0].max(rmem[1]).max(rmem[2])),
+        ("tcp_wmem", wmem[0].max(wmem[1]).max(wmem[2])),
+        ("rmem_max", rmem_max),
+        ("wmem_max", wmem_max),
+    ];
+    for (key, largest) in sizes.into_iter().filter(|(key, _)| merged.get(key).is_some()) {
+        if largest.get() > i32::MAX as u64 {
+            let message = format!("{what}.{key}: {} bytes do not fit the kernel's sysctl", largest.get());
+            return Err(Complaint::at(&place(key), message)
+                .label("too large")
+                .help("the largest is \"2147483647 B\"; \"2 GiB\" is one byte more"));
+        }
+    }
+    for (key, least) in
+        [("tcp_rmem", rmem[0]), ("tcp_wmem", wmem[0]), ("tcp_rmem", rmem[2]), ("tcp_wmem", wmem[2])]
+    {
+        if least == Bytes::ZERO {
+            return Err(Complaint::at(
+                &place(key),
+                format!("{what}.{key}: a buffer of zero bytes holds nothing"),
+            ));
+        }
+    }
+    let host = Host {
+        name,
+        router,
+        nic_rate: table.nic_rate,
+        access_delay,
+        mtu,
+        qdisc: table.qdisc.unwrap_or(Qdisc::PfifoFast),
+        txqueuelen,
+        offloads: Offloads {
+            tso: table.tso.unwrap_or(false),
+            gso: table.gso.unwrap_or(false),
+            gro: table.gro.unwrap_or(false),
+        },
+        tcp: TcpSettings {
+            rmem,
+            wmem,
+            rmem_max,
+            wmem_max,
+            timestamps: table.timestamps.unwrap_or(true),
+            sack: table.sack.unwrap_or(true),
+            window_scaling: table.window_scaling.unwrap_or(true),
+            ecn,
+            no_metrics_save: table.no_metrics_save.unwrap_or(true),
+        },
+        netdev_max_backlog: table.netdev_max_backlog.unwrap_or(1000),
+        sysctls: table.sysctls.into_iter().map(|(name, value)| (name, value.0)).collect(),
+    };
+    Ok((host, merged))
+}

@@ -1,0 +1,289 @@
+//! A scenario file, read: its runs and its bounds.
+
+use crate::address::Address;
+use crate::error::{Complaint, ScenarioError};
+use crate::expect::{self, Expectation};
+use crate::resolve::{Resolved, resolve};
+use crate::run::{Factor, Run};
+use crate::sweep::{self, Axis, Combination};
+use crate::tree::{Node, Place, Source, Value, parse_document, parse_value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The version of the file format that this crate reads.
+pub const SCHEMA: i64 = 1;
+
+/// A scenario with everything resolved: what to run and what to expect of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// The scenario's name; runs are stored under it.
+    pub name: String,
+    /// The question it asks.
+    pub about: String,
+    /// Every combination of the sweep, each repeated; the last factor varies fastest but for the repetition.
+    pub runs: Vec<Run>,
+    /// Bounds that decide the exit code.
+    pub expect: Vec<Expectation>,
+    /// The file's text, to be kept with the results.
+    pub source: String,
+    /// Where the file is, as it was given.
+    pub path: PathBuf,
+    /// What is allowed but probably not meant, once each.
+    pub warnings: Vec<String>,
+}
+
+impl Study {
+    /// Fails at the first bound in `[expect]` whose metric is not among `known` (name and unit of each).
+    ///
+    /// # Errors
+    /// [`ScenarioError::Invalid`] at the metric's line, with the nearest name and all others.
+    pub fn check_metrics(&self, known: &[(&str, &str)]) -> Result<(), ScenarioError> {
+        expect::check_metrics(&self.expect, known)
+    }
+}
+
+/// Reads a scenario file. `overrides` are `--set key=value` pairs, the later ones over the earlier; `seed` is
+/// `--seed`, over `run.seed`.
+///
+/// A key that is swept is given a single value, or another list: the runs that remain keep their names and seeds.
+///
+/// # Errors
+/// If the file cannot be read or says something that cannot be meant; see [`ScenarioError`].
+pub fn load(path: &Path, overrides: &[(String, String)], seed: Option<u64>) -> Result<Study, ScenarioError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;
+    parse(&text, &path.to_string_lossy(), overrides, seed)
+}
+
+/// Reads a scenario from its text; `file_name` is for messages. Otherwise as [`load`].
+///
+/// # Errors
+/// If the text says something that cannot be meant; see [`ScenarioError`].
+pub fn parse(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+    seed: Option<u64>,
+) -> Result<Study, ScenarioError> {
+    let source = Arc::new(Source { name: file_name.to_owned(), text: text.to_owned() });
+    Ok(study(&source, overrides, seed)?)
+}
+
+fn study(
+    source: &Arc<Source>,
+    overrides: &[(String, String)],
+    seed: Option<u64>,
+) -> Result<Study, Complaint> {
+    let mut root = parse_document(source)?;
+    check_schema(&root)?;
+    let written = match root.remove("sweep") {
+        Some(entry) => sweep::axes(&entry.node)?,
+        None => Vec::new(),
+    };
+    let mut axes = written.clone();
+    let mut sets = Vec::new();
+    for (key, value) in overrides {
+        match override_of(key, value)? {
+            (address, node) if address.segments[0] == "sweep" => set_axis(&address, &node, &mut axes)?,
+            (address, node) => match axes.iter_mut().find(|a| a.address.same(&address)) {
+                Some(axis) => axis.values = replaced(axis, &node)?,
+                None => sets.push((address, node)),
+            },
+        }
+    }
+    if let Some(seed) = seed {
+        let text = seed.to_string();
+        let length = text.len();
+        let place = Place::new(&Arc::new(Source { name: "--seed".into(), text }), 0..length);
+        let Ok(number) = i64::try_from(seed) else {
+            return Err(Complaint::at(&place, format!("a seed is at most {}", i64::MAX)).label("too large"));
+        };
+        sets.push((Address::parse("run.seed", &place)?, Node { at: place, value: Value::Integer(number) }));
+    }
+    for (address, value) in &sets {
+        address.set(&mut root, value)?;
+    }
+    let expect = match root.get("expect") {
+        Some(node) => {
+            // Conditions may speak of values that --set has taken out of the sweep, or put in.
+            let all: Vec<Axis> = written.iter().chain(&axes).fold(Vec::new(), join_axis);
+            expect::expectations(node, &all)?
+        }
+        None => Vec::new(),
+    };
+    let (runs, warnings) = runs(&root, &axes, &sets)?;
+    let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
+        unreachable!("a product of non-empty lists, each repeated at least once, is not empty")
+    };
+    Ok(Study {
+        name,
+        about,
+        runs,
+        expect,
+        source: source.text.clone(),
+        path: PathBuf::from(&source.name),
+        warnings: warnings.into_iter().collect(),
+    })
+}
+
+fn check_schema(root: &Node) -> Result<(), Complaint> {
+    let help = format!("this wirespeed reads schema = {SCHEMA}");
+    match root.get("schema") {
+        Some(node) if node.value == Value::Integer(SCHEMA) => Ok(()),
+        Some(node) => {
+            Err(Complaint::at(&node.at, "the file is of another schema").label("not known").help(help))
+        }
+        None => Err(Complaint::at(&root.at, "`schema` is missing at the top level")
+            .label("in this file")
+            .help(format!("begin the file with a line schema = {SCHEMA}"))),
+    }
+}
+
+/// A `--set` as address and value; what is not a TOML value is text, so that units need no quotes.
+fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
+    let text = format!("{key}={value}");
+    let source = Arc::new(Source { name: "--set".into(), text });
+    let address = Address::parse(key, &Place::new(&source, 0..key.len()))?;
+    let offset = key.len() + 1;
+    let bracketed = value.trim_start().starts_with(['[', '{', '"', '\'']);
+    let node = match parse_value(&source, offset) {
+        Ok(node) => node,
+        Err(complaint) if bracketed => return Err(complaint),
+        Err(_) => Node {
+            at: Place::new(&source, offset..source.text.len()),
+            value: Value::Text(value.trim().to_owned()),
+        },
+    };
+    Ok((address, node))
+}
+
+/// `--set 'sweep."path.loss"=[0, 1e-5]'`: another axis, or another list for one there is.
+fn set_axis(address: &Address, node: &Node, axes: &mut Vec<Axis>) -> Result<(), Complaint> {
+    let Some(key) = address.segments.get(1) else {
+        return Err(Complaint::at(&address.at, "`sweep` is a table")
+            .help("set one factor: sweep.\"path.loss\"=[0, 1e-5]"));
+    };
+    let axis = sweep::axis(Address::parse(key, &address.at)?, node)?;
+    match axes.iter_mut().find(|a| a.address.same(&axis.address)) {
+        Some(old) => old.values = axis.values,
+        None => axes.push(axis),
+    }
+    Ok(())
+}
+
+/// The values that `--set` leaves of an axis: its one value or its list.
+fn replaced(axis: &Axis, node: &Node) -> Result<Vec<Node>, Complaint> {
+    let list = match node.value {
+        Value::Array(_) => node.clone(),
+        _ => Node { at: node.at.clone(), value: Value::Array(vec![node.clone()]) },
+    };
+    Ok(sweep::axis(axis.address.clone(), &list)?.values)
+}
+
+fn join_axis(mut joined: Vec<Axis>, axis: &Axis) -> Vec<Axis> {
+    match joined.iter_mut().find(|a| a.address.same(&axis.address)) {
+        Some(old) => old.values.extend(axis.values.iter().cloned()),
+        None => joined.push(axis.clone()),
+    }
+    joined
+}
+
+type Overrides = [(Address, Node)];
+
+fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<(Vec<Run>, BTreeSet<String>), Complaint> {
+    let combinations = sweep::combinations(axes).filter(|n| *n <= sweep::MOST_RUNS);
+    let Some(combinations) = combinations else {
+        let at = &axes.last().expect("no axes make one combination").address.at;
+        return Err(too_many(at));
+    };
+    let mut runs: Vec<Run> = Vec::new();
+    let mut warnings = BTreeSet::new();
+    for combination in sweep::product(axes) {
+        let resolved = one(root, axes, &combination, sets)
+            .map_err(|complaint| with_combination(complaint, root, axes, &combination, sets))?;
+        if runs.len() + resolved.repeat as usize > sweep::MOST_RUNS {
+            return Err(too_many(&root.place_of(&["run", "repeat"])));
+        }
+        runs.reserve(combinations.saturating_sub(runs.len()));
+        runs.extend(resolved.runs());
+        warnings.extend(resolved.warnings);
+    }
+    Ok((runs, warnings))
+}
+
+fn too_many(at: &Place) -> Complaint {
+    Complaint::at(at, format!("more than {} runs in one study", sweep::MOST_RUNS))
+        .label("multiplies the runs")
+        .help("split the sweep over several files")
+}
+
+/// Resolves one combination: the file, its factors over it, `--set` over both.
+fn one(
+    root: &Node,
+    axes: &[Axis],
+    combination: &Combination<'_>,
+    sets: &Overrides,
+) -> Result<Resolved, Complaint> {
+    let mut tree = root.clone();
+    let mut factors: BTreeMap<String, Factor> = BTreeMap::new();
+    for (axis, value) in axes.iter().zip(combination) {
+        axis.address.set(&mut tree, value)?;
+        factors.insert(axis.address.text.clone(), sweep::factor(value, &axis.address.text)?);
+    }
+    for (address, value) in sets {
+        address.set(&mut tree, value)?;
+    }
+    // A run must not be filed under a factor that something else has overwritten.
+    for (axis, value) in axes.iter().zip(combination) {
+        let holds = axis.address.holds(&mut tree, &value.value)?;
+        if !holds && !names_a_control(axis, &mut tree, value)? {
+            let key = &axis.address.text;
+            return Err(Complaint::at(&axis.address.at, format!("`{key}` is swept, but something overwrites it"))
+                .label("has no effect everywhere")
+                .help("sweep or --set the same path once; name single flows as flow.0.KEY or flow.LABEL.KEY in both"));
+        }
+    }
+    resolve(&tree, factors)
+}
+
+/// `flow.congestion` was swept and a parameter laid over it: the name then stands one level deeper.
+fn names_a_control(axis: &Axis, tree: &mut Node, value: &Node) -> Result<bool, Complaint> {
+    if axis.address.segments.last().is_none_or(|s| s != "congestion") {
+        return Ok(false);
+    }
+    let mut deeper = axis.address.clone();
+    deeper.segments.push("name".into());
+    deeper.holds(tree, &value.value)
+}
+
+/// Says which combination is wrong, unless all are in the same way.
+fn with_combination(
+    complaint: Complaint,
+    root: &Node,
+    axes: &[Axis],
+    combination: &Combination<'_>,
+    sets: &Overrides,
+) -> Complaint {
+    let first_and_last = [
+        axes.iter().map(|a| &a.values[0]).collect::<Combination<'_>>(),
+        axes.iter().map(|a| &a.values[a.values.len() - 1]).collect(),
+    ];
+    let everywhere =
+        first_and_last.iter().all(|c| one(root, axes, c, sets).err().as_ref() == Some(&complaint));
+    if axes.is_empty() || everywhere {
+        return complaint;
+    }
+    let factors: Vec<String> = axes
+        .iter()
+        .zip(combination)
+        .filter_map(|(axis, value)| {
+            let factor = sweep::factor(value, &axis.address.text).ok()?;
+            Some(format!("{} = {factor}", axis.address.text))
+        })
+        .collect();
+    Complaint {
+        message: format!("{} [in the combination {}]", complaint.message, factors.join(", ")),
+        ..complaint
+    }
+}
