@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let kernel = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../kernel");
+    let kernel =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../kernel");
     let kernel = kernel.canonicalize()?;
     println!("cargo::rerun-if-changed={}", kernel.display());
 

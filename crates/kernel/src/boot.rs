@@ -97,7 +97,11 @@ pub fn boot(boot: &Boot, cancel: &AtomicBool, alive: &dyn Fn()) -> Result<Exit, 
         }
         if let Some(still) = watchdog.hung() {
             let tail = tail(&boot.console, TAIL_LINES);
-            return Err(BootError::Hang { stalled_s: still.as_secs_f64(), console: boot.console.clone(), tail });
+            return Err(BootError::Hang {
+                stalled_s: still.as_secs_f64(),
+                console: boot.console.clone(),
+                tail,
+            });
         }
     };
     let wall = start.elapsed();
@@ -138,7 +142,7 @@ fn command(
     Ok(command)
 }
 
-/// In the child: its own session, dies with us, no core file, fixed addresses, confined.
+/// In the child: its own session, dies with us, no core file, no open files, fixed addresses, confined.
 fn before_exec(parent: u32, rules: Option<i32>) -> io::Result<()> {
     let check = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: system calls with plain numbers or pointers to live local variables.
@@ -155,6 +159,8 @@ fn before_exec(parent: u32, rules: Option<i32>) -> io::Result<()> {
         check(libc::getrlimit(libc::RLIMIT_STACK, &mut stack))?;
         stack.rlim_cur = stack.rlim_max.min(STACK);
         check(libc::setrlimit(libc::RLIMIT_STACK, &stack))?;
+        // What this process inherited itself is not for the guest. Kernels before 5.11 refuse: not fatal.
+        libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         // Hash tables keyed by address give the same order in each run. Refused in some containers: not fatal.
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
     }
@@ -249,7 +255,6 @@ fn judge(boot: &Boot, writable: &Path, ended: Ended) -> Result<(), BootError> {
         (..) => BootError::Died { how: format!("ended without powering off ({status})"), console, tail },
     })
 }
-
 
 #[cfg(test)]
 mod tests;

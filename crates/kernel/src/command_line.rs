@@ -18,7 +18,8 @@ const LONGEST: usize = 4095;
 /// MAX_INIT_ARGS of the kernel (init/main.c), less argv[0].
 const MOST_ARGUMENTS: usize = 31;
 
-/// The arguments of the user-mode Linux process.
+/// The arguments of the user-mode Linux process. Each word that the kernel proper does not know must hold a `=`:
+/// without one the kernel gives it to init as an argument (`noreboot` is such a word), with one as environment.
 ///
 /// Those of init are one argument: user-mode Linux looks for its own options in each by its beginning, and
 /// would take an init argument such as `--help` or `mem=1` for one.
@@ -36,8 +37,6 @@ pub fn arguments(memory: Bytes, init: &[String]) -> Result<Vec<String>, BootErro
         "console=tty0",
         "con=null",
         "con0=null,fd:1",
-        // A panic ends the process; without this it would start again.
-        "noreboot",
         // Addresses in the guest's programs are the same whatever the seed.
         "norandmaps",
         &format!("{GUEST_MARK}=1"),

@@ -24,7 +24,9 @@ pub enum Verdict {
 pub fn verdict(text: &str) -> Verdict {
     let panic = text.lines().find_map(|l| l.split_once("Kernel panic - not syncing: ").map(|(_, m)| m));
     match panic {
-        Some(_) if text.contains("Out of memory") || text.contains("deadlocked on memory") => Verdict::OutOfMemory,
+        Some(_) if text.contains("Out of memory") || text.contains("deadlocked on memory") => {
+            Verdict::OutOfMemory
+        }
         Some(message) => Verdict::Panicked(message.trim().to_owned()),
         None if text.lines().any(|l| l.ends_with("reboot: Power down")) => Verdict::PoweredOff,
         None => Verdict::Unknown,
@@ -64,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_panic_for_want_of_memory_is_told_apart() {
-        let log = "Out of memory: Killed process 1 (agent)\nKernel panic - not syncing: Attempted to kill init!\n";
+        let log =
+            "Out of memory: Killed process 1 (agent)\nKernel panic - not syncing: Attempted to kill init!\n";
         assert_eq!(verdict(log), Verdict::OutOfMemory);
         let log = "Kernel panic - not syncing: System is deadlocked on memory\n";
         assert_eq!(verdict(log), Verdict::OutOfMemory);

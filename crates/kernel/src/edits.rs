@@ -100,7 +100,10 @@ mod tests {
         let edits = parse(crate::assets::EDITS).unwrap();
         assert!(!edits.is_empty());
         for edit in edits {
-            assert!(!edit.find.is_empty() && edit.find != edit.replace && !edit.why.contains('\n'), "{edit:?}");
+            assert!(
+                !edit.find.is_empty() && edit.find != edit.replace && !edit.why.contains('\n'),
+                "{edit:?}"
+            );
         }
     }
 

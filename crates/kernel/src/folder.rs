@@ -138,7 +138,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let error = make(place.path(), Bytes::new(1 << 60)).err().unwrap();
         let message = error.to_string();
-        assert!(message.contains(&place.path().display().to_string()) && message.contains("free"), "{message}");
+        assert!(
+            message.contains(&place.path().display().to_string()) && message.contains("free"),
+            "{message}"
+        );
         let error = make(&place.path().join("none"), Bytes::mib(1)).err().unwrap();
         assert!(error.to_string().contains("cannot be used"), "{error}");
     }

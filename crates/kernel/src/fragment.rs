@@ -18,7 +18,8 @@ mod tests {
 
     #[test]
     fn a_configuration_with_all_of_it_passes() {
-        let config = "CONFIG_X=y\nCONFIG_NET=y\nCONFIG_HZ=1000\n# CONFIG_Y is not set\nCONFIG_TCP_CONG_BBR=y\n";
+        let config =
+            "CONFIG_X=y\nCONFIG_NET=y\nCONFIG_HZ=1000\n# CONFIG_Y is not set\nCONFIG_TCP_CONG_BBR=y\n";
         assert!(dropped(FRAGMENT, config).is_empty());
     }
 

@@ -133,7 +133,11 @@ impl Job<'_> {
     }
 
     fn failed(&self, what: &str) -> KernelError {
-        KernelError::Failed { what: what.to_owned(), tail: tail(&self.log, TAIL_LINES), log: self.log.clone() }
+        KernelError::Failed {
+            what: what.to_owned(),
+            tail: tail(&self.log, TAIL_LINES),
+            log: self.log.clone(),
+        }
     }
 }
 

@@ -39,7 +39,8 @@ impl Recipe {
     /// Ours, and the user's congestion controls.
     pub fn new(extra_cc: &[PathBuf]) -> Result<Self, KernelError> {
         let embedded = |folder, files: &[(&str, &str)]| {
-            let own = |(name, text): &(&str, &str)| Added { folder, name: (*name).into(), text: (*text).into() };
+            let own =
+                |(name, text): &(&str, &str)| Added { folder, name: (*name).into(), text: (*text).into() };
             files.iter().map(own).collect::<Vec<_>>()
         };
         let mut added = embedded(SCHED, assets::QDISC);
@@ -47,7 +48,8 @@ impl Recipe {
         for path in extra_cc {
             let file = user_file(path)?;
             if added.iter().any(|a| a.folder == file.folder && a.name == file.name) {
-                let reason = format!("there is another {}/{} among the added sources: rename it", IPV4, file.name);
+                let reason =
+                    format!("there is another {}/{} among the added sources: rename it", IPV4, file.name);
                 return Err(KernelError::AddedSource { path: path.clone(), reason });
             }
             added.push(file);
@@ -105,9 +107,9 @@ fn user_file(path: &Path) -> Result<Added, KernelError> {
     let text = fs::read_to_string(path).map_err(KernelError::io("read congestion control", path))?;
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     // The name becomes a word of a Makefile and a module's name.
-    let usable = name.strip_suffix(".c").is_some_and(|stem| {
-        !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    });
+    let usable = name
+        .strip_suffix(".c")
+        .is_some_and(|stem| !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
     if !usable {
         let reason = "its name must be letters, digits and _ with the ending .c".into();
         return Err(KernelError::AddedSource { path: path.to_owned(), reason });

@@ -235,7 +235,11 @@ fn is_left_over(name: &str, folder: bool) -> bool {
     if folder {
         return name == ".git";
     }
-    name.ends_with(".cmd") || name.ends_with(".o") || name.ends_with(".a") || name == "linux" || name == "vmlinux"
+    name.ends_with(".cmd")
+        || name.ends_with(".o")
+        || name.ends_with(".a")
+        || name == "linux"
+        || name == "vmlinux"
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), KernelError> {
@@ -257,9 +261,11 @@ mod tests {
     #[test]
     fn the_newest_tarball_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        for (age_s, name) in
-            [(10, "linux-source-6.12.tar.xz"), (500, "linux-source-6.12.9.tar.xz"), (0, "linux-source-6.1.tar.xz")]
-        {
+        for (age_s, name) in [
+            (10, "linux-source-6.12.tar.xz"),
+            (500, "linux-source-6.12.9.tar.xz"),
+            (0, "linux-source-6.1.tar.xz"),
+        ] {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age_s)).unwrap();
         }

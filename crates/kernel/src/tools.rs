@@ -36,9 +36,9 @@ pub fn check(path: &OsStr, unpacking: &[(&str, &str)]) -> Result<(), KernelError
 
 /// The first executable file of that name on `path`.
 fn which(path: &OsStr, tool: &str) -> Option<PathBuf> {
-    std::env::split_paths(path).map(|folder| folder.join(tool)).find(|file| {
-        file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    })
+    std::env::split_paths(path)
+        .map(|folder| folder.join(tool))
+        .find(|file| file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
 }
 
 /// Whether gcc finds the C library's headers.

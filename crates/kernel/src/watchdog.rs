@@ -63,7 +63,8 @@ fn hash_file(path: &Path, hash: &mut DefaultHasher) {
     let Ok(meta) = path.symlink_metadata() else { return };
     (path, meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()).hash(hash);
     if meta.is_dir() {
-        let mut below: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        let mut below: Vec<_> =
+            fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path()).collect();
         below.sort();
         for path in below {
             hash_file(&path, hash);

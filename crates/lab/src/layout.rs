@@ -62,8 +62,24 @@ pub enum Egress {
         /// Seed of its loss process.
         seed: u64,
     },
-    /// Nothing but a delay (a host's access line, both ways).
-    Delay(Span),
+    /// Nothing but a delay: a host's access line, both ways.
+    Access {
+        /// Name of the host.
+        host: String,
+        /// Twice the access delay.
+        delay: Span,
+    },
+}
+
+impl Egress {
+    /// Name of the queue in the recording; the same for an end host, a link and an access line.
+    pub fn queue(&self, run: &Run) -> String {
+        match self {
+            Egress::Host(host) => format!("{}/qdisc", run.hosts[*host].name),
+            Egress::Link { queue, .. } => queue.clone(),
+            Egress::Access { host, .. } => format!("{host}/access"),
+        }
+    }
 }
 
 impl Layout {
@@ -90,7 +106,7 @@ impl Layout {
                 // Left host: packets toward it have crossed the link from right to left.
                 link_egress(run, 0, !left, run.hosts.iter().map(|h| h.access_delay).sum())
             } else {
-                Egress::Delay(host.access_delay * 2)
+                Egress::Access { host: host.name.clone(), delay: host.access_delay * 2 }
             };
             layout.connect((index, "eth0".into(), Egress::Host(index)), (router, format!("to-{index}"), toward_host), left);
         }
@@ -171,4 +187,113 @@ fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egr
     let stream = (index as u64) << 1 | u64::from(forward);
     let seed = run.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Egress::Link { queue: format!("{}/{name}", link.name), direction, seed }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use wirespeed_scenario::run::{Flow, FlowKind, Link, Offloads, Qdisc, TcpSettings, TopologyKind};
+    use wirespeed_units::{Bytes, Rate};
+
+    fn host(name: &str, router: usize) -> Host {
+        let size = Bytes::mib(4);
+        Host {
+            name: name.into(),
+            router,
+            nic_rate: None,
+            access_delay: Span::ZERO,
+            mtu: Bytes::new(1500),
+            qdisc: Qdisc::PfifoFast,
+            txqueuelen: 1000,
+            offloads: Offloads { tso: false, gso: false, gro: false },
+            tcp: TcpSettings {
+                rmem: [size; 3],
+                wmem: [size; 3],
+                rmem_max: size,
+                wmem_max: size,
+                timestamps: true,
+                sack: true,
+                window_scaling: true,
+                ecn: 2,
+                no_metrics_save: true,
+            },
+            netdev_max_backlog: 1000,
+            sysctls: BTreeMap::new(),
+        }
+    }
+
+    /// A run with the given hosts (name, router) and flows (from, to).
+    pub(crate) fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run {
+        let direction =
+            Direction { rate: Rate::gbit(10), delay: Span::ms(5), loss: 0.0, buffer: Bytes::mib(1) };
+        Run {
+            study: "test".into(),
+            about: String::new(),
+            id: "test".into(),
+            factors: BTreeMap::new(),
+            repeat: 0,
+            seed: 1,
+            duration: Span::secs(1),
+            omit: Span::ZERO,
+            sample: Span::ms(10),
+            topology: TopologyKind::Dumbbell,
+            hosts: hosts.iter().map(|(name, router)| host(name, *router)).collect(),
+            links: (0..links)
+                .map(|i| Link { name: format!("link{i}"), forward: direction, reverse: direction })
+                .collect(),
+            flows: flows
+                .iter()
+                .map(|(from, to)| Flow {
+                    label: format!("{from}-{to}"),
+                    from: (*from).into(),
+                    to: (*to).into(),
+                    start: Span::ZERO,
+                    stop: Span::secs(1),
+                    bytes: None,
+                    kind: FlowKind::Udp { rate: Rate::gbit(1), datagram: Bytes::new(1472), rcvbuf: None },
+                })
+                .collect(),
+            captures: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_pair_of_hosts_needs_one_router() {
+        let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let layout = Layout::of(&run);
+        assert_eq!(layout.nodes.len(), 3);
+        let queues: Vec<_> = layout.ends().map(|end| (end.egress.queue(&run), end.forward)).collect();
+        let expected =
+            [("a/qdisc", true), ("link0/reverse", false), ("b/qdisc", false), ("link0/forward", true)];
+        assert_eq!(queues, expected.map(|(name, forward)| (name.to_string(), forward)));
+    }
+
+    #[test]
+    fn every_node_of_a_chain_reaches_every_host() {
+        let run = run(2, &[("a", 0), ("b", 2), ("c", 1)], &[("a", "b"), ("c", "b")]);
+        let layout = Layout::of(&run);
+        for (index, node) in layout.nodes.iter().enumerate() {
+            for host in (0..3).filter(|host| *host != index) {
+                let address = layout.address(host);
+                let adjacent = layout.wires[host].ends[1].node == index;
+                let routed = node.routes.iter().filter(|(to, _)| *to == address).count();
+                assert_eq!(routed, usize::from(!adjacent), "{} to {address}", node.name);
+            }
+        }
+    }
+
+    #[test]
+    fn directions_of_a_link_draw_different_losses() {
+        let layout = Layout::of(&run(1, &[("a", 0), ("b", 1)], &[("a", "b")]));
+        let seeds: Vec<u64> = layout
+            .ends()
+            .filter_map(|end| match end.egress {
+                Egress::Link { seed, .. } => Some(seed),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(seeds.len(), 2);
+        assert_ne!(seeds[0], seeds[1]);
+    }
 }

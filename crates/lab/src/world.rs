@@ -163,8 +163,8 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
         Egress::Link { direction, seed, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Link { direction: *direction, seed: *seed })
         }
-        Egress::Delay(Span::ZERO) => Ok(()),
-        Egress::Delay(delay) => {
+        Egress::Access { delay: Span::ZERO, .. } => Ok(()),
+        Egress::Access { delay, .. } => {
             // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
             let direction =
                 Direction { rate: Rate::gbit(1_000_000), delay: *delay, loss: 0.0, buffer: Bytes::new(u64::MAX) };

@@ -39,7 +39,7 @@ pub(crate) const ROWS: &[Metric] = &[
         definition: "Mean over the measurement window of the time that the backlog of the bottleneck's forward \
                      queue takes to leave at the link's rate: backlog_bytes x 8 / rate, weighted by the time until \
                      the next sample. The bottleneck is the link of link_utilisation.",
-        reference: "RFC 6349, section 4.1 (buffer delay), here read from the queue itself",
+        reference: "RFC 6349 (buffer delay), here read from the queue itself",
         better: Better::Lower,
         headline: false,
         compute: |view| weighted_mean(&queue_delays(view)?),
@@ -48,7 +48,7 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "queue_delay_q95_ns",
         unit: "ns",
         definition: "95 % quantile over time of what queue_delay_mean_ns is the mean of.",
-        reference: "RFC 6349, section 4.1 (buffer delay), here read from the queue itself",
+        reference: "RFC 6349 (buffer delay), here read from the queue itself",
         better: Better::Lower,
         headline: false,
         compute: |view| weighted_quantile(&queue_delays(view)?, 0.95),

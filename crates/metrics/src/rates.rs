@@ -5,7 +5,6 @@ use crate::statistics::{mean, quantile, standard_deviation};
 use crate::view::{ANY_GAP, FlowSeries, View};
 use crate::{LONG_BIN_NS, SHORT_BIN_NS, series};
 
-/// What each flow's data frames were: for the definitions below.
 macro_rules! frames {
     () => {
         "Frames are the data packets that arrived at the receiver's TCP or UDP (data_packets_in) times the mean \
@@ -22,7 +21,7 @@ macro_rules! bin_row {
             unit: "bit/s",
             definition: concat!(
                 $what,
-                " of throughput_bps, the sum over flows, in bins from the start of the measurement window on. Bins \
+                " of throughput_bps, all flows together. Bins count from the start of the measurement window; those \
                  whose borders lie in a gap of samples longer than a bin are left out."
             ),
             reference: "quantiles: Hyndman and Fan 1996, type 7; ulm-2016 (box plots), slac-sc03 (deviation)",
@@ -33,6 +32,12 @@ macro_rules! bin_row {
     };
 }
 
+macro_rules! quantile_row {
+    ($name:literal, $bin:ident, $what:literal, $q:literal) => {
+        bin_row!($name, $bin, $what, Higher, |bins: &[f64]| quantile(bins, $q))
+    };
+}
+
 pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "goodput_bps",
@@ -40,7 +45,7 @@ pub(crate) const ROWS: &[Metric] = &[
         definition: "Payload that reached the receivers in order (growth of delivered_bytes over the measurement \
                      window, summed over flows) divided by the length of the window. A flow that starts late or \
                      ends early adds what it delivered; the divisor stays the whole window.",
-        reference: "RFC 2647, section 3.17",
+        reference: "RFC 2647 (goodput)",
         better: Better::Higher,
         headline: true,
         compute: |view| total(view, |f| f.payload.growth(view.from_ns, view.to_ns, ANY_GAP)),
@@ -68,57 +73,33 @@ pub(crate) const ROWS: &[Metric] = &[
         headline: false,
         compute: throughput,
     },
-    bin_row!("throughput_q05_bps", SHORT_BIN_NS, "5 % quantile over 100 ms bins", Higher, |b: &[f64]| {
-        quantile(b, 0.05)
-    }),
-    bin_row!("throughput_q25_bps", SHORT_BIN_NS, "25 % quantile over 100 ms bins", Higher, |b: &[f64]| {
-        quantile(b, 0.25)
-    }),
-    bin_row!("throughput_q50_bps", SHORT_BIN_NS, "Median over 100 ms bins", Higher, |b: &[f64]| quantile(
-        b, 0.5
-    )),
-    bin_row!("throughput_q75_bps", SHORT_BIN_NS, "75 % quantile over 100 ms bins", Higher, |b: &[f64]| {
-        quantile(b, 0.75)
-    }),
-    bin_row!("throughput_q95_bps", SHORT_BIN_NS, "95 % quantile over 100 ms bins", Higher, |b: &[f64]| {
-        quantile(b, 0.95)
-    }),
-    bin_row!("throughput_min_bps", SHORT_BIN_NS, "Least over 100 ms bins", Higher, |b: &[f64]| quantile(
-        b, 0.0
-    )),
-    bin_row!("throughput_max_bps", SHORT_BIN_NS, "Largest over 100 ms bins", Higher, |b: &[f64]| quantile(
-        b, 1.0
-    )),
+    quantile_row!("throughput_q05_bps", SHORT_BIN_NS, "5 % quantile over 100 ms bins", 0.05),
+    quantile_row!("throughput_q25_bps", SHORT_BIN_NS, "25 % quantile over 100 ms bins", 0.25),
+    quantile_row!("throughput_q50_bps", SHORT_BIN_NS, "Median over 100 ms bins", 0.5),
+    quantile_row!("throughput_q75_bps", SHORT_BIN_NS, "75 % quantile over 100 ms bins", 0.75),
+    quantile_row!("throughput_q95_bps", SHORT_BIN_NS, "95 % quantile over 100 ms bins", 0.95),
+    quantile_row!("throughput_min_bps", SHORT_BIN_NS, "Least over 100 ms bins", 0.0),
+    quantile_row!("throughput_max_bps", SHORT_BIN_NS, "Largest over 100 ms bins", 1.0),
     bin_row!("throughput_range_bps", SHORT_BIN_NS, "Largest less least over 100 ms bins", Lower, range),
     bin_row!(
         "throughput_sd_bps",
         SHORT_BIN_NS,
         "Sample standard deviation (divisor n - 1) over 100 ms bins",
         Lower,
-        |b: &[f64]| standard_deviation(b)
+        standard_deviation
     ),
-    bin_row!("throughput_q05_1s_bps", LONG_BIN_NS, "5 % quantile over 1 s bins", Higher, |b: &[f64]| {
-        quantile(b, 0.05)
-    }),
-    bin_row!("throughput_q25_1s_bps", LONG_BIN_NS, "25 % quantile over 1 s bins", Higher, |b: &[f64]| {
-        quantile(b, 0.25)
-    }),
-    bin_row!("throughput_q50_1s_bps", LONG_BIN_NS, "Median over 1 s bins", Higher, |b: &[f64]| quantile(
-        b, 0.5
-    )),
-    bin_row!("throughput_q75_1s_bps", LONG_BIN_NS, "75 % quantile over 1 s bins", Higher, |b: &[f64]| {
-        quantile(b, 0.75)
-    }),
-    bin_row!("throughput_q95_1s_bps", LONG_BIN_NS, "95 % quantile over 1 s bins", Higher, |b: &[f64]| {
-        quantile(b, 0.95)
-    }),
+    quantile_row!("throughput_q05_1s_bps", LONG_BIN_NS, "5 % quantile over 1 s bins", 0.05),
+    quantile_row!("throughput_q25_1s_bps", LONG_BIN_NS, "25 % quantile over 1 s bins", 0.25),
+    quantile_row!("throughput_q50_1s_bps", LONG_BIN_NS, "Median over 1 s bins", 0.5),
+    quantile_row!("throughput_q75_1s_bps", LONG_BIN_NS, "75 % quantile over 1 s bins", 0.75),
+    quantile_row!("throughput_q95_1s_bps", LONG_BIN_NS, "95 % quantile over 1 s bins", 0.95),
     bin_row!("throughput_range_1s_bps", LONG_BIN_NS, "Largest less least over 1 s bins", Lower, range),
     bin_row!(
         "throughput_sd_1s_bps",
         LONG_BIN_NS,
         "Sample standard deviation (divisor n - 1) over 1 s bins",
         Lower,
-        |b: &[f64]| standard_deviation(b)
+        standard_deviation
     ),
     Metric {
         name: "stability_index",

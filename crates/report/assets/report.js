@@ -9,6 +9,8 @@
   const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const faded = (hex, share) => hex + Math.round(share * 255).toString(16).padStart(2, "0");
 
+  const number = (value) => Number(value.toPrecision(3)).toLocaleString("en");
+
   // Theme: the reader's system decides until the button or #theme=dark in the address does.
   const system = matchMedia("(prefers-color-scheme: dark)");
   const themeButton = document.getElementById("theme");
@@ -19,21 +21,24 @@
 
   // Figures
   const config = (figure) => ({
-    responsive: true, displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    responsive: true, displaylogo: false, doubleClick: false, showTips: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "zoomIn2d", "zoomOut2d"],
     toImageButtonOptions: { format: "svg", filename: figure },
   });
 
-  function trace(layer) {
+  function trace(layer, _, layers) {
     const tint = colour(layer.colour);
     const base = { name: plain(layer.name), showlegend: layer.legend, legendgroup: layer.name, x: layer.px, y: layer.py };
     const line = { color: tint, width: 1.6, dash: layer.dash };
+    // The value alone: points that were merged stand at slightly different times.
+    const hover = { hovertemplate: "%{y:.4~g}" };
     switch (layer.shape) {
-      case "line": return { ...base, type: "scatter", mode: "lines", line, connectgaps: false };
-      case "step": return { ...base, type: "scatter", mode: "lines", line: { ...line, shape: "hv" } };
-      case "area": return { ...base, type: "scatter", mode: "lines", stackgroup: "all", line: { color: tint, width: .6 }, fillcolor: faded(tint, .75) };
-      case "bars": return { ...base, type: "bar", width: layer.width, marker: { color: tint, line: { width: 0 } } };
-      case "lying": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, cornerradius: 2 } };
+      case "line": return { ...base, ...hover, type: "scatter", mode: "lines", line, connectgaps: false };
+      case "area": return { ...base, ...hover, type: "scatter", mode: "lines", stackgroup: "all", line: { color: tint, width: .6 }, fillcolor: faded(tint, .75) };
+      case "bars": return { ...base, ...hover, type: "bar", width: layer.width, marker: { color: tint, line: { width: 0 } } };
+      case "lying": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, cornerradius: 2 },
+        // Dots of single runs would lie on the numbers.
+        text: layers.some((l) => l.shape === "dots") ? undefined : layer.px.map(number), textposition: "outside", cliponaxis: false, textfont: { color: colour("text"), size: 12 }, hoverinfo: "none" };
       case "dots": return { ...base, type: "scatter", mode: "markers", marker: { color: tint, size: 7, line: { color: colour("page"), width: 1 } } };
       case "box": return { ...base, type: "box", orientation: "h", width: .56, boxpoints: "all", jitter: .5, pointpos: 0,
         line: { color: tint, width: 1.5 }, fillcolor: faded(tint, .22), marker: { color: tint, size: 5 }, hoverinfo: "x" };
@@ -70,7 +75,8 @@
       margin: { l: names ? 20 : small ? 52 : 66, r: 16, t: 6, b: 44, pad: 0 },
       xaxis, yaxis, barmode: names ? "overlay" : "stack", bargap: 0,
       hovermode: over ? "x unified" : "closest",
-      hoverlabel: { bgcolor: colour("page"), bordercolor: colour("axis"), font: { color: colour("text"), size: 12 } },
+      hoverlabel: { namelength: -1, bgcolor: colour("page"), bordercolor: colour("axis"), font: { color: colour("text"), size: 12 } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("axis"), activecolor: colour("text") },
       legend: { orientation: "h", x: 0, xanchor: "left", y: 1.03, yanchor: "bottom", font: { size: 12.5 }, traceorder: "normal", itemsizing: "constant", bgcolor: "rgba(0,0,0,0)" },
       shapes: figure.levels.map((l) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: l.at, y1: l.at, layer: "below", line: { color: colour("muted"), width: 1, dash: "dot" } })),
       annotations: figure.levels.map((l) => ({ xref: "paper", x: 1, xanchor: "right", y: l.at, yanchor: "bottom", text: plain(l.label), showarrow: false, font: { size: 11.5, color: colour("muted") }, bgcolor: faded(colour("page"), .7), borderpad: 1 })),
@@ -86,7 +92,13 @@
     if (figure.x.kind === "time" && window_) plan.xaxis.range = window_.slice();
     const isNew = !el.classList.contains("js-plotly-plot");
     Plotly.react(el, figure.layers.map(trace), plan, config(el.dataset.figure));
-    if (isNew && figure.x.kind === "time") link(el, figure);
+    if (!isNew) return;
+    if (figure.x.kind === "time") link(el, figure);
+    // Back to the ranges of the figure, which plotly may never have seen if it was first drawn zoomed.
+    el.on("plotly_doubleclick", () => {
+      const { xaxis, yaxis } = layout(figure);
+      Plotly.relayout(el, { "xaxis.range": xaxis.range, "yaxis.range": yaxis.range });
+    });
   }
 
   const mates = (el) => all(".plot.js-plotly-plot", el.closest(".run")).filter((other) => other !== el && spec(other).x.kind === "time");

@@ -35,14 +35,22 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     let mean = if runs > 1 { format!(" (mean of {runs} runs)") } else { String::new() };
     let share = share_of_link(first, *best).map(|s| format!(", {s}")).unwrap_or_default();
     if groups.len() == 1 {
-        out.push(format!("{} reaches a {words} of {}{mean}{share}.", first.name(&[]), with_unit(*best, "bit/s")));
+        out.push(format!(
+            "{} reaches a {words} of {}{mean}{share}.",
+            first.name(&[]),
+            with_unit(*best, "bit/s")
+        ));
         return;
     }
     let (second, next) = &groups[1];
     let close = overlap(first, second, metric);
     let lead = if *next > 0.0 { lead_text(best / next) } else { "while the next carries nothing".into() };
     let lead = match close {
-        true => format!("no clear lead over {} ({}): their repeats overlap", second.name(&[]), with_unit(*next, "bit/s")),
+        true => format!(
+            "no clear lead over {} ({}): their repeats overlap",
+            second.name(&[]),
+            with_unit(*next, "bit/s")
+        ),
         false => format!("{lead} {} ({})", second.name(&[]), with_unit(*next, "bit/s")),
     };
     out.push(format!(
@@ -94,7 +102,7 @@ fn by_setting(report: &Report, metric: &str) -> Option<String> {
     }
     wins.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     let parts: Vec<String> = wins.iter().map(|(name, n)| format!("{name} in {n}")).collect();
-    Some(format!("With all else equal, first over {} settings: {}.", settings.len(), parts.join(", ")))
+    Some(format!("With all else equal the first of {} comparisons is {}.", settings.len(), parts.join(", ")))
 }
 
 /// `45 % of the 9.5 Gbit/s link`.
@@ -119,13 +127,15 @@ fn overlap(first: &Group, second: &Group, metric: &str) -> bool {
     let (a, b) = (first.values(metric), second.values(metric));
     a.len() > 1
         && b.len() > 1
-        && a.iter().copied().fold(f64::INFINITY, f64::min) <= b.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+        && a.iter().copied().fold(f64::INFINITY, f64::min)
+            <= b.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn losses(report: &Report, out: &mut Vec<String>) {
     let mut stages: Vec<(String, i64)> = Vec::new();
     let mut sent = 0;
-    let accounts = || report.runs.iter().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
+    let accounts =
+        || report.runs.iter().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
     for account in accounts() {
         sent += account.sent.unwrap_or(0);
         for (stage, packets) in account.lost_by_stage() {
@@ -149,7 +159,12 @@ fn losses(report: &Report, out: &mut Vec<String>) {
         several => several.iter().map(|(s, n)| format!("{} in {}", whole(*n), stage_words(s))).collect(),
     };
     let plural = if lost == 1 { "was" } else { "were" };
-    out.push(format!("Of {} data packets {} {plural} lost, {}.", whole(sent), whole(lost), places.join(", ")));
+    out.push(format!(
+        "Of {} data packets {} {plural} lost, {}.",
+        whole(sent),
+        whole(lost),
+        places.join(", ")
+    ));
 }
 
 fn stage_words(stage: &str) -> String {
@@ -178,7 +193,11 @@ fn caveats(report: &Report, out: &mut Vec<String>) {
     }
     if !report.incomplete.is_empty() {
         let n = report.incomplete.len();
-        out.push(format!("{} complete and {} left out.", plural(n, "run did not", "runs did not"), if n == 1 { "is" } else { "are" }));
+        out.push(format!(
+            "{} complete and {} left out.",
+            plural(n, "run did not", "runs did not"),
+            if n == 1 { "is" } else { "are" }
+        ));
     }
 }
 

@@ -42,7 +42,8 @@ impl Builder {
             .map(|figure| figure.thinned(POINTS_A_LINE))
             .collect();
         let to_seconds = source.time.ns / 1e9;
-        let throughput = total_throughput(&source).into_iter().map(|(t, rate)| (t * to_seconds, rate)).collect();
+        let throughput =
+            total_throughput(&source).into_iter().map(|(t, rate)| (t * to_seconds, rate)).collect();
         let events = run
             .recording
             .events

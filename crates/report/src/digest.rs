@@ -6,7 +6,6 @@ use crate::ledger::Account;
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
-use std::cmp::Ordering;
 use wirespeed_record::RunInfo;
 
 /// A run, reduced.
@@ -39,9 +38,7 @@ impl RunDigest {
     /// Colour of the run in figures across runs; `twin` counts earlier lines of the same control.
     pub fn ink(&self, twin: usize) -> Ink {
         match (self.congestion(), self.info.flows.len()) {
-            (Some(control), _) => {
-                Ink::Flow { congestion: Some(control.into()), label: control.into(), twin }
-            }
+            (Some(control), _) => Ink::Flow { congestion: Some(control.into()), label: control.into(), twin },
             (None, 1) => flow_ink(&self.info.flows, 0),
             _ => Ink::Place(twin),
         }
@@ -111,14 +108,6 @@ pub(crate) fn factor_number(value: &Value) -> Option<(f64, &'static str)> {
     }
 }
 
-/// Order of factor values: as numbers where both are, otherwise as text.
-pub(crate) fn compare_factors(a: &Value, b: &Value) -> Ordering {
-    match (factor_number(a), factor_number(b)) {
-        (Some((a, _)), Some((b, _))) => a.total_cmp(&b),
-        _ => factor_text(a).cmp(&factor_text(b)),
-    }
-}
-
 /// Runs with the same factors.
 pub(crate) struct Group<'a> {
     pub runs: Vec<&'a RunDigest>,
@@ -131,7 +120,9 @@ impl<'a> Group<'a> {
         for run in runs {
             match groups.iter_mut().find(|g| g.runs[0].info.factors == run.info.factors) {
                 // Without factors the runs of one study may still be different scenarios.
-                Some(group) if !run.info.factors.is_empty() || group.runs[0].congestion() == run.congestion() => {
+                Some(group)
+                    if !run.info.factors.is_empty() || group.runs[0].congestion() == run.congestion() =>
+                {
                     group.runs.push(run);
                 }
                 _ => groups.push(Group { runs: vec![run] }),
@@ -164,7 +155,9 @@ impl<'a> Group<'a> {
 
 /// The metric by which runs are compared: goodput, or what comes nearest to it.
 pub(crate) fn leading_metric(runs: &[RunDigest]) -> Option<&'static str> {
-    ["goodput_bps", "throughput_bps"].into_iter().find(|name| runs.iter().any(|run| run.metric(name).is_some()))
+    ["goodput_bps", "throughput_bps"]
+        .into_iter()
+        .find(|name| runs.iter().any(|run| run.metric(name).is_some()))
 }
 
 /// `goodput` of `goodput_bps`: the name without its unit, in words.

@@ -53,12 +53,12 @@ pub(crate) struct Layer {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shape {
     Line(Dash),
-    /// Holds its value until the next point.
-    Step(Dash),
     /// Filled, on top of the areas before it; all areas of a figure share their x values.
     Area,
     /// Upright bars on top of each other, of this width on the x axis.
-    Bars { width: f64 },
+    Bars {
+        width: f64,
+    },
     /// Lying bars; the point is (value, position on the axis of names).
     LyingBars,
     Dots,
@@ -115,7 +115,7 @@ impl Layer {
 
     /// Areas of one figure share their x values and bars are sums: neither may lose points on its own.
     fn can_lose_points(&self) -> bool {
-        matches!(self.shape, Shape::Line(_) | Shape::Step(_))
+        matches!(self.shape, Shape::Line(_))
     }
 }
 
@@ -142,11 +142,8 @@ impl Figure {
         layers: Vec<Layer>,
         levels: Vec<Level>,
     ) -> Option<Figure> {
-        let axis = Axis {
-            title: format!("Time ({})", time.unit),
-            kind: AxisKind::Time,
-            range: (0.0, time.end),
-        };
+        let axis =
+            Axis { title: format!("Time ({})", time.unit), kind: AxisKind::Time, range: (0.0, time.end) };
         Figure::of_values(id, title, axis, what, quantity, from, layers, levels)
     }
 
@@ -184,7 +181,8 @@ impl Figure {
             From::Zero if largest > 0.0 => (0.0, largest * 1.08),
             From::Zero => (0.0, 1.0),
             From::Least => {
-                let room = if largest > least { (largest - least) * 0.08 } else { largest.abs().max(1.0) * 0.1 };
+                // Noise of the last digit must not look like a mountain range.
+                let room = ((largest - least) * 0.08).max((largest.abs() * 0.1 - (largest - least)) / 2.0);
                 (if least >= 0.0 { (least - room).max(0.0) } else { least - room }, largest + room)
             }
         };

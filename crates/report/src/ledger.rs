@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn entries_stand_in_the_order_of_the_account() {
-        let rows = [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
+        let rows =
+            [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
         let account = &Account::all(&rows)[0];
         let stages: Vec<_> = account.lines.iter().map(|l| l.stage.as_str()).collect();
         assert_eq!(stages, ["", "qdisc", "network"]);

@@ -3,7 +3,7 @@
 //! A [`Builder`] takes the runs of a study one after the other and keeps little of each; the finished [`Report`] is one
 //! self-contained HTML page, the same figures as SVG files, and a table for the terminal.
 //!
-//! A figure is one file in `figures/` and one row in its registry. It says *what* is to be seen ([`figure::Figure`]);
+//! A figure is one file in `figures/` and one row in its registry. It says *what* is to be seen (`figure.rs`);
 //! `html/` (with plotly in the browser) and `svg/` know how to draw.
 
 mod answer;
@@ -18,6 +18,7 @@ mod number;
 mod palette;
 mod rate_series;
 mod report;
+mod shorten;
 mod source;
 mod svg;
 mod terminal;

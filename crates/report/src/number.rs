@@ -19,7 +19,8 @@ pub(crate) struct Scale {
     pub unit: String,
 }
 
-const RATES: &[(f64, &str)] = &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+const RATES: &[(f64, &str)] =
+    &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
 // Decimal, so that rate times round-trip time can be read off two figures.
 const BYTES: &[(f64, &str)] = &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 const SECONDS: &[(f64, &str)] = &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
@@ -104,7 +105,7 @@ impl Column {
         let (high, low) = (largest / scale.divisor, smallest / scale.divisor);
         let form = if matches!(quantity, Quantity::Plain(_)) && whole {
             Form::Decimals(0)
-        } else if largest > 0.0 && high < 1e-3 {
+        } else if largest > 0.0 && (high < 1e-3 || quantity == Quantity::Ratio && high < 0.1 && low < 1e-3) {
             Form::Exponent
         } else {
             let for_high = 2 - magnitude(high);

@@ -3,7 +3,6 @@
 
 use crate::figure::Ink;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// An accent: its colour on a light and on a dark page.
 struct Accent {
@@ -12,18 +11,18 @@ struct Accent {
 }
 
 const ACCENTS: [Accent; 8] = [
-    Accent { light: [0, 114, 178], dark: [76, 160, 224] },   // blue
-    Accent { light: [213, 94, 0], dark: [240, 125, 50] },    // vermilion
-    Accent { light: [0, 145, 106], dark: [38, 190, 145] },   // bluish green
+    Accent { light: [0, 114, 178], dark: [76, 160, 224] }, // blue
+    Accent { light: [213, 94, 0], dark: [240, 125, 50] },  // vermilion
+    Accent { light: [0, 145, 106], dark: [38, 190, 145] }, // bluish green
     Accent { light: [187, 95, 148], dark: [222, 143, 187] }, // reddish purple
-    Accent { light: [219, 143, 0], dark: [240, 178, 50] },   // orange
+    Accent { light: [219, 143, 0], dark: [240, 178, 50] }, // orange
     Accent { light: [76, 168, 219], dark: [150, 211, 245] }, // sky blue
-    Accent { light: [140, 126, 0], dark: [236, 225, 92] },   // yellow, as olive on white
-    Accent { light: [85, 85, 95], dark: [184, 186, 196] },   // neutral
+    Accent { light: [140, 126, 0], dark: [236, 225, 92] }, // yellow, as olive on white
+    Accent { light: [85, 85, 95], dark: [184, 186, 196] }, // neutral
 ];
 
-/// Shades of an accent: itself, two lighter or darker ones, for flows of one congestion control.
-const SHADES: usize = 4;
+/// Names of the shades of an accent: itself, and lighter and darker ones for flows of one congestion control.
+const SUFFIXES: [&str; 4] = ["", "b", "c", "d"];
 
 const PAGE_LIGHT: [u8; 3] = [255, 255, 255];
 const PAGE_DARK: [u8; 3] = [24, 27, 33];
@@ -35,14 +34,14 @@ const PREFERRED: &[(&str, usize)] = &[
     ("cubic", 0),
     ("bbr", 1),
     ("bic", 2),
-    ("reno", 4),
-    ("dctcp", 3),
+    ("reno", 3),
+    ("dctcp", 4),
     ("vegas", 5),
-    ("htcp", 3),
+    ("htcp", 4),
     ("scalable", 6),
     ("highspeed", 5),
     ("illinois", 6),
-    ("westwood", 3),
+    ("westwood", 7),
 ];
 
 /// A colour of the page, by the name of its CSS variable (without `--`).
@@ -89,12 +88,12 @@ impl Palette {
             }
         }
         for control in controls {
-            if !by_congestion.contains_key(&control) {
+            by_congestion.entry(control).or_insert_with(|| {
                 // Beyond eight controls accents repeat, in another shade.
                 let accent = (0..).find(|accent| !taken.contains(accent)).unwrap_or(0);
                 taken.push(accent);
-                by_congestion.insert(control, accent);
-            }
+                accent
+            });
         }
         Palette { by_congestion, by_label }
     }
@@ -111,43 +110,47 @@ impl Palette {
                     let control = congestion.as_deref().unwrap_or(UDP);
                     (self.by_congestion.get(control).copied().unwrap_or(7), *twin)
                 } else {
-                    (self.by_label.get(label).copied().unwrap_or(0), *twin * usize::from(self.by_label.len() <= 1))
+                    (
+                        self.by_label.get(label).copied().unwrap_or(0),
+                        *twin * usize::from(self.by_label.len() <= 1),
+                    )
                 }
             }
         };
-        let shade = (twin + accent / ACCENTS.len()) % SHADES;
-        Swatch(format!("a{}{}", accent % ACCENTS.len(), ["", "b", "c", "d"][shade]))
+        let shade = (twin + accent / ACCENTS.len()) % SUFFIXES.len();
+        Swatch(format!("a{}{}", accent % ACCENTS.len(), SUFFIXES[shade]))
     }
 }
 
 const UDP: &str = "udp";
 
-/// CSS declarations of every colour of figures, for a light or a dark page.
-pub(crate) fn declarations(dark: bool) -> String {
+/// Every colour of figures by name, as `#rrggbb`, for a light or a dark page.
+pub(crate) fn colours(dark: bool) -> Vec<(String, String)> {
     let (page, text) = if dark { (PAGE_DARK, TEXT_DARK) } else { (PAGE_LIGHT, TEXT_LIGHT) };
-    let mut out = String::new();
-    for (name, colour) in [
-        ("page", page),
-        ("text", text),
-        ("muted", mix(text, page, 0.42)),
-        ("grid", mix(text, page, 0.88)),
-        ("axis", mix(text, page, 0.65)),
-    ] {
-        declare(&mut out, name, colour);
-    }
+    let mut out = vec![
+        ("page".into(), hex(page)),
+        ("text".into(), hex(text)),
+        ("muted".into(), hex(mix(text, page, 0.42))),
+        ("grid".into(), hex(mix(text, page, 0.88))),
+        ("axis".into(), hex(mix(text, page, 0.65))),
+    ];
     for (number, accent) in ACCENTS.iter().enumerate() {
         let colour = if dark { accent.dark } else { accent.light };
         let shades = [colour, mix(colour, text, 0.45), mix(colour, page, 0.45), mix(colour, text, 0.7)];
-        for (suffix, shade) in ["", "b", "c", "d"].into_iter().zip(shades) {
-            declare(&mut out, &format!("a{number}{suffix}"), shade);
+        for (suffix, shade) in SUFFIXES.into_iter().zip(shades) {
+            out.push((format!("a{number}{suffix}"), hex(shade)));
         }
     }
     out
 }
 
-fn declare(out: &mut String, name: &str, [r, g, b]: [u8; 3]) {
-    // Writing to a string cannot fail.
-    let _ = write!(out, "--{name}:#{r:02x}{g:02x}{b:02x};");
+/// The same as CSS variables.
+pub(crate) fn declarations(dark: bool) -> String {
+    colours(dark).into_iter().map(|(name, colour)| format!("--{name}:{colour};")).collect()
+}
+
+fn hex([r, g, b]: [u8; 3]) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 fn mix(from: [u8; 3], to: [u8; 3], share: f64) -> [u8; 3] {

@@ -2,7 +2,7 @@
 
 use crate::figure::{Ink, TimeAxis};
 use crate::thin::Point;
-use std::collections::BTreeMap;
+use wirespeed_metrics::View;
 use wirespeed_record::{FlowInfo, FlowSample, QueueSample, Recording};
 
 /// A recording with what several figures need of it.
@@ -11,8 +11,8 @@ pub(crate) struct Source<'a> {
     pub time: TimeAxis,
     /// Bins of rates, over time.
     pub bin_ns: i64,
-    flows: BTreeMap<u32, Vec<&'a FlowSample>>,
-    queues: BTreeMap<&'a str, Vec<&'a QueueSample>>,
+    /// The same, indexed for metrics.
+    pub view: View<'a>,
 }
 
 /// Bins of throughput in runs that are long enough for it.
@@ -22,21 +22,12 @@ const BINS_OF_SHORT_RUN: i64 = 150;
 
 impl<'a> Source<'a> {
     pub fn new(recording: &'a Recording) -> Self {
-        let mut flows: BTreeMap<u32, Vec<&FlowSample>> = BTreeMap::new();
-        for sample in &recording.flows {
-            flows.entry(sample.flow).or_default().push(sample);
-        }
-        let mut queues: BTreeMap<&str, Vec<&QueueSample>> = BTreeMap::new();
-        for sample in &recording.queues {
-            queues.entry(&sample.queue).or_default().push(sample);
-        }
-        flows.values_mut().for_each(|samples| samples.sort_by_key(|s| s.t_ns));
-        queues.values_mut().for_each(|samples| samples.sort_by_key(|s| s.t_ns));
         let info = &recording.info;
-        let last = recording.flows.iter().map(|s| s.t_ns).chain(recording.queues.iter().map(|s| s.t_ns)).max();
+        let last =
+            recording.flows.iter().map(|s| s.t_ns).chain(recording.queues.iter().map(|s| s.t_ns)).max();
         let duration = info.duration_ns.max(last.unwrap_or(0)).max(1);
         let bin_ns = rate_bin(duration, info.sample_ns.max(1));
-        Source { recording, time: TimeAxis::new(duration), bin_ns, flows, queues }
+        Source { recording, time: TimeAxis::new(duration), bin_ns, view: View::new(recording) }
     }
 
     /// Length of the run, at least 1.
@@ -46,9 +37,7 @@ impl<'a> Source<'a> {
 
     /// Samples of each flow in order of time, with what is known of the flow.
     pub fn flows(&self) -> impl Iterator<Item = (u32, Option<&'a FlowInfo>, &[&'a FlowSample])> {
-        self.flows.iter().map(|(&number, samples)| {
-            (number, self.recording.info.flows.get(number as usize), samples.as_slice())
-        })
+        self.view.flows.iter().map(|flow| (flow.number, flow.info, flow.samples.as_slice()))
     }
 
     /// Samples of each queue in order of time; the queues that feed links first.
@@ -58,7 +47,8 @@ impl<'a> Source<'a> {
             let forward = links.iter().position(|l| l.forward_queue == queue);
             forward.or(links.iter().position(|l| l.reverse_queue == queue).map(|i| i + links.len()))
         };
-        let mut queues: Vec<_> = self.queues.iter().map(|(name, samples)| (*name, samples.as_slice())).collect();
+        let mut queues: Vec<_> =
+            self.view.queues.iter().map(|(name, queue)| (*name, queue.samples.as_slice())).collect();
         queues.sort_by_key(|(name, _)| (feeds(name).unwrap_or(usize::MAX), *name));
         queues
     }
@@ -66,6 +56,9 @@ impl<'a> Source<'a> {
     /// Label of a flow, as in legends.
     pub fn label(&self, flow: u32) -> String {
         match self.recording.info.flows.get(flow as usize) {
+            Some(FlowInfo { label, congestion: Some(control), .. }) if !label.contains(control.as_str()) => {
+                format!("{label} ({control})").trim().into()
+            }
             Some(info) if !info.label.is_empty() => info.label.clone(),
             _ => format!("flow {flow}"),
         }
@@ -83,7 +76,7 @@ impl<'a> Source<'a> {
 
     /// Whether several flows take part.
     pub fn has_several_flows(&self) -> bool {
-        self.flows.len() > 1
+        self.view.flows.len() > 1
     }
 
     /// Capacity of the narrowest link that flows cross, if it is known.
@@ -97,7 +90,8 @@ pub(crate) fn flow_ink(flows: &[FlowInfo], flow: usize) -> Ink {
     let Some(info) = flows.get(flow) else {
         return Ink::Place(flow);
     };
-    let twin = flows[..flow].iter().filter(|f| f.congestion == info.congestion && f.kind == info.kind).count();
+    let twin =
+        flows[..flow].iter().filter(|f| f.congestion == info.congestion && f.kind == info.kind).count();
     Ink::Flow { congestion: info.congestion.clone(), label: info.label.clone(), twin }
 }
 

@@ -56,7 +56,8 @@ mod tests {
     fn short_lines_stay_and_gaps_stay_gaps() {
         let short = vec![(0.0, 1.0), (1.0, 2.0)];
         assert_eq!(thin(short.clone(), 100), short);
-        let gap: Vec<Point> = (0..1000).map(|i| (i as f64, if (300..700).contains(&i) { f64::NAN } else { 1.0 })).collect();
+        let gap: Vec<Point> =
+            (0..1000).map(|i| (i as f64, if (300..700).contains(&i) { f64::NAN } else { 1.0 })).collect();
         let thinned = thin(gap, 100);
         assert!(thinned.iter().any(|p| p.1.is_nan()));
         assert!(thinned.iter().filter(|p| !p.1.is_nan()).all(|p| !(310.0..690.0).contains(&p.0)));

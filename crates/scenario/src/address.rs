@@ -14,6 +14,9 @@ pub(crate) struct Address {
     pub at: Place,
 }
 
+/// What is done with a table and the segments that remain of a path.
+type Act<'a> = dyn FnMut(&mut Node, &[String]) -> Result<(), Complaint> + 'a;
+
 /// The lists of tables that a path may address as a whole, by index, or by the given key.
 const LISTS: &[(&str, &str)] = &[("flow", "label"), ("link", "name"), ("capture", "at")];
 
@@ -63,7 +66,7 @@ impl Address {
         }
     }
 
-    /// Whether every place this path addresses holds `value`.
+    /// Whether every place this path addresses holds `value`; a congestion control's name may stand in a table.
     pub fn holds(&self, root: &mut Node, value: &Value) -> Result<bool, Complaint> {
         let mut all = true;
         self.visit(root, &mut |table, rest| {
@@ -74,18 +77,16 @@ impl Address {
                     _ => node.get(key),
                 });
             }
-            all &= here.is_some_and(|node| node.value == *value);
+            all &= here.is_some_and(|node| {
+                node.value == *value || node.get("name").is_some_and(|n| n.value == *value)
+            });
             Ok(())
         })?;
         Ok(all)
     }
 
     /// Calls `act` with each table this path goes on in, and the segments that remain.
-    fn visit(
-        &self,
-        root: &mut Node,
-        act: &mut dyn FnMut(&mut Node, &[String]) -> Result<(), Complaint>,
-    ) -> Result<(), Complaint> {
+    fn visit(&self, root: &mut Node, act: &mut Act<'_>) -> Result<(), Complaint> {
         let [list, rest @ ..] = self.segments.as_slice() else { return Ok(()) };
         let Some((list, label_key)) = LISTS.iter().find(|(name, _)| name == list) else {
             return act(root, &self.segments);

@@ -6,11 +6,17 @@ use crate::tree::{Entry, Node, Place, Value};
 use serde::de::{
     self, DeserializeOwned, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
 };
+use std::cell::RefCell;
 use std::fmt;
 
 /// Decodes a table called `name` in messages (empty for the whole file).
 pub(crate) fn decode<T: DeserializeOwned>(node: &Node, name: &str) -> Result<T, Complaint> {
-    T::deserialize(Decoder { node }).map_err(|e| e.into_complaint(node, name))
+    let bare = RefCell::new(None);
+    let decoded = T::deserialize(Decoder { node, bare: &bare }).map_err(|e| e.into_complaint(node, name))?;
+    match bare.into_inner() {
+        None => Ok(decoded),
+        Some(complaint) => Err(complaint),
+    }
 }
 
 /// An error on its way out to where the place is known.
@@ -67,7 +73,10 @@ impl DecodeError {
             What::UnknownKey | What::MissingKey if place.is_empty() => {
                 format!("{} at the top level", self.message)
             }
-            What::UnknownKey | What::MissingKey => format!("{} in [{place}]", self.message),
+            What::UnknownKey | What::MissingKey => match place.as_str() {
+                "flow" | "link" | "capture" => format!("{} in [[{place}]]", self.message),
+                _ => format!("{} in [{place}]", self.message),
+            },
         };
         let complaint = Complaint::at(&at, message).label(self.label);
         match self.help {
@@ -116,7 +125,7 @@ impl de::Error for DecodeError {
 
     fn missing_field(field: &'static str) -> Self {
         DecodeError {
-            help: Some(format!("add a line `{field} = ...`")),
+            help: Some(format!("add `{field} = ...`")),
             label: "in this table",
             what: What::MissingKey,
             ..DecodeError::new(format!("`{field}` is missing"))
@@ -124,15 +133,31 @@ impl de::Error for DecodeError {
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        DecodeError::new(format!("expected {expected}, found {}", plain(unexpected)))
+        DecodeError::new(format!("expected {}, found {}", wanted(expected), plain(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        DecodeError::new(format!("expected {expected}, found {}", plain(unexpected)))
+        DecodeError::new(format!("expected {}, found {}", wanted(expected), plain(unexpected)))
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        DecodeError::new(format!("expected {expected}, found {length} values"))
+        DecodeError::new(format!("expected {}, found {length} values", wanted(expected)))
+    }
+}
+
+/// Serde's names of types, as a person would say them.
+fn wanted(expected: &dyn Expected) -> String {
+    let expected = expected.to_string();
+    match expected.as_str() {
+        "f64" => "a number".into(),
+        "u8" | "u32" | "u64" | "usize" => "a whole number, zero or more".into(),
+        "i64" => "a whole number".into(),
+        "a boolean" => "true or false".into(),
+        "a map" => "a table".into(),
+        "a sequence" => "a list".into(),
+        "an array of length 3" => "a list of three".into(),
+        other if other.starts_with("struct ") => "a table".into(),
+        _ => expected,
     }
 }
 
@@ -152,19 +177,19 @@ fn plain(unexpected: Unexpected<'_>) -> String {
 #[derive(Clone, Copy)]
 struct Decoder<'a> {
     node: &'a Node,
+    /// The first number that stands where a string is due. It is handed on as text, so that a quantity's own
+    /// parser can say which units it takes; if that parser does not mind, this complaint still stands.
+    bare: &'a RefCell<Option<Complaint>>,
 }
 
 impl Decoder<'_> {
-    /// A quantity that was written as a bare number: let its own parser say which units it takes.
     fn bare_number<'de, V: Visitor<'de>>(self, number: String, visitor: V) -> Result<V::Value, DecodeError> {
-        match visitor.visit_str::<DecodeError>(&number) {
-            Ok(_) => Err(DecodeError {
-                help: Some(format!("write it in quotes: \"{number}\"")),
-                ..DecodeError::new(format!("expected a string, found `{number}`"))
-            }),
-            Err(error) => Err(error),
-        }
-        .map_err(|e| e.at(&self.node.at))
+        self.bare.borrow_mut().get_or_insert_with(|| {
+            Complaint::at(&self.node.at, format!("expected a string, found `{number}`"))
+                .label("not in quotes")
+                .help(format!("write it in quotes: \"{number}\""))
+        });
+        visitor.visit_str(&number).map_err(|e: DecodeError| e.at(&self.node.at))
     }
 }
 
@@ -177,8 +202,10 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
             Value::Integer(v) => visitor.visit_i64(*v),
             Value::Float(v) => visitor.visit_f64(*v),
             Value::Text(v) => visitor.visit_str(v),
-            Value::Array(items) => visitor.visit_seq(Items { items: items.iter() }),
-            Value::Table(entries) => visitor.visit_map(Keys { entries: entries.iter(), current: None }),
+            Value::Array(items) => visitor.visit_seq(Items { items: items.iter(), bare: self.bare }),
+            Value::Table(entries) => {
+                visitor.visit_map(Keys { entries: entries.iter(), current: None, bare: self.bare })
+            }
         }
         .map_err(|e: DecodeError| e.at(&self.node.at))
     }
@@ -228,6 +255,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
 
 struct Items<'a> {
     items: std::slice::Iter<'a, Node>,
+    bare: &'a RefCell<Option<Complaint>>,
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
@@ -237,7 +265,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DecodeError> {
-        self.items.next().map(|node| seed.deserialize(Decoder { node })).transpose()
+        self.items.next().map(|node| seed.deserialize(Decoder { node, bare: self.bare })).transpose()
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -248,6 +276,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 struct Keys<'a> {
     entries: std::slice::Iter<'a, Entry>,
     current: Option<&'a Entry>,
+    bare: &'a RefCell<Option<Complaint>>,
 }
 
 impl<'de> MapAccess<'de> for Keys<'_> {
@@ -265,6 +294,7 @@ impl<'de> MapAccess<'de> for Keys<'_> {
 
     fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         let entry = self.current.expect("serde asks for a value after its key");
-        seed.deserialize(Decoder { node: &entry.node }).map_err(|e| e.at(&entry.node.at).under(&entry.key))
+        seed.deserialize(Decoder { node: &entry.node, bare: self.bare })
+            .map_err(|e| e.at(&entry.node.at).under(&entry.key))
     }
 }

@@ -36,8 +36,8 @@ impl ScenarioError {
     }
 }
 
-/// Something wrong at a place of a text. Prints as `file:line:column: message (remedy)`; as a
-/// [`miette::Diagnostic`] it carries the text and the marked span.
+/// Something wrong at a place of a text. `{}` prints `file:line:column: message`, `{:#}` adds the remedy in
+/// parentheses; as a [`miette::Diagnostic`] it carries the remedy as help, the text and the marked span.
 #[derive(Debug)]
 pub struct Mistake {
     /// What is wrong, naming the object.
@@ -61,8 +61,8 @@ impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
         match &self.help {
-            Some(help) => write!(f, " ({help})"),
-            None => Ok(()),
+            Some(help) if f.alternate() => write!(f, " ({help})"),
+            _ => Ok(()),
         }
     }
 }

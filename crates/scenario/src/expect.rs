@@ -171,7 +171,12 @@ fn number(metric: &str, key: &str, node: &Node) -> Result<f64, Complaint> {
                         "only metrics whose names end in _bps, _ns or _bytes take a quantity with a unit",
                     ));
             };
-            parsed.map_err(|e| fault(e.to_string()).label("not a quantity of this metric"))
+            parsed.map_err(|e| {
+                let text = e.to_string();
+                let (wrong, remedy) =
+                    text.split_once(": ").unwrap_or((&text, "write a number or a quantity"));
+                fault(wrong.to_owned()).label("not a quantity of this metric").help(remedy)
+            })
         }
         _ => Err(fault(format!("expected a number or a quantity in quotes, found {}", node.kind()))),
     }

@@ -13,6 +13,7 @@ use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -28,8 +29,8 @@ const LONGEST_DELAY: Span = Span::secs(3600);
 const FASTEST: Rate = Rate::gbit(100_000);
 const MOST_REPEATS: u32 = 10_000;
 
-const DEFAULT_SNAPLEN: u64 = 128;
-const SNAPLEN: std::ops::RangeInclusive<u64> = 64..=262_144;
+const DEFAULT_SNAPLEN: Bytes = Bytes::new(128);
+const SNAPLEN: RangeInclusive<u64> = 64..=262_144;
 
 /// What a combination resolves to: its runs but for what the repetition decides, and that.
 pub(crate) struct Resolved {
@@ -53,6 +54,11 @@ impl Resolved {
 
 /// Resolves a tree in which the sweep's values already stand.
 pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<Resolved, Complaint> {
+    if root.get("run").is_none() {
+        return Err(Complaint::at(&root.at, "[run] is missing, so it is open how long to run")
+            .label("in this file")
+            .help("add a line [run] and, below it, for example duration = \"60 s\""));
+    }
     let file: File = decode(root, "")?;
     check_name(&file.name, root)?;
     let run = &file.run;
@@ -134,9 +140,9 @@ fn captures(tables: &[CaptureTable], hosts: &[Host], root: &Node) -> Result<Vec<
     let nodes = root.get("capture").map_or(&[][..], Node::elements);
     let resolve = |(table, node): (&CaptureTable, &Node)| {
         host_named(&table.at, hosts, "capture.at", &node.place_of(&["at"]))?;
-        let snaplen = table.snaplen.map_or(DEFAULT_SNAPLEN, Bytes::get);
-        within(snaplen, SNAPLEN, "capture.snaplen", &node.place_of(&["snaplen"]))?;
-        Ok(Capture { at: table.at.clone(), snaplen: snaplen as u32 })
+        let snaplen = table.snaplen.unwrap_or(DEFAULT_SNAPLEN);
+        within_bytes(snaplen, SNAPLEN, "capture.snaplen", &node.place_of(&["snaplen"]))?;
+        Ok(Capture { at: table.at.clone(), snaplen: snaplen.get() as u32 })
     };
     tables.iter().zip(nodes).map(resolve).collect()
 }
@@ -214,12 +220,26 @@ fn check_rate(rate: Rate, what: &str, at: Place) -> Result<(), Complaint> {
     Err(Complaint::at(&at, message).label("out of range").help(help))
 }
 
-fn within(value: u64, range: std::ops::RangeInclusive<u64>, what: &str, at: &Place) -> Result<(), Complaint> {
+fn within(value: u64, range: RangeInclusive<u64>, what: &str, at: &Place) -> Result<(), Complaint> {
+    within_unit(value, range, "", what, at)
+}
+
+fn within_bytes(value: Bytes, range: RangeInclusive<u64>, what: &str, at: &Place) -> Result<(), Complaint> {
+    within_unit(value.get(), range, " B", what, at)
+}
+
+fn within_unit(
+    value: u64,
+    range: RangeInclusive<u64>,
+    unit: &str,
+    what: &str,
+    at: &Place,
+) -> Result<(), Complaint> {
     if range.contains(&value) {
         return Ok(());
     }
-    let help = format!("write {} to {}", range.start(), range.end());
-    Err(Complaint::at(at, format!("{what}: {value} is out of range")).label("out of range").help(help))
+    let help = format!("write {}{unit} to {}{unit}", range.start(), range.end());
+    Err(Complaint::at(at, format!("{what}: {value}{unit} is out of range")).label("out of range").help(help))
 }
 
 /// Base round-trip time and slowest rate between two hosts.

@@ -183,7 +183,11 @@ fn replaced(axis: &Axis, node: &Node) -> Result<Vec<Node>, Complaint> {
 
 fn join_axis(mut joined: Vec<Axis>, axis: &Axis) -> Vec<Axis> {
     match joined.iter_mut().find(|a| a.address.same(&axis.address)) {
-        Some(old) => old.values.extend(axis.values.iter().cloned()),
+        Some(old) => {
+            let new = axis.values.iter().filter(|v| old.values.iter().all(|o| o.value != v.value));
+            let new: Vec<Node> = new.cloned().collect();
+            old.values.extend(new);
+        }
         None => joined.push(axis.clone()),
     }
     joined
@@ -192,30 +196,24 @@ fn join_axis(mut joined: Vec<Axis>, axis: &Axis) -> Vec<Axis> {
 type Overrides = [(Address, Node)];
 
 fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<(Vec<Run>, BTreeSet<String>), Complaint> {
-    let combinations = sweep::combinations(axes).filter(|n| *n <= sweep::MOST_RUNS);
-    let Some(combinations) = combinations else {
-        let at = &axes.last().expect("no axes make one combination").address.at;
-        return Err(too_many(at));
-    };
+    let combinations = sweep::combinations(axes).unwrap_or(usize::MAX);
     let mut runs: Vec<Run> = Vec::new();
     let mut warnings = BTreeSet::new();
     for combination in sweep::product(axes) {
         let resolved = one(root, axes, &combination, sets)
             .map_err(|complaint| with_combination(complaint, root, axes, &combination, sets))?;
-        if runs.len() + resolved.repeat as usize > sweep::MOST_RUNS {
-            return Err(too_many(&root.place_of(&["run", "repeat"])));
+        // The repetitions cannot be swept, so the first combination tells how many runs there will be.
+        if combinations.saturating_mul(resolved.repeat as usize) > sweep::MOST_RUNS {
+            let place = axes.last().map_or(root.place_of(&["run", "repeat"]), |a| a.address.at.clone());
+            let message = format!("more than {} runs in one study", sweep::MOST_RUNS);
+            return Err(Complaint::at(&place, message)
+                .label("multiplies the runs")
+                .help("sweep fewer values, repeat less, or split the sweep over several files"));
         }
-        runs.reserve(combinations.saturating_sub(runs.len()));
         runs.extend(resolved.runs());
         warnings.extend(resolved.warnings);
     }
     Ok((runs, warnings))
-}
-
-fn too_many(at: &Place) -> Complaint {
-    Complaint::at(at, format!("more than {} runs in one study", sweep::MOST_RUNS))
-        .label("multiplies the runs")
-        .help("split the sweep over several files")
 }
 
 /// Resolves one combination: the file, its factors over it, `--set` over both.
@@ -236,8 +234,7 @@ fn one(
     }
     // A run must not be filed under a factor that something else has overwritten.
     for (axis, value) in axes.iter().zip(combination) {
-        let holds = axis.address.holds(&mut tree, &value.value)?;
-        if !holds && !names_a_control(axis, &mut tree, value)? {
+        if !axis.address.holds(&mut tree, &value.value)? {
             let key = &axis.address.text;
             return Err(Complaint::at(&axis.address.at, format!("`{key}` is swept, but something overwrites it"))
                 .label("has no effect everywhere")
@@ -245,16 +242,6 @@ fn one(
         }
     }
     resolve(&tree, factors)
-}
-
-/// `flow.congestion` was swept and a parameter laid over it: the name then stands one level deeper.
-fn names_a_control(axis: &Axis, tree: &mut Node, value: &Node) -> Result<bool, Complaint> {
-    if axis.address.segments.last().is_none_or(|s| s != "congestion") {
-        return Ok(false);
-    }
-    let mut deeper = axis.address.clone();
-    deeper.segments.push("name".into());
-    deeper.holds(tree, &value.value)
 }
 
 /// Says which combination is wrong, unless all are in the same way.

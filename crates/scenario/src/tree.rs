@@ -29,9 +29,9 @@ impl Place {
         Place { source: source.clone(), span }
     }
 
-    /// The start of a text, for what is missing from all of it.
+    /// The first line of a text, for what is missing from all of it.
     pub fn start(source: &Arc<Source>) -> Self {
-        Place::new(source, 0..0)
+        Place::new(source, 0..source.text.lines().next().map_or(0, str::len))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Write};
 use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 
 /// One message.
@@ -93,40 +93,38 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Reads messages until the stream ends, also if it ends in the middle of one.
-pub struct Reader<R: Read> {
-    inner: BufReader<R>,
+/// Takes a stream apart as it comes in, in pieces of any size.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    at: usize,
 }
 
-impl<R: Read> Reader<R> {
-    /// Reads from `inner`.
-    pub fn new(inner: R) -> Self {
-        Reader { inner: BufReader::with_capacity(1 << 20, inner) }
+impl Decoder {
+    /// Adds what has come in.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        self.buffer.extend_from_slice(bytes);
     }
 }
 
-impl<R: Read> Iterator for Reader<R> {
+impl Iterator for Decoder {
     type Item = io::Result<Message>;
 
+    /// The next message that is there in full.
     fn next(&mut self) -> Option<Self::Item> {
         /// No message of ours comes near; a larger length is not ours.
-        const LONGEST: u32 = 1 << 24;
-        let mut length = [0; 4];
-        match self.inner.read_exact(&mut length) {
-            Ok(()) => {}
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return None,
-            Err(e) => return Some(Err(e)),
-        }
-        let length = u32::from_le_bytes(length);
+        const LONGEST: usize = 1 << 24;
+        let rest = &self.buffer[self.at..];
+        let length = u32::from_le_bytes(rest.get(..4)?.try_into().expect("four bytes")) as usize;
         if length > LONGEST {
             return Some(Err(io::Error::new(io::ErrorKind::InvalidData, "not a stream of an agent")));
         }
-        let mut body = vec![0; length as usize];
-        match self.inner.read_exact(&mut body) {
-            Ok(()) => Some(postcard::from_bytes(&body).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))),
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => None,
-            Err(e) => Some(Err(e)),
-        }
+        let body = rest.get(4..4 + length)?;
+        let message = postcard::from_bytes(body).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
+        self.at += 4 + length;
+        Some(message)
     }
 }
 
@@ -141,15 +139,19 @@ mod tests {
         let mut writer = Writer::new(&mut bytes);
         messages.iter().for_each(|m| writer.write(m).unwrap());
         writer.flush().unwrap();
-        let read: Vec<_> = Reader::new(&bytes[..]).map(Result::unwrap).collect();
-        assert_eq!(read, messages);
-        let torn: Vec<_> = Reader::new(&bytes[..bytes.len() - 1]).map(Result::unwrap).collect();
+        let mut decoder = Decoder::default();
+        decoder.feed(&bytes[..bytes.len() - 1]);
+        let torn: Vec<_> = decoder.by_ref().map(Result::unwrap).collect();
         assert_eq!(torn, messages[..2]);
+        decoder.feed(&bytes[bytes.len() - 1..]);
+        assert_eq!(decoder.next().unwrap().unwrap(), messages[2]);
+        assert!(decoder.next().is_none());
     }
 
     #[test]
     fn a_foreign_stream_is_an_error() {
-        let mut reader = Reader::new(&b"\xff\xff\xff\xff...."[..]);
-        assert!(reader.next().unwrap().is_err());
+        let mut decoder = Decoder::default();
+        decoder.feed(b"\xff\xff\xff\xff....");
+        assert!(decoder.next().unwrap().is_err());
     }
 }

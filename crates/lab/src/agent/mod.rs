@@ -18,7 +18,7 @@ use flow::{FlowState, Log};
 use message::{Message, Writer};
 use sampler::Sampler;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,24 +52,20 @@ impl Part {
     }
 }
 
-/// Process 1 of a virtual-time guest: reads the plan from the shared folder, carries it out, leaves the stream
-/// there. The caller powers the guest off with the returned exit code.
-pub fn guest(shared: &Path) -> i32 {
-    let stream = File::create(shared.join(STREAM)).map(Writer::new);
-    let mut writer = match stream {
-        Ok(writer) => writer,
-        Err(_) => return 3,
-    };
+/// Carries out the run that is planned in `shared`, a folder this machine shares with whoever wants the results,
+/// and leaves the stream there. The last message says whether it came to its end.
+///
+/// # Errors
+/// What could not be done; it stands in the stream as well, if that could be written.
+pub fn guest(shared: &Path) -> io::Result<()> {
+    let mut writer = Writer::new(File::create(shared.join(STREAM))?);
     let result = carry_out(shared, &mut writer);
     let last = match &result {
         Ok(()) => Message::Done,
         Err(error) => Message::Failed(error.to_string()),
     };
-    match writer.write(&last).and_then(|()| writer.flush()) {
-        Ok(()) if result.is_ok() => 0,
-        Ok(()) => 1,
-        Err(_) => 3,
-    }
+    let written = writer.write(&last).and_then(|()| writer.sync());
+    result.and(written)
 }
 
 fn carry_out(shared: &Path, writer: &mut Writer<File>) -> io::Result<()> {
@@ -173,7 +169,6 @@ fn conduct(
         if t_ns >= reported + REPORT_NS {
             reported = t_ns;
             writer.write(&Message::Time(t_ns))?;
-            writer.flush()?;
             writer.sync()?;
         }
         t_ns = (t_ns + step).min(end);
@@ -263,9 +258,9 @@ fn spawn(part: &Arc<Part>, host: String, work: impl FnOnce(&Part) -> io::Result<
 }
 
 impl Writer<File> {
-    /// Waits until what was flushed has left this kernel.
+    /// Hands everything over and waits until it has left this kernel.
     fn sync(&mut self) -> io::Result<()> {
-        self.get_mut().flush()?;
+        self.flush()?;
         self.get_mut().sync_data()
     }
 }

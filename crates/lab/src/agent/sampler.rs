@@ -176,15 +176,11 @@ impl<'a> Sampler<'a> {
         for (index, (_, egress)) in &built.ports {
             let here = || found.iter().filter(|s| s.index == *index);
             let Some(root) = here().find(|s| s.is_root) else { continue };
-            let queue = match egress {
-                Egress::Host(host) => format!("{}/qdisc", self.run.hosts[*host].name),
-                Egress::Link { queue, .. } => queue.clone(),
-                Egress::Delay(_) => format!("{}/access", self.layout.nodes[node].name),
-            };
+            let queue = egress.queue(self.run);
             // An interface of limited rate has a token bucket in front; its name is not what the user asked for.
             let kind = here().find(|s| !s.is_root).unwrap_or(root).kind.clone();
             snapshot.in_flight.push((queue.clone(), in_flight(root)));
-            if !matches!(egress, Egress::Delay(_)) {
+            if !matches!(egress, Egress::Access { .. }) {
                 snapshot.queues.push(queue_sample(t_ns, queue, kind, root));
             }
         }

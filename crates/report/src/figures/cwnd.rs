@@ -15,9 +15,10 @@ impl Draw for Cwnd {
             let (label, ink) = (source.label(flow), source.ink(flow));
             let cwnd = source.column(samples, |s| s.cwnd_bytes.map(|v| v as f64));
             let ssthresh = source.column(samples, |s| s.ssthresh_bytes.map(|v| v as f64));
-            layers.push(Layer::line(format!("{label} ssthresh"), ink.clone(), Dash::Dotted, ssthresh));
-            layers.push(Layer::line(format!("{label} cwnd"), ink, Dash::Solid, cwnd));
-            if let (1, Some(info), Some(rate)) = (source.recording.info.flows.len(), info, source.capacity_bps())
+            layers.push(Layer::line(format!("{label} cwnd"), ink.clone(), Dash::Solid, cwnd));
+            layers.push(Layer::line(format!("{label} ssthresh"), ink, Dash::Dotted, ssthresh));
+            if let (1, Some(info), Some(rate)) =
+                (source.recording.info.flows.len(), info, source.capacity_bps())
                 && info.base_rtt_ns > 0
             {
                 let bdp = rate as f64 / 8.0 * info.base_rtt_ns as f64 / 1e9;

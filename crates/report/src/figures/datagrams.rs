@@ -45,7 +45,12 @@ impl Draw for Datagrams {
             let (label, ink) = (source.label(number), source.ink(number));
             let lost: u64 = flow.lost.values().sum();
             let name = format!("{label} lost: {}", whole(lost as i64));
-            layers.push(Layer::shaped(name, Ink::Place(place + 1), Shape::Bars { width: source.time.at(bin) }, points(flow.lost)));
+            layers.push(Layer::shaped(
+                name,
+                Ink::Place(place + 1),
+                Shape::Bars { width: source.time.at(bin) },
+                points(flow.lost),
+            ));
             layers.push(Layer::line(format!("{label} sent"), Ink::Muted, Dash::Dashed, points(flow.sent)));
             layers.push(Layer::line(format!("{label} arrived"), ink, Dash::Solid, points(flow.arrived)));
         }

@@ -41,7 +41,9 @@ impl Draw for Drops {
         let figure =
             Figure::over_time("drops", title, &what, &quantity, From::Zero, &source.time, layers, vec![]);
         Some(match figure {
-            Some(figure) => figure.with_note(format!("Packets lost in each interval of {bin}; totals in the legend.")),
+            Some(figure) => {
+                figure.with_note(format!("Packets lost in each interval of {bin}; totals in the legend."))
+            }
             None => {
                 let names: Vec<_> = places.iter().map(|(name, _)| name.as_str()).collect();
                 Figure::statement("drops", title, &format!("No packet was lost at {}.", names.join(", ")))

@@ -2,9 +2,8 @@
 
 use super::Draw;
 use crate::figure::{Axis, AxisKind, Dash, Figure, Ink, Layer};
-use crate::rate_series::throughput;
+use crate::rate_series::jain_index;
 use crate::source::Source;
-use std::collections::BTreeMap;
 
 pub(crate) struct Fairness;
 
@@ -13,16 +12,7 @@ impl Draw for Fairness {
         if !source.has_several_flows() {
             return None;
         }
-        let mut bins: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for (_, _, samples) in source.flows() {
-            for (t, rate) in throughput(source, samples).into_iter().filter(|p| p.1.is_finite()) {
-                // Times are not negative: their bits are in order.
-                bins.entry(t.to_bits()).or_default().push(rate);
-            }
-        }
-        let points: Vec<_> =
-            bins.into_iter().filter_map(|(t, rates)| Some((f64::from_bits(t), jain(&rates)?))).collect();
-        let layer = Layer::line("Jain index", Ink::Total, Dash::Solid, points).unnamed();
+        let layer = Layer::line("Jain index", Ink::Total, Dash::Solid, jain_index(source)).unnamed();
         if layer.is_blank() {
             return None;
         }
@@ -35,31 +25,11 @@ impl Draw for Fairness {
         Some(Figure {
             id: "fairness".into(),
             title: "Fairness".into(),
-            note: "Jain's index of the throughput of the flows that run: 1 is an equal share, 1/n is one flow alone.".into(),
+            note: "Index of Jain, Chiu and Hawe (1984) over the throughput of the flows that run: 1 is an equal share, 1/n is one flow alone.".into(),
             x,
             y,
             layers: vec![layer],
             levels: vec![],
         })
-    }
-}
-
-/// Jain, Chiu, Hawe (1984): (sum x)^2 / (n sum x^2). `None` with fewer than two flows, or when none carries anything.
-fn jain(rates: &[f64]) -> Option<f64> {
-    let sum: f64 = rates.iter().sum();
-    let squares: f64 = rates.iter().map(|r| r * r).sum();
-    (rates.len() > 1 && squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jain_is_one_for_equals_and_absent_for_one_flow() {
-        assert_eq!(jain(&[2.0, 2.0]), Some(1.0));
-        assert_eq!(jain(&[2.0, 0.0]), Some(0.5));
-        assert_eq!(jain(&[2.0]), None);
-        assert_eq!(jain(&[0.0, 0.0]), None);
     }
 }

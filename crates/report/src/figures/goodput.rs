@@ -49,11 +49,12 @@ impl Draw for Goodput {
         Some(Figure {
             id: "goodput".into(),
             title: format!("{title} by setting"),
-            note: if repeats { "Bars: mean over the repeats. Dots: single runs." } else { "One run each." }.into(),
+            note: if repeats { "Bars: mean over the repeats. Dots: single runs." } else { "One run each." }
+                .into(),
             x: Axis {
                 title: titled(&title, &scale),
                 kind: AxisKind::Linear,
-                range: (0.0, (largest / scale.divisor).max(f64::MIN_POSITIVE) * 1.06),
+                range: (0.0, (largest / scale.divisor).max(f64::MIN_POSITIVE) * 1.12),
             },
             y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, bars - 0.5) },
             layers,

@@ -9,13 +9,16 @@ use wirespeed_record::FlowSample;
 
 pub(crate) struct Limits;
 
+/// A cumulative time of a sample, if it was measured.
+type Reading = fn(&FlowSample) -> Option<i64>;
+
 impl Draw for Limits {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let mut layers = Vec::new();
         let mut is_measured = false;
         for (flow, _, samples) in source.flows() {
             let (label, ink) = (source.label(flow), source.ink(flow));
-            let kinds: [(&str, Dash, fn(&FlowSample) -> Option<i64>); 2] = [
+            let kinds: [(&str, Dash, Reading); 2] = [
                 ("receive window", Dash::Solid, |s| s.rwnd_limited_ns),
                 ("send buffer", Dash::Dashed, |s| s.sndbuf_limited_ns),
             ];
@@ -34,7 +37,8 @@ impl Draw for Limits {
         let title = "Limited by the hosts";
         let quantity = Quantity::Plain("%".into());
         let what = "Share of time";
-        let figure = Figure::over_time("limits", title, what, &quantity, From::Zero, &source.time, layers, vec![]);
+        let figure =
+            Figure::over_time("limits", title, what, &quantity, From::Zero, &source.time, layers, vec![]);
         Some(match figure {
             Some(figure) => figure.with_note(
                 "Time the sender stood still because the receive window (solid) or its send buffer (dashed) was full.",
@@ -42,14 +46,14 @@ impl Draw for Limits {
             None => Figure::statement(
                 "limits",
                 title,
-                "No flow ever waited for the receive window or the send buffer: congestion control and the path set the rate.",
+                "No flow ever waited for the receive window or the send buffer.",
             ),
         })
     }
 }
 
 /// Percent of each bin.
-fn shares(source: &Source, samples: &[&FlowSample], column: fn(&FlowSample) -> Option<i64>) -> Vec<Point> {
+fn shares(source: &Source, samples: &[&FlowSample], column: Reading) -> Vec<Point> {
     let readings: Vec<(i64, i64)> = samples.iter().filter_map(|s| Some((s.t_ns, column(s)?))).collect();
     let mut out = Vec::new();
     let mut from = match readings.first() {

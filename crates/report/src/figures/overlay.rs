@@ -26,7 +26,7 @@ impl Draw for Overlay {
             let run = group.runs[0];
             let twin = twins.entry(run.congestion().map(String::from)).or_default();
             let points = run.throughput.clone();
-            end = end.max(points.last().map_or(0.0, |p| p.0));
+            end = end.max(run.info.duration_ns as f64 / 1e9);
             layers.push(Layer::line(group.name(&[]), run.ink(*twin), Dash::Solid, points));
             *twin += 1;
         }

@@ -22,13 +22,17 @@ impl Draw for Queue {
             let points = samples.iter().map(|s| (source.time.at(s.t_ns), s.backlog_bytes as f64)).collect();
             layers.push(Layer::line(name, Ink::Place(place), Dash::Solid, points));
         }
+        if largest == 0 && !layers.is_empty() {
+            let note = "No queue held anything at any sample: neither the link nor a host made packets wait.";
+            return Some(Figure::statement("queue", "Queues", note));
+        }
         let buffers: Vec<u64> = links.iter().map(|l| l.buffer_bytes).filter(|b| *b > 0).collect();
         let mut note = "Bytes that wait.".to_string();
         let mut levels = Vec::new();
         for buffer in buffers {
             let text = Quantity::Bytes.text(buffer as f64);
             // A buffer far above the queue would press it flat against the axis.
-            if largest > 0 && buffer <= largest.saturating_mul(4) {
+            if buffer <= largest.saturating_mul(4) {
                 levels.push(Level { at: buffer as f64, label: format!("buffer {text}") });
             } else {
                 note.push_str(&format!(" The buffer holds {text}, beyond this axis."));

@@ -30,7 +30,12 @@ impl Draw for Rates {
                 if one { (Ink::Muted, Ink::Total) } else { (ink.clone(), ink.clone()) };
             layers.push(Layer::line(format!("{label} delivery rate"), of_delivery, Dash::Dotted, delivery));
             layers.push(Layer::line(format!("{label} pacing rate"), ink, Dash::Solid, pacing));
-            layers.push(Layer::line(format!("{label} bandwidth estimate"), of_bandwidth, Dash::Dashed, bandwidth));
+            layers.push(Layer::line(
+                format!("{label} bandwidth estimate"),
+                of_bandwidth,
+                Dash::Dashed,
+                bandwidth,
+            ));
         }
         let figure = Figure::over_time(
             "rates",

@@ -2,8 +2,8 @@
 
 use super::Draw;
 use crate::digest::{Group, RunDigest, leading_metric, metric_words};
-use crate::figure::{AxisKind, Figure, Layer, Shape, titled};
 use crate::figure::Axis;
+use crate::figure::{AxisKind, Figure, Layer, Shape, titled};
 use crate::number::Quantity;
 
 pub(crate) struct Repeats;
@@ -14,7 +14,8 @@ const MOST_BOXES: usize = 48;
 impl Draw for Repeats {
     fn of_study(&self, runs: &[RunDigest]) -> Option<Figure> {
         let metric = leading_metric(runs)?;
-        let groups: Vec<Group> = Group::all(runs).into_iter().filter(|g| !g.values(metric).is_empty()).collect();
+        let groups: Vec<Group> =
+            Group::all(runs).into_iter().filter(|g| !g.values(metric).is_empty()).collect();
         let most = groups.iter().map(|g| g.values(metric).len()).max()?;
         if most < 2 || groups.len() > MOST_BOXES {
             return None;

@@ -15,9 +15,10 @@ impl Draw for Rtt {
             let (label, ink) = (source.label(flow), source.ink(flow));
             let least = source.column(samples, |s| s.min_rtt_ns.map(seconds));
             let smoothed = source.column(samples, |s| s.rtt_ns.map(seconds));
-            layers.push(Layer::line(format!("{label} least"), ink.clone(), Dash::Dotted, least));
-            layers.push(Layer::line(format!("{label} smoothed"), ink, Dash::Solid, smoothed));
-            if let Some(base) = info.map(|i| i.base_rtt_ns).filter(|base| *base > 0 && !bases.contains(base)) {
+            layers.push(Layer::line(format!("{label} smoothed"), ink.clone(), Dash::Solid, smoothed));
+            layers.push(Layer::line(format!("{label} least"), ink, Dash::Dotted, least));
+            if let Some(base) = info.map(|i| i.base_rtt_ns).filter(|base| *base > 0 && !bases.contains(base))
+            {
                 bases.push(base);
             }
         }

@@ -19,7 +19,7 @@ impl Draw for Stacked {
             return None;
         }
         let series: Vec<(u32, Vec<Point>)> =
-            source.flows().map(|(flow, _, samples)| (flow, throughput(source, samples))).collect();
+            source.flows().map(|(flow, _, _)| (flow, throughput(source, flow))).collect();
         let mut grid: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).collect();
         grid.sort_by(f64::total_cmp);
         grid.dedup();

@@ -14,8 +14,8 @@ impl Draw for Throughput {
         if source.has_several_flows() {
             layers.push(Layer::line("all flows", Ink::Muted, Dash::Solid, total_throughput(source)));
         }
-        for (flow, _, samples) in source.flows() {
-            let points = throughput(source, samples);
+        for (flow, _, _) in source.flows() {
+            let points = throughput(source, flow);
             layers.push(Layer::line(source.label(flow), source.ink(flow), Dash::Solid, points));
         }
         let bin = Quantity::Seconds.text(source.bin_ns as f64 / 1e9);
@@ -29,7 +29,11 @@ impl Draw for Throughput {
             layers,
             capacity(source),
         )?;
-        Some(figure.with_note(format!("Payload that reached the receiver in order, over bins of {bin}.")))
+        Some(
+            figure.with_note(format!(
+                "Frames that arrived at the receiver, headers included, over bins of {bin}."
+            )),
+        )
     }
 }
 

@@ -13,20 +13,24 @@ pub(super) fn across(out: &mut String, report: &Report) {
         return;
     }
     out.push_str("<section id=\"across\"><h2>Across runs</h2><div class=\"grid\">");
+    let narrow = report.figures.iter().filter(|figure| is_narrow(figure)).count();
     for figure in &report.figures {
-        frame(out, figure, "study");
+        // A narrow one without a neighbour would leave half of the row empty.
+        frame(out, figure, "study", narrow < 2);
     }
     out.push_str("</div></section>\n");
 }
 
+fn is_narrow(figure: &Figure) -> bool {
+    matches!(figure.y.kind, AxisKind::Names(_))
+}
+
 /// A figure's place. What has nothing to draw is said in words.
-pub(super) fn frame(out: &mut String, figure: &Figure, owner: &str) {
+pub(super) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool) {
     let (title, note) = (escape(&figure.title), escape(&figure.note));
-    let wide = if matches!(figure.y.kind, AxisKind::Names(_)) { "" } else { " wide" };
-    let _ = write!(
-        out,
-        "<figure class=\"card{wide}\"><figcaption><h3>{title}</h3><p>{note}</p></figcaption>"
-    );
+    let wide = if is_narrow(figure) && !alone { "" } else { " wide" };
+    let _ =
+        write!(out, "<figure class=\"card{wide}\"><figcaption><h3>{title}</h3><p>{note}</p></figcaption>");
     if !figure.layers.is_empty() {
         let height = match &figure.y.kind {
             AxisKind::Names(names) => 110 + 30 * names.len().max(2),
@@ -112,7 +116,6 @@ fn axis(axis: &Axis) -> Value {
 fn shape(layer: &Layer) -> &'static str {
     match layer.shape {
         Shape::Line(_) => "line",
-        Shape::Step(_) => "step",
         Shape::Area => "area",
         Shape::Bars { .. } => "bars",
         Shape::LyingBars => "lying",
@@ -123,8 +126,8 @@ fn shape(layer: &Layer) -> &'static str {
 
 fn dash(layer: &Layer) -> &'static str {
     match layer.shape {
-        Shape::Line(Dash::Dashed) | Shape::Step(Dash::Dashed) => "dash",
-        Shape::Line(Dash::Dotted) | Shape::Step(Dash::Dotted) => "dot",
+        Shape::Line(Dash::Dashed) => "dash",
+        Shape::Line(Dash::Dotted) => "dot",
         _ => "solid",
     }
 }

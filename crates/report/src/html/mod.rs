@@ -51,7 +51,11 @@ pub(crate) fn page(report: &Report) -> String {
          <noscript><p class=\"noscript\">The figures need JavaScript, which is in this file; the tables do not.</p></noscript>\n",
         escape(&report.study.generated_by)
     );
-    let _ = write!(out, "<script type=\"application/json\" id=\"data\">{}</script>\n<script>", figures::data(report));
+    let _ = write!(
+        out,
+        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>",
+        figures::data(report)
+    );
     out.push_str(&PLOTLY);
     let _ = write!(out, "</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     out
@@ -112,7 +116,12 @@ fn incomplete(out: &mut String, report: &Report) {
     }
     out.push_str("<section><h2>Incomplete runs</h2><p class=\"hint\">They are in no table and no figure. Running the study again completes them.</p><div class=\"scroll\"><table><thead><tr><th>Run</th><th>Why</th></tr></thead><tbody>");
     for (id, reason) in &report.incomplete {
-        let _ = write!(out, "<tr><td class=\"name\">{}</td><td class=\"wrap\">{}</td></tr>", escape(id), escape(reason));
+        let _ = write!(
+            out,
+            "<tr><td class=\"name\">{}</td><td class=\"wrap\">{}</td></tr>",
+            escape(id),
+            escape(reason)
+        );
     }
     out.push_str("</tbody></table></div></section>\n");
 }
@@ -120,7 +129,11 @@ fn incomplete(out: &mut String, report: &Report) {
 fn repeat_section(out: &mut String, report: &Report) {
     out.push_str("<section id=\"repeat\"><h2>How to repeat it</h2>");
     if !report.study.command.is_empty() {
-        let _ = write!(out, "<p>The whole study:</p><pre class=\"command\">{}</pre>", escape(&report.study.command));
+        let _ = write!(
+            out,
+            "<p>The whole study:</p><pre class=\"command\">{}</pre>",
+            escape(&report.study.command)
+        );
     }
     if !report.study.scenario_text.is_empty() {
         let _ = write!(
@@ -158,7 +171,9 @@ mod tests {
     #[test]
     fn plotly_stands_alone_and_cannot_end_its_own_script() {
         assert!(PLOTLY.len() > 1_000_000 && PLOTLY.contains("plotly.js v"));
-        assert!(!PLOTLY.contains("MathJax.loader") && !PLOTLY.contains("</script") && !PLOTLY.contains("<!--"));
+        assert!(
+            !PLOTLY.contains("MathJax.loader") && !PLOTLY.contains("</script") && !PLOTLY.contains("<!--")
+        );
         assert!(!SCRIPT.contains("</script") && !STYLE.contains("</style"));
     }
 

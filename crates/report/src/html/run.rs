@@ -59,9 +59,12 @@ fn name(run: &RunDigest, report: &Report) -> String {
 }
 
 fn panel(out: &mut String, run: &RunDigest, index: usize) {
-    let _ = write!(out, "<p class=\"hint\">Run <code>{}</code>, seed {}.", escape(&run.info.id), run.info.seed);
+    let _ =
+        write!(out, "<p class=\"hint\">Run <code>{}</code>, seed {}.", escape(&run.info.id), run.info.seed);
     if !run.figures.is_empty() {
-        out.push_str(" The figures share one time axis: drag over any of them to zoom all, double-click to return.");
+        out.push_str(
+            " The figures share one time axis: drag over any of them to zoom all, double-click to return.",
+        );
     }
     out.push_str("</p>");
     for warning in &run.info.warnings {
@@ -69,7 +72,7 @@ fn panel(out: &mut String, run: &RunDigest, index: usize) {
     }
     out.push_str("<div class=\"stack\">");
     for figure in &run.figures {
-        figures::frame(out, figure, &index.to_string());
+        figures::frame(out, figure, &index.to_string(), true);
     }
     out.push_str("</div>");
     flows(out, run);
@@ -105,8 +108,17 @@ fn flows(out: &mut String, run: &RunDigest) {
         .collect();
     out.push_str("<h3>Flows</h3><div class=\"scroll\"><table><thead><tr><th>Flow</th><th>Control</th><th>From, to</th><th class=\"number\">Start</th>");
     for ((name, _), form) in columns.iter().zip(&forms) {
-        let unit = if form.unit.is_empty() { String::new() } else { format!("<small>{}</small>", escape(&form.unit)) };
-        let _ = write!(out, "<th class=\"number\" title=\"{}\">{}{unit}</th>", escape(name), escape(&metric_words(name)));
+        let unit = if form.unit.is_empty() {
+            String::new()
+        } else {
+            format!("<small>{}</small>", escape(&form.unit))
+        };
+        let _ = write!(
+            out,
+            "<th class=\"number\" title=\"{}\">{}{unit}</th>",
+            escape(name),
+            escape(&metric_words(name))
+        );
     }
     out.push_str("</tr></thead><tbody>");
     for (number, flow) in run.info.flows.iter().enumerate() {
@@ -168,16 +180,29 @@ fn ledger(out: &mut String, account: &Account) {
 /// Percent, or `1 in n` where percents would be zeros.
 fn share(packets: i64, sent: i64) -> String {
     let share = packets.abs() as f64 / sent as f64;
-    if share >= 1e-3 { format!("{} %", significant(share * 100.0, 4)) } else { format!("1 in {}", significant(1.0 / share, 3)) }
+    if share >= 1e-3 {
+        format!("{} %", significant(share * 100.0, 4))
+    } else {
+        format!("1 in {}", significant(1.0 / share, 3))
+    }
 }
 
 fn events(out: &mut String, run: &RunDigest) {
     if run.events.is_empty() {
         return;
     }
-    let _ = write!(out, "<details><summary>Events ({})</summary><div class=\"scroll\"><table><tbody>", run.events.len());
+    let _ = write!(
+        out,
+        "<details><summary>Events ({})</summary><div class=\"scroll\"><table><tbody>",
+        run.events.len()
+    );
     for (t, text) in &run.events {
-        let _ = write!(out, "<tr><td class=\"number\">{:.6} s</td><td class=\"wrap\">{}</td></tr>", *t as f64 / 1e9, escape(text));
+        let _ = write!(
+            out,
+            "<tr><td class=\"number\">{:.6} s</td><td class=\"wrap\">{}</td></tr>",
+            *t as f64 / 1e9,
+            escape(text)
+        );
     }
     out.push_str("</tbody></table></div></details>");
 }

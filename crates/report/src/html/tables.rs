@@ -4,6 +4,7 @@ use super::escape;
 use crate::digest::{RunDigest, factor_head, factor_number, factor_text, metric_words};
 use crate::number::{Column, MISSING, with_unit};
 use crate::report::Report;
+use crate::shorten::shorten;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -25,7 +26,8 @@ pub(super) fn summary(out: &mut String, report: &Report) {
     }
     let _ = write!(
         out,
-        "</div><div class=\"scroll\"><table class=\"sortable{}\"><thead><tr>",
+        "</div><div class=\"scroll{}\"><table class=\"sortable{}\"><thead><tr>",
+        tall(report.runs.len()),
         if short { " short" } else { "" }
     );
     let keys = report.factor_keys();
@@ -57,10 +59,16 @@ pub(super) fn summary(out: &mut String, report: &Report) {
         let id = escape(&run.info.id);
         let _ = write!(
             out,
-            "<td class=\"name\"><a href=\"#runs\" data-run=\"{index}\" title=\"{id}\">{id}</a></td></tr>"
+            "<td class=\"name\"><a href=\"#runs\" data-run=\"{index}\" title=\"{id}\">{}</a></td></tr>",
+            escape(&shorten(&run.info.id, 22))
         );
     }
     out.push_str("</tbody></table></div></section>\n");
+}
+
+/// A long table scrolls in itself, so that what follows is not out of reach.
+fn tall(rows: usize) -> &'static str {
+    if rows > 16 { " tall" } else { "" }
 }
 
 fn form(report: &Report, name: &str, unit: &str) -> Column {
@@ -125,12 +133,18 @@ pub(super) fn expectations(out: &mut String, report: &Report) {
     };
     let _ = write!(
         out,
-        "<section id=\"expectations\"><div class=\"head\"><h2>Expectations</h2>{verdict}</div><div class=\"scroll\"><table><thead><tr><th>Verdict</th><th>Metric</th><th>Expected</th><th class=\"number\">Measured</th><th>Run</th></tr></thead><tbody>"
+        "<section id=\"expectations\"><div class=\"head\"><h2>Expectations</h2>{verdict}</div><div class=\"scroll{}\"><table><thead><tr><th>Verdict</th><th>Metric</th><th>Expected</th><th class=\"number\">Measured</th><th>Run</th></tr></thead><tbody>",
+        tall(rows.len())
     );
     for (run, outcome) in rows {
         let unit = run.metrics.iter().find(|m| m.name == outcome.metric).map_or("", |m| m.unit.as_str());
-        let value = outcome.value.filter(|v| v.is_finite()).map_or("not measured".into(), |v| with_unit(v, unit));
-        let verdict = if outcome.passed { "<span class=\"pass\">✓ holds</span>" } else { "<span class=\"fail\">✗ fails</span>" };
+        let value =
+            outcome.value.filter(|v| v.is_finite()).map_or("not measured".into(), |v| with_unit(v, unit));
+        let verdict = if outcome.passed {
+            "<span class=\"pass\">✓ holds</span>"
+        } else {
+            "<span class=\"fail\">✗ fails</span>"
+        };
         let _ = write!(
             out,
             "<tr><td>{verdict}</td><td><code>{}</code></td><td>{}</td><td class=\"number\">{}</td><td class=\"name\">{}</td></tr>",

@@ -1,8 +1,8 @@
 //! Lines, areas, bars, dots and boxes.
 
-use super::colour;
 use super::scale::Mapping;
 use crate::figure::{Dash, Figure, Layer, Shape};
+use crate::number::significant;
 use crate::palette::Palette;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,15 +11,19 @@ pub(super) fn draw(out: &mut String, figure: &Figure, palette: &Palette, x: &Map
     // What stacks stand on, by x.
     let mut tops: BTreeMap<u64, f64> = BTreeMap::new();
     for layer in &figure.layers {
-        let colour = colour(palette, &layer.ink);
+        let swatch = palette.swatch(&layer.ink);
+        let colour = swatch.name();
         match layer.shape {
-            Shape::Line(dash) => path(out, layer, &colour, dash, false, x, y),
-            Shape::Step(dash) => path(out, layer, &colour, dash, true, x, y),
-            Shape::Area => area(out, layer, &colour, &mut tops, x, y),
-            Shape::Bars { width } => bars(out, layer, width, &colour, &mut tops, x, y),
-            Shape::LyingBars => lying_bars(out, layer, &colour, x, y),
-            Shape::Dots => dots(out, layer, &colour, x, y),
-            Shape::Box => box_plot(out, layer, &colour, x, y),
+            Shape::Line(dash) => path(out, layer, colour, dash, x, y),
+            Shape::Area => area(out, layer, colour, &mut tops, x, y),
+            Shape::Bars { width } => bars(out, layer, width, colour, &mut tops, x, y),
+            Shape::LyingBars => {
+                // Dots of single runs would lie on the numbers.
+                let with_numbers = !figure.layers.iter().any(|l| l.shape == Shape::Dots);
+                lying_bars(out, layer, colour, with_numbers, x, y);
+            }
+            Shape::Dots => dots(out, layer, colour, x, y),
+            Shape::Box => box_plot(out, layer, colour, x, y),
         }
     }
 }
@@ -32,7 +36,7 @@ pub(super) fn dashes(dash: Dash) -> &'static str {
     }
 }
 
-fn path(out: &mut String, layer: &Layer, colour: &str, dash: Dash, step: bool, x: &Mapping, y: &Mapping) {
+fn path(out: &mut String, layer: &Layer, colour: &str, dash: Dash, x: &Mapping, y: &Mapping) {
     let mut d = String::new();
     let mut is_open = false;
     for (px, py) in &layer.points {
@@ -41,22 +45,25 @@ fn path(out: &mut String, layer: &Layer, colour: &str, dash: Dash, step: bool, x
             continue;
         }
         let (px, py) = (x.at(*px), y.at(*py));
-        let _ = match (is_open, step) {
-            (false, _) => write!(d, "M{px:.1} {py:.1}"),
-            (true, false) => write!(d, "L{px:.1} {py:.1}"),
-            (true, true) => write!(d, "H{px:.1}V{py:.1}"),
-        };
+        let _ = write!(d, "{}{px:.1} {py:.1}", if is_open { 'L' } else { 'M' });
         is_open = true;
     }
     // A dotted line over thousands of points needs round ends to be seen at all.
     let _ = writeln!(
         out,
-        "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{}/>",
+        "<path d=\"{d}\" fill=\"none\" class=\"s-{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{}/>",
         dashes(dash)
     );
 }
 
-fn area(out: &mut String, layer: &Layer, colour: &str, tops: &mut BTreeMap<u64, f64>, x: &Mapping, y: &Mapping) {
+fn area(
+    out: &mut String,
+    layer: &Layer,
+    colour: &str,
+    tops: &mut BTreeMap<u64, f64>,
+    x: &Mapping,
+    y: &Mapping,
+) {
     let points: Vec<_> = layer.points.iter().filter(|p| p.1.is_finite()).collect();
     let (mut upper, mut lower) = (String::new(), Vec::new());
     for (index, (px, py)) in points.into_iter().enumerate() {
@@ -68,7 +75,7 @@ fn area(out: &mut String, layer: &Layer, colour: &str, tops: &mut BTreeMap<u64, 
     lower.reverse();
     let _ = writeln!(
         out,
-        "<path d=\"{upper}{}Z\" fill=\"{colour}\" fill-opacity=\"0.75\" stroke=\"{colour}\" stroke-width=\"0.8\"/>",
+        "<path d=\"{upper}{}Z\" class=\"f-{colour} s-{colour}\" fill-opacity=\"0.75\" stroke-width=\"0.8\"/>",
         lower.concat()
     );
 }
@@ -88,22 +95,32 @@ fn bars(
         let (from, to) = (y.at(*base), y.at(*base + py));
         *base += py;
         let (left, right) = (x.at(px - width / 2.0), x.at(px + width / 2.0));
-        let (left, right) = if right - left > 3.0 { (left + 0.5, right - 0.5) } else { (left, right.max(left + 1.0)) };
+        let (left, right) =
+            if right - left > 3.0 { (left + 0.5, right - 0.5) } else { (left, right.max(left + 1.0)) };
         let _ = write!(d, "M{left:.1} {from:.1}H{right:.1}V{to:.1}H{left:.1}Z");
     }
-    let _ = writeln!(out, "<path d=\"{d}\" fill=\"{colour}\"/>");
+    let _ = writeln!(out, "<path d=\"{d}\" class=\"f-{colour}\"/>");
 }
 
-fn lying_bars(out: &mut String, layer: &Layer, colour: &str, x: &Mapping, y: &Mapping) {
+fn lying_bars(out: &mut String, layer: &Layer, colour: &str, with_numbers: bool, x: &Mapping, y: &Mapping) {
     for (value, place) in layer.points.iter().filter(|p| p.0.is_finite()) {
         let (top, bottom) = (y.at(place - 0.32), y.at(place + 0.32));
         let left = x.at(0.0);
         let _ = writeln!(
             out,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" fill=\"{colour}\"/>",
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" class=\"f-{colour}\"/>",
             (x.at(*value) - left).max(0.0),
             bottom - top
         );
+        if with_numbers {
+            let _ = writeln!(
+                out,
+                "<text class=\"halo\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                x.at(*value) + 6.0,
+                (top + bottom) / 2.0 + 4.0,
+                significant(*value, 3)
+            );
+        }
     }
 }
 
@@ -111,7 +128,7 @@ fn dots(out: &mut String, layer: &Layer, colour: &str, x: &Mapping, y: &Mapping)
     for (px, py) in layer.points.iter().filter(|p| p.0.is_finite() && p.1.is_finite()) {
         let _ = writeln!(
             out,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.2\" fill=\"{colour}\" stroke=\"var(--page)\"/>",
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.2\" class=\"f-{colour} dot\"/>",
             x.at(*px),
             y.at(*py)
         );
@@ -131,9 +148,9 @@ fn box_plot(out: &mut String, layer: &Layer, colour: &str, x: &Mapping, y: &Mapp
     let (from, to) = (x.at(low), x.at(high));
     let _ = writeln!(
         out,
-        "<path d=\"M{from:.1} {middle:.1}H{x1:.1}M{x3:.1} {middle:.1}H{to:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\
-         <rect x=\"{x1:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" fill-opacity=\"0.25\" stroke=\"{colour}\" stroke-width=\"1.5\"/>\
-         <path d=\"M{x2:.1} {top:.1}V{bottom:.1}\" stroke=\"{colour}\" stroke-width=\"2.5\"/>",
+        "<path d=\"M{from:.1} {middle:.1}H{x1:.1}M{x3:.1} {middle:.1}H{to:.1}\" class=\"s-{colour}\" stroke-width=\"1.5\"/>\
+         <rect x=\"{x1:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"f-{colour} s-{colour}\" fill-opacity=\"0.25\" stroke-width=\"1.5\"/>\
+         <path d=\"M{x2:.1} {top:.1}V{bottom:.1}\" class=\"s-{colour}\" stroke-width=\"2.5\"/>",
         (x3 - x1).max(0.5),
         bottom - top
     );

@@ -3,10 +3,12 @@
 mod marks;
 mod scale;
 
-use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
+use crate::figure::{Axis, AxisKind, Figure, Layer, Shape};
 use crate::html::escape;
-use crate::palette::{Palette, declarations};
+use crate::palette::{Palette, colours};
+use crate::shorten::shorten;
 use scale::{Mapping, Tick};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const WIDTH: f64 = 920.0;
@@ -48,7 +50,7 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {total}\" width=\"{WIDTH}\" height=\"{total}\" role=\"img\" aria-label=\"{}\">\n<style>{}</style>\n",
         escape(&figure.title),
-        style()
+        style(figure, palette)
     );
     let _ = writeln!(out, "<rect class=\"ground\" width=\"{WIDTH}\" height=\"{total}\" rx=\"8\"/>");
     text(&mut out, 24.0, 30.0, "title", &figure.title);
@@ -107,7 +109,10 @@ fn axes(out: &mut String, figure: &Figure, frame: Frame, x: &Mapping, y: &Mappin
         );
         text(out, column, bottom + 19.0, "middle tick", &label);
     }
-    let _ = writeln!(out, "<line class=\"axis\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>");
+    let _ = writeln!(
+        out,
+        "<line class=\"axis\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
+    );
     text(out, (left + right) / 2.0, bottom + 39.0, "middle label", &figure.x.title);
     if !figure.y.title.is_empty() {
         let middle = (top + bottom) / 2.0;
@@ -158,31 +163,52 @@ impl Legend {
 }
 
 fn sample(layer: &Layer, palette: &Palette) -> String {
-    let colour = colour(palette, &layer.ink);
+    let swatch = palette.swatch(&layer.ink);
+    let colour = swatch.name();
     match layer.shape {
-        Shape::Line(dash) | Shape::Step(dash) => {
-            format!("<path d=\"M0 0h22\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{}/>", marks::dashes(dash))
+        Shape::Line(dash) => {
+            format!(
+                "<path d=\"M0 0h22\" fill=\"none\" class=\"s-{colour}\" stroke-width=\"2\"{}/>",
+                marks::dashes(dash)
+            )
         }
-        Shape::Dots => format!("<circle cx=\"11\" r=\"3.5\" fill=\"{colour}\"/>"),
-        _ => format!("<rect x=\"4\" y=\"-6\" width=\"14\" height=\"12\" rx=\"2\" fill=\"{colour}\"/>"),
+        Shape::Dots => format!("<circle cx=\"11\" r=\"3.5\" class=\"f-{colour}\"/>"),
+        _ => format!("<rect x=\"4\" y=\"-6\" width=\"14\" height=\"12\" rx=\"2\" class=\"f-{colour}\"/>"),
     }
 }
 
-fn colour(palette: &Palette, ink: &Ink) -> String {
-    format!("var(--{})", palette.swatch(ink).name())
+/// Colours as classes and not as variables: programs other than browsers know only those.
+fn style(figure: &Figure, palette: &Palette) -> String {
+    let used: BTreeSet<String> =
+        figure.layers.iter().map(|layer| palette.swatch(&layer.ink).name().to_string()).collect();
+    format!(
+        "text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif;font-size:12.5px}}\
+         .title{{font-size:17px;font-weight:600}}.tick{{font-variant-numeric:tabular-nums}}\
+         .end{{text-anchor:end}}.middle{{text-anchor:middle}}\
+         .halo{{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}}.level{{stroke-dasharray:2 4}}\
+         {}@media (prefers-color-scheme:dark){{{}}}",
+        paints(false, &used),
+        paints(true, &used)
+    )
 }
 
-fn style() -> String {
-    format!(
-        ":root{{{}}}@media (prefers-color-scheme:dark){{:root{{{}}}}}\
-         text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif;font-size:12.5px;fill:var(--text)}}\
-         .ground{{fill:var(--page)}}.title{{font-size:17px;font-weight:600}}.note,.tick,.label{{fill:var(--muted)}}\
-         .tick{{font-variant-numeric:tabular-nums}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}\
-         .halo{{paint-order:stroke;stroke:var(--page);stroke-width:4px;stroke-linejoin:round}}\
-         .grid{{stroke:var(--grid)}}.axis{{stroke:var(--axis)}}.level{{stroke:var(--muted);stroke-dasharray:2 4}}",
-        declarations(false),
-        declarations(true)
-    )
+fn paints(dark: bool, used: &BTreeSet<String>) -> String {
+    let mut out = String::new();
+    for (name, colour) in colours(dark) {
+        let rules = match name.as_str() {
+            "page" => format!(".ground{{fill:{colour}}}.halo,.dot{{stroke:{colour}}}"),
+            "text" => format!("text{{fill:{colour}}}"),
+            "muted" => format!("text.note,text.tick,text.label{{fill:{colour}}}.level{{stroke:{colour}}}"),
+            "grid" => format!(".grid{{stroke:{colour}}}"),
+            "axis" => format!(".axis{{stroke:{colour}}}"),
+            _ => String::new(),
+        };
+        out.push_str(&rules);
+        if used.contains(&name) {
+            let _ = write!(out, ".f-{name}{{fill:{colour}}}.s-{name}{{stroke:{colour}}}");
+        }
+    }
+    out
 }
 
 /// Width of `text` in a common sans-serif face: an estimate that is rather too wide than too narrow.
@@ -201,11 +227,7 @@ fn text_width(text: &str, size: f64) -> f64 {
 
 /// Names longer than this push the plot aside.
 fn short(name: &str) -> String {
-    const LONGEST: usize = 44;
-    if name.chars().count() <= LONGEST {
-        return name.into();
-    }
-    name.chars().take(LONGEST - 1).chain(['…']).collect()
+    shorten(name, 44)
 }
 
 fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {

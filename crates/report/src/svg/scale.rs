@@ -60,12 +60,16 @@ impl Mapping {
 
 fn linear_ticks((from, to): (f64, f64), wanted: usize) -> Vec<Tick> {
     let length = to - from;
-    if !(length > 0.0) || !length.is_finite() {
+    if !length.is_finite() || length <= 0.0 {
         return Vec::new();
     }
     let rough = length / wanted.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(10.0 * power);
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .map(|m| m * power)
+        .into_iter()
+        .find(|s| *s >= rough)
+        .unwrap_or(10.0 * power);
     let decimals = (0..12).find(|d| is_whole(step * 10f64.powi(*d))).unwrap_or(0) as usize;
     let (first, last) = ((from / step).ceil() as i64, (to / step).floor() as i64);
     (first..=last)

@@ -1,6 +1,6 @@
 //! Which hosts there are, and how each is set.
 
-use super::{check_delay, check_rate, over_preset, within};
+use super::{check_delay, check_rate, over_preset, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{HostTable, TopologyTable};
@@ -8,12 +8,13 @@ use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
 use crate::run::{Host, Offloads, Qdisc, TcpSettings, TopologyKind};
 use crate::suggest;
 use crate::tree::{Node, layer};
+use std::ops::RangeInclusive;
 use wirespeed_units::{Bytes, Span};
 
 const MOST_SENDERS: u64 = 1000;
 const MOST_HOPS: u64 = 100;
 /// IPv4's smallest (RFC 791) and the largest of a virtual interface.
-const MTU: std::ops::RangeInclusive<u64> = 68..=65_535;
+const MTU: RangeInclusive<u64> = 68..=65_535;
 
 /// Hosts and links before their settings.
 pub(super) struct Layout {
@@ -194,7 +195,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
     let access_delay = table.access_delay.unwrap_or(Span::ZERO);
     check_delay(access_delay, &format!("{what}.access_delay"), place("access_delay"))?;
     let mtu = table.mtu.unwrap_or(Bytes::new(1500));
-    within(mtu.get(), MTU, &format!("{what}.mtu (bytes)"), &place("mtu"))?;
+    within_bytes(mtu, MTU, &format!("{what}.mtu"), &place("mtu"))?;
     let ecn = table.ecn.unwrap_or(2);
     within(ecn.into(), 0..=2, &format!("{what}.ecn"), &place("ecn"))?;
     let txqueuelen = table.txqueuelen.unwrap_or(1000);

@@ -1,0 +1,72 @@
+# The one entry for people and machines. `make` alone lists the targets.
+#
+# Programs and tests are built in one profile (release), so that no dependency is compiled twice: `make test`
+# after `make demo` compiles only what is tested. `make lint` checks without generating code.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-print-directory
+
+CARGO       ?= cargo
+# On an integration machine the lock file must be up to date.
+LOCKED      := $(if $(CI),--locked)
+WIRESPEED   ?= target/release/wirespeed
+OUT         ?= wirespeed-out
+# A kernel source of your own: a tarball or tree of Linux 6.12. Empty: the distribution's linux-source-6.12.
+WIRESPEED_KERNEL_SOURCE ?=
+export WIRESPEED_KERNEL_SOURCE
+
+.PHONY: help
+help: ## list the targets
+	@printf 'usage: make TARGET\n\n'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
+	@printf '\nvariables: OUT=FOLDER (now %s), WIRESPEED_KERNEL_SOURCE=TARBALL-OR-TREE of Linux 6.12\n' '$(OUT)'
+
+.PHONY: setup
+setup: ## install what is missing (apt-get); says first what and why
+	@tools/setup
+
+.PHONY: build
+build: ## compile the binary: target/release/wirespeed
+	$(CARGO) build --release $(LOCKED)
+
+.PHONY: kernel
+kernel: setup build ## build the virtual-time kernel; done at once if it is in the cache
+	$(WIRESPEED) kernel build $(if $(WIRESPEED_KERNEL_SOURCE),--source '$(WIRESPEED_KERNEL_SOURCE)')
+
+.PHONY: demo
+demo: kernel ## setup, build, kernel, then one scenario: table and report
+	$(WIRESPEED) run scenarios/first-look.toml --on kernel --out '$(OUT)/first-look'
+
+.PHONY: test
+test: demo fmt ## the demo, then every test; skipped tests are listed with the reason
+	@mkdir -p target
+	@echo '$(CARGO) test --workspace --release'
+	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
+	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log; exit $$code
+
+.PHONY: fmt
+fmt: ## check the formatting
+	$(CARGO) fmt --all --check
+
+.PHONY: lint
+lint: fmt ## formatting, clippy, documentation, licences and advisories
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check; \
+	else echo 'cargo-deny is not installed; licences and advisories were NOT checked. To have them: cargo install --locked cargo-deny'; fi
+
+.PHONY: bench
+bench: kernel ## speed of the virtual-time kernel, beside ns-3 where it is installed
+	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
+	python3 benches/kernel-speed.py --wirespeed '$(WIRESPEED)'
+
+# The comparison of the model with the kernel comes with the model.
+.PHONY: validate
+validate: kernel ## the kernel substrate against its own [expect] bounds and ledgers
+	tools/validate '$(WIRESPEED)' '$(OUT)/validate'
+
+.PHONY: report-picture
+report-picture: ## pictures of the demo's report for the README (needs Chromium)
+	tools/report-picture '$(OUT)/first-look/report.html' docs/images

@@ -1,0 +1,8 @@
+//! Many runs: carried out by a pool of workers, resumed where an earlier campaign stopped, judged by the study's
+//! expectations and put into one report.
+
+mod pool;
+mod verdict;
+
+pub use pool::{Campaign, Observer, Outcome};
+pub use verdict::{Judged, judge, report};

@@ -1,0 +1,234 @@
+//! Carries out the runs of a study, several at a time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use wirespeed_lab::{Control, LabError, Progress, Substrate};
+use wirespeed_record::{Recording, RunDirectory, RunState, ToolInfo, open};
+use wirespeed_scenario::Run;
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Carried out now.
+    Done(PathBuf),
+    /// An earlier campaign had carried out the very same run.
+    Kept(PathBuf),
+    /// It has no recording.
+    Failed(LabError),
+    /// The campaign was interrupted before it or in it.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Where the recording is, if there is one.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Outcome::Done(path) | Outcome::Kept(path) => Some(path),
+            Outcome::Failed(_) | Outcome::Interrupted => None,
+        }
+    }
+}
+
+/// Follows a campaign; called from several threads.
+pub trait Observer: Sync {
+    /// Run number `index` has begun.
+    fn started(&self, index: usize);
+    /// It has come this far.
+    fn progressed(&self, index: usize, progress: Progress);
+    /// It has ended.
+    fn ended(&self, index: usize, outcome: &Outcome);
+}
+
+/// The runs of a study on a substrate.
+pub struct Campaign<'a> {
+    /// What to run.
+    pub runs: &'a [Run],
+    /// What carries them out.
+    pub substrate: &'a dyn Substrate,
+    /// Each run gets a directory of its name in here.
+    pub folder: &'a Path,
+    /// How many runs at a time, at least one.
+    pub jobs: usize,
+    /// Carry out again what is there already.
+    pub fresh: bool,
+    /// The program, for the recordings.
+    pub tool: ToolInfo,
+    /// The command that repeats a run, for its recording.
+    pub command: &'a (dyn Fn(&Run) -> String + Sync),
+}
+
+impl Campaign<'_> {
+    /// Carries out what is not there yet; the outcomes are in the order of the runs. Setting `cancel` ends the
+    /// campaign after tidying up; what was done is kept.
+    pub fn carry_out(&self, cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome> {
+        let next = AtomicUsize::new(0);
+        let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(self.runs.iter().map(|_| None).collect());
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, self.runs.len().max(1)) {
+                scope.spawn(|| {
+                    while let Some((index, run)) = self.take(&next) {
+                        let outcome = self.one(index, run, cancel, observer);
+                        observer.ended(index, &outcome);
+                        outcomes.lock().expect("workers do not panic holding the list")[index] = Some(outcome);
+                    }
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().expect("workers do not panic holding the list");
+        outcomes.into_iter().map(|outcome| outcome.expect("every run was taken by a worker")).collect()
+    }
+
+    fn take(&self, next: &AtomicUsize) -> Option<(usize, &Run)> {
+        let index = next.fetch_add(1, Relaxed);
+        Some((index, self.runs.get(index)?))
+    }
+
+    fn one(&self, index: usize, run: &Run, cancel: &AtomicBool, observer: &dyn Observer) -> Outcome {
+        let path = self.folder.join(&run.id);
+        if cancel.load(Relaxed) {
+            return Outcome::Interrupted;
+        }
+        if !self.fresh && self.is_there(&path, run) {
+            return Outcome::Kept(path);
+        }
+        observer.started(index);
+        let control = Control { cancel, progress: &|progress| observer.progressed(index, progress) };
+        match self.record(run, &path, &control) {
+            Ok(()) => Outcome::Done(path),
+            Err(LabError::Interrupted) => Outcome::Interrupted,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    /// Whether the very same run is there, whole: same resolved scenario, same substrate.
+    fn is_there(&self, path: &Path, run: &Run) -> bool {
+        let Ok(RunState::Complete(info)) = open(path) else { return false };
+        let wanted = serde_json_value(run);
+        info.scenario == wanted
+            && info.substrate == self.substrate.name()
+            && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
+    }
+
+    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<(), LabError> {
+        let directory = RunDirectory::create(path)?;
+        match self.substrate.carry_out(run, &directory, control) {
+            Ok(Recording { info, .. }) if info.scenario.is_null() => {
+                unreachable!("a substrate describes the run it carried out")
+            }
+            Ok(mut recording) => {
+                recording.info.tool = self.tool.clone();
+                recording.info.command = (self.command)(run);
+                Ok(directory.finish(&recording)?)
+            }
+            Err(error) => {
+                // The reason stays with what was measured; that it cannot be written must not hide the error.
+                let _ = directory.mark(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+}
+
+fn serde_json_value(run: &Run) -> serde_json::Value {
+    serde_json::to_value(run).expect("a run is plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_record::RunInfo;
+
+    /// Carries out runs by writing down what they are; the second of the study fails.
+    struct Scribe {
+        count: AtomicUsize,
+    }
+
+    impl Substrate for Scribe {
+        fn name(&self) -> &'static str {
+            "scribe"
+        }
+        fn build(&self) -> Option<String> {
+            None
+        }
+        fn check(&self, _: &Run) -> Result<(), LabError> {
+            Ok(())
+        }
+        fn carry_out(&self, run: &Run, _: &RunDirectory, control: &Control) -> Result<Recording, LabError> {
+            self.count.fetch_add(1, Relaxed);
+            (control.progress)(Progress::default());
+            if run.id.contains("bic") {
+                return Err(LabError::Environment("no room".into()));
+            }
+            let info = RunInfo {
+                id: run.id.clone(),
+                substrate: "scribe".into(),
+                scenario: serde_json_value(run),
+                ..Default::default()
+            };
+            Ok(Recording { info, ..Default::default() })
+        }
+    }
+
+    struct Silent;
+    impl Observer for Silent {
+        fn started(&self, _: usize) {}
+        fn progressed(&self, _: usize, _: Progress) {}
+        fn ended(&self, _: usize, _: &Outcome) {}
+    }
+
+    fn runs() -> Vec<Run> {
+        let text = "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n\
+                    [[flow]]\n[run]\nduration = \"1 s\"\n[sweep]\n\"flow.congestion\" = [\"reno\", \"bic\", \"cubic\"]\n";
+        wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap().runs
+    }
+
+    fn campaign<'a>(runs: &'a [Run], scribe: &'a Scribe, folder: &'a Path, fresh: bool) -> Campaign<'a> {
+        let tool = ToolInfo::default();
+        Campaign { runs, substrate: scribe, folder, jobs: 2, fresh, tool, command: &|run| format!("run {}", run.id) }
+    }
+
+    #[test]
+    fn what_is_there_is_kept_and_what_failed_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let go = AtomicBool::new(false);
+        let first = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        assert!(matches!(first[..], [Outcome::Done(_), Outcome::Failed(_), Outcome::Done(_)]), "{first:?}");
+        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        assert!(matches!(again[..], [Outcome::Kept(_), Outcome::Failed(_), Outcome::Kept(_)]), "{again:?}");
+        assert_eq!(scribe.count.load(Relaxed), 4);
+        let fresh = campaign(&runs, &scribe, folder.path(), true).carry_out(&go, &Silent);
+        assert!(matches!(fresh[0], Outcome::Done(_)));
+    }
+
+    #[test]
+    fn a_changed_run_is_not_taken_for_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let go = AtomicBool::new(false);
+        campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        runs[0].seed += 1;
+        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        assert!(matches!(again[0], Outcome::Done(_)), "{again:?}");
+    }
+
+    #[test]
+    fn a_cancelled_campaign_starts_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let outcomes = campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(true), &Silent);
+        assert!(outcomes.iter().all(|o| matches!(o, Outcome::Interrupted)));
+        assert_eq!(scribe.count.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_stays_in_its_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
+        let state = open(&folder.path().join(&runs[1].id)).unwrap();
+        assert_eq!(state, RunState::Incomplete("no room".into()));
+    }
+}

@@ -1,0 +1,71 @@
+//! Numbers and verdicts of recorded runs, and the report over them.
+
+use wirespeed_metrics::{View, evaluate, find, per_flow};
+use wirespeed_record::Recording;
+use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
+use wirespeed_scenario::{Expectation, Run};
+
+/// A recording with its numbers and verdicts.
+pub struct Judged {
+    /// What was recorded.
+    pub recording: Recording,
+    /// Its metrics.
+    pub metrics: Vec<MetricValue>,
+    /// Its flows' metrics.
+    pub per_flow: Vec<Vec<MetricValue>>,
+    /// Whether it met what was expected of it.
+    pub expectations: Vec<ExpectOutcome>,
+}
+
+/// Computes the metrics of a recording and compares them with the bounds that apply to `run`. Without a run (a
+/// recording from elsewhere) no bound applies.
+pub fn judge(recording: Recording, run: Option<&Run>, expectations: &[Expectation]) -> Judged {
+    let metrics = values(evaluate(&recording));
+    let view = View::new(&recording);
+    let flows = 0..recording.info.flows.len() as u32;
+    let per_flow = flows.map(|flow| values(per_flow::evaluate_flow(&view, flow))).collect();
+    let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
+    let expectations = applying.map(|expectation| outcome(expectation, &metrics)).collect();
+    Judged { recording, metrics, per_flow, expectations }
+}
+
+fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<MetricValue> {
+    let value = |(name, value): (&str, f64)| {
+        let metric = find(name)?;
+        Some(MetricValue { name: name.into(), unit: metric.unit.into(), value, headline: metric.headline })
+    };
+    let mut values: Vec<MetricValue> = evaluated.into_iter().filter_map(value).collect();
+    // In the registry's order, which puts what matters first.
+    let order = |name: &str| wirespeed_metrics::all().iter().position(|metric| metric.name == name);
+    values.sort_by_key(|value| order(&value.name));
+    values
+}
+
+fn outcome(expectation: &Expectation, metrics: &[MetricValue]) -> ExpectOutcome {
+    let bound = match (expectation.min, expectation.max) {
+        (Some(min), Some(max)) => format!("{min} to {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
+        (None, None) => unreachable!("the scenario refuses a bound without limits"),
+    };
+    let value = metrics.iter().find(|m| m.name == expectation.metric).map(|m| m.value);
+    let passed = value.is_some_and(|value| expectation.holds(value));
+    ExpectOutcome { metric: expectation.metric.clone(), bound, value, passed }
+}
+
+/// The report over the runs of a study, in their order; incomplete ones come as name and reason.
+pub fn report(study: StudyInfo, runs: impl IntoIterator<Item = Result<Judged, (String, String)>>) -> Report {
+    let mut builder = Builder::new(study);
+    for run in runs {
+        match run {
+            Ok(judged) => builder.add(RunResult {
+                recording: &judged.recording,
+                metrics: judged.metrics,
+                per_flow: judged.per_flow,
+                expectations: judged.expectations,
+            }),
+            Err((id, reason)) => builder.add_incomplete(id, reason),
+        }
+    }
+    builder.finish()
+}

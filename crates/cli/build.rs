@@ -1,0 +1,41 @@
+//! Notes the commit the program is built from, and embeds the scenarios.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|text| !text.is_empty());
+    println!("cargo::rustc-env=WIRESPEED_GIT={commit}{}", if changed { "-dirty" } else { "" });
+    println!("cargo::rerun-if-changed=../../.git/HEAD");
+    println!("cargo::rerun-if-changed=../../.git/index");
+    embed_scenarios();
+}
+
+/// `SCENARIOS`: name and text of every file in scenarios/, so that `wirespeed list scenarios` works from anywhere.
+fn embed_scenarios() {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../scenarios");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .expect("the repository has scenarios/")
+        .map(|entry| entry.expect("scenarios/ can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    files.sort();
+    let rows: String = files
+        .iter()
+        .map(|path| {
+            let name = path.file_name().expect("a listed file has a name").to_string_lossy();
+            let path = path.canonicalize().expect("a listed file is there");
+            format!("    ({name:?}, include_str!({path:?})),\n")
+        })
+        .collect();
+    let text = format!("/// Scenarios that come with wirespeed: file name and text.\nconst SCENARIOS: &[(&str, &str)] = &[\n{rows}];\n");
+    let out = Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("scenarios.rs");
+    fs::write(out, text).expect("the output folder can be written");
+}

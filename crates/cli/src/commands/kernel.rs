@@ -1,0 +1,72 @@
+//! `wirespeed kernel`: the virtual-time kernel.
+
+use crate::failure::Failure;
+use crate::progress::BuildDisplay;
+use crate::{interrupt, print};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use wirespeed_kernel::{BuildOptions, Kernel, build, find};
+
+/// Subcommands of `wirespeed kernel`.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Build it, unless it is there already.
+    Build(Options),
+    /// Say which one is there and what it is made of.
+    Info(Options),
+}
+
+/// What a kernel is made from.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Tarball or tree of Linux 6.12 [default: the distribution's, below /usr/src].
+    #[arg(long, value_name = "PATH")]
+    source: Option<PathBuf>,
+    /// A congestion control of your own, compiled in; may be repeated.
+    #[arg(long = "cc", value_name = "FILE.c")]
+    congestion: Vec<PathBuf>,
+    /// Compiler processes at a time [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+impl Options {
+    fn build_options(self) -> BuildOptions {
+        let defaults = BuildOptions::default();
+        BuildOptions {
+            source: self.source,
+            extra_cc: self.congestion,
+            jobs: self.jobs.unwrap_or(defaults.jobs),
+            ..defaults
+        }
+    }
+}
+
+/// Carries the command out.
+pub fn run(action: Action) -> Result<(), Failure> {
+    let kernel = match action {
+        Action::Info(options) => find(&options.build_options())?,
+        Action::Build(options) => {
+            let mut display = BuildDisplay::new();
+            let built = build(&options.build_options(), &mut |progress| display.show(&progress), interrupt::flag());
+            display.finish();
+            built?
+        }
+    };
+    print(&describe(&kernel))
+}
+
+fn describe(kernel: &Kernel) -> String {
+    let mut text = format!(
+        "Linux {} for virtual time\n  image     {}\n  build     {}\n  compiler  {}\n",
+        kernel.release,
+        kernel.image.display(),
+        kernel.build,
+        kernel.built_with
+    );
+    text.push_str("  changes to the kernel's own sources and sources added:\n");
+    for edit in &kernel.edits {
+        text.push_str(&format!("    - {edit}\n"));
+    }
+    text
+}

@@ -1,0 +1,98 @@
+//! `wirespeed list`.
+
+use crate::failure::Failure;
+use crate::print;
+use clap::Subcommand;
+use std::path::PathBuf;
+use wirespeed_record::{RunState, find_runs, open};
+use wirespeed_scenario::{PresetKind, congestion_controls, presets};
+
+/// What can be listed.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Congestion controls.
+    Cc,
+    /// Metrics, with their units.
+    Metrics,
+    /// Presets of hosts and paths.
+    Presets,
+    /// Scenarios that come with wirespeed.
+    Scenarios,
+    /// Runs in a folder, and whether they are complete.
+    Runs {
+        /// The folder that `wirespeed run` wrote.
+        #[arg(value_name = "DIR", default_value = "wirespeed-out")]
+        folder: PathBuf,
+    },
+}
+
+/// Carries the command out.
+pub fn run(what: &What) -> Result<(), Failure> {
+    let rows: Vec<[String; 3]> = match what {
+        What::Cc => congestion_controls()
+            .iter()
+            .map(|c| [c.name.into(), "kernel".into(), c.about.into()])
+            .collect(),
+        What::Metrics => wirespeed_metrics::all()
+            .iter()
+            .map(|m| [m.name.into(), m.unit.into(), first_sentence(m.definition)])
+            .collect(),
+        What::Presets => presets()
+            .iter()
+            .map(|p| {
+                let kind = match p.kind {
+                    PresetKind::Host => "host",
+                    PresetKind::Path => "path",
+                };
+                [p.name.into(), kind.into(), p.about.into()]
+            })
+            .collect(),
+        What::Scenarios => scenarios(),
+        What::Runs { folder } => runs(folder)?,
+    };
+    print(&table(&rows))
+}
+
+fn first_sentence(text: &str) -> String {
+    text.split_inclusive(". ").next().unwrap_or(text).trim().to_string()
+}
+
+fn scenarios() -> Vec<[String; 3]> {
+    SCENARIOS
+        .iter()
+        .map(|(name, text)| {
+            let about = wirespeed_scenario::parse(text, name, &[], None).map_or_else(|e| e.to_string(), |s| s.about);
+            [format!("scenarios/{name}"), String::new(), about]
+        })
+        .collect()
+}
+
+include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+fn runs(folder: &std::path::Path) -> Result<Vec<[String; 3]>, Failure> {
+    find_runs(folder)?
+        .into_iter()
+        .map(|path| {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            Ok(match open(&path) {
+                Ok(RunState::Complete(info)) => {
+                    let cost = format!("{:.1} s of wall time, {} packets", info.cost.wall_s, info.cost.packets);
+                    [name, "complete".into(), format!("{} on {}, {cost}", info.study, info.substrate)]
+                }
+                Ok(RunState::Incomplete(reason)) => [name, "incomplete".into(), reason],
+                Err(error) => [name, "damaged".into(), error.to_string()],
+            })
+        })
+        .collect()
+}
+
+fn table(rows: &[[String; 3]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second) = (width(0), width(1));
+    rows.iter()
+        .map(|[name, kind, about]| {
+            let middle = if second == 0 { String::new() } else { format!("  {kind:second$}") };
+            format!("{name:first$}{middle}  {about}").trim_end().to_string() + "\n"
+        })
+        .collect()
+}

@@ -1,0 +1,16 @@
+//! One file per command.
+
+pub mod explain;
+pub mod kernel;
+pub mod list;
+pub mod report;
+pub mod run;
+
+use crate::failure::Failure;
+
+/// `wirespeed schema`.
+pub fn schema() -> Result<(), Failure> {
+    let schema = wirespeed_scenario::json_schema();
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    crate::print(&format!("{text}\n"))
+}

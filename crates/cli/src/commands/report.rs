@@ -1,0 +1,72 @@
+//! `wirespeed report`: the report of runs that are there.
+
+use crate::commands::run::{Figures, write_report};
+use crate::failure::Failure;
+use crate::print;
+use clap::Args;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use wirespeed_campaign::{judge, report};
+use wirespeed_record::{RunState, find_runs, open, read};
+use wirespeed_report::StudyInfo;
+
+/// Arguments of `wirespeed report`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Folders of runs: a single run, or a study's output folder.
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Folder for report.html [default: the first DIR].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the report's figures as files too.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    figures: Option<Figures>,
+}
+
+/// Carries the command out.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut results = Vec::new();
+    let mut study = StudyInfo { generated_by: format!("wirespeed {}", crate::VERSION), ..Default::default() };
+    for folder in &arguments.folders {
+        let runs = find_runs(folder)?;
+        if runs.is_empty() {
+            return Err(Failure::Usage {
+                message: format!("{} holds no runs", folder.display()),
+                remedy: "give the folder that `wirespeed run` wrote, or one of its runs".into(),
+            });
+        }
+        for path in runs {
+            let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            match open(&path)? {
+                RunState::Incomplete(reason) => results.push(Err((id, reason))),
+                RunState::Complete(info) => {
+                    study.name.clone_from(&info.study);
+                    study.about.clone_from(&info.about);
+                    results.push(Ok(judge(read(&path)?, None, &[])));
+                }
+            }
+        }
+    }
+    let words: Vec<String> = arguments.folders.iter().map(|folder| folder.display().to_string()).collect();
+    study.command = format!("wirespeed report {}", words.join(" "));
+    let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
+    std::fs::create_dir_all(&out)
+        .map_err(|source| Failure::Output { what: out.display().to_string(), source })?;
+    let report = report(study, results);
+    write_report(&out, &report, arguments.figures)?;
+    print(&report.terminal(width(), colour()))?;
+    print(&format!("\nReport: {}\n", out.join("report.html").display()))
+}
+
+/// Columns of the table: the terminal's, but at most 100 without one.
+pub fn width() -> usize {
+    const WITHOUT_TERMINAL: usize = 100;
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns.unwrap_or(WITHOUT_TERMINAL).clamp(60, 200)
+}
+
+/// Whether to colour (https://no-color.org).
+pub fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

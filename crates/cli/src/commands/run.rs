@@ -1,0 +1,266 @@
+//! `wirespeed run`: a scenario from file to verdict.
+
+use crate::failure::Failure;
+use crate::progress::Display;
+use crate::{interrupt, print, tool};
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
+use wirespeed_kernel::{BuildOptions, find};
+use wirespeed_lab::{Substrate, VirtualTime};
+use wirespeed_record::{LedgerRow, Recording};
+use wirespeed_report::{Report, StudyInfo};
+use wirespeed_scenario::{Run, Study, load};
+
+/// Arguments of `wirespeed run`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Scenario file.
+    file: PathBuf,
+    /// What to run it on.
+    #[arg(long, value_enum, default_value_t = On::Kernel)]
+    on: On,
+    /// Folder for the results [default: wirespeed-out/NAME].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Give a key of the scenario another value, e.g. `path.rtt="20 ms"`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    overrides: Vec<(String, String)>,
+    /// Seed of all randomness, instead of the scenario's.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Runs at a time [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Run again what is there already.
+    #[arg(long)]
+    fresh: bool,
+    /// Write the report's figures as files too.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    figures: Option<Figures>,
+    /// Print the results as JSON instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Substrates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// A real Linux kernel in virtual time (user-mode Linux).
+    Kernel,
+}
+
+/// File formats of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Figures {
+    /// Scalable vector graphics, in `figures/`.
+    Svg,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write key=value, for example path.loss=1e-5")?;
+    Ok((key.trim().into(), value.trim().into()))
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
+    let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
+    study.check_metrics(&known)?;
+    let substrate = substrate(arguments.on)?;
+    for run in &study.runs {
+        substrate.check(run).map_err(|error| Failure::Usage {
+            message: format!("{}: {error}", run.id),
+            remedy: "change the scenario, or run it on another substrate".into(),
+        })?;
+    }
+    for warning in &study.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
+    create(&out)?;
+    let runs = out.join("runs");
+    create(&runs)?;
+    let command = |run: &Run| command_for(&arguments, Some(run));
+    let outcomes = {
+        let display = Display::new(&study.runs, arguments.json);
+        let campaign = Campaign {
+            runs: &study.runs,
+            substrate: &*substrate,
+            folder: &runs,
+            jobs: arguments.jobs.unwrap_or_else(cores),
+            fresh: arguments.fresh,
+            tool: tool(),
+            command: &command,
+        };
+        let outcomes = campaign.carry_out(interrupt::flag(), &display);
+        display.finish();
+        outcomes
+    };
+    conclude(&arguments, &study, &out, &outcomes)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn create(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|source| Failure::Output { what: folder.display().to_string(), source })
+}
+
+fn substrate(on: On) -> Result<Box<dyn Substrate>, Failure> {
+    match on {
+        On::Kernel => {
+            let kernel = find(&BuildOptions::default())?;
+            let init = std::env::current_exe()
+                .map_err(|source| Failure::Output { what: "own executable".into(), source })?;
+            Ok(Box::new(VirtualTime::new(kernel, init)))
+        }
+    }
+}
+
+/// The command that repeats one run, or the whole study.
+fn command_for(arguments: &Arguments, run: Option<&Run>) -> String {
+    let mut words = vec!["wirespeed".into(), "run".into(), quoted(&arguments.file.display().to_string())];
+    words.push(format!("--on {}", arguments.on.to_possible_value().expect("every substrate has a name").get_name()));
+    let swept = run.map(|run| &run.factors);
+    for (key, value) in &arguments.overrides {
+        if swept.is_none_or(|factors| !factors.contains_key(key)) {
+            words.push(format!("--set {}", quoted(&format!("{key}={value}"))));
+        }
+    }
+    for (key, value) in swept.into_iter().flatten() {
+        words.push(format!("--set {}", quoted(&format!("{key}={value}"))));
+    }
+    if let Some(seed) = arguments.seed {
+        words.push(format!("--seed {seed}"));
+    }
+    words.join(" ")
+}
+
+/// For a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:+".contains(c);
+    if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Report, table, exit code.
+fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcome]) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    let mut met = true;
+    let mut results = Vec::new();
+    for (run, outcome) in study.runs.iter().zip(outcomes) {
+        results.push(match outcome.directory() {
+            Some(directory) => {
+                let judged = judge(wirespeed_record::read(directory)?, Some(run), &study.expect);
+                met &= judged.expectations.iter().all(|e| e.passed);
+                rows.push(json_row(&judged));
+                Ok(judged)
+            }
+            None => {
+                let reason = match outcome {
+                    Outcome::Failed(error) => error.to_string(),
+                    _ => "interrupted".into(),
+                };
+                rows.push(json!({ "id": run.id, "factors": run.factors, "complete": false, "reason": reason }));
+                Err((run.id.clone(), reason))
+            }
+        });
+    }
+    let info = StudyInfo {
+        name: study.name.clone(),
+        about: study.about.clone(),
+        command: command_for(arguments, None),
+        scenario_text: study.source.clone(),
+        generated_by: format!("wirespeed {}", crate::VERSION),
+    };
+    let report = report(info, results);
+    write_report(out, &report, arguments.figures)?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&json!({ "study": study.name, "runs": rows }))
+            .expect("results are plain data");
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&report.terminal(super::report::width(), super::report::colour()))?;
+        print(&format!("\nReport: {}\n", out.join("report.html").display()))?;
+    }
+    let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
+    if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {
+        Err(Failure::Interrupted)
+    } else if failed > 0 {
+        Err(Failure::Runs { failed, total: outcomes.len() })
+    } else if !met {
+        Err(Failure::Expectation)
+    } else {
+        Ok(())
+    }
+}
+
+/// Writes `report.html` and the figures.
+pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Result<(), Failure> {
+    let write = |path: PathBuf, text: &str| {
+        fs::write(&path, text).map_err(|source| Failure::Output { what: path.display().to_string(), source })
+    };
+    write(out.join("report.html"), &report.html())?;
+    if figures == Some(Figures::Svg) {
+        let folder = out.join("figures");
+        create(&folder)?;
+        for (name, svg) in report.svgs() {
+            write(folder.join(name), &svg)?;
+        }
+    }
+    Ok(())
+}
+
+fn json_row(judged: &Judged) -> Value {
+    let Recording { info, ledger, .. } = &judged.recording;
+    let metrics: Map<String, Value> = judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
+    json!({
+        "id": info.id,
+        "factors": info.factors,
+        "repeat": info.repeat,
+        "seed": info.seed,
+        "substrate": info.substrate,
+        "metrics": metrics,
+        "ledger": json_ledger(ledger),
+        "expectations": judged.expectations.iter().map(|e| json!({
+            "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
+        })).collect::<Vec<_>>(),
+        "warnings": info.warnings,
+        "cost": info.cost,
+        "complete": true,
+    })
+}
+
+/// By direction: sent, delivered, unexplained, and what was lost or is in flight by place.
+fn json_ledger(rows: &[LedgerRow]) -> Value {
+    let mut ledger = Map::new();
+    for row in rows {
+        let account = ledger.entry(row.direction.word()).or_insert_with(|| json!({}));
+        match row.stage {
+            None => account[&row.entry] = json!(row.packets),
+            Some(stage) => {
+                let place = json!({ "stage": stage.word(), "place": row.place, "packets": row.packets });
+                match account.get_mut(&row.entry).and_then(Value::as_array_mut) {
+                    Some(places) => places.push(place),
+                    None => account[&row.entry] = json!([place]),
+                }
+            }
+        }
+    }
+    Value::Object(ledger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_a_meaning_to_the_shell_are_quoted() {
+        assert_eq!(quoted("path.loss=1e-5"), "path.loss=1e-5");
+        assert_eq!(quoted("path.rtt=20 ms"), "'path.rtt=20 ms'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+}

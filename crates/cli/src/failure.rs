@@ -1,0 +1,83 @@
+//! What ends the program other than well, and with which exit code.
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use thiserror::Error;
+use wirespeed_kernel::KernelError;
+use wirespeed_record::StoreError;
+use wirespeed_scenario::ScenarioError;
+
+/// Why a command did not end well.
+#[derive(Debug, Error, Diagnostic)]
+pub enum Failure {
+    /// Something was measured and is not as it should be; it has been printed already.
+    #[error("expectations were not met")]
+    Expectation,
+    /// The scenario file cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The command line asks for something that is not there.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        #[help]
+        remedy: String,
+    },
+    /// The kernel is missing or could not be built.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Some runs could not be carried out; the reasons have been printed already.
+    #[error("{failed} of {total} runs could not be carried out; run the same command again to try only those")]
+    Runs {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        total: usize,
+    },
+    /// A run directory cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file cannot be written.
+    #[error("cannot write {what}: {source}")]
+    Output {
+        /// The file.
+        what: String,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// Ctrl-C or SIGTERM.
+    #[error("interrupted; complete runs are kept, run the same command again to go on")]
+    Interrupted,
+}
+
+impl Failure {
+    fn code(&self) -> u8 {
+        match self {
+            Failure::Expectation => 1,
+            Failure::Scenario(_) | Failure::Usage { .. } => 2,
+            Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted => 130,
+            Failure::Kernel(_) | Failure::Runs { .. } | Failure::Output { .. } => 3,
+            // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
+            Failure::Store(StoreError::Io { .. }) => 3,
+            Failure::Store(_) => 2,
+        }
+    }
+
+    /// Prints it on standard error.
+    pub fn show(&self) -> ExitCode {
+        // The place matters more than the frame: without a terminal, plain text.
+        let theme =
+            if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+        if handler.render_report(&mut text, self).is_err() {
+            text = format!("{self}\n");
+        }
+        eprint!("{text}");
+        ExitCode::from(self.code())
+    }
+}

@@ -1,0 +1,137 @@
+//! Live display of a campaign and of a kernel build.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use wirespeed_campaign::{Observer, Outcome};
+use wirespeed_lab::Progress;
+use wirespeed_scenario::Run;
+
+/// Shows the runs that are going on and how many are left; without a terminal, a line per finished run.
+pub struct Display<'a> {
+    runs: &'a [Run],
+    bars: MultiProgress,
+    total: ProgressBar,
+    active: Mutex<Vec<(usize, ProgressBar, Instant)>>,
+    ended: Mutex<usize>,
+    quiet: bool,
+}
+
+impl<'a> Display<'a> {
+    /// A display on standard error; nothing at all if `quiet`.
+    pub fn new(runs: &'a [Run], quiet: bool) -> Self {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
+        let bars = MultiProgress::with_draw_target(target);
+        let style = "{msg:20} {wide_bar} {pos} of {len} runs, {elapsed} elapsed, {eta} left";
+        let total = bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
+        total.enable_steady_tick(Duration::from_millis(500));
+        Display { runs, bars, total, active: Mutex::default(), ended: Mutex::new(0), quiet }
+    }
+
+    /// Takes the display away.
+    pub fn finish(&self) {
+        self.total.finish_and_clear();
+    }
+
+    fn line(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.bars.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            // A terminal that went away is no reason to stop.
+            let _ = self.bars.println(text);
+        }
+    }
+}
+
+fn template(text: &str) -> ProgressStyle {
+    ProgressStyle::with_template(text).expect("our own template").progress_chars("━╸─")
+}
+
+impl Observer for Display<'_> {
+    fn started(&self, index: usize) {
+        let run = &self.runs[index];
+        let bar = ProgressBar::new(run.duration.nanoseconds() as u64)
+            .with_style(template("{prefix:40!} {wide_bar} {msg}"))
+            .with_prefix(run.id.clone())
+            .with_message("booting");
+        let bar = self.bars.insert_before(&self.total, bar);
+        self.active.lock().expect("the display does not panic").push((index, bar, Instant::now()));
+    }
+
+    fn progressed(&self, index: usize, progress: Progress) {
+        let active = self.active.lock().expect("the display does not panic");
+        let Some((_, bar, since)) = active.iter().find(|(number, ..)| *number == index) else { return };
+        if progress.reached_ns <= 0 {
+            return;
+        }
+        let reached = progress.reached_ns as f64;
+        let length = self.runs[index].duration.nanoseconds() as f64;
+        let rate = progress.delivered_bytes as f64 * 8.0 / reached;
+        let left = since.elapsed().mul_f64(((length - reached) / reached).max(0.0));
+        bar.set_position(progress.reached_ns as u64);
+        bar.set_message(format!(
+            "{:6.1} of {:.1} s virtual, {rate:.2} Gbit/s, {} s left",
+            reached / 1e9,
+            length / 1e9,
+            left.as_secs()
+        ));
+    }
+
+    fn ended(&self, index: usize, outcome: &Outcome) {
+        let id = &self.runs[index].id;
+        let mut active = self.active.lock().expect("the display does not panic");
+        let elapsed = active.iter().position(|(number, ..)| *number == index).map(|at| {
+            let (_, bar, since) = active.remove(at);
+            bar.finish_and_clear();
+            since.elapsed().as_secs_f64()
+        });
+        drop(active);
+        let mut ended = self.ended.lock().expect("the display does not panic");
+        *ended += 1;
+        let count = format!("[{}/{}]", *ended, self.runs.len());
+        match outcome {
+            Outcome::Done(_) => self.line(&format!("{count} {id}: done in {:.1} s", elapsed.unwrap_or_default())),
+            Outcome::Kept(_) => self.line(&format!("{count} {id}: kept from an earlier run")),
+            Outcome::Failed(error) => self.line(&format!("{count} {id}: failed: {error}")),
+            Outcome::Interrupted => {}
+        }
+        self.total.inc(1);
+    }
+}
+
+/// Shows a kernel build.
+pub struct BuildDisplay {
+    bar: ProgressBar,
+    phase: Option<&'static str>,
+}
+
+impl BuildDisplay {
+    /// A display on standard error.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0).with_style(template("{msg:28} {wide_bar} {percent:>3} % {elapsed}"));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        BuildDisplay { bar, phase: None }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&mut self, progress: &wirespeed_kernel::Progress) {
+        let phase = progress.phase.name();
+        if self.phase != Some(phase) {
+            self.phase = Some(phase);
+            self.bar.set_message(phase);
+            if self.bar.is_hidden() {
+                eprintln!("kernel build: {phase}");
+            }
+        }
+        self.bar.set_length(progress.total.max(1));
+        self.bar.set_position(progress.done);
+    }
+
+    /// Takes the display away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

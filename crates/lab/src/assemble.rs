@@ -1,0 +1,154 @@
+//! From an agent's messages to a [`Recording`].
+
+use crate::agent::message::Message;
+use crate::layout::Layout;
+use crate::ledger::{self, Evidence};
+use std::collections::BTreeMap;
+use wirespeed_record::{FlowInfo, HostInfo, KernelInfo, LinkInfo, Recording, RunInfo};
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// Collects messages.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    recording: Recording,
+    settings: BTreeMap<String, BTreeMap<String, String>>,
+    in_flight: BTreeMap<String, u64>,
+    kernel: KernelInfo,
+    last_ns: i64,
+    done: bool,
+    failure: Option<String>,
+}
+
+impl Assembler {
+    /// Takes a message.
+    pub fn push(&mut self, message: Message) {
+        let recording = &mut self.recording;
+        match message {
+            Message::Hello { release, version } => {
+                self.kernel.release = release;
+                self.kernel.version = version;
+            }
+            Message::Warning(text) => recording.info.warnings.push(text),
+            Message::Settings { host, settings } => drop(self.settings.insert(host, settings)),
+            Message::Flow(row) => recording.flows.push(*row),
+            Message::Queue(row) => recording.queues.push(row),
+            Message::Host(row) => recording.hosts.push(row),
+            Message::Event(row) => recording.events.push(row),
+            Message::Counter(row) => recording.counters.push(row),
+            Message::Datagrams(rows) => recording.datagrams.extend(rows),
+            Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
+            Message::Time(t_ns) => self.last_ns = t_ns,
+            Message::Failed(reason) => self.failure = Some(reason),
+            Message::Done => self.done = true,
+        }
+    }
+
+    /// How far the run has come.
+    pub fn reached_ns(&self) -> i64 {
+        self.last_ns
+    }
+
+    /// Payload delivered so far, all flows, in bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        let mut last = BTreeMap::new();
+        for row in self.recording.flows.iter().rev().take(64) {
+            last.entry(row.flow).or_insert(row.delivered_bytes);
+        }
+        last.values().sum()
+    }
+
+    /// Why the agent gave up, if it said so.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Whether the agent said that nothing is missing.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The recording, with everything that follows from the run itself. The caller adds tool, kernel build, cost
+    /// and command.
+    pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
+        let mut recording = std::mem::take(&mut self.recording);
+        recording.events.sort_by_key(|event| event.t_ns);
+        let evidence = Evidence {
+            counters: &recording.counters,
+            queues: recording.queues.iter().map(|row| (row.queue.as_str(), row)).collect(),
+            interfaces: recording.hosts.iter().map(|row| ((row.host.as_str(), row.device.as_str()), row)).collect(),
+            in_flight: &self.in_flight,
+        };
+        recording.ledger = ledger::ledger(run, layout, &evidence);
+        let mut warnings = std::mem::take(&mut recording.info.warnings);
+        warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
+            format!("{host} sends to both sides: the ledger cannot tell its data from its ACKs by direction")
+        }));
+        let mut packets = BTreeMap::new();
+        for row in &recording.flows {
+            packets.insert(row.flow, row.data_packets_out);
+        }
+        recording.info = describe(run, substrate, &mut self.settings);
+        recording.info.warnings = warnings;
+        recording.info.kernel = Some(self.kernel);
+        recording.info.cost.packets = packets.values().sum();
+        recording
+    }
+}
+
+fn describe(run: &Run, substrate: &str, settings: &mut BTreeMap<String, BTreeMap<String, String>>) -> RunInfo {
+    RunInfo {
+        format_version: wirespeed_record::FORMAT_VERSION,
+        id: run.id.clone(),
+        study: run.study.clone(),
+        about: run.about.clone(),
+        factors: run.factors.iter().map(|(k, v)| (k.clone(), serde_json::json!(v))).collect(),
+        repeat: run.repeat,
+        seed: run.seed,
+        substrate: substrate.into(),
+        duration_ns: run.duration.nanoseconds(),
+        omit_ns: run.omit.nanoseconds(),
+        sample_ns: run.sample.nanoseconds(),
+        links: run
+            .links
+            .iter()
+            .map(|link| LinkInfo {
+                name: link.name.clone(),
+                rate_bps: link.forward.rate.get(),
+                buffer_bytes: link.forward.buffer.get(),
+                rtt_ns: (link.forward.delay + link.reverse.delay).nanoseconds(),
+                forward_queue: format!("{}/forward", link.name),
+                reverse_queue: format!("{}/reverse", link.name),
+            })
+            .collect(),
+        hosts: run
+            .hosts
+            .iter()
+            .map(|host| HostInfo {
+                name: host.name.clone(),
+                settings: settings.remove(&host.name).unwrap_or_default(),
+            })
+            .collect(),
+        flows: run.flows.iter().map(|flow| describe_flow(run, flow)).collect(),
+        scenario: serde_json::to_value(run).expect("a run is plain data"),
+        ..Default::default()
+    }
+}
+
+fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
+    let (from, to) = (run.host(&flow.from).router, run.host(&flow.to).router);
+    let (kind, congestion) = match &flow.kind {
+        FlowKind::Tcp { congestion, .. } => ("tcp", Some(congestion.name.clone())),
+        FlowKind::Udp { .. } => ("udp", None),
+    };
+    FlowInfo {
+        label: flow.label.clone(),
+        kind: kind.into(),
+        congestion,
+        from: flow.from.clone(),
+        to: flow.to.clone(),
+        start_ns: flow.start.nanoseconds(),
+        stop_ns: flow.stop.nanoseconds(),
+        base_rtt_ns: run.base_rtt(flow).nanoseconds(),
+        links: run.links[from.min(to)..from.max(to)].iter().map(|link| link.name.clone()).collect(),
+    }
+}

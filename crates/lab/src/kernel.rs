@@ -1,0 +1,250 @@
+//! Substrate `kernel`: the real Linux stack in virtual time. The agent is process 1 of a guest; its stream comes
+//! back through the guest's one writable folder.
+
+use crate::agent::{self, message::Decoder};
+use crate::assemble::Assembler;
+use crate::layout::Layout;
+use crate::substrate::{Control, LabError, Progress, Substrate};
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
+use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory};
+use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_units::Bytes;
+
+/// The virtual-time kernel as a substrate.
+pub struct VirtualTime {
+    kernel: Kernel,
+    init: PathBuf,
+    stall_limit: Duration,
+}
+
+/// A guest that writes nothing for this long hangs: it reports every quarter of a second of its own time, which
+/// takes seconds at most.
+const STALL_LIMIT: Duration = Duration::from_secs(180);
+
+impl VirtualTime {
+    /// Boots `kernel` with `init`, a program that calls [`run_as_init`].
+    pub fn new(kernel: Kernel, init: PathBuf) -> Self {
+        VirtualTime { kernel, init, stall_limit: STALL_LIMIT }
+    }
+}
+
+/// To be called first in `main` of the program given as init: in a guest it carries out the run and powers off;
+/// elsewhere it returns at once.
+pub fn run_as_init() {
+    if !guest::is_guest() {
+        return;
+    }
+    let code = match guest::enter() {
+        Ok(shared) => match agent::guest(&shared) {
+            Ok(()) => 0,
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => guest::DISK_FULL,
+            Err(_) => 1,
+        },
+        Err(_) => 2,
+    };
+    guest::power_off(code)
+}
+
+impl Substrate for VirtualTime {
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn build(&self) -> Option<String> {
+        Some(self.kernel.build.clone())
+    }
+
+    fn check(&self, run: &Run) -> Result<(), LabError> {
+        /// Ports are numbered from 5001 on, one per flow.
+        const MOST_FLOWS: usize = 10_000;
+        if run.flows.len() > MOST_FLOWS {
+            let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
+            return Err(LabError::Unsupported(message));
+        }
+        Ok(())
+    }
+
+    fn carry_out(&self, run: &Run, directory: &RunDirectory, control: &Control) -> Result<Recording, LabError> {
+        let raw = directory.raw();
+        // Only what the guest itself writes is in its folder: its console is ours.
+        let shared = raw.join("guest");
+        fs::create_dir_all(&shared).map_err(io_error("create", &shared))?;
+        let plan = shared.join(agent::PLAN);
+        let text = serde_json::to_string(run).expect("a run is plain data");
+        fs::write(&plan, text).map_err(io_error("write", &plan))?;
+        let console = raw.join("console.log");
+        let request = Boot {
+            image: self.kernel.image.clone(),
+            init: self.init.clone(),
+            arguments: Vec::new(),
+            writable: shared.clone(),
+            memory: memory(run),
+            seed: run.seed,
+            console: console.clone(),
+            stall_limit: self.stall_limit,
+        };
+        let stream = RefCell::new(Stream::new(shared.join(agent::STREAM)));
+        let booted = boot(&request, control.cancel, &|| {
+            let mut stream = stream.borrow_mut();
+            // An error shows again when the stream is read to its end below.
+            let _ = stream.follow();
+            let assembler = &stream.assembler;
+            (control.progress)(Progress {
+                reached_ns: assembler.reached_ns(),
+                delivered_bytes: assembler.delivered_bytes(),
+            });
+        });
+        let mut stream = stream.into_inner();
+        let exit = match booted {
+            Ok(exit) => exit,
+            Err(BootError::Cancelled) => return Err(LabError::Interrupted),
+            Err(error) => {
+                // The agent's own words say more than its exit code.
+                let _ = stream.follow();
+                return Err(match (error, stream.assembler.failure()) {
+                    (BootError::Init { console, .. }, Some(reason)) => {
+                        LabError::Agent { reason: reason.into(), console }
+                    }
+                    (error, _) => error.into(),
+                });
+            }
+        };
+        stream.follow().map_err(io_error("read", &stream.path))?;
+        if !stream.assembler.is_done() {
+            let reason = stream.assembler.failure().unwrap_or("its records are cut off").to_string();
+            return Err(LabError::Agent { reason, console });
+        }
+        let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
+        self.describe(&mut recording, &exit);
+        tidy(&raw, &shared)?;
+        Ok(recording)
+    }
+}
+
+impl VirtualTime {
+    fn describe(&self, recording: &mut Recording, exit: &Exit) {
+        let found = recording.info.kernel.take().unwrap_or_default();
+        recording.info.kernel =
+            Some(KernelInfo { build: self.kernel.build.clone(), edits: self.kernel.edits.clone(), ..found });
+        recording.info.cost = Cost {
+            wall_s: exit.wall.as_secs_f64(),
+            cpu_s: exit.cpu.as_secs_f64(),
+            peak_rss_bytes: exit.peak_rss.get(),
+            packets: recording.info.cost.packets,
+        };
+        if exit.confinement != Confinement::Full {
+            recording.info.warnings.push(exit.confinement.to_string());
+        }
+    }
+}
+
+/// Keeps what has a use (captures) in `raw/`; the stream's content is in the tables now.
+fn tidy(raw: &Path, shared: &Path) -> Result<(), LabError> {
+    for entry in fs::read_dir(shared).map_err(io_error("list", shared))? {
+        let path = entry.map_err(io_error("list", shared))?.path();
+        if path.extension().is_some_and(|e| e == "pcap") {
+            let kept = raw.join(path.file_name().expect("a listed file has a name"));
+            fs::rename(&path, &kept).map_err(io_error("move", &path))?;
+        }
+    }
+    fs::remove_dir_all(shared).map_err(io_error("remove", shared))
+}
+
+fn io_error(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
+    let doing = format!("{doing} {}", path.display());
+    move |source| LabError::Io { doing, source }
+}
+
+/// The agent's stream while it grows.
+struct Stream {
+    path: PathBuf,
+    file: Option<File>,
+    decoder: Decoder,
+    assembler: Assembler,
+}
+
+impl Stream {
+    fn new(path: PathBuf) -> Self {
+        Stream { path, file: None, decoder: Decoder::default(), assembler: Assembler::default() }
+    }
+
+    /// Takes in what has been added since the last call.
+    fn follow(&mut self) -> io::Result<()> {
+        if self.file.is_none() {
+            match File::open(&self.path) {
+                Ok(file) => self.file = Some(file),
+                // The agent has not come that far.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        let file = self.file.as_mut().expect("it was opened above");
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            let got = file.read(&mut piece)?;
+            if got == 0 {
+                return Ok(());
+            }
+            self.decoder.feed(&piece[..got]);
+            for message in self.decoder.by_ref() {
+                self.assembler.push(message?);
+            }
+        }
+    }
+}
+
+/// Memory of the guest: what the paths and socket buffers of the run can hold at once, with the kernel's overhead.
+///
+/// In flight are at most the links' bandwidth-delay products and queues, or the fixed windows. The sender keeps a
+/// copy's descriptor of everything in flight and as much again unsent, the receiver what is out of order; a packet
+/// of 1500 bytes occupies 2304 bytes (truesize), its clone 512 more.
+fn memory(run: &Run) -> Bytes {
+    const BASE: u64 = 256 << 20;
+    const OVERHEAD: u64 = 5;
+    let paths: u64 = run
+        .links
+        .iter()
+        .map(|link| {
+            let round_trip = link.forward.delay + link.reverse.delay;
+            let access = run.hosts.iter().map(|host| host.access_delay * 2).max().unwrap_or_default();
+            let flying = link.forward.rate.volume(round_trip + access * 2).get();
+            flying + link.forward.buffer.get() + link.reverse.buffer.get()
+        })
+        .sum();
+    let windows: u64 = run
+        .flows
+        .iter()
+        .map(|flow| match &flow.kind {
+            FlowKind::Tcp { window: Some(window), .. } => window.get(),
+            FlowKind::Tcp { window: None, .. } => 1 << 20,
+            FlowKind::Udp { rcvbuf, .. } => rcvbuf.map_or(1 << 20, Bytes::get) + udp_records(run, flow),
+        })
+        .sum();
+    Bytes::new(BASE + (paths + windows) * OVERHEAD)
+}
+
+/// What the agent notes of every datagram, on both sides.
+fn udp_records(run: &Run, flow: &wirespeed_scenario::run::Flow) -> u64 {
+    let FlowKind::Udp { rate, datagram, .. } = &flow.kind else { return 0 };
+    let packets = rate.volume(run.duration).get() / datagram.get().max(1);
+    packets * 2 * std::mem::size_of::<wirespeed_record::Datagram>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::run;
+
+    #[test]
+    fn memory_grows_with_what_the_path_holds() {
+        let mut small = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let before = memory(&small);
+        small.links[0].forward.buffer = Bytes::new(1 << 30);
+        assert!(memory(&small) >= before + Bytes::new(1 << 30));
+    }
+}

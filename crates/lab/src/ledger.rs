@@ -1,0 +1,257 @@
+//! The loss ledger of a run on a kernel: every packet that left a TCP or UDP socket, accounted for.
+
+use crate::layout::{Egress, End, Layout, is_left};
+use std::collections::BTreeMap;
+use wirespeed_record::{Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
+use wirespeed_scenario::run::Run;
+
+/// What the account is made from: the state at the very end of the run.
+pub struct Evidence<'a> {
+    /// Protocol counters before and after.
+    pub counters: &'a [Counter],
+    /// The last sample of every queue.
+    pub queues: BTreeMap<&'a str, &'a QueueSample>,
+    /// The last sample of every interface.
+    pub interfaces: BTreeMap<(&'a str, &'a str), &'a HostSample>,
+    /// Packets on their way, by queue.
+    pub in_flight: &'a BTreeMap<String, u64>,
+}
+
+/// What a sender's sockets put out. OutSegs leaves retransmissions out (net/ipv4/tcp_output.c); a datagram that
+/// the own qdisc drops counts as SndbufErrors instead of OutDatagrams (net/ipv4/udp.c).
+const SENT: &[&str] = &["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "UdpSndbufErrors"];
+
+/// What arrives at a receiver's IP, merged packets counted one by one (net/ipv4/ip_input.c).
+const ARRIVED: &[&str] = &["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
+
+/// Packets that arrived at IP and were dropped above it, by the place.
+const DROPPED_ABOVE_IP: &[(&str, Stage)] = &[
+    ("TcpExtTCPBacklogDrop", Stage::TcpBacklog),
+    ("TcpExtTCPOFODrop", Stage::TcpOfo),
+    ("TcpExtTCPRcvQDrop", Stage::RcvBuf),
+    ("TcpExtTCPZeroWindowDrop", Stage::RcvBuf),
+    ("TcpExtRcvPruned", Stage::RcvBuf),
+    ("UdpRcvbufErrors", Stage::RcvBuf),
+];
+
+/// Makes the account of both directions. Data is what goes left to right, ACKs what comes back.
+pub fn ledger(run: &Run, layout: &Layout, evidence: &Evidence) -> Vec<LedgerRow> {
+    [(Direction::Data, true), (Direction::Ack, false)]
+        .into_iter()
+        .flat_map(|(direction, forward)| Account::new(run, layout, evidence, direction, forward).balance())
+        .collect()
+}
+
+/// Hosts that send to both sides: their packets cannot be told apart by direction.
+pub fn ambiguous_hosts(run: &Run) -> Vec<&str> {
+    let side = |name: &str| run.host(name).router;
+    let sends = |name: &str, right: bool| {
+        run.flows.iter().any(|flow| {
+            let (from, to) = (side(&flow.from), side(&flow.to));
+            (flow.from == name && (from < to) == right) || (flow.to == name && (to < from) == right)
+        })
+    };
+    run.hosts.iter().map(|h| h.name.as_str()).filter(|name| sends(name, true) && sends(name, false)).collect()
+}
+
+struct Account<'a> {
+    run: &'a Run,
+    layout: &'a Layout,
+    evidence: &'a Evidence<'a>,
+    direction: Direction,
+    forward: bool,
+    rows: Vec<LedgerRow>,
+}
+
+impl<'a> Account<'a> {
+    fn new(run: &'a Run, layout: &'a Layout, evidence: &'a Evidence, direction: Direction, forward: bool) -> Self {
+        Account { run, layout, evidence, direction, forward, rows: Vec::new() }
+    }
+
+    fn balance(mut self) -> Vec<LedgerRow> {
+        let (senders, receivers): (Vec<&str>, Vec<&str>) = {
+            let (left, right): (Vec<_>, Vec<_>) = self.run.hosts.iter().partition(|h| is_left(self.run, h));
+            let names = |hosts: Vec<&'a wirespeed_scenario::run::Host>| hosts.iter().map(|h| h.name.as_str()).collect();
+            if self.forward { (names(left), names(right)) } else { (names(right), names(left)) }
+        };
+        let sent = self.total(&senders, SENT);
+        self.row("sent", None, &senders.join(", "), sent, &SENT.join(" + "));
+        let lost_before = self.rows.len();
+        self.queues();
+        self.interfaces();
+        let lost: i64 = self.rows[lost_before..].iter().map(|row| row.packets).sum();
+        let arrived = self.total(&receivers, ARRIVED);
+        let above = self.rows.len();
+        for host in &receivers {
+            for (counter, stage) in DROPPED_ABOVE_IP {
+                let packets = self.counter(host, counter);
+                self.loss(*stage, host, packets, counter);
+            }
+        }
+        let dropped: i64 = self.rows[above..].iter().map(|row| row.packets).sum();
+        self.row("delivered", None, &receivers.join(", "), arrived - dropped, "IpExtIn*Pkts less drops above IP");
+        let in_flight = self.in_flight();
+        self.row("unexplained", None, "", sent - arrived - lost - in_flight, "what is left over");
+        self.rows
+    }
+
+    /// Ends of wires that packets of this direction leave.
+    fn ends(&self) -> impl Iterator<Item = &'a End> + use<'a> {
+        let forward = self.forward;
+        self.layout.ends().filter(move |end| end.forward == forward)
+    }
+
+    fn counter(&self, host: &str, name: &str) -> i64 {
+        let found = self.evidence.counters.iter().find(|c| c.host == host && c.counter == name);
+        found.map_or(0, |c| c.after as i64 - c.before as i64)
+    }
+
+    fn total(&self, hosts: &[&str], names: &[&str]) -> i64 {
+        hosts.iter().flat_map(|host| names.iter().map(|name| self.counter(host, name))).sum()
+    }
+
+    fn row(&mut self, entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
+        self.rows.push(LedgerRow {
+            direction: self.direction,
+            entry: entry.into(),
+            stage,
+            place: place.into(),
+            packets,
+            source: source.into(),
+        });
+    }
+
+    /// A place that was looked at has a row even if nothing was lost there: 0 is knowledge, a missing row is not.
+    fn loss(&mut self, stage: Stage, place: &str, packets: i64, source: &str) {
+        self.row("lost", Some(stage), place, packets, source);
+    }
+
+    /// Drops at qdiscs of sending hosts and at links, and losses on links.
+    fn queues(&mut self) {
+        for end in self.ends() {
+            let queue = end.egress.queue(self.run);
+            let Some(sample) = self.evidence.queues.get(queue.as_str()) else { continue };
+            let dropped = sample.dropped_packets as i64;
+            match end.egress {
+                Egress::Host(_) => self.loss(Stage::Qdisc, &queue, dropped, "qdisc drops"),
+                _ => {
+                    self.loss(Stage::Network, &format!("{queue}: queue full"), dropped, "wire overflow_packets");
+                    let lost = sample.lost_packets.unwrap_or(0) as i64;
+                    self.loss(Stage::Network, &format!("{queue}: random loss"), lost, "wire lost_packets");
+                }
+            }
+        }
+    }
+
+    /// Drops where a packet enters a node: the softnet backlog.
+    fn interfaces(&mut self) {
+        let layout = self.layout;
+        for wire in &layout.wires {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let (from, to) = (&wire.ends[from], &wire.ends[to]);
+                if from.forward != self.forward {
+                    continue;
+                }
+                let host = layout.nodes[to.node].name.as_str();
+                let sample = self.evidence.interfaces.get(&(host, to.device.as_str()));
+                let dropped = sample.and_then(|s| s.softnet_dropped).unwrap_or(0) as i64;
+                let stage = if to.node < self.run.hosts.len() { Stage::SoftnetBacklog } else { Stage::Network };
+                self.loss(stage, &format!("{host}/{}: softnet backlog", to.device), dropped, "tx_dropped of the peer");
+            }
+        }
+    }
+
+    fn in_flight(&mut self) -> i64 {
+        let mut total = 0;
+        for end in self.ends() {
+            let queue = end.egress.queue(self.run);
+            let packets = self.evidence.in_flight.get(&queue).copied().unwrap_or(0) as i64;
+            if packets != 0 {
+                let stage = match end.egress {
+                    Egress::Host(_) => Stage::Qdisc,
+                    _ => Stage::Network,
+                };
+                self.row("in_flight", Some(stage), &queue, packets, "qdisc backlog and propagation");
+            }
+            total += packets;
+        }
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::run;
+
+    fn counter(host: &str, counter: &str, after: u64) -> Counter {
+        Counter { host: host.into(), counter: counter.into(), before: 0, after }
+    }
+
+    fn queue(name: &str, dropped_packets: u64, lost_packets: Option<u64>) -> QueueSample {
+        QueueSample {
+            t_ns: 0,
+            queue: name.into(),
+            kind: "wire".into(),
+            backlog_bytes: 0,
+            backlog_packets: 0,
+            sent_bytes: 0,
+            sent_packets: 0,
+            dropped_packets,
+            lost_packets,
+            requeues: 0,
+            overlimits: 0,
+            marked_packets: None,
+        }
+    }
+
+    fn account(arrived: u64) -> Vec<(String, Option<Stage>, i64)> {
+        let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let layout = Layout::of(&run);
+        let counters = [
+            counter("a", "TcpOutSegs", 100),
+            counter("a", "TcpRetransSegs", 10),
+            counter("b", "IpExtInNoECTPkts", arrived),
+            counter("b", "TcpExtTCPBacklogDrop", 2),
+        ];
+        let queues = [queue("a/qdisc", 3, None), queue("link0/forward", 4, Some(5))];
+        let in_flight = BTreeMap::from([("link0/forward".to_string(), 6)]);
+        let evidence = Evidence {
+            counters: &counters,
+            queues: queues.iter().map(|q| (q.queue.as_str(), q)).collect(),
+            interfaces: BTreeMap::new(),
+            in_flight: &in_flight,
+        };
+        let rows = ledger(&run, &layout, &evidence).into_iter();
+        rows.filter(|r| r.direction == Direction::Data).map(|r| (r.entry, r.stage, r.packets)).collect()
+    }
+
+    #[test]
+    fn each_loss_stands_at_its_own_stage_and_the_account_balances() {
+        // 110 sent; 3 dropped at the host, 4 at the queue, 5 on the link, 6 under way: 92 arrive, 2 of them in vain.
+        let rows = account(92);
+        let find = |entry: &str, stage| {
+            rows.iter().filter(|r| r.0 == entry && r.1 == stage).map(|r| r.2).sum::<i64>()
+        };
+        assert_eq!(find("sent", None), 110);
+        assert_eq!(find("delivered", None), 90);
+        assert_eq!(find("lost", Some(Stage::Qdisc)), 3);
+        assert_eq!(find("lost", Some(Stage::Network)), 9);
+        assert_eq!(find("lost", Some(Stage::TcpBacklog)), 2);
+        assert_eq!(find("in_flight", Some(Stage::Network)), 6);
+        assert_eq!(find("unexplained", None), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_explained_is_said() {
+        assert!(account(90).contains(&("unexplained".into(), None, 2)));
+    }
+
+    #[test]
+    fn a_host_that_sends_both_ways_is_named() {
+        let two_way = run(1, &[("a", 0), ("b", 1)], &[("a", "b"), ("b", "a")]);
+        assert!(ambiguous_hosts(&two_way).is_empty(), "data and ACKs of both flows go the same way");
+        let middle = run(2, &[("a", 0), ("b", 1), ("c", 2)], &[("a", "b"), ("b", "c")]);
+        assert_eq!(ambiguous_hosts(&middle), ["b"]);
+    }
+}

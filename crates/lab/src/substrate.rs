@@ -1,0 +1,81 @@
+//! What can carry out a [`Run`].
+
+use std::sync::atomic::AtomicBool;
+use thiserror::Error;
+use wirespeed_record::{Recording, RunDirectory, StoreError};
+use wirespeed_scenario::run::Run;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The run's own time.
+    pub reached_ns: i64,
+    /// Payload delivered by then, all flows.
+    pub delivered_bytes: u64,
+}
+
+/// How a caller follows and stops a run.
+pub struct Control<'a> {
+    /// Set it to stop the run; it ends with [`LabError::Interrupted`].
+    pub cancel: &'a AtomicBool,
+    /// Called several times a second while the run goes on.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+/// Something that carries out runs.
+pub trait Substrate: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What identifies the kernel it runs, if it runs one: a recording made on another one is not the same run.
+    fn build(&self) -> Option<String>;
+
+    /// Whether it can carry out this run at all, before anything is started.
+    ///
+    /// # Errors
+    /// What the run asks for that this substrate lacks, and the remedy.
+    fn check(&self, run: &Run) -> Result<(), LabError>;
+
+    /// Carries it out. Files of its own go to the directory's raw folder. The recording's tool and command are
+    /// the caller's to fill in.
+    ///
+    /// # Errors
+    /// Why there is no recording; what was measured until then stays in the raw folder.
+    fn carry_out(&self, run: &Run, directory: &RunDirectory, control: &Control) -> Result<Recording, LabError>;
+}
+
+/// Why a run has no recording.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The caller stopped it.
+    #[error("interrupted")]
+    Interrupted,
+    /// The environment lacks something.
+    #[error("{0}")]
+    Environment(String),
+    /// The run asks for something the substrate does not have.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The guest ended badly.
+    #[error(transparent)]
+    Boot(#[from] wirespeed_kernel::BootError),
+    /// The agent could not go on.
+    #[error("the agent gave up: {reason}; console log: {}", console.display())]
+    Agent {
+        /// Its own words.
+        reason: String,
+        /// The guest's console.
+        console: std::path::PathBuf,
+    },
+    /// The agent's records could not be read.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// The run directory could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

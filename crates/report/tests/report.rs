@@ -1,0 +1,431 @@
+//! The report as a reader gets it.
+
+mod recordings;
+
+use recordings::{flow, one_run, queue, study};
+use wirespeed_record::{Datagram, Direction, LedgerRow, Recording, Stage};
+use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult};
+
+fn goodput(value: f64) -> Vec<MetricValue> {
+    vec![MetricValue { name: "goodput_bps".into(), unit: "bit/s".into(), value, headline: true }]
+}
+
+fn add(builder: &mut Builder, recording: &Recording, metrics: Vec<MetricValue>) {
+    builder.add(RunResult { recording, metrics, per_flow: vec![], expectations: vec![] });
+}
+
+fn report_of(recordings: &[Recording]) -> Report {
+    let mut builder = Builder::new(study());
+    for (index, recording) in recordings.iter().enumerate() {
+        add(&mut builder, recording, goodput(1e9 * (index + 1) as f64));
+    }
+    builder.finish()
+}
+
+/// The page without the plotly.js in it and without the data: what this crate writes as HTML.
+fn markup(report: &Report) -> String {
+    let html = report.html();
+    let mut out = String::new();
+    let mut rest = html.as_str();
+    while let Some(start) = rest.find("<script") {
+        let end = rest[start..].find("</script>").expect("every script ends") + start;
+        out.push_str(&rest[..start]);
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let html = report_of(&[one_run("reno", 0), one_run("bic", 0)]).html();
+    let page = html.to_lowercase();
+    for place in
+        ["src=\"http", "src='http", "src=http", "src=\"//", "href=\"http", "href='http", "@import", "<link"]
+    {
+        // plotly.js may name such things in code it never runs here; the markup may not, and the policy forbids it.
+        let found = page.match_indices(place).find(|(at, _)| is_markup(&page, *at));
+        assert_eq!(found, None, "{place}");
+    }
+    assert!(html.contains("Content-Security-Policy\" content=\"default-src 'none'"));
+}
+
+fn is_markup(page: &str, at: usize) -> bool {
+    let opened = page[..at].rfind("<script").map_or(0, |i| i + 1);
+    let closed = page[..at].rfind("</script>").map_or(0, |i| i + 1);
+    closed >= opened
+}
+
+#[test]
+fn scripts_end_where_they_should() {
+    let mut recording = one_run("reno", 0);
+    recording.info.flows[0].label = "</script><script>alert(1)</script>".into();
+    let html = report_of(&[recording]).html();
+    // The data, plotly.js, and the page's own.
+    assert_eq!(html.matches("</script>").count(), 3);
+    assert_eq!(html.matches("<script").count(), 3);
+}
+
+#[test]
+fn hostile_text_stays_text_everywhere() {
+    const EVIL: &str = "<script>x</script>\"'><img src=y onerror=z>&";
+    let mut recording = one_run("reno", 0);
+    recording.info.id = EVIL.into();
+    recording.info.flows[0].label = EVIL.into();
+    recording.info.flows[0].congestion = Some(EVIL.into());
+    recording.info.warnings = vec![EVIL.into()];
+    recording.info.command = EVIL.into();
+    recording.info.hosts[0].name = EVIL.into();
+    recording.info.hosts[0].settings.insert(EVIL.into(), EVIL.into());
+    recording.info.factors.insert(EVIL.into(), EVIL.into());
+    recording.info.links[0].name = EVIL.into();
+    recording.queues.iter_mut().for_each(|q| q.queue = EVIL.into());
+    recording.ledger = vec![ledger("sent", None, 3)];
+    recording.ledger[0].place = EVIL.into();
+    let mut info = study();
+    info.name = EVIL.into();
+    info.about = EVIL.into();
+    info.scenario_text = EVIL.into();
+    let mut builder = Builder::new(info);
+    let metrics = vec![MetricValue { name: EVIL.into(), unit: EVIL.into(), value: 1.0, headline: true }];
+    let expectations =
+        vec![ExpectOutcome { metric: EVIL.into(), bound: EVIL.into(), value: None, passed: false }];
+    builder.add(RunResult { recording: &recording, per_flow: vec![metrics.clone()], metrics, expectations });
+    builder.add_incomplete(EVIL, EVIL);
+    let report = builder.finish();
+
+    let markup = markup(&report);
+    assert!(!markup.contains("<script>x") && !markup.contains("<img"), "escaped in the page");
+    assert!(markup.contains("&lt;script&gt;x"), "and still there to read");
+    for (name, svg) in report.svgs() {
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)), "{name}");
+        well_formed(&svg).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(!svg.contains("<script") && !svg.contains("<img"), "{name}");
+    }
+}
+
+#[test]
+fn svgs_are_well_formed_and_have_names_of_their_own() {
+    let files = report_of(&[one_run("reno", 0), one_run("bic", 0), one_run("bic", 0)]).svgs();
+    let mut names: Vec<&String> = files.iter().map(|f| &f.0).collect();
+    assert!(names.len() > 10, "{names:?}");
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), files.len(), "two runs of one name must not overwrite each other");
+    for (name, svg) in &files {
+        well_formed(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let tags: String = svg.split('<').filter_map(|part| part.split('>').next()).collect();
+        assert!(!tags.contains("NaN") && !tags.contains("inf"), "{name} has a coordinate that is no number");
+    }
+}
+
+/// Ids of the figures of the first run.
+fn figures(recording: Recording) -> Vec<String> {
+    let prefix = format!("{}-", recording.info.id);
+    let files = report_of(&[recording]).svgs();
+    files.iter().filter_map(|f| Some(f.0.strip_prefix(&prefix)?.strip_suffix(".svg")?.to_string())).collect()
+}
+
+#[test]
+fn a_figure_is_there_if_its_data_are() {
+    let found = figures(one_run("reno", 0));
+    assert_eq!(found, ["throughput", "cwnd", "rtt", "queue", "drops"]);
+
+    let mut without = one_run("reno", 0);
+    without.flows.iter_mut().for_each(|s| s.cwnd_bytes = None);
+    without.flows.iter_mut().for_each(|s| (s.rtt_ns, s.min_rtt_ns) = (None, None));
+    without.queues.clear();
+    assert_eq!(figures(without), ["throughput"], "what was not measured is absent and not 0");
+
+    let mut nothing = one_run("reno", 0);
+    nothing.flows.clear();
+    nothing.queues.clear();
+    assert!(figures(nothing).is_empty());
+}
+
+#[test]
+fn several_flows_are_stacked_and_compared() {
+    let mut recording = one_run("reno", 0);
+    recording.info.flows.push(flow("b", "bic"));
+    let second: Vec<_> = recording.flows.iter().map(|s| recordings::of_flow(s, 1)).collect();
+    recording.flows.extend(second);
+    let found = figures(recording);
+    assert!(found.contains(&"throughput-stacked".to_string()), "{found:?}");
+    assert!(found.contains(&"fairness".to_string()), "{found:?}");
+}
+
+#[test]
+fn pacing_is_shown_for_controls_that_pace() {
+    let mut recording = one_run("bbr", 0);
+    recording.flows.iter_mut().for_each(|s| s.pacing_rate_bps = Some(1_000_000_000));
+    assert!(figures(recording.clone()).contains(&"rates".to_string()));
+    recording.info.flows[0].congestion = Some("reno".into());
+    assert!(!figures(recording).contains(&"rates".to_string()), "its pacing rate only follows cwnd / RTT");
+}
+
+#[test]
+fn datagrams_have_a_figure_where_there_are_some() {
+    let mut recording = one_run("reno", 0);
+    recording.datagrams = (0..100)
+        .map(|i| Datagram {
+            flow: 0,
+            sequence: i,
+            sent_ns: i as i64 * 100_000_000,
+            arrived_ns: (i % 7 != 0).then_some(i as i64 * 100_000_000 + 6_000_000),
+            reordered_by: 0,
+            duplicate: false,
+        })
+        .collect();
+    let report = report_of(&[recording]);
+    let svg =
+        &report.svgs().into_iter().find(|f| f.0.ends_with("-datagrams.svg")).expect("the figure is there").1;
+    assert!(svg.contains("lost: 15"), "i % 7 == 0 for 15 of 100");
+}
+
+#[test]
+fn where_nothing_was_lost_words_say_so() {
+    let mut recording = one_run("reno", 0);
+    recording.queues.iter_mut().for_each(|q| (q.dropped_packets, q.lost_packets) = (0, Some(0)));
+    let report = report_of(&[recording]);
+    assert!(markup(&report).contains("No packet was lost at"));
+    assert!(!report.svgs().iter().any(|f| f.0.ends_with("-drops.svg")));
+}
+
+#[test]
+fn figures_across_runs_follow_the_factors() {
+    let mut runs = Vec::new();
+    for control in ["reno", "bic"] {
+        for loss in [1e-6, 1e-4] {
+            for repeat in 0..2 {
+                let mut run = one_run(control, repeat);
+                run.info.factors.insert("path.loss".into(), loss.into());
+                runs.push(run);
+            }
+        }
+    }
+    let names: Vec<String> = report_of(&runs).svgs().into_iter().map(|f| f.0).collect();
+    for figure in
+        ["study-goodput.svg", "study-goodput-by-factor.svg", "study-repeats.svg", "study-throughput-all.svg"]
+    {
+        assert!(names.iter().any(|n| n == figure), "{figure} is missing in {names:?}");
+    }
+    let single = report_of(&[one_run("reno", 0)]).svgs();
+    assert!(!single.iter().any(|f| f.0.starts_with("study-")), "one run is not compared");
+}
+
+#[test]
+fn a_probe_of_one_sample_is_still_in_the_picture() {
+    let mut recording = one_run("bbr", 0);
+    let template = recording.flows[0].clone();
+    recording.info.sample_ns = 1_000_000;
+    recording.flows = (0..60_000)
+        .map(|i| {
+            let cwnd = if i == 31_234 { 5_792 } else { 14_000_000 + i % 97 };
+            let t_ns = i as i64 * 1_000_000;
+            wirespeed_record::FlowSample { t_ns, cwnd_bytes: Some(cwnd), ..template.clone() }
+        })
+        .collect();
+    let html = report_of(&[recording]).html();
+    let data = &html[html.find("id=\"data\"").expect("the data are there")..];
+    let data = &data[..data.find("</script>").expect("they end")];
+    let cwnd = &data[data.find("\"cwnd\":").expect("the figure is there")..];
+    assert!(cwnd.contains("0.005792"), "the dip to 4 packets, in MB");
+    assert!(data.len() < 400_000, "{} bytes for 60,000 samples", data.len());
+}
+
+#[test]
+fn the_answer_names_the_first_and_by_how_much() {
+    let report = report_of(&[one_run("reno", 0), one_run("bic", 0)]);
+    let text = report.terminal(100, false).replace('\n', " ");
+    assert!(text.contains("bic has the highest goodput: 2 Gbit/s"), "{text}");
+    assert!(text.contains("2 times that of reno (1 Gbit/s)"), "{text}");
+    assert!(text.contains("ran once"), "single runs are no proof: {text}");
+}
+
+#[test]
+fn overlapping_repeats_are_no_lead() {
+    let mut builder = Builder::new(study());
+    for (control, values) in [("reno", [4e9, 6e9]), ("bic", [5e9, 5.5e9])] {
+        for (repeat, value) in values.into_iter().enumerate() {
+            add(&mut builder, &one_run(control, repeat as u32), goodput(value));
+        }
+    }
+    let text = builder.finish().terminal(100, false).replace('\n', " ");
+    assert!(text.contains("no clear lead over reno"), "{text}");
+}
+
+fn ledger(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+    let (place, source) = ("sender".into(), "counter".into());
+    LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, packets, source }
+}
+
+#[test]
+fn the_ledger_says_whether_it_balances() {
+    let mut recording = one_run("reno", 0);
+    recording.ledger = vec![
+        ledger("sent", None, 100),
+        ledger("delivered", None, 97),
+        ledger("lost", Some(Stage::Network), 3),
+    ];
+    assert!(markup(&report_of(&[recording.clone()])).contains("balances: every packet"));
+    recording.ledger[1].packets = 90;
+    let page = markup(&report_of(&[recording.clone()]));
+    assert!(page.contains("off by 7 packets") && page.contains("does not balance"));
+    recording.ledger.clear();
+    assert!(!markup(&report_of(&[recording])).contains("Loss ledger"), "no ledger, no claim");
+}
+
+fn long_ids() -> Report {
+    let mut builder = Builder::new(study());
+    for (index, control) in ["reno", "cubic", "scalable"].into_iter().enumerate() {
+        let mut recording = one_run(control, 0);
+        recording.info.id = format!("study-{}-{control}-{index}", "very-long-name-".repeat(12));
+        recording
+            .info
+            .factors
+            .insert("path.a-factor-with-a-very-long-name-indeed".into(), "x".repeat(90).into());
+        let metric = |i: u32| MetricValue {
+            name: format!("metric_number_{i}_bps"),
+            unit: "bit/s".into(),
+            value: 1e9 + f64::from(i),
+            headline: true,
+        };
+        let expectations = vec![ExpectOutcome {
+            metric: "metric_number_1_bps".into(),
+            bound: "at least 2 Gbit/s".into(),
+            value: Some(1e9),
+            passed: index > 0,
+        }];
+        let metrics = (0..14).map(metric).collect();
+        builder.add(RunResult { recording: &recording, metrics, per_flow: vec![], expectations });
+    }
+    builder.add_incomplete("y".repeat(300), "the disk is full");
+    builder.finish()
+}
+
+#[test]
+fn the_table_fits_whatever_the_names() {
+    for width in [40, 80, 100, 132] {
+        for (index, line) in long_ids().terminal(width, false).lines().enumerate() {
+            assert!(line.chars().count() <= width, "line {index} at {width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_terminal_needs_no_colour() {
+    let plain = long_ids().terminal(100, false);
+    assert!(!plain.contains('\x1b'));
+    assert!(plain.contains('✗') && plain.contains("expected at least 2 Gbit/s"), "{plain}");
+    assert!(plain.contains("Gbit/s") && plain.contains("incomplete"), "{plain}");
+    assert!(long_ids().terminal(100, true).contains('\x1b'));
+}
+
+#[test]
+fn a_missing_metric_is_a_dash_and_not_zero() {
+    let mut builder = Builder::new(study());
+    add(&mut builder, &one_run("reno", 0), goodput(1e9));
+    add(&mut builder, &one_run("bic", 0), vec![]);
+    add(&mut builder, &one_run("cubic", 0), goodput(f64::NAN));
+    let table = builder.finish().terminal(100, false);
+    let rows =
+        |name: &str| table.lines().find(|l| l.starts_with(name)).expect("each run has a row").to_string();
+    assert!(
+        rows("bic").contains('–') && rows("cubic").contains('–') && !rows("reno").contains('–'),
+        "{table}"
+    );
+}
+
+#[test]
+fn empty_and_incomplete_studies_are_reports_too() {
+    let empty = Builder::new(study()).finish();
+    assert!(empty.svgs().is_empty());
+    assert!(empty.html().contains("There are no runs"));
+    assert!(empty.terminal(100, true).contains("There are no runs"));
+
+    let mut builder = Builder::new(study());
+    builder.add_incomplete("a", "interrupted");
+    builder.add_incomplete("b", "kernel panic");
+    let incomplete = builder.finish();
+    assert!(incomplete.html().contains("kernel panic"));
+    assert!(incomplete.terminal(100, false).contains("None of the 2 runs completed"));
+
+    // A run that recorded nothing at all.
+    let mut builder = Builder::new(study());
+    add(&mut builder, &Recording::default(), vec![]);
+    let bare = builder.finish();
+    assert!(bare.svgs().is_empty());
+    assert!(bare.html().contains("No run has a goodput") && !bare.terminal(20, false).is_empty());
+}
+
+#[test]
+fn the_same_input_gives_the_same_page() {
+    let make = || report_of(&[one_run("reno", 0), one_run("bic", 1)]);
+    assert!(make().html() == make().html() && make().svgs() == make().svgs());
+}
+
+#[test]
+fn idle_queues_are_told_and_not_drawn() {
+    let mut recording = one_run("reno", 0);
+    recording.queues = (0..10).map(|i| queue(i * 1_000_000_000, 0, 0)).collect();
+    let report = report_of(&[recording]);
+    assert!(markup(&report).contains("No queue held anything"));
+}
+
+/// A small check of XML: tags nest, attributes are quoted, entities are known, no raw markup in text.
+fn well_formed(xml: &str) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = xml;
+    while let Some(start) = rest.find('<') {
+        text_is_clean(&rest[..start])?;
+        let end = start + tag_length(&rest[start..]).ok_or("a tag does not end")?;
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            let expected = open.pop().ok_or_else(|| format!("</{name}> was never opened"))?;
+            if expected != name {
+                return Err(format!("</{name}> where </{expected}> is due"));
+            }
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap_or_default();
+        let attributes = tag[name.len()..].trim_end_matches('/');
+        let mut seen = Vec::new();
+        for (index, part) in attributes.split('"').enumerate() {
+            if index % 2 == 1 {
+                text_is_clean(part)?;
+            } else if !part.trim().is_empty() {
+                let key = part.trim().strip_suffix('=').ok_or_else(|| format!("`{part}` in <{name}>"))?;
+                if seen.contains(&key) {
+                    return Err(format!("<{name}> has {key} twice"));
+                }
+                seen.push(key);
+            }
+        }
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    text_is_clean(rest)?;
+    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} do not end")) }
+}
+
+fn tag_length(tag: &str) -> Option<usize> {
+    let mut is_quoted = false;
+    tag.char_indices().find_map(|(i, c)| {
+        is_quoted ^= c == '"';
+        (c == '>' && !is_quoted).then_some(i)
+    })
+}
+
+fn text_is_clean(text: &str) -> Result<(), String> {
+    if text.contains('<') || text.chars().any(|c| c.is_control() && c != '\n') {
+        return Err(format!("raw markup or control characters in `{text}`"));
+    }
+    for (at, _) in text.match_indices('&') {
+        let entities = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
+        if !entities.iter().any(|e| text[at..].starts_with(e)) {
+            return Err(format!("a bare & in `{text}`"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! What a person reads who got something wrong: every message, with its place and remedy. The catalogue is in
+//! `snapshots/`; each entry is the file's text as far as it matters and the message.
+
+use std::fmt::Write;
+use wirespeed_scenario::{ScenarioError, parse};
+
+const GOOD: &str = r#"schema = 1
+name = "t"
+[path]
+rate = "1 Gbit/s"
+rtt = "10 ms"
+[[flow]]
+congestion = "cubic"
+[run]
+duration = "10 s"
+"#;
+
+/// Replaces a line of the good file, which has to be there.
+fn with(line: &str, by: &str) -> String {
+    assert!(GOOD.contains(line), "{line} is not in the good file");
+    GOOD.replace(line, by)
+}
+
+fn and(more: &str) -> String {
+    format!("{GOOD}{more}\n")
+}
+
+/// The message for one text, and what its span marks.
+fn message(text: &str, sets: &[(&str, &str)]) -> String {
+    let sets: Vec<(String, String)> = sets.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    let error = parse(text, "t.toml", &sets, None).expect_err("every text of the catalogue is wrong");
+    let mistake = error.mistake().expect("it was not read from a file");
+    let (start, length) = (mistake.span.offset(), mistake.span.len());
+    let set = sets.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
+    let whole = match mistake.file.as_str() {
+        "t.toml" => text,
+        "--set" => &set,
+        other => panic!("{other} holds a mistake of its own"),
+    };
+    format!("{error:#}\n    marks `{}`: {}", whole[start..start + length].escape_debug(), mistake.label)
+}
+
+fn catalogue(cases: &[(&str, String)]) -> String {
+    cases.iter().fold(String::new(), |mut all, (name, text)| {
+        writeln!(all, "{name}\n    {}\n", message(text, &[])).expect("a string takes all");
+        all
+    })
+}
+
+#[test]
+fn the_good_file_is_good() {
+    parse(GOOD, "t.toml", &[], None).unwrap();
+}
+
+#[test]
+fn form() {
+    let all = catalogue(&[
+        ("not TOML", "<html>".into()),
+        ("a quantity without quotes", with("\"10 ms\"", "10 ms")),
+        ("empty file", String::new()),
+        ("another schema", with("schema = 1", "schema = 2")),
+        ("unknown key at the top", and("[sweeps]")),
+        ("unknown key, near one", with("rtt =", "rrt =")),
+        ("unknown key, near none", with("rtt = \"10 ms\"", "rtt = \"10 ms\"\ncolour = \"red\"")),
+        ("unknown key of a flow", with("congestion =", "cc =")),
+        ("same key twice", with("rate = \"1 Gbit/s\"", "rate = \"1 Gbit/s\"\nrate = \"2 Gbit/s\"")),
+        ("a date", with("rtt = \"10 ms\"", "rtt = 2020-01-01")),
+        ("not finite", and("[path.forward]\nloss = nan")),
+        ("no duration", with("duration = \"10 s\"", "")),
+        ("no run", with("[run]\nduration = \"10 s\"", "")),
+        ("name is no folder", with("\"t\"", "\"a/b\"")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn quantities() {
+    let all = catalogue(&[
+        ("wrong unit", with("1 Gbit/s", "1 GB/s")),
+        ("no unit", with("\"1 Gbit/s\"", "1000")),
+        ("zero without quotes", with("\"10 ms\"", "0")),
+        ("a number for a word", with("\"t\"", "7")),
+        ("a word for a count", with("[run]", "[run]\nrepeat = \"often\"")),
+        ("a word for a truth value", and("[host.sender]\nsack = \"on\"")),
+        ("a number for a table", with("[run]", "[host]\nsender = 3\n[run]")),
+        ("no unit, in quotes", with("1 Gbit/s", "1000")),
+        ("a time for a rate", with("1 Gbit/s", "1 ms")),
+        ("negative rate", with("1 Gbit/s", "-1 Gbit/s")),
+        ("zero rate", with("1 Gbit/s", "0 Gbit/s")),
+        ("too fast", with("1 Gbit/s", "1000 Tbit/s")),
+        ("negative time", with("10 ms", "-10 ms")),
+        ("a word for a number", with("rtt =", "loss = \"little\"\nrtt =")),
+        ("loss above one", with("rtt =", "loss = 2\nrtt =")),
+        ("negative loss on one side", and("[path.reverse]\nloss = -0.1")),
+        ("buffer smaller than a packet", with("rtt =", "buffer = \"1000 B\"\nrtt =")),
+        (
+            "buffer smaller than a jumbo packet",
+            with("[run]", "[path.reverse]\nbuffer = \"5 packets\"\n[host.receiver]\nmtu = \"9000 B\"\n[run]")
+                .replace("5 packets", "9000 B"),
+        ),
+        ("bdp smaller than a packet", with("10 ms", "1 us")),
+        ("buffer in no unit", with("rtt =", "buffer = \"4 apples\"\nrtt =")),
+        (
+            "delays that do not add up",
+            and("[path.forward]\ndelay = \"3 ms\"\n[path.reverse]\ndelay = \"3 ms\""),
+        ),
+        ("a delay longer than the rtt", and("[path.reverse]\ndelay = \"30 ms\"")),
+        ("no rate", with("rate = \"1 Gbit/s\"", "")),
+        ("no path", with("[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"", "")),
+        ("sample too fine", with("[run]", "[run]\nsample = \"0.5 ms\"")),
+        ("sample too coarse", with("[run]", "[run]\nsample = \"1 min\"")),
+        ("nothing left", with("[run]", "[run]\nomit = \"10 s\"")),
+        ("zero duration", with("duration = \"10 s\"", "duration = \"0 s\"")),
+        ("zero repeats", with("[run]", "[run]\nrepeat = 0")),
+        ("negative seed", with("[run]", "[run]\nseed = -1")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn hosts_and_topology() {
+    let all = catalogue(&[
+        ("unknown host", and("[host.reciever]\nmtu = \"9000 B\"")),
+        (
+            "unknown host of a dumbbell",
+            and("[host.sender4]\nmtu = \"9000 B\"\n[topology]\nkind = \"dumbbell\"\nsenders = 3"),
+        ),
+        ("same host twice", and("[host.sender]\nmtu = \"9000 B\"\n[host.sender]\necn = 1")),
+        ("two hosts of one name", and("[host.sender]\nname = \"a\"\n[host.receiver]\nname = \"a\"")),
+        (
+            "one name for a group",
+            and("[host.sender]\nname = \"a\"\n[topology]\nkind = \"dumbbell\"\nsenders = 3"),
+        ),
+        ("unknown preset", and("[host.sender]\npreset = \"kit-2019\"")),
+        ("a path preset for a host", and("[host.sender]\npreset = \"10g-wan\"")),
+        ("unknown path preset", with("[path]", "[path]\npreset = \"10g\"")),
+        ("router out of range", and("[host.extra]\nrouter = 2")),
+        ("MTU out of range", and("[host.sender]\nmtu = \"70 kB\"")),
+        ("buffer beyond the sysctl", and("[host.sender]\ntcp_rmem_max = \"2 GiB\"")),
+        ("two values of three", and("[host.sender]\ntcp_rmem = [\"4 KiB\", \"6 MiB\"]")),
+        ("unknown qdisc", and("[host.sender]\nqdisc = \"fifo\"")),
+        ("unknown host key", and("[host.sender]\nring = 1024")),
+        ("unknown topology", and("[topology]\nkind = \"star\"")),
+        ("dumbbell of no size", and("[topology]\nkind = \"dumbbell\"")),
+        ("hops where there are none", and("[topology]\nhops = 2")),
+        ("parking lot of no length", and("[topology]\nkind = \"parking-lot\"")),
+        ("links where there is one", and("[[link]]\nrate = \"1 Gbit/s\"")),
+        ("a link too many", and("[topology]\nkind = \"parking-lot\"\nhops = 1\n[[link]]\n[[link]]")),
+        (
+            "two links of one name",
+            and("[topology]\nkind = \"parking-lot\"\n[[link]]\nname = \"a\"\n[[link]]\nname = \"a\""),
+        ),
+        ("capture nowhere", and("[[capture]]\nat = \"router\"")),
+        ("snaplen out of range", and("[[capture]]\nat = \"sender\"\nsnaplen = \"1 MiB\"")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn flows() {
+    let flow = |by: &str| with("congestion = \"cubic\"", by);
+    let all = catalogue(&[
+        ("no flow", with("[[flow]]\ncongestion = \"cubic\"", "")),
+        ("from no host", flow("from = \"sendre\"")),
+        ("to no host", flow("to = \"server\"")),
+        ("to itself", flow("from = \"receiver\"")),
+        ("crosses no link", flow("to = \"sender2\"\n[topology]\nkind = \"dumbbell\"\nsenders = 2")),
+        ("unknown congestion control", flow("congestion = \"qubic\"")),
+        ("unknown congestion control in a table", flow("congestion = { name = \"bbr3\" }")),
+        ("congestion without a name", flow("congestion = { beta = 3 }")),
+        ("unknown parameter", flow("congestion = { name = \"bic\", s_max = 32 }")),
+        ("parameter of one that has none", flow("congestion = { name = \"reno\", smax = 32 }")),
+        ("parameter out of range", flow("congestion = { name = \"cubic\", beta = 2000 }")),
+        ("parameter given twice", flow("congestion = { name = \"bic\", smax = 32, max_increment = 32 }")),
+        ("congestion is a number", flow("congestion = 3")),
+        ("starts too late", flow("start = \"10 s\"")),
+        ("staggered beyond the end", flow("count = 3\nstagger = \"5 s\"")),
+        ("nothing to stagger", flow("stagger = \"1 s\"")),
+        ("no flows", flow("count = 0")),
+        ("zero bytes", flow("bytes = \"0 B\"")),
+        ("zero window", flow("window = \"0 bdp\"")),
+        ("rate of TCP", flow("rate = \"1 Gbit/s\"")),
+        ("UDP without rate", flow("kind = \"udp\"")),
+        ("UDP with congestion", flow("kind = \"udp\"\nrate = \"1 Gbit/s\"\ncongestion = \"bic\"")),
+        ("datagram too large", flow("kind = \"udp\"\nrate = \"1 Gbit/s\"\ndatagram = \"9000 B\"")),
+        ("same label twice", flow("label = \"a\"\n[[flow]]\nlabel = \"a\"")),
+        ("a label that numbering takes", flow("label = \"cubic-1\"\n[[flow]]\ncount = 2")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn sweeps_and_expectations() {
+    let sweep = |line: &str| and(&format!("[sweep]\n{line}"));
+    let expect = |line: &str| and(&format!("[sweep]\n\"path.loss\" = [0, 1e-5]\n[expect]\n{line}"));
+    let all = catalogue(&[
+        ("no list", sweep("\"path.loss\" = 1e-5")),
+        ("empty list", sweep("\"path.loss\" = []")),
+        ("no quotes around the path", sweep("path.loss = [1e-5]")),
+        ("names no key", sweep("\"path.los\" = [0, 1e-5]")),
+        ("names no table", sweep("\"paths.loss\" = [0, 1e-5]")),
+        ("names no host", sweep("\"host.reciever.mtu\" = [\"1500 B\"]")),
+        ("names no flow", sweep("\"flow.1.congestion\" = [\"bic\"]")),
+        ("names no label", sweep("\"flow.first.congestion\" = [\"bic\"]")),
+        ("names no link", sweep("\"link.rate\" = [\"1 Gbit/s\"]")),
+        ("a key of UDP for TCP", sweep("\"flow.rate\" = [\"1 Gbit/s\"]")),
+        ("inside a number", sweep("\"run.duration.x\" = [1]")),
+        ("not a path", sweep("\"path loss\" = [1]")),
+        ("not to be swept", sweep("\"run.repeat\" = [1, 2]")),
+        ("same value twice", sweep("\"path.loss\" = [0, 1e-5, 0.0]")),
+        ("a table as value", sweep("\"flow.congestion\" = [{ name = \"bic\", smax = 32 }]")),
+        ("one value is wrong", sweep("\"flow.congestion\" = [\"bic\", \"reno\", \"cubik\"]")),
+        (
+            "one combination is wrong",
+            sweep(
+                "\"path.buffer\" = [\"1 packets\", \"2000 B\"]\n\"host.receiver.mtu\" = [\"1500 B\", \"9000 B\"]",
+            ),
+        ),
+        (
+            "one undoes the other",
+            sweep("\"flow.congestion\" = [\"bic\"]\n\"flow.0.congestion\" = [\"reno\"]"),
+        ),
+        (
+            "too many runs",
+            sweep("\"run.seed\" = [1, 2]\n")
+                .replace("[run]", "[run]\nrepeat = 10000")
+                .replace("[1, 2]", &format!("{:?}", (0..11).collect::<Vec<_>>())),
+        ),
+        ("neither min nor max", expect("goodput_bps = { where = { \"path.loss\" = 0 } }")),
+        ("not a bound", expect("goodput_bps = 3")),
+        ("unknown key of a bound", expect("goodput_bps = { minimum = 3 }")),
+        ("min above max", expect("goodput_bps = { min = 3, max = 2 }")),
+        ("a unit of something else", expect("goodput_bps = { min = \"3 ms\" }")),
+        ("a unit for a ratio", expect("jain_index = { min = \"90 %\" }")),
+        (
+            "where something is not swept",
+            expect("goodput_bps = { min = 3, where = { \"path.rtt\" = \"10 ms\" } }"),
+        ),
+        ("where it never is", expect("goodput_bps = { min = 3, where = { \"path.loss\" = 1e-6 } }")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn overrides() {
+    let swept = and("[sweep]\n\"path.loss\" = [0, 1e-5]");
+    let cases: &[(&str, &str, &str)] = &[
+        ("unknown key", "path.los", "0"),
+        ("wrong unit", "path.rate", "9 GB/s"),
+        ("no unit", "path.rate", "9"),
+        ("no path", "", "3"),
+        ("broken list", "path.loss", "[1, 2"),
+        ("a value of a sweep", "path.loss", "2"),
+        ("an empty list for a sweep", "path.loss", "[]"),
+        ("unknown control", "flow.0.congestion", "qubic"),
+    ];
+    let all = cases.iter().fold(String::new(), |mut all, (name, key, value)| {
+        writeln!(all, "{name}\n    {}\n", message(&swept, &[(key, value)])).expect("a string takes all");
+        all
+    });
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn metrics() {
+    let study = parse(&and("[expect]\nutilisation = { min = 0.5 }"), "t.toml", &[], None).unwrap();
+    let known = [("goodput_bps", "bit/s"), ("link_utilisation", "ratio"), ("jain_index", "ratio")];
+    insta::assert_snapshot!(format!("{:#}", study.check_metrics(&known).unwrap_err()));
+    assert!(study.check_metrics(&[("utilisation", "ratio")]).is_ok());
+}
+
+#[test]
+fn missing_file() {
+    let error = wirespeed_scenario::load("no/such.toml".as_ref(), &[], None).unwrap_err();
+    assert!(matches!(error, ScenarioError::Read { .. }));
+    assert!(error.to_string().starts_with("cannot read scenario no/such.toml: "), "{error}");
+}
+
+#[test]
+fn the_place_is_drawn() {
+    let error = parse(&with("1 Gbit/s", "1 GB/s"), "t.toml", &[], None).unwrap_err();
+    let mut drawn = String::new();
+    miette::NarratableReportHandler::new().render_report(&mut drawn, &error).unwrap();
+    insta::assert_snapshot!(drawn);
+}

@@ -1,0 +1,83 @@
+//! What the repository ships with: scenarios, presets, schema.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use wirespeed_scenario::run::FlowKind;
+use wirespeed_scenario::{PresetKind, congestion_controls, json_schema, load, parse, presets};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn every_scenario_means_something() {
+    let mut seen = 0;
+    for entry in fs::read_dir(root().join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let study = load(&path, &[], None).unwrap_or_else(|e| panic!("{e:#}"));
+        assert_eq!(path.file_stem().unwrap(), study.name.as_str(), "a scenario is called as its file");
+        assert!(study.about.ends_with('?'), "{}: `about` asks the question", study.name);
+        assert_eq!(study.warnings, Vec::<String>::new(), "{}", study.name);
+        for expectation in &study.expect {
+            assert!(study.runs.iter().any(|r| expectation.applies(r)), "{}: a bound for no run", study.name);
+        }
+        seen += 1;
+    }
+    assert!(seen >= 11, "only {seen} scenarios were found");
+}
+
+#[test]
+fn all_controls_are_all_controls() {
+    let study = load(&root().join("scenarios/all-controls.toml"), &[], None).unwrap();
+    let swept: Vec<&str> = study
+        .runs
+        .iter()
+        .map(|run| match &run.flows[0].kind {
+            FlowKind::Tcp { congestion, .. } => congestion.name.as_str(),
+            FlowKind::Udp { .. } => "udp",
+        })
+        .collect();
+    let all: Vec<&str> = congestion_controls().iter().map(|c| c.name).collect();
+    assert_eq!(swept, all);
+}
+
+#[test]
+fn every_preset_can_be_named() {
+    for preset in presets() {
+        let (path, host) = match preset.kind {
+            PresetKind::Path => (format!("preset = \"{}\"", preset.name), String::new()),
+            PresetKind::Host => (
+                "rate = \"1 Gbit/s\", rtt = \"10 ms\"".into(),
+                format!("[host.sender]\npreset = \"{}\"", preset.name),
+            ),
+        };
+        let text = format!(
+            "schema = 1\nname = \"t\"\npath = {{ {path} }}\nflow = [{{}}]\nrun = {{ duration = \"1 s\" }}\n{host}"
+        );
+        parse(&text, "t.toml", &[], None).unwrap_or_else(|e| panic!("preset {}: {e:#}", preset.name));
+        assert!(!preset.about.is_empty() && !preset.source.is_empty());
+    }
+    for (i, one) in presets().iter().enumerate() {
+        assert!(
+            presets()[..i].iter().all(|p| (p.kind, p.name) != (one.kind, one.name)),
+            "{} twice",
+            one.name
+        );
+    }
+}
+
+/// The committed schema is the one the structs give; `WIRESPEED_BLESS=1` writes it.
+#[test]
+fn the_committed_schema_is_current() {
+    let path = root().join("docs/reference/scenario.schema.json");
+    let now = serde_json::to_string_pretty(&json_schema()).unwrap() + "\n";
+    if std::env::var_os("WIRESPEED_BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &now).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == now, "{} is stale: run the tests with WIRESPEED_BLESS=1", path.display());
+}
