@@ -234,6 +234,9 @@ fn start_flow(part: &Arc<Part>, layout: &Layout, world: &World) -> io::Result<()
     spawn(part, receiver, move |part| {
         if is_tcp { tcp::receive(part, &prepared) } else { udp::receive(part, prepared) }
     });
+    if is_tcp && part.flow().stop < part.run.duration {
+        spawn(part, part.flow().from.clone(), tcp::stop);
+    }
     // A new thread starts in the namespace of the thread that makes it.
     let sender = part.flow().from.clone();
     world.nodes[from].namespace.within(|| {

@@ -1,0 +1,247 @@
+//! Whole runs on the virtual-time kernel. They need one (`wirespeed kernel build`); without it each is skipped by
+//! name, with the reason.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::{errors, text, wirespeed};
+
+fn scenario(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name).display().to_string()
+}
+
+/// Whether there is a kernel; says so if the test has to be skipped.
+fn kernel(test: &str) -> bool {
+    let output = wirespeed(Path::new("."), &["kernel", "info"]);
+    if !output.status.success() {
+        println!("skipped {test}: {}", errors(&output).trim());
+    }
+    output.status.success()
+}
+
+/// Runs a scenario in a folder of its own and returns its results.
+fn run(folder: &Path, name: &str, set: &[&str]) -> Value {
+    let file = if name.contains('/') { name.to_string() } else { scenario(name) };
+    let mut arguments = vec!["run", &file, "--json", "--out", "out"];
+    set.iter().for_each(|pair| arguments.extend(["--set", pair]));
+    let output = wirespeed(folder, &arguments);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", errors(&output));
+    serde_json::from_str(&text(&output)).expect("--json prints JSON")
+}
+
+fn metric(run: &Value, name: &str) -> f64 {
+    run["metrics"][name].as_f64().unwrap_or_else(|| panic!("{} has no {name}", run["id"]))
+}
+
+/// Packets lost at a stage, in the direction of data.
+fn lost(run: &Value, stage: &str, place: &str) -> i64 {
+    let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
+    let here = |row: &&Value| row["stage"] == stage && row["place"].as_str().unwrap().contains(place);
+    rows.iter().filter(here).map(|row| row["packets"].as_i64().unwrap()).sum()
+}
+
+fn assert_balanced(run: &Value) {
+    for direction in ["data", "ack"] {
+        assert_eq!(run["ledger"][direction]["unexplained"], 0, "{direction} of {}: {}", run["id"], run["ledger"]);
+    }
+}
+
+#[test]
+fn the_ledger_balances_with_random_loss() {
+    if !kernel("the_ledger_balances_with_random_loss") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "first-look.toml", &["flow.congestion=bic", "path.loss=1e-4", "run.duration=3 s"]);
+    let run = &results["runs"][0];
+    assert_balanced(run);
+    assert!(lost(run, "network", "random loss") > 10, "{}", run["ledger"]);
+    assert_eq!(lost(run, "qdisc", "sender"), 0);
+}
+
+#[test]
+fn the_ledger_balances_with_a_queue_too_small() {
+    if !kernel("the_ledger_balances_with_a_queue_too_small") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "router-queue-too-small.toml", &["run.duration=2 s"]);
+    for run in results["runs"].as_array().unwrap() {
+        assert_balanced(run);
+        assert!(lost(run, "network", "queue full") > 10, "{}", run["ledger"]);
+        assert_eq!(lost(run, "network", "random loss"), 0);
+    }
+}
+
+#[test]
+fn the_ledger_balances_with_a_short_txqueuelen() {
+    if !kernel("the_ledger_balances_with_a_short_txqueuelen") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "txqueuelen-10.toml", &["run.duration=2 s", "host.sender.txqueuelen=10"]);
+    let run = &results["runs"][0];
+    assert_balanced(run);
+    assert!(lost(run, "qdisc", "sender/qdisc") > 0, "{}", run["ledger"]);
+    assert_eq!(lost(run, "network", ""), 0, "{}", run["ledger"]);
+}
+
+/// Every table of a run, as bytes.
+fn tables(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "parquet"))
+        .map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap()))
+        .collect();
+    found.sort();
+    assert!(found.len() >= 7);
+    found
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
+    if !kernel("the_same_seed_gives_the_same_bytes_and_another_seed_does_not") {
+        return;
+    }
+    let record = |seed: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let seed = format!("run.seed={seed}");
+        let set = ["flow.congestion=cubic", "path.loss=1e-4", "run.duration=1 s", &seed];
+        let results = run(folder.path(), "first-look.toml", &set);
+        tables(&folder.path().join("out/runs").join(results["runs"][0]["id"].as_str().unwrap()))
+    };
+    let (first, again, other) = (record("7"), record("7"), record("8"));
+    for ((name, bytes), (_, repeated)) in first.iter().zip(&again) {
+        assert!(bytes == repeated, "{} differs between two runs of one seed", name.display());
+    }
+    assert!(first != other, "another seed draws other losses");
+}
+
+#[test]
+fn every_control_runs_by_name() {
+    if !kernel("every_control_runs_by_name") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "all-controls.toml", &["run.duration=1 s"]);
+    let runs = results["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 17);
+    for run in runs {
+        assert_balanced(run);
+        assert!(metric(run, "goodput_bps") > 1e6, "{}: {}", run["id"], run["metrics"]["goodput_bps"]);
+        assert_eq!(run["warnings"].as_array().map(Vec::len), Some(0), "{}", run["warnings"]);
+    }
+}
+
+#[test]
+fn four_cubic_flows_fill_100_gbit() {
+    if !kernel("four_cubic_flows_fill_100_gbit") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "four-cubic-100g.toml", &[]);
+    let run = &results["runs"][0];
+    assert!(metric(run, "link_utilisation") >= 0.95, "{}", run["metrics"]);
+    assert_balanced(run);
+}
+
+#[test]
+fn a_dumbbell_with_staggered_starts_gives_series_per_flow() {
+    if !kernel("a_dumbbell_with_staggered_starts_gives_series_per_flow") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "staggered-dumbbell.toml", &["run.duration=8 s"]);
+    let run = &results["runs"][0];
+    assert_balanced(run);
+    let jain = metric(run, "jain_index");
+    assert!((1.0 / 3.0..=1.0).contains(&jain), "{jain}");
+    let recording = wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
+    let first_sample = |flow| recording.flows.iter().find(|row| row.flow == flow).map(|row| row.t_ns / 1_000_000_000);
+    assert_eq!([first_sample(0), first_sample(1), first_sample(2)], [Some(0), Some(2), Some(4)]);
+    let view = wirespeed_metrics::View::new(&recording);
+    assert!(!wirespeed_metrics::series::jain_over_time(&view, 100_000_000).is_empty());
+}
+
+#[test]
+fn a_parking_lot_balances_on_every_hop() {
+    if !kernel("a_parking_lot_balances_on_every_hop") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "parking-lot.toml", &["run.duration=1 s"]);
+    results["runs"].as_array().unwrap().iter().for_each(assert_balanced);
+}
+
+#[test]
+fn udp_accounts_for_every_datagram() {
+    if !kernel("udp_accounts_for_every_datagram") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "udp-loss.toml", &["run.duration=1 s"]);
+    let run = &results["runs"][0];
+    assert_balanced(run);
+    let recording = wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
+    let in_flight: i64 = recording
+        .ledger
+        .iter()
+        .filter(|row| row.direction == wirespeed_record::Direction::Data && row.entry == "in_flight")
+        .map(|row| row.packets)
+        .sum();
+    let missing = recording.datagrams.iter().filter(|row| row.arrived_ns.is_none()).count() as i64;
+    assert!(recording.datagrams.len() > 1000);
+    assert_eq!(missing, lost(run, "network", "") + lost(run, "rcvbuf", "") + in_flight);
+}
+
+#[test]
+fn a_capture_is_a_pcap_and_changes_nothing() {
+    if !kernel("a_capture_is_a_pcap_and_changes_nothing") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let plain = fs::read_to_string(scenario("first-look.toml")).unwrap();
+    let with = plain.replace("[run]", "[[capture]]\nat = \"sender\"\nsnaplen = 96\n\n[run]");
+    let file = folder.path().join("capture.toml");
+    fs::write(&file, with).unwrap();
+    let set = ["flow.congestion=cubic", "run.duration=500 ms"];
+    let captured = run(folder.path(), file.to_str().unwrap(), &set);
+    let raw = folder.path().join("out/runs").join(captured["runs"][0]["id"].as_str().unwrap()).join("raw");
+    let pcap = fs::read(raw.join("sender.pcap")).unwrap();
+    assert_eq!(pcap[..4], 0xa1b2_3c4du32.to_le_bytes());
+    let other = tempfile::tempdir().unwrap();
+    let without = run(other.path(), "first-look.toml", &set);
+    for name in ["goodput_bps", "retransmissions_packets"] {
+        assert_eq!(captured["runs"][0]["metrics"][name], without["runs"][0]["metrics"][name], "{name}");
+    }
+}
+
+#[test]
+fn a_second_time_keeps_what_is_there() {
+    if !kernel("a_second_time_keeps_what_is_there") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario("first-look.toml");
+    let arguments = ["run", &file, "--out", "out", "--set", "run.duration=100 ms"];
+    let first = wirespeed(folder.path(), &arguments);
+    assert_eq!(errors(&first).matches("done in").count(), 3, "{}", errors(&first));
+    let again = wirespeed(folder.path(), &arguments);
+    assert_eq!(errors(&again).matches("kept from").count(), 3, "{}", errors(&again));
+    assert_eq!(text(&first), text(&again));
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_named() {
+    if !kernel("an_output_folder_that_cannot_be_written_is_named") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let output = wirespeed(folder.path(), &["run", &scenario("first-look.toml"), "--out", "file/out"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(errors(&output).contains("file/out"), "{}", errors(&output));
+}

@@ -1,0 +1,135 @@
+//! Every mistake a user can make gets its place, its remedy and its exit code.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use support::{command, errors, wirespeed};
+
+const GOOD: &str = r#"schema = 1
+name = "mistaken"
+
+[path]
+rate = "1 Gbit/s"
+rtt = "10 ms"
+buffer = "1 bdp"
+
+[[flow]]
+congestion = "cubic"
+
+[run]
+duration = "1 s"
+"#;
+
+/// Runs `GOOD` with `from` replaced by `to`; returns exit code and standard error.
+fn mistake(from: &str, to: &str) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(GOOD.contains(from), "the test replaces something that is there");
+    fs::write(folder.path().join("bad.toml"), GOOD.replacen(from, to, 1)).unwrap();
+    let output = wirespeed(folder.path(), &["run", "bad.toml"]);
+    assert!(!folder.path().join("wirespeed-out").exists(), "nothing is left behind");
+    (output.status.code().unwrap(), errors(&output))
+}
+
+fn expect(from: &str, to: &str, words: &[&str]) {
+    let (code, text) = mistake(from, to);
+    assert_eq!(code, 2, "{text}");
+    for word in words {
+        assert!(text.contains(word), "`{word}` is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn a_wrong_unit_names_the_right_ones() {
+    expect("1 Gbit/s", "1 GB/s", &["bad.toml:5:", "GB/s", "Gbit/s"]);
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest() {
+    expect("rtt =", "rrt =", &["bad.toml:6:", "rrt", "rtt"]);
+}
+
+#[test]
+fn a_negative_rate_is_refused() {
+    expect("1 Gbit/s", "-1 Gbit/s", &["bad.toml:5:", "negative"]);
+}
+
+#[test]
+fn a_buffer_must_hold_a_packet() {
+    expect("1 bdp", "100 B", &["bad.toml:7:", "1514"]);
+}
+
+#[test]
+fn a_flow_must_name_a_host() {
+    expect("congestion = \"cubic\"", "from = \"nobody\"", &["bad.toml:10:", "nobody", "sender", "receiver"]);
+}
+
+#[test]
+fn two_hosts_cannot_have_one_name() {
+    expect("[run]", "[host.sender]\nmtu = \"1500 B\"\n[host.sender]\nmtu = \"9000 B\"\n[run]", &["bad.toml:14:", "sender"]);
+}
+
+#[test]
+fn what_is_not_toml_is_shown_where_it_ends() {
+    expect("[path]", "[path", &["bad.toml:4:"]);
+}
+
+#[test]
+fn an_unknown_congestion_control_lists_those_that_exist() {
+    let all = [
+        "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno",
+        "scalable", "vegas", "veno", "westwood", "yeah",
+    ];
+    expect("cubic", "cubik", &all);
+}
+
+#[test]
+fn an_unknown_metric_in_expect_names_the_nearest() {
+    expect("[run]", "[expect]\nlink_utilization = { min = 0.5 }\n[run]", &["link_utilisation"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = wirespeed(folder.path(), &["run", "missing.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("missing.toml"), "{}", errors(&output));
+}
+
+#[test]
+fn a_missing_kernel_names_the_command_that_builds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("good.toml"), GOOD).unwrap();
+    let cache = folder.path().join("empty-cache");
+    let output = command(folder.path(), &["run", "good.toml"]).env("XDG_CACHE_HOME", cache).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(errors(&output).contains("wirespeed kernel build"), "{}", errors(&output));
+}
+
+#[test]
+fn a_truncated_run_directory_is_named_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("runs/r0");
+    fs::create_dir_all(&run).unwrap();
+    fs::write(run.join("run.json"), "{ \"format_version\": 1, \"id\":").unwrap();
+    let output = wirespeed(folder.path(), &["report", "."]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = errors(&output);
+    assert!(text.contains("run.json") && text.contains("again"), "{text}");
+    let listed = wirespeed(folder.path(), &["list", "runs", "."]);
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("damaged"));
+}
+
+#[test]
+fn an_unknown_name_is_not_explained_but_the_nearest_are_named() {
+    let output = wirespeed(Path::new("."), &["explain", "jain_indx"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("jain_index"), "{}", errors(&output));
+}
+
+#[test]
+fn an_unknown_substrate_lists_those_that_exist() {
+    let output = wirespeed(Path::new("."), &["run", "x.toml", "--on", "moon"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("kernel"), "{}", errors(&output));
+}

@@ -1,0 +1,27 @@
+//! Runs the program as a user would.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program, in an empty folder of its own.
+pub fn wirespeed(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().expect("the program was built for this test")
+}
+
+/// The same, not started yet.
+pub fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("COLUMNS");
+    command
+}
+
+/// Standard error as text.
+pub fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Standard output as text.
+#[expect(dead_code, reason = "not every test file that has this module reads standard output")]
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
