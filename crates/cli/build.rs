@@ -10,7 +10,8 @@ fn main() {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|text| !text.is_empty());
+    let changed =
+        git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|text| !text.is_empty());
     println!("cargo::rustc-env=WIRESPEED_GIT={commit}{}", if changed { "-dirty" } else { "" });
     println!("cargo::rerun-if-changed=../../.git/HEAD");
     println!("cargo::rerun-if-changed=../../.git/index");
@@ -35,7 +36,9 @@ fn embed_scenarios() {
             format!("    ({name:?}, include_str!({path:?})),\n")
         })
         .collect();
-    let text = format!("/// Scenarios that come with wirespeed: file name and text.\nconst SCENARIOS: &[(&str, &str)] = &[\n{rows}];\n");
+    let text = format!(
+        "/// Scenarios that come with wirespeed: file name and text.\nconst SCENARIOS: &[(&str, &str)] = &[\n{rows}];\n"
+    );
     let out = Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("scenarios.rs");
     fs::write(out, text).expect("the output folder can be written");
 }

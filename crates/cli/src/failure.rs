@@ -31,7 +31,9 @@ pub enum Failure {
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// Some runs could not be carried out; the reasons have been printed already.
-    #[error("{failed} of {total} runs could not be carried out; run the same command again to try only those")]
+    #[error(
+        "{failed} of {total} runs could not be carried out; run the same command again to try only those"
+    )]
     Runs {
         /// How many.
         failed: usize,

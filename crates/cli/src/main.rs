@@ -12,8 +12,10 @@ use std::process::ExitCode;
 /// A laboratory for fast TCP: where do my packets go, what should I change, what would happen if.
 #[derive(Debug, Parser)]
 #[command(name = "wirespeed", version = VERSION, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 good, 1 an expectation failed, 2 usage or scenario error, 3 the environment \
-                        lacks something, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 good, 1 an expectation failed, 2 usage or scenario error, 3 the environment \
+                        lacks something, 130 interrupted."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -59,7 +61,10 @@ fn main() -> ExitCode {
 
 /// What this program calls itself in recordings and reports.
 fn tool() -> wirespeed_record::ToolInfo {
-    wirespeed_record::ToolInfo { version: env!("CARGO_PKG_VERSION").into(), git: env!("WIRESPEED_GIT").into() }
+    wirespeed_record::ToolInfo {
+        version: env!("CARGO_PKG_VERSION").into(),
+        git: env!("WIRESPEED_GIT").into(),
+    }
 }
 
 /// Standard output may be closed early (`wirespeed list cc | head`): that is no error of ours.

@@ -23,7 +23,8 @@ impl<'a> Display<'a> {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
         let bars = MultiProgress::with_draw_target(target);
         let style = "{msg:20} {wide_bar} {pos} of {len} runs, {elapsed} elapsed, {eta} left";
-        let total = bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
+        let total =
+            bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
         total.enable_steady_tick(Duration::from_millis(500));
         Display { runs, bars, total, active: Mutex::default(), ended: Mutex::new(0), quiet }
     }
@@ -93,7 +94,9 @@ impl Observer for Display<'_> {
         *ended += 1;
         let count = format!("[{}/{}]", *ended, self.runs.len());
         match outcome {
-            Outcome::Done(_) => self.line(&format!("{count} {id}: done in {:.1} s", elapsed.unwrap_or_default())),
+            Outcome::Done(_) => {
+                self.line(&format!("{count} {id}: done in {:.1} s", elapsed.unwrap_or_default()))
+            }
             Outcome::Kept(_) => self.line(&format!("{count} {id}: kept from an earlier run")),
             Outcome::Failed(error) => self.line(&format!("{count} {id}: failed: {error}")),
             Outcome::Interrupted => {}

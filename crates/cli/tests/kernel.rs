@@ -6,10 +6,15 @@ mod support;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{errors, text, wirespeed};
+use std::process::Output;
+use support::{errors, wirespeed};
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name).display().to_string()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Whether there is a kernel; says so if the test has to be skipped.
@@ -44,7 +49,11 @@ fn lost(run: &Value, stage: &str, place: &str) -> i64 {
 
 fn assert_balanced(run: &Value) {
     for direction in ["data", "ack"] {
-        assert_eq!(run["ledger"][direction]["unexplained"], 0, "{direction} of {}: {}", run["id"], run["ledger"]);
+        assert_eq!(
+            run["ledger"][direction]["unexplained"], 0,
+            "{direction} of {}: {}",
+            run["id"], run["ledger"]
+        );
     }
 }
 
@@ -54,7 +63,8 @@ fn the_ledger_balances_with_random_loss() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let results = run(folder.path(), "first-look.toml", &["flow.congestion=bic", "path.loss=1e-4", "run.duration=3 s"]);
+    let results =
+        run(folder.path(), "first-look.toml", &["flow.congestion=bic", "path.loss=1e-4", "run.duration=3 s"]);
     let run = &results["runs"][0];
     assert_balanced(run);
     assert!(lost(run, "network", "random loss") > 10, "{}", run["ledger"]);
@@ -81,7 +91,8 @@ fn the_ledger_balances_with_a_short_txqueuelen() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let results = run(folder.path(), "txqueuelen-10.toml", &["run.duration=2 s", "host.sender.txqueuelen=10"]);
+    let results =
+        run(folder.path(), "txqueuelen-10.toml", &["run.duration=2 s", "host.sender.txqueuelen=10"]);
     let run = &results["runs"][0];
     assert_balanced(run);
     assert!(lost(run, "qdisc", "sender/qdisc") > 0, "{}", run["ledger"]);
@@ -126,7 +137,7 @@ fn every_control_runs_by_name() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let results = run(folder.path(), "all-controls.toml", &["run.duration=1 s"]);
+    let results = run(folder.path(), "all-controls.toml", &["run.duration=1 s", "run.omit=0 s"]);
     let runs = results["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 17);
     for run in runs {
@@ -159,8 +170,10 @@ fn a_dumbbell_with_staggered_starts_gives_series_per_flow() {
     assert_balanced(run);
     let jain = metric(run, "jain_index");
     assert!((1.0 / 3.0..=1.0).contains(&jain), "{jain}");
-    let recording = wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
-    let first_sample = |flow| recording.flows.iter().find(|row| row.flow == flow).map(|row| row.t_ns / 1_000_000_000);
+    let recording =
+        wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
+    let first_sample =
+        |flow| recording.flows.iter().find(|row| row.flow == flow).map(|row| row.t_ns / 1_000_000_000);
     assert_eq!([first_sample(0), first_sample(1), first_sample(2)], [Some(0), Some(2), Some(4)]);
     let view = wirespeed_metrics::View::new(&recording);
     assert!(!wirespeed_metrics::series::jain_over_time(&view, 100_000_000).is_empty());
@@ -172,7 +185,7 @@ fn a_parking_lot_balances_on_every_hop() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let results = run(folder.path(), "parking-lot.toml", &["run.duration=1 s"]);
+    let results = run(folder.path(), "parking-lot.toml", &["run.duration=1 s", "run.omit=0 s"]);
     results["runs"].as_array().unwrap().iter().for_each(assert_balanced);
 }
 
@@ -185,7 +198,8 @@ fn udp_accounts_for_every_datagram() {
     let results = run(folder.path(), "udp-loss.toml", &["run.duration=1 s"]);
     let run = &results["runs"][0];
     assert_balanced(run);
-    let recording = wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
+    let recording =
+        wirespeed_record::read(&folder.path().join("out/runs").join(run["id"].as_str().unwrap())).unwrap();
     let in_flight: i64 = recording
         .ledger
         .iter()
@@ -197,6 +211,56 @@ fn udp_accounts_for_every_datagram() {
     assert_eq!(missing, lost(run, "network", "") + lost(run, "rcvbuf", "") + in_flight);
 }
 
+/// The link of kernel/qdisc/sch_wire.c against what follows from the numbers: rate, delay, room and loss.
+#[test]
+fn a_link_does_exactly_what_was_asked() {
+    if !kernel("a_link_does_exactly_what_was_asked") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let recording = |set: &[&str]| {
+        let results = run(folder.path(), "udp-loss.toml", set);
+        let id = results["runs"][0]["id"].as_str().unwrap().to_string();
+        wirespeed_record::read(&folder.path().join("out/runs").join(id)).unwrap()
+    };
+    // One datagram at a time: 1472 bytes and 42 of headers take 12.112 us at 1 Gbit/s, then 10 ms of propagation.
+    let idle = recording(&["path.loss=0", "run.duration=200 ms", "flow.rate=100 Mbit/s"]);
+    let delays: Vec<i64> =
+        idle.datagrams.iter().filter_map(|row| Some(row.arrived_ns? - row.sent_ns)).collect();
+    assert!(delays.len() > 1000);
+    for delay in &delays {
+        // The sender reads the clock (1 ns a reading) before the datagram is on its way.
+        assert!((10_012_112..10_012_122).contains(delay), "{delay} ns");
+    }
+    // Twice what the link carries: it sends without a gap, and its queue is as full as it can be.
+    let room = 64_000;
+    let set = ["path.loss=0", "run.duration=1 s", "flow.rate=2 Gbit/s", &format!("path.buffer={room} B")];
+    let full = recording(&set);
+    let arrivals: Vec<i64> = full.datagrams.iter().filter_map(|row| row.arrived_ns).collect();
+    let (first, last) = (arrivals[0], arrivals[arrivals.len() - 1]);
+    let packets = arrivals.len() as i64 - 1;
+    assert!((last - first - packets * 12_112).abs() <= 1, "{packets} packets in {} ns", last - first);
+    let link =
+        |row: &&wirespeed_record::QueueSample| row.queue == "bottleneck/forward" && row.t_ns > 100_000_000;
+    for row in full.queues.iter().filter(link) {
+        assert!(
+            row.backlog_bytes <= room && row.backlog_bytes + 2 * 1514 > room,
+            "{} bytes",
+            row.backlog_bytes
+        );
+    }
+    // Each packet is lost on its own: within five standard deviations of the binomial law.
+    let lossy = recording(&["path.loss=0.01", "run.duration=1 s"]);
+    let arrived = lossy.datagrams.iter().filter(|row| row.sent_ns < 900_000_000);
+    let (mut sent, mut lost) = (0.0, 0.0);
+    arrived.for_each(|row| {
+        sent += 1.0;
+        lost += f64::from(row.arrived_ns.is_none());
+    });
+    let deviation = f64::sqrt(sent * 0.01 * 0.99);
+    assert!((lost - sent * 0.01).abs() < 5.0 * deviation, "{lost} of {sent}");
+}
+
 #[test]
 fn a_capture_is_a_pcap_and_changes_nothing() {
     if !kernel("a_capture_is_a_pcap_and_changes_nothing") {
@@ -204,7 +268,7 @@ fn a_capture_is_a_pcap_and_changes_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let plain = fs::read_to_string(scenario("first-look.toml")).unwrap();
-    let with = plain.replace("[run]", "[[capture]]\nat = \"sender\"\nsnaplen = 96\n\n[run]");
+    let with = plain.replace("[run]", "[[capture]]\nat = \"sender\"\nsnaplen = \"96 B\"\n\n[run]");
     let file = folder.path().join("capture.toml");
     fs::write(&file, with).unwrap();
     let set = ["flow.congestion=cubic", "run.duration=500 ms"];

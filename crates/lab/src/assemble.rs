@@ -75,7 +75,11 @@ impl Assembler {
         let evidence = Evidence {
             counters: &recording.counters,
             queues: recording.queues.iter().map(|row| (row.queue.as_str(), row)).collect(),
-            interfaces: recording.hosts.iter().map(|row| ((row.host.as_str(), row.device.as_str()), row)).collect(),
+            interfaces: recording
+                .hosts
+                .iter()
+                .map(|row| ((row.host.as_str(), row.device.as_str()), row))
+                .collect(),
             in_flight: &self.in_flight,
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
@@ -95,7 +99,11 @@ impl Assembler {
     }
 }
 
-fn describe(run: &Run, substrate: &str, settings: &mut BTreeMap<String, BTreeMap<String, String>>) -> RunInfo {
+fn describe(
+    run: &Run,
+    substrate: &str,
+    settings: &mut BTreeMap<String, BTreeMap<String, String>>,
+) -> RunInfo {
     RunInfo {
         format_version: wirespeed_record::FORMAT_VERSION,
         id: run.id.clone(),

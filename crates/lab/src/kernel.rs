@@ -69,7 +69,12 @@ impl Substrate for VirtualTime {
         Ok(())
     }
 
-    fn carry_out(&self, run: &Run, directory: &RunDirectory, control: &Control) -> Result<Recording, LabError> {
+    fn carry_out(
+        &self,
+        run: &Run,
+        directory: &RunDirectory,
+        control: &Control,
+    ) -> Result<Recording, LabError> {
         let raw = directory.raw();
         // Only what the guest itself writes is in its folder: its console is ours.
         let shared = raw.join("guest");

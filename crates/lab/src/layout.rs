@@ -108,7 +108,11 @@ impl Layout {
             } else {
                 Egress::Access { host: host.name.clone(), delay: host.access_delay * 2 }
             };
-            layout.connect((index, "eth0".into(), Egress::Host(index)), (router, format!("to-{index}"), toward_host), left);
+            layout.connect(
+                (index, "eth0".into(), Egress::Host(index)),
+                (router, format!("to-{index}"), toward_host),
+                left,
+            );
         }
         if !pair {
             for index in 0..run.links.len() {

@@ -64,14 +64,22 @@ struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    fn new(run: &'a Run, layout: &'a Layout, evidence: &'a Evidence, direction: Direction, forward: bool) -> Self {
+    fn new(
+        run: &'a Run,
+        layout: &'a Layout,
+        evidence: &'a Evidence,
+        direction: Direction,
+        forward: bool,
+    ) -> Self {
         Account { run, layout, evidence, direction, forward, rows: Vec::new() }
     }
 
     fn balance(mut self) -> Vec<LedgerRow> {
         let (senders, receivers): (Vec<&str>, Vec<&str>) = {
             let (left, right): (Vec<_>, Vec<_>) = self.run.hosts.iter().partition(|h| is_left(self.run, h));
-            let names = |hosts: Vec<&'a wirespeed_scenario::run::Host>| hosts.iter().map(|h| h.name.as_str()).collect();
+            let names = |hosts: Vec<&'a wirespeed_scenario::run::Host>| {
+                hosts.iter().map(|h| h.name.as_str()).collect()
+            };
             if self.forward { (names(left), names(right)) } else { (names(right), names(left)) }
         };
         let sent = self.total(&senders, SENT);
@@ -89,7 +97,13 @@ impl<'a> Account<'a> {
             }
         }
         let dropped: i64 = self.rows[above..].iter().map(|row| row.packets).sum();
-        self.row("delivered", None, &receivers.join(", "), arrived - dropped, "IpExtIn*Pkts less drops above IP");
+        self.row(
+            "delivered",
+            None,
+            &receivers.join(", "),
+            arrived - dropped,
+            "IpExtIn*Pkts less drops above IP",
+        );
         let in_flight = self.in_flight();
         self.row("unexplained", None, "", sent - arrived - lost - in_flight, "what is left over");
         self.rows
@@ -135,7 +149,12 @@ impl<'a> Account<'a> {
             match end.egress {
                 Egress::Host(_) => self.loss(Stage::Qdisc, &queue, dropped, "qdisc drops"),
                 _ => {
-                    self.loss(Stage::Network, &format!("{queue}: queue full"), dropped, "wire overflow_packets");
+                    self.loss(
+                        Stage::Network,
+                        &format!("{queue}: queue full"),
+                        dropped,
+                        "wire overflow_packets",
+                    );
                     let lost = sample.lost_packets.unwrap_or(0) as i64;
                     self.loss(Stage::Network, &format!("{queue}: random loss"), lost, "wire lost_packets");
                 }
@@ -155,8 +174,14 @@ impl<'a> Account<'a> {
                 let host = layout.nodes[to.node].name.as_str();
                 let sample = self.evidence.interfaces.get(&(host, to.device.as_str()));
                 let dropped = sample.and_then(|s| s.softnet_dropped).unwrap_or(0) as i64;
-                let stage = if to.node < self.run.hosts.len() { Stage::SoftnetBacklog } else { Stage::Network };
-                self.loss(stage, &format!("{host}/{}: softnet backlog", to.device), dropped, "tx_dropped of the peer");
+                let stage =
+                    if to.node < self.run.hosts.len() { Stage::SoftnetBacklog } else { Stage::Network };
+                self.loss(
+                    stage,
+                    &format!("{host}/{}: softnet backlog", to.device),
+                    dropped,
+                    "tx_dropped of the peer",
+                );
             }
         }
     }

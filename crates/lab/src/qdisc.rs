@@ -29,7 +29,6 @@ pub enum Spec {
     },
 }
 
-
 /// The kernel's name of a host discipline.
 pub fn kernel_name(qdisc: Qdisc) -> &'static str {
     match qdisc {
@@ -69,13 +68,8 @@ pub fn install(
 fn wire(direction: &Direction, seed: u64) -> TcAttribute {
     // 2^64 does not fit; a probability of 1 loses one packet in 2^64 fewer than all.
     let loss = (direction.loss * 2f64.powi(64)) as u64;
-    let words = [
-        direction.rate.get(),
-        direction.delay.nanoseconds() as u64,
-        direction.buffer.get(),
-        loss,
-        seed,
-    ];
+    let words =
+        [direction.rate.get(), direction.delay.nanoseconds() as u64, direction.buffer.get(), loss, seed];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes))
 }
@@ -214,8 +208,7 @@ mod tests {
         let TcAttribute::Other(nla) = wire(&direction, 7) else { panic!("raw options") };
         let mut bytes = vec![0; nla.value_len()];
         nla.emit_value(&mut bytes);
-        let words: Vec<u64> =
-            bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect();
+        let words: Vec<u64> = bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect();
         assert_eq!(words, [10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
     }
 
@@ -225,7 +218,10 @@ mod tests {
         let words: Vec<u8> = [100u64, 2, 30, 4, 5, 60, 700].iter().flat_map(|w| w.to_ne_bytes()).collect();
         decode_wire(&words, &mut statistics);
         assert_eq!((statistics.backlog_bytes, statistics.backlog_packets), (100, 2));
-        assert_eq!((statistics.dropped_packets, statistics.sent_packets, statistics.sent_bytes), (4, 60, 700));
+        assert_eq!(
+            (statistics.dropped_packets, statistics.sent_packets, statistics.sent_bytes),
+            (4, 60, 700)
+        );
         assert_eq!(statistics.link, Some(LinkStatistics { lost_packets: 5, flight_packets: 30 }));
     }
 }

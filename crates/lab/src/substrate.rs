@@ -41,7 +41,12 @@ pub trait Substrate: Sync {
     ///
     /// # Errors
     /// Why there is no recording; what was measured until then stays in the raw folder.
-    fn carry_out(&self, run: &Run, directory: &RunDirectory, control: &Control) -> Result<Recording, LabError>;
+    fn carry_out(
+        &self,
+        run: &Run,
+        directory: &RunDirectory,
+        control: &Control,
+    ) -> Result<Recording, LabError>;
 }
 
 /// Why a run has no recording.

@@ -126,7 +126,9 @@ fn configure(
         set("net.ipv4.ip_forward", "1")?;
     }
     for (destination, via) in &layout.nodes[node].routes {
-        named(device::add_route(netlink, *destination, *via), || format!("route to {destination} via {via}"))?;
+        named(device::add_route(netlink, *destination, *via), || {
+            format!("route to {destination} via {via}")
+        })?;
     }
     Ok(ports)
 }
@@ -166,8 +168,12 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),
         Egress::Access { delay, .. } => {
             // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
-            let direction =
-                Direction { rate: Rate::gbit(1_000_000), delay: *delay, loss: 0.0, buffer: Bytes::new(u64::MAX) };
+            let direction = Direction {
+                rate: Rate::gbit(1_000_000),
+                delay: *delay,
+                loss: 0.0,
+                buffer: Bytes::new(u64::MAX),
+            };
             add(TcHandle::ROOT, FIRST, &Spec::Link { direction, seed: 0 })
         }
     }

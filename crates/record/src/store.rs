@@ -317,7 +317,10 @@ mod tests {
         let bytes = fs::read(&table).unwrap();
         fs::write(&table, &bytes[..bytes.len() / 2]).unwrap();
         let error = read(&path).unwrap_err();
-        assert!(matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("ledger.parquet")), "{error}");
+        assert!(
+            matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("ledger.parquet")),
+            "{error}"
+        );
     }
 
     #[test]

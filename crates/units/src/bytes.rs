@@ -112,7 +112,12 @@ impl Sum for Bytes {
     }
 }
 
-textual!(Bytes, Bytes::parse, "A size with its unit: B, kB, MB, GB, KiB, MiB, GiB.", r"^[0-9._]+ *[kKMGT]?i?B$|^0$");
+textual!(
+    Bytes,
+    Bytes::parse,
+    "A size with its unit: B, kB, MB, GB, KiB, MiB, GiB.",
+    r"^[0-9._]+ *[kKMGT]?i?B$|^0$"
+);
 
 /// A count of packets.
 #[derive(

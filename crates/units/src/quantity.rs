@@ -80,7 +80,8 @@ impl Kind {
         {
             return Err(ParseError::Negative { text: text.into(), what: self.what });
         }
-        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
+        let end =
+            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
         let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
         let form = || ParseError::Form { text: text.into(), what: self.what, example: self.example };
         let number = number.replace('_', "");
@@ -98,8 +99,12 @@ impl Kind {
         let Some((_, scale)) = self.units.iter().find(|(name, _)| *name == unit) else {
             return Err(ParseError::Unit { unit: unit.into(), what: self.what, allowed: self.allowed() });
         };
-        let range =
-            || ParseError::Range { text: text.into(), what: self.what, finest: self.finest, largest: self.largest };
+        let range = || ParseError::Range {
+            text: text.into(),
+            what: self.what,
+            finest: self.finest,
+            largest: self.largest,
+        };
         let fraction = fraction.trim_end_matches('0');
         let digits: u128 = format!("0{whole}{fraction}").parse().map_err(|_| range())?;
         let divisor = 10u128.checked_pow(fraction.len() as u32).ok_or_else(range)?;

@@ -75,7 +75,12 @@ impl fmt::Display for Rate {
     }
 }
 
-textual!(Rate, Rate::parse, "A rate with its unit: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s.", r"^[0-9._]+ *[kMGT]?bit/s$");
+textual!(
+    Rate,
+    Rate::parse,
+    "A rate with its unit: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s.",
+    r"^[0-9._]+ *[kMGT]?bit/s$"
+);
 
 #[cfg(test)]
 mod tests {

@@ -77,12 +77,18 @@ impl fmt::Display for Span {
         const CHOICES: &[(&str, u128)] =
             &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
         let sign = if self.0 < 0 { "-" } else { "" };
-        let text = if self.0 == 0 { "0 s".into() } else { Kind::print(self.0.unsigned_abs() as u128, CHOICES) };
+        let text =
+            if self.0 == 0 { "0 s".into() } else { Kind::print(self.0.unsigned_abs() as u128, CHOICES) };
         f.pad(&format!("{sign}{text}"))
     }
 }
 
-textual!(Span, Span::parse, "A duration with its unit: ps, ns, us, ms, s, min, h.", r"^[0-9._]+ *(ps|ns|us|µs|ms|s|min|h)$|^0$");
+textual!(
+    Span,
+    Span::parse,
+    "A duration with its unit: ps, ns, us, ms, s, min, h.",
+    r"^[0-9._]+ *(ps|ns|us|µs|ms|s|min|h)$|^0$"
+);
 
 impl Add for Span {
     type Output = Self;

@@ -38,7 +38,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn explain_congestion(control: &CongestionControl) -> String {
-    let mut text = format!("congestion control {}: {}\nReference: {}\n", control.name, control.about, control.reference);
+    let mut text =
+        format!("congestion control {}: {}\nReference: {}\n", control.name, control.about, control.reference);
     if !control.parameters.is_empty() {
         text.push_str("Parameters:\n");
     }
@@ -49,5 +50,11 @@ fn explain_congestion(control: &CongestionControl) -> String {
 }
 
 fn explain_preset(preset: &Preset) -> String {
-    format!("preset {}: {}\nSource: {}\n\n{}\n", preset.name, preset.about, preset.source, preset.settings.trim())
+    format!(
+        "preset {}: {}\nSource: {}\n\n{}\n",
+        preset.name,
+        preset.about,
+        preset.source,
+        preset.settings.trim()
+    )
 }

@@ -48,7 +48,8 @@ pub fn run(action: Action) -> Result<(), Failure> {
         Action::Info(options) => find(&options.build_options())?,
         Action::Build(options) => {
             let mut display = BuildDisplay::new();
-            let built = build(&options.build_options(), &mut |progress| display.show(&progress), interrupt::flag());
+            let built =
+                build(&options.build_options(), &mut |progress| display.show(&progress), interrupt::flag());
             display.finish();
             built?
         }

@@ -29,10 +29,9 @@ pub enum What {
 /// Carries the command out.
 pub fn run(what: &What) -> Result<(), Failure> {
     let rows: Vec<[String; 3]> = match what {
-        What::Cc => congestion_controls()
-            .iter()
-            .map(|c| [c.name.into(), "kernel".into(), c.about.into()])
-            .collect(),
+        What::Cc => {
+            congestion_controls().iter().map(|c| [c.name.into(), "kernel".into(), c.about.into()]).collect()
+        }
         What::Metrics => wirespeed_metrics::all()
             .iter()
             .map(|m| [m.name.into(), m.unit.into(), first_sentence(m.definition)])
@@ -61,7 +60,8 @@ fn scenarios() -> Vec<[String; 3]> {
     SCENARIOS
         .iter()
         .map(|(name, text)| {
-            let about = wirespeed_scenario::parse(text, name, &[], None).map_or_else(|e| e.to_string(), |s| s.about);
+            let about =
+                wirespeed_scenario::parse(text, name, &[], None).map_or_else(|e| e.to_string(), |s| s.about);
             [format!("scenarios/{name}"), String::new(), about]
         })
         .collect()
@@ -76,7 +76,8 @@ fn runs(folder: &std::path::Path) -> Result<Vec<[String; 3]>, Failure> {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             Ok(match open(&path) {
                 Ok(RunState::Complete(info)) => {
-                    let cost = format!("{:.1} s of wall time, {} packets", info.cost.wall_s, info.cost.packets);
+                    let cost =
+                        format!("{:.1} s of wall time, {} packets", info.cost.wall_s, info.cost.packets);
                     [name, "complete".into(), format!("{} on {}, {cost}", info.study, info.substrate)]
                 }
                 Ok(RunState::Incomplete(reason)) => [name, "incomplete".into(), reason],

@@ -107,7 +107,8 @@ fn cores() -> usize {
 }
 
 fn create(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|source| Failure::Output { what: folder.display().to_string(), source })
+    fs::create_dir_all(folder)
+        .map_err(|source| Failure::Output { what: folder.display().to_string(), source })
 }
 
 fn substrate(on: On) -> Result<Box<dyn Substrate>, Failure> {
@@ -124,7 +125,10 @@ fn substrate(on: On) -> Result<Box<dyn Substrate>, Failure> {
 /// The command that repeats one run, or the whole study.
 fn command_for(arguments: &Arguments, run: Option<&Run>) -> String {
     let mut words = vec!["wirespeed".into(), "run".into(), quoted(&arguments.file.display().to_string())];
-    words.push(format!("--on {}", arguments.on.to_possible_value().expect("every substrate has a name").get_name()));
+    words.push(format!(
+        "--on {}",
+        arguments.on.to_possible_value().expect("every substrate has a name").get_name()
+    ));
     let swept = run.map(|run| &run.factors);
     for (key, value) in &arguments.overrides {
         if swept.is_none_or(|factors| !factors.contains_key(key)) {
@@ -164,7 +168,9 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
                     Outcome::Failed(error) => error.to_string(),
                     _ => "interrupted".into(),
                 };
-                rows.push(json!({ "id": run.id, "factors": run.factors, "complete": false, "reason": reason }));
+                rows.push(
+                    json!({ "id": run.id, "factors": run.factors, "complete": false, "reason": reason }),
+                );
                 Err((run.id.clone(), reason))
             }
         });
@@ -216,7 +222,8 @@ pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Re
 
 fn json_row(judged: &Judged) -> Value {
     let Recording { info, ledger, .. } = &judged.recording;
-    let metrics: Map<String, Value> = judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
+    let metrics: Map<String, Value> =
+        judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
     json!({
         "id": info.id,
         "factors": info.factors,

@@ -19,9 +19,3 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
 pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
-
-/// Standard output as text.
-#[expect(dead_code, reason = "not every test file that has this module reads standard output")]
-pub fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}

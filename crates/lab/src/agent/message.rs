@@ -71,7 +71,8 @@ impl<W: Write> Writer<W> {
     pub fn write(&mut self, message: &Message) -> io::Result<()> {
         let at = self.buffer.len();
         self.buffer.extend_from_slice(&[0; 4]);
-        self.buffer = postcard::to_extend(message, std::mem::take(&mut self.buffer)).map_err(io::Error::other)?;
+        self.buffer =
+            postcard::to_extend(message, std::mem::take(&mut self.buffer)).map_err(io::Error::other)?;
         let length = (self.buffer.len() - at - 4) as u32;
         self.buffer[at..at + 4].copy_from_slice(&length.to_le_bytes());
         if self.buffer.len() > 1 << 16 { self.flush() } else { Ok(()) }

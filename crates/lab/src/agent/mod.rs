@@ -86,7 +86,8 @@ fn carry_out(shared: &Path, writer: &mut Writer<File>) -> io::Result<()> {
 }
 
 fn hello() -> io::Result<Message> {
-    let read = |name| Ok::<_, io::Error>(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?.trim().to_string());
+    let read =
+        |name| Ok::<_, io::Error>(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?.trim().to_string());
     Ok(Message::Hello { release: read("osrelease")?, version: read("version")? })
 }
 
@@ -95,7 +96,9 @@ fn set_congestion_parameters(run: &Run) -> io::Result<()> {
     let mut set: Vec<&Congestion> = Vec::new();
     for flow in &run.flows {
         let FlowKind::Tcp { congestion, .. } = &flow.kind else { continue };
-        if let Some(other) = set.iter().find(|c| c.name == congestion.name && c.parameters != congestion.parameters) {
+        if let Some(other) =
+            set.iter().find(|c| c.name == congestion.name && c.parameters != congestion.parameters)
+        {
             return Err(io::Error::other(format!(
                 "two flows use {} with different parameters; on a kernel they are module parameters, one value \
                  for all flows",
@@ -106,7 +109,10 @@ fn set_congestion_parameters(run: &Run) -> io::Result<()> {
             let path = format!("/sys/module/tcp_{}/parameters/{name}", congestion.name);
             fs::write(&path, value.to_string()).map_err(|e| {
                 let known = known_parameters(&congestion.name);
-                io::Error::other(format!("{}: parameter {name} = {value}: {e}; this kernel has {known}", congestion.name))
+                io::Error::other(format!(
+                    "{}: parameter {name} = {value}: {e}; this kernel has {known}",
+                    congestion.name
+                ))
             })?;
         }
         set.push(congestion);
@@ -212,7 +218,8 @@ fn start_captures(
     run.captures
         .iter()
         .map(|wanted| {
-            let host = run.hosts.iter().position(|h| h.name == wanted.at).expect("a resolved run names its hosts");
+            let host =
+                run.hosts.iter().position(|h| h.name == wanted.at).expect("a resolved run names its hosts");
             let file = shared.join(format!("{}.pcap", wanted.at));
             let capture =
                 world.nodes[host].namespace.within(|| capture::Capture::open(&file, wanted.snaplen))?;
@@ -229,11 +236,16 @@ fn start_flow(part: &Arc<Part>, layout: &Layout, world: &World) -> io::Result<()
     let (from, to) = (host(&part.flow().from), host(&part.flow().to));
     let address = SocketAddrV4::new(layout.address(to), part.port());
     let is_tcp = matches!(part.flow().kind, FlowKind::Tcp { .. });
-    let prepared = world.nodes[to].namespace.within(|| if is_tcp { tcp::prepare(part) } else { udp::prepare(part) })?;
+    let prepared =
+        world.nodes[to].namespace.within(|| if is_tcp { tcp::prepare(part) } else { udp::prepare(part) })?;
     let receiver = part.flow().to.clone();
-    spawn(part, receiver, move |part| {
-        if is_tcp { tcp::receive(part, &prepared) } else { udp::receive(part, prepared) }
-    });
+    spawn(
+        part,
+        receiver,
+        move |part| {
+            if is_tcp { tcp::receive(part, &prepared) } else { udp::receive(part, prepared) }
+        },
+    );
     if is_tcp && part.flow().stop < part.run.duration {
         spawn(part, part.flow().from.clone(), tcp::stop);
     }

@@ -209,7 +209,8 @@ impl<'a> Sampler<'a> {
                     None
                 }
             });
-            let softnet = peer.and_then(|end| rows.get(&(end.node, end.device.clone()))).map(|c| c.tx_dropped);
+            let softnet =
+                peer.and_then(|end| rows.get(&(end.node, end.device.clone()))).map(|c| c.tx_dropped);
             snapshot.hosts.push(HostSample {
                 t_ns,
                 host: self.layout.nodes[*node].name.clone(),
@@ -288,7 +289,8 @@ fn parse_snmp(text: &str) -> Vec<(String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for pair in lines.chunks_exact(2) {
-        let (Some((group, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':')) else {
+        let (Some((group, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':'))
+        else {
             continue;
         };
         for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {

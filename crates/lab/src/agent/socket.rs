@@ -80,7 +80,8 @@ const ADDRESS_LENGTH: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as l
 pub fn bind(socket: &OwnedFd, port: u16) -> io::Result<()> {
     let local = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
     // SAFETY: `local` is a sockaddr_in of the length given.
-    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, "bind").map(drop)
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, "bind")
+        .map(drop)
 }
 
 /// Connects.

@@ -113,7 +113,8 @@ pub fn fill_private(fd: RawFd, congestion: &str, sample: &mut FlowSample) {
         "bbr" => {
             /// BBR_UNIT of net/ipv4/tcp_bbr.c.
             const UNIT: f64 = 256.0;
-            sample.bbr_bw_bps = word(0).zip(word(1)).map(|(low, high)| (u64::from(high) << 32 | u64::from(low)) * 8);
+            sample.bbr_bw_bps =
+                word(0).zip(word(1)).map(|(low, high)| (u64::from(high) << 32 | u64::from(low)) * 8);
             sample.bbr_min_rtt_ns = ns(2);
             sample.bbr_pacing_gain_ratio = word(3).map(|gain| f64::from(gain) / UNIT);
             sample.bbr_cwnd_gain_ratio = word(4).map(|gain| f64::from(gain) / UNIT);

@@ -59,7 +59,8 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     let mut sent_at = Vec::new();
     for sequence in 0..count {
         // From the start each time, so that the spacing never drifts.
-        let due = start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64;
+        let due =
+            start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64;
         if due >= stop {
             break;
         }
@@ -127,7 +128,8 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
             part.state.delivered_bytes.fetch_add(datagram.get(), Relaxed);
         }
         let arrived_ns = Some(arrived_ns.unwrap_or_else(|| part.clock.now()));
-        let row = Datagram { flow: part.index as u32, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate };
+        let row =
+            Datagram { flow: part.index as u32, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate };
         part.state.arrivals.lock().expect("no thread panics holding the arrivals").push(row);
     }
 }
