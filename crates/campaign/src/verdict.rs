@@ -4,6 +4,7 @@ use wirespeed_metrics::{View, evaluate, find, per_flow};
 use wirespeed_record::Recording;
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
 use wirespeed_scenario::{Expectation, Run};
+use wirespeed_units::{Bytes, Rate, Span};
 
 /// A recording with its numbers and verdicts.
 pub struct Judged {
@@ -42,15 +43,28 @@ fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<Metric
 }
 
 fn outcome(expectation: &Expectation, metrics: &[MetricValue]) -> ExpectOutcome {
+    let metric = &expectation.metric;
     let bound = match (expectation.min, expectation.max) {
-        (Some(min), Some(max)) => format!("{min} to {max}"),
-        (Some(min), None) => format!("at least {min}"),
-        (None, Some(max)) => format!("at most {max}"),
+        (Some(min), Some(max)) => format!("{} to {}", quantity(metric, min), quantity(metric, max)),
+        (Some(min), None) => format!("at least {}", quantity(metric, min)),
+        (None, Some(max)) => format!("at most {}", quantity(metric, max)),
         (None, None) => unreachable!("the scenario refuses a bound without limits"),
     };
     let value = metrics.iter().find(|m| m.name == expectation.metric).map(|m| m.value);
     let passed = value.is_some_and(|value| expectation.holds(value));
     ExpectOutcome { metric: expectation.metric.clone(), bound, value, passed }
+}
+
+/// A value as a person writes it, by the unit in the metric's name.
+fn quantity(metric: &str, value: f64) -> String {
+    // Beyond these a float is no exact count any more, and no unit would make it readable.
+    let whole = (0.0..9e15).contains(&value).then_some(value.round() as u64);
+    match whole {
+        Some(count) if metric.ends_with("_bps") => Rate::bps(count).to_string(),
+        Some(count) if metric.ends_with("_ns") => Span::ns(count as i64).to_string(),
+        Some(count) if metric.ends_with("_bytes") => Bytes::new(count).to_string(),
+        _ => value.to_string(),
+    }
 }
 
 /// The report over the runs of a study, in their order; incomplete ones come as name and reason.
@@ -68,4 +82,17 @@ pub fn report(study: StudyInfo, runs: impl IntoIterator<Item = Result<Judged, (S
         }
     }
     builder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_written_as_a_person_would() {
+        assert_eq!(quantity("goodput_bps", 5e9), "5 Gbit/s");
+        assert_eq!(quantity("rtt_max_ns", 1e8), "100 ms");
+        assert_eq!(quantity("cwnd_mean_bytes", 8388608.0), "8 MiB");
+        assert_eq!(quantity("link_utilisation", 0.95), "0.95");
+    }
 }

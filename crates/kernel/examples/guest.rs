@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         image: image.into(),
         init: init.into(),
         arguments: arguments.to_vec(),
+        parameters: Vec::new(),
         writable: writable.into(),
         memory: Bytes::mib(512),
         seed: 1,

@@ -7,6 +7,7 @@ use crate::error::BootError;
 use crate::folder::GuestFolder;
 use crate::guest::DISK_FULL;
 use crate::process::{Ended, free_space, group_exists, kill_group, peak_rss, reap};
+use crate::processor::{self, Processor};
 use crate::watchdog::Watchdog;
 use std::fs::{self, File};
 use std::io;
@@ -32,6 +33,9 @@ pub struct Boot {
     pub writable: PathBuf,
     /// Memory of the guest. It is taken from the host as the guest uses it.
     pub memory: Bytes,
+    /// Parameters of built-in modules, `MODULE.NAME=VALUE`, e.g. `tcp_cubic.bic_scale=41`. They are part of the
+    /// kernel's entropy as the arguments are.
+    pub parameters: Vec<String>,
     /// All of the guest's randomness.
     pub seed: u64,
     /// Where the console log goes; replaced if there. Kept whatever happens.
@@ -74,14 +78,16 @@ pub fn boot(boot: &Boot, cancel: &AtomicBool, alive: &dyn Fn()) -> Result<Exit, 
     let image = resolve("kernel image", &boot.image, |m| m.is_file())?;
     let init = resolve("init", &boot.init, |m| m.is_file())?;
     let writable = resolve("writable folder", &boot.writable, |m| m.is_dir())?;
-    let arguments = command_line::arguments(boot.memory, &boot.arguments)?;
+    let arguments = command_line::arguments(boot.memory, &boot.parameters, &boot.arguments)?;
     let folder = GuestFolder::new(boot.memory, &init, &writable)?;
     let console = File::create(&boot.console).map_err(BootError::io("create", &boot.console))?;
     drop(console);
     let rules = Rules::new(&[folder.path(), &writable]);
 
     let start = Instant::now();
-    let command = command(boot, &image, &arguments, folder.path(), &rules)?;
+    let processor = Processor::take();
+    let cpu = processor.as_ref().map(Processor::number);
+    let command = command(boot, &image, &arguments, folder.path(), &rules, cpu)?;
     let process = Process::start(command).map_err(BootError::io("start", &image))?;
     let mut watchdog = Watchdog::new(&[&writable, &boot.console], boot.stall_limit);
     let mut peak = Bytes::ZERO;
@@ -126,6 +132,7 @@ fn command(
     arguments: &[String],
     folder: &Path,
     rules: &Rules,
+    processor: Option<usize>,
 ) -> Result<Command, BootError> {
     let console = || File::options().append(true).open(&boot.console);
     let console = || console().map_err(BootError::io("open", &boot.console));
@@ -138,12 +145,13 @@ fn command(
     let descriptor = rules.descriptor();
     let parent = std::process::id();
     // SAFETY: the closure makes system calls only and touches no memory but its own; nothing in it allocates.
-    unsafe { command.pre_exec(move || before_exec(parent, descriptor)) };
+    unsafe { command.pre_exec(move || before_exec(parent, processor, descriptor)) };
     Ok(command)
 }
 
-/// In the child: its own session, dies with us, no core file, no open files, fixed addresses, confined.
-fn before_exec(parent: u32, rules: Option<i32>) -> io::Result<()> {
+/// In the child: its own session, dies with us, on one processor, no core file, no open files, fixed addresses,
+/// confined.
+fn before_exec(parent: u32, processor: Option<usize>, rules: Option<i32>) -> io::Result<()> {
     let check = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: system calls with plain numbers or pointers to live local variables.
     unsafe {
@@ -163,6 +171,9 @@ fn before_exec(parent: u32, rules: Option<i32>) -> io::Result<()> {
         libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         // Hash tables keyed by address give the same order in each run. Refused in some containers: not fatal.
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+    }
+    if let Some(number) = processor {
+        processor::pin(number);
     }
     rules.map_or(Ok(()), confinement::put_on)
 }

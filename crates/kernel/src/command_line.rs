@@ -23,7 +23,7 @@ const MOST_ARGUMENTS: usize = 31;
 ///
 /// Those of init are one argument: user-mode Linux looks for its own options in each by its beginning, and
 /// would take an init argument such as `--help` or `mem=1` for one.
-pub fn arguments(memory: Bytes, init: &[String]) -> Result<Vec<String>, BootError> {
+pub fn arguments(memory: Bytes, parameters: &[String], init: &[String]) -> Result<Vec<String>, BootError> {
     let mut line: Vec<String> = [
         "time-travel=inf-cpu",
         &format!("time-travel-start={START_NS}"),
@@ -44,6 +44,13 @@ pub fn arguments(memory: Bytes, init: &[String]) -> Result<Vec<String>, BootErro
     .map(str::to_owned)
     .to_vec();
     line.insert(0, format!("mem={}K", memory.get() / 1024));
+    for parameter in parameters {
+        if !is_module_parameter(parameter) {
+            let reason = "not of the form MODULE.NAME=VALUE";
+            return Err(BootError::Argument { argument: parameter.clone(), reason });
+        }
+        line.push(parameter.clone());
+    }
     if init.len() > MOST_ARGUMENTS {
         let reason = "the kernel passes at most 31 arguments to init";
         return Err(BootError::Argument { argument: init[MOST_ARGUMENTS].clone(), reason });
@@ -58,6 +65,16 @@ pub fn arguments(memory: Bytes, init: &[String]) -> Result<Vec<String>, BootErro
         return Err(BootError::Argument { argument: longest, reason });
     }
     Ok(line)
+}
+
+/// Without a point the kernel, or user-mode Linux, may take the word for an option of its own.
+fn is_module_parameter(word: &str) -> bool {
+    let plain = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    word.split_once('=').is_some_and(|(path, value)| {
+        plain(value) && path.split_once('.').is_some_and(|(module, name)| plain(module) && plain(name))
+    })
 }
 
 /// The argument as the kernel's parser (lib/cmdline.c, next_arg) reads it back. It knows quotation marks around
@@ -88,7 +105,7 @@ mod tests {
 
     fn init(arguments: &[&str]) -> Result<Vec<String>, BootError> {
         let owned: Vec<String> = arguments.iter().map(|a| a.to_string()).collect();
-        super::arguments(Bytes::mib(256), &owned)
+        super::arguments(Bytes::mib(256), &[], &owned)
     }
 
     #[test]
@@ -115,5 +132,14 @@ mod tests {
         assert!(init(&["x"; 32]).is_err());
         assert!(init(&["x"; 31]).is_ok());
         assert!(init(&[&"x".repeat(4000)]).unwrap_err().to_string().contains("4095"));
+    }
+
+    #[test]
+    fn only_module_parameters_pass() {
+        let line = |parameter: &str| super::arguments(Bytes::mib(256), &[parameter.to_owned()], &[]);
+        assert!(line("tcp_cubic.bic_scale=41").unwrap().contains(&"tcp_cubic.bic_scale=41".to_owned()));
+        for other in ["mem=1", "root=/dev/sda", "noreboot", "tcp_cubic.=1", "a.b=c d", "a.b="] {
+            assert!(line(other).is_err(), "{other}");
+        }
     }
 }

@@ -19,6 +19,7 @@ mod fragment;
 pub mod guest;
 mod make;
 mod process;
+mod processor;
 mod recipe;
 mod source;
 mod tools;

@@ -48,6 +48,7 @@ impl Bench {
             image,
             init: env!("CARGO_BIN_EXE_guest_probe").into(),
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
+            parameters: Vec::new(),
             writable,
             memory: Bytes::mib(128),
             seed: 1,

@@ -1,6 +1,7 @@
 //! Substrate `kernel`: the real Linux stack in virtual time. The agent is process 1 of a guest; its stream comes
 //! back through the guest's one writable folder.
 
+use crate::agent::is_read_while_loading;
 use crate::agent::{self, message::Decoder};
 use crate::assemble::Assembler;
 use crate::layout::Layout;
@@ -87,6 +88,7 @@ impl Substrate for VirtualTime {
             image: self.kernel.image.clone(),
             init: self.init.clone(),
             arguments: Vec::new(),
+            parameters: loading_parameters(run),
             writable: shared.clone(),
             memory: memory(run),
             seed: run.seed,
@@ -201,6 +203,23 @@ impl Stream {
             }
         }
     }
+}
+
+/// Parameters of congestion controls that are read only while the control is loaded. What can be set later the
+/// agent sets.
+fn loading_parameters(run: &Run) -> Vec<String> {
+    let mut words = Vec::new();
+    for flow in &run.flows {
+        let FlowKind::Tcp { congestion, .. } = &flow.kind else { continue };
+        for (name, value) in &congestion.parameters {
+            if is_read_while_loading(&congestion.name, name) {
+                words.push(format!("tcp_{}.{name}={value}", congestion.name));
+            }
+        }
+    }
+    words.sort();
+    words.dedup();
+    words
 }
 
 /// Memory of the guest: what the paths and socket buffers of the run can hold at once, with the kernel's overhead.

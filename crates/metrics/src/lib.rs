@@ -4,6 +4,8 @@
 //! never 0. Run-level rates divide by the whole window; the rate of one flow divides by the flow's own time in
 //! the window, from its start to its end ([`View`] says how these are found).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod convergence;
 mod cumulative;
 mod delay;

@@ -6,6 +6,8 @@
 //!
 //! Time is counted in picoseconds, because a 64-byte frame at 800 Gbit/s lasts 0.64 ns: `i64` holds 106 days.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod bytes;
 mod quantity;
 mod rate;

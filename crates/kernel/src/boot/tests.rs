@@ -21,6 +21,7 @@ fn fake(script: &str) -> Fake {
         init: image.clone(),
         image,
         arguments: vec!["agent".into()],
+        parameters: Vec::new(),
         writable,
         memory: Bytes::mib(16),
         seed: 42,

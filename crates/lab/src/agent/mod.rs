@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use wirespeed_scenario::run::{Congestion, Flow, FlowKind, Run};
+use wirespeed_scenario::{When, congestion_control};
 
 /// File with the run, in the folder the guest shares with its host.
 pub const PLAN: &str = "run.json";
@@ -106,6 +107,9 @@ fn set_congestion_parameters(run: &Run) -> io::Result<()> {
             )));
         }
         for (name, value) in &congestion.parameters {
+            if is_read_while_loading(&congestion.name, name) {
+                continue;
+            }
             let path = format!("/sys/module/tcp_{}/parameters/{name}", congestion.name);
             fs::write(&path, value.to_string()).map_err(|e| {
                 let known = known_parameters(&congestion.name);
@@ -118,6 +122,13 @@ fn set_congestion_parameters(run: &Run) -> io::Result<()> {
         set.push(congestion);
     }
     Ok(())
+}
+
+/// Whether a control reads a parameter only while it is loaded: whoever boots the kernel has set it then.
+pub fn is_read_while_loading(congestion: &str, parameter: &str) -> bool {
+    let control = congestion_control(congestion);
+    let parameter = control.and_then(|control| control.parameters.iter().find(|p| p.name == parameter));
+    parameter.is_some_and(|parameter| parameter.set == When::Loading)
 }
 
 fn known_parameters(congestion: &str) -> String {
