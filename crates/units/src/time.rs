@@ -178,7 +178,7 @@ mod tests {
         assert_eq!("0.64 ns".parse(), Ok(Span::ps(640)));
         assert_eq!("15 min".parse(), Ok(Span::secs(900)));
         assert!(matches!("0.1 ps".parse::<Span>(), Err(ParseError::Range { .. })));
-        assert!(matches!("200 h".parse::<Span>(), Ok(_)));
+        assert!("200 h".parse::<Span>().is_ok());
         assert!(matches!("9000 h".parse::<Span>(), Err(ParseError::Range { .. })));
     }
 

@@ -66,7 +66,7 @@ pub fn width() -> usize {
     columns.unwrap_or(WITHOUT_TERMINAL).clamp(60, 200)
 }
 
-/// Whether to colour (https://no-color.org).
+/// Whether to colour (<https://no-color.org>).
 pub fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
