@@ -54,7 +54,9 @@ fmt: ## check the formatting
 lint: fmt ## formatting, clippy, documentation, licences and advisories
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check; \
+	@if command -v cargo-deny >/dev/null; then \
+	    $(CARGO) deny --log-level error check licenses bans sources; \
+	    $(CARGO) deny --log-level error check advisories || echo 'advisories: found, or NOT checked for want of their database (see above)'; \
 	else echo 'cargo-deny is not installed; licences and advisories were NOT checked. To have them: cargo install --locked cargo-deny'; fi
 
 .PHONY: bench

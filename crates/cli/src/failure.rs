@@ -30,6 +30,15 @@ pub enum Failure {
     /// The kernel is missing or could not be built.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// No kernel with the user's own congestion controls.
+    #[error("no virtual-time kernel with this scenario's own congestion controls in {}", cache.display())]
+    #[diagnostic(help("run `{command}`"))]
+    OwnKernel {
+        /// Where it was looked for.
+        cache: std::path::PathBuf,
+        /// What builds it.
+        command: String,
+    },
     /// Some runs could not be carried out; the reasons have been printed already.
     #[error(
         "{failed} of {total} runs could not be carried out; run the same command again to try only those"
@@ -62,7 +71,7 @@ impl Failure {
             Failure::Expectation => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted => 130,
-            Failure::Kernel(_) | Failure::Runs { .. } | Failure::Output { .. } => 3,
+            Failure::Kernel(_) | Failure::OwnKernel { .. } | Failure::Runs { .. } | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
             Failure::Store(StoreError::Io { .. }) => 3,
             Failure::Store(_) => 2,

@@ -136,8 +136,9 @@ impl Substrate for VirtualTime {
 impl VirtualTime {
     fn describe(&self, recording: &mut Recording, exit: &Exit) {
         let found = recording.info.kernel.take().unwrap_or_default();
-        recording.info.kernel =
-            Some(KernelInfo { build: self.kernel.build.clone(), edits: self.kernel.edits.clone(), ..found });
+        let added = self.kernel.added.iter().map(|source| format!("{source}: added"));
+        let edits = self.kernel.edits.iter().cloned().chain(added).collect();
+        recording.info.kernel = Some(KernelInfo { build: self.kernel.build.clone(), edits, ..found });
         recording.info.cost = Cost {
             wall_s: exit.wall.as_secs_f64(),
             cpu_s: exit.cpu.as_secs_f64(),

@@ -12,6 +12,7 @@ use serde::{Deserialize, de};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// A wirespeed scenario: one experiment, or a sweep of it. Quantities are strings with their unit.
@@ -61,6 +62,17 @@ pub(crate) struct File {
     /// Packet captures.
     #[serde(default)]
     pub capture: Vec<CaptureTable>,
+    /// Congestion controls of your own, by the name that flows use.
+    #[serde(default)]
+    pub congestion: BTreeMap<String, OwnControl>,
+}
+
+/// A congestion control that is compiled into the kernel: see docs/how-to/compile-your-own-congestion-control.md.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnControl {
+    /// Its C file, from the scenario's folder. `wirespeed kernel build --cc FILE` compiles it.
+    pub source: PathBuf,
 }
 
 /// A link: rate, delay, loss and buffer, and what differs by direction.
@@ -409,6 +421,8 @@ impl JsonSchema for CongestionChoice {
         let tables: Vec<_> = congestion_controls().iter().map(one_control).collect();
         let mut any_of = vec![json_schema!({ "type": "string", "enum": names })];
         any_of.extend(tables);
+        let own = "A control of your own, declared under [congestion.NAME].";
+        any_of.push(json_schema!({ "type": "string", "description": own, "not": { "enum": names } }));
         json_schema!({
             "description": "A congestion control by its Linux name, or a table of its name and parameters.",
             "anyOf": any_of,

@@ -14,6 +14,7 @@ use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::sync::Arc;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -38,6 +39,8 @@ pub(crate) struct Resolved {
     pub repeat: u32,
     pub seed: u64,
     pub warnings: Vec<String>,
+    /// C files of the user's own congestion controls, as written.
+    pub own_controls: Vec<PathBuf>,
 }
 
 impl Resolved {
@@ -87,6 +90,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
     let links = links::links(&layout, &hosts, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
     let captures = captures(&file.capture, &hosts, root)?;
+    let own_controls = file.congestion.into_values().map(|own| own.source).collect();
     let run = Run {
         study: file.name,
         about: file.about,
@@ -104,7 +108,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         captures,
     };
     let warnings = warnings(&run);
-    Ok(Resolved { run, repeat, seed: file.run.seed.unwrap_or(DEFAULT_SEED), warnings })
+    Ok(Resolved { run, repeat, seed: file.run.seed.unwrap_or(DEFAULT_SEED), warnings, own_controls })
 }
 
 /// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.

@@ -31,6 +31,8 @@ pub struct Study {
     pub path: PathBuf,
     /// What is allowed but probably not meant, once each.
     pub warnings: Vec<String>,
+    /// C files of the user's own congestion controls (`[congestion.NAME]`), found from the scenario's folder.
+    pub own_controls: Vec<PathBuf>,
 }
 
 impl Study {
@@ -112,7 +114,8 @@ fn study(
         }
         None => Vec::new(),
     };
-    let (runs, warnings) = runs(&root, &axes, &sets)?;
+    let (runs, warnings, own_controls) = runs(&root, &axes, &sets)?;
+    let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
         unreachable!("a product of non-empty lists, each repeated at least once, is not empty")
     };
@@ -124,6 +127,7 @@ fn study(
         source: source.text.clone(),
         path: PathBuf::from(&source.name),
         warnings: warnings.into_iter().collect(),
+        own_controls: own_controls.into_iter().map(|file| folder.join(file)).collect(),
     })
 }
 
@@ -195,10 +199,14 @@ fn join_axis(mut joined: Vec<Axis>, axis: &Axis) -> Vec<Axis> {
 
 type Overrides = [(Address, Node)];
 
-fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<(Vec<Run>, BTreeSet<String>), Complaint> {
+/// Every run, what is probably not meant in any of them, and the C files that any of them names.
+type Runs = (Vec<Run>, BTreeSet<String>, BTreeSet<PathBuf>);
+
+fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<Runs, Complaint> {
     let combinations = sweep::combinations(axes).unwrap_or(usize::MAX);
     let mut runs: Vec<Run> = Vec::new();
     let mut warnings = BTreeSet::new();
+    let mut own_controls = BTreeSet::new();
     for combination in sweep::product(axes) {
         let resolved = one(root, axes, &combination, sets)
             .map_err(|complaint| with_combination(complaint, root, axes, &combination, sets))?;
@@ -212,8 +220,9 @@ fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<(Vec<Run>, BTree
         }
         runs.extend(resolved.runs());
         warnings.extend(resolved.warnings);
+        own_controls.extend(resolved.own_controls);
     }
-    Ok((runs, warnings))
+    Ok((runs, warnings, own_controls))
 }
 
 /// Resolves one combination: the file, its factors over it, `--set` over both.

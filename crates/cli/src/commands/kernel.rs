@@ -69,5 +69,8 @@ fn describe(kernel: &Kernel) -> String {
     for edit in &kernel.edits {
         text.push_str(&format!("    - {edit}\n"));
     }
+    for source in &kernel.added {
+        text.push_str(&format!("    - {source}: added\n"));
+    }
     text
 }

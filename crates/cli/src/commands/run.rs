@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
-use wirespeed_kernel::{BuildOptions, find};
+use wirespeed_kernel::{BuildOptions, KernelError, find};
 use wirespeed_lab::{Substrate, VirtualTime};
 use wirespeed_record::{LedgerRow, Recording};
 use wirespeed_report::{Report, StudyInfo};
@@ -69,7 +69,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
-    let substrate = substrate(arguments.on)?;
+    let substrate = substrate(arguments.on, &study.own_controls)?;
     for run in &study.runs {
         substrate.check(run).map_err(|error| Failure::Usage {
             message: format!("{}: {error}", run.id),
@@ -111,15 +111,26 @@ fn create(folder: &Path) -> Result<(), Failure> {
         .map_err(|source| Failure::Output { what: folder.display().to_string(), source })
 }
 
-fn substrate(on: On) -> Result<Box<dyn Substrate>, Failure> {
+/// The substrate, with the user's own congestion controls (C files) in it.
+fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
     match on {
         On::Kernel => {
-            let kernel = find(&BuildOptions::default())?;
+            let kernel = match find(&BuildOptions { extra_cc: own_controls.to_vec(), ..Default::default() }) {
+                Err(KernelError::NotBuilt { cache }) if !own_controls.is_empty() => {
+                    return Err(Failure::OwnKernel { cache, command: build_command(own_controls) });
+                }
+                found => found?,
+            };
             let init = std::env::current_exe()
                 .map_err(|source| Failure::Output { what: "own executable".into(), source })?;
             Ok(Box::new(VirtualTime::new(kernel, init)))
         }
     }
+}
+
+fn build_command(own_controls: &[PathBuf]) -> String {
+    let files: String = own_controls.iter().map(|file| format!(" --cc {}", quoted(&file.display().to_string()))).collect();
+    format!("wirespeed kernel build{files}")
 }
 
 /// The command that repeats one run, or the whole study.

@@ -30,6 +30,7 @@ pub(super) fn flows(
             .label("no [[flow]] in this file")
             .help("add a line [[flow]] and, below it, for example congestion = \"cubic\""));
     }
+    check_own_controls(file, root)?;
     let (senders, receivers) = (layout.senders(), layout.receivers());
     let mut flows: Vec<Flow> = Vec::new();
     for (table, node) in file.flow.iter().zip(nodes) {
@@ -59,7 +60,7 @@ pub(super) fn flows(
                 return Err(Complaint::at(&place("bytes"), "flow.bytes: a flow of no bytes sends nothing"));
             }
             let kind = match table.kind {
-                Carrier::Tcp => tcp(table, ends, links, node)?,
+                Carrier::Tcp => tcp(table, file, ends, links, node)?,
                 Carrier::Udp => udp(table, ends, node)?,
             };
             flows.push(Flow { label: String::new(), from, to, start, stop, bytes: table.bytes, kind });
@@ -123,6 +124,7 @@ fn times(table: &FlowTable, i: u32, end: Span, node: &Node) -> Result<(Span, Spa
 
 fn tcp(
     table: &FlowTable,
+    file: &File,
     (from, to): (&Host, &Host),
     links: &[Link],
     node: &Node,
@@ -154,7 +156,7 @@ fn tcp(
     let choice = table.congestion.clone();
     let choice =
         choice.unwrap_or_else(|| CongestionChoice { name: "cubic".into(), parameters: BTreeMap::new() });
-    Ok(FlowKind::Tcp { congestion: congestion(&choice, node)?, window, max_rate: table.max_rate })
+    Ok(FlowKind::Tcp { congestion: congestion(&choice, file, node)?, window, max_rate: table.max_rate })
 }
 
 fn udp(table: &FlowTable, (from, to): (&Host, &Host), node: &Node) -> Result<FlowKind, Complaint> {
@@ -197,11 +199,29 @@ fn refuse(keys: &[(&str, bool, &str)], kind: &str, node: &Node) -> Result<(), Co
     }
 }
 
-/// Looks the control up and calls its parameters by their kernel names.
-fn congestion(choice: &CongestionChoice, node: &Node) -> Result<Congestion, Complaint> {
+/// Refuses a control of the user's own that has the name of another: the kernel could hold only one of them.
+fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
+    match file.congestion.keys().find(|name| congestion_control(name).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(Complaint::at(
+            &root.place_of(&["congestion", name]),
+            format!("[congestion.{name}]: the kernel has a congestion control of this name"),
+        )
+        .label("taken")
+        .help("give yours another name, here and in its C file")),
+    }
+}
+
+/// Looks the control up and calls its parameters by their kernel names. What the user's own has is not known
+/// here: its parameters pass as they are.
+fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Congestion, Complaint> {
+    if file.congestion.contains_key(&choice.name) {
+        return Ok(Congestion { name: choice.name.clone(), parameters: choice.parameters.clone() });
+    }
     let table = node.place_of(&["congestion"]);
     let Some(control) = congestion_control(&choice.name) else {
-        let names: Vec<&str> = congestion_controls().iter().map(|c| c.name).collect();
+        let own = file.congestion.keys().map(String::as_str);
+        let names: Vec<&str> = congestion_controls().iter().map(|c| c.name).chain(own).collect();
         let at = node.place_of(&["congestion", "name"]);
         return Err(Complaint::at(&at, format!("unknown congestion control `{}`", choice.name))
             .label("no such congestion control")
