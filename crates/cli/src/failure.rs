@@ -71,7 +71,10 @@ impl Failure {
             Failure::Expectation => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted => 130,
-            Failure::Kernel(_) | Failure::OwnKernel { .. } | Failure::Runs { .. } | Failure::Output { .. } => 3,
+            Failure::Kernel(_)
+            | Failure::OwnKernel { .. }
+            | Failure::Runs { .. }
+            | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
             Failure::Store(StoreError::Io { .. }) => 3,
             Failure::Store(_) => 2,

@@ -129,7 +129,8 @@ fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Fai
 }
 
 fn build_command(own_controls: &[PathBuf]) -> String {
-    let files: String = own_controls.iter().map(|file| format!(" --cc {}", quoted(&file.display().to_string()))).collect();
+    let files: String =
+        own_controls.iter().map(|file| format!(" --cc {}", quoted(&file.display().to_string()))).collect();
     format!("wirespeed kernel build{files}")
 }
 
