@@ -111,7 +111,7 @@ impl RunDirectory {
     /// If the note cannot be written.
     pub fn mark(&self, reason: &str) -> Result<(), StoreError> {
         let path = self.path.join(INCOMPLETE);
-        fs::write(&path, format!("{reason}\n")).map_err(io_error("write", &path))
+        replace_file(&path, format!("{reason}\n").as_bytes()).map_err(io_error("write", &path))
     }
 
     /// Writes all tables, then `run.json`, and only then takes the mark away.
@@ -126,14 +126,29 @@ impl RunDirectory {
         write_table(&self.path, &recording.events)?;
         write_table(&self.path, &recording.datagrams)?;
         write_table(&self.path, &recording.ledger)?;
-        let (path, partial) = (self.path.join(INFO), self.path.join(".run.json.partial"));
+        let path = self.path.join(INFO);
         let info = RunInfo { format_version: FORMAT_VERSION, ..recording.info.clone() };
         let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
-        fs::write(&partial, json + "\n").map_err(io_error("write", &partial))?;
-        fs::rename(&partial, &path).map_err(io_error("write", &path))?;
+        replace_file(&path, (json + "\n").as_bytes()).map_err(io_error("write", &path))?;
         let mark = self.path.join(INCOMPLETE);
         fs::remove_file(&mark).map_err(io_error("remove", &mark))
     }
+}
+
+/// Writes a file as a whole or not at all: what was there stays until everything has been written.
+///
+/// # Errors
+/// As the operating system; the file is as it was then.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let result = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    if result.is_err() {
+        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
+        let _ = fs::remove_file(&partial);
+    }
+    result
 }
 
 fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {
@@ -321,6 +336,17 @@ mod tests {
             matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("ledger.parquet")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note");
+        replace_file(&path, b"first").unwrap();
+        // The name of the partial file is taken by a folder, so that it cannot be written.
+        fs::create_dir(folder.path().join("note.partial")).unwrap();
+        assert!(replace_file(&path, b"second").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"first");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
 use wirespeed_lab::{Substrate, VirtualTime};
-use wirespeed_record::{LedgerRow, Recording};
+use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
 
@@ -219,7 +219,8 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
 /// Writes `report.html` and the figures.
 pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Result<(), Failure> {
     let write = |path: PathBuf, text: &str| {
-        fs::write(&path, text).map_err(|source| Failure::Output { what: path.display().to_string(), source })
+        replace_file(&path, text.as_bytes())
+            .map_err(|source| Failure::Output { what: path.display().to_string(), source })
     };
     write(out.join("report.html"), &report.html())?;
     if figures == Some(Figures::Svg) {
