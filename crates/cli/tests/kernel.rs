@@ -261,6 +261,26 @@ fn a_link_does_exactly_what_was_asked() {
     assert!((lost - sent * 0.01).abs() < 5.0 * deviation, "{lost} of {sent}");
 }
 
+/// What stands for the link must not decide what TCP does: mainline's emulator gives nearly the same.
+#[test]
+fn our_link_and_mainline_netem_agree() {
+    if !kernel("our_link_and_mainline_netem_agree") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let results = run(folder.path(), "two-emulators.toml", &[]);
+    let [wire, netem] = [0, 1].map(|index| &results["runs"][index]);
+    assert_balanced(wire);
+    assert_balanced(netem);
+    let ratio = |name: &str| metric(wire, name) / metric(netem, name);
+    for (name, tolerance) in [("goodput_bps", 0.001), ("rtt_median_ns", 0.002), ("queue_delay_mean_ns", 0.01)]
+    {
+        assert!((ratio(name) - 1.0).abs() < tolerance, "{name}: {}", ratio(name));
+    }
+    let drops = |run| lost(run, "network", "queue full");
+    assert!((drops(wire) - drops(netem)).abs() <= 2, "{} against {}", drops(wire), drops(netem));
+}
+
 #[test]
 fn a_capture_is_a_pcap_and_changes_nothing() {
     if !kernel("a_capture_is_a_pcap_and_changes_nothing") {

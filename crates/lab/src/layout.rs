@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
-use wirespeed_scenario::run::{Direction, Host, Run};
+use wirespeed_scenario::run::{Direction, Emulator, Host, Run};
 use wirespeed_units::Span;
 
 /// Everything that has to be built.
@@ -61,6 +61,8 @@ pub enum Egress {
         direction: Direction,
         /// Seed of its loss process.
         seed: u64,
+        /// What it is built with.
+        emulator: Emulator,
     },
     /// Nothing but a delay: a host's access line, both ways.
     Access {
@@ -190,7 +192,7 @@ fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egr
     // Each direction of each link has its own random stream, whatever else is in the run.
     let stream = (index as u64) << 1 | u64::from(forward);
     let seed = run.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Egress::Link { queue: format!("{}/{name}", link.name), direction, seed }
+    Egress::Link { queue: format!("{}/{name}", link.name), direction, seed, emulator: link.emulator }
 }
 
 #[cfg(test)]
@@ -244,7 +246,12 @@ pub(crate) mod tests {
             topology: TopologyKind::Dumbbell,
             hosts: hosts.iter().map(|(name, router)| host(name, *router)).collect(),
             links: (0..links)
-                .map(|i| Link { name: format!("link{i}"), forward: direction, reverse: direction })
+                .map(|i| Link {
+                    name: format!("link{i}"),
+                    forward: direction,
+                    reverse: direction,
+                    emulator: Emulator::Wire,
+                })
                 .collect(),
             flows: flows
                 .iter()

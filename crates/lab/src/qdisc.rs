@@ -13,16 +13,26 @@ use wirespeed_units::{Bytes, Rate};
 pub enum Spec {
     /// A host's own discipline.
     Host(Qdisc),
-    /// Token bucket of one frame in front of a host's own discipline: an interface of that rate.
-    Interface {
+    /// Token bucket of one frame. In front of a host's own discipline it is an interface of that rate; with a
+    /// room of its own it is a drop-tail queue before a line of that rate.
+    Bucket {
         /// Rate of the interface.
         rate: Rate,
         /// The largest frame it sends.
         frame: Bytes,
+        /// Its own queue, in frame bytes; `None` if another discipline goes below it.
+        room: Option<Bytes>,
     },
     /// One direction of a link (kernel/qdisc/sch_wire.c).
     Link {
         /// Its properties.
+        direction: Direction,
+        /// Seed of its loss process.
+        seed: u64,
+    },
+    /// Loss and delay of a direction by netem; a [`Spec::Bucket`] goes below it.
+    Netem {
+        /// The direction.
         direction: Direction,
         /// Seed of its loss process.
         seed: u64,
@@ -51,8 +61,9 @@ pub fn install(
 ) -> io::Result<()> {
     let (kind, options) = match spec {
         Spec::Host(qdisc) => (kernel_name(*qdisc), None),
-        Spec::Interface { rate, frame } => ("tbf", Some(token_bucket(*rate, *frame))),
+        Spec::Bucket { rate, frame, room } => ("tbf", Some(token_bucket(*rate, *frame, *room))),
         Spec::Link { direction, seed } => ("wire", Some(wire(direction, *seed))),
+        Spec::Netem { direction, seed } => ("netem", Some(netem(direction, *seed))),
     };
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = parent;
@@ -76,8 +87,28 @@ fn wire(direction: &Direction, seed: u64) -> TcAttribute {
 
 const TCA_OPTIONS: u16 = 2;
 
+/// `struct tc_netem_qopt` followed by attributes (linux/pkt_sched.h).
+fn netem(direction: &Direction, seed: u64) -> TcAttribute {
+    const TCA_NETEM_LATENCY64: u16 = 10;
+    const TCA_NETEM_PRNG_SEED: u16 = 14;
+    let mut bytes = vec![0u8; 24];
+    // The queue is the bucket's; what is in propagation must never be dropped.
+    bytes[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
+    let loss = (direction.loss * f64::from(u32::MAX)).round() as u32;
+    bytes[8..12].copy_from_slice(&loss.to_ne_bytes());
+    for (kind, value) in
+        [(TCA_NETEM_LATENCY64, direction.delay.nanoseconds() as u64), (TCA_NETEM_PRNG_SEED, seed)]
+    {
+        // Length and kind of an attribute of eight bytes.
+        bytes.extend(12u16.to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value.to_ne_bytes());
+    }
+    TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes))
+}
+
 /// `struct tc_tbf_qopt` and its 64-bit companions (linux/pkt_sched.h).
-fn token_bucket(rate: Rate, frame: Bytes) -> TcAttribute {
+fn token_bucket(rate: Rate, frame: Bytes, room: Option<Bytes>) -> TcAttribute {
     const TCA_TBF_PARMS: u16 = 1;
     const TCA_TBF_RATE64: u16 = 4;
     const TCA_TBF_BURST: u16 = 6;
@@ -86,6 +117,9 @@ fn token_bucket(rate: Rate, frame: Bytes) -> TcAttribute {
     let mut parameters = vec![0u8; 36];
     parameters[1] = LINK_LAYER_ETHERNET;
     parameters[8..12].copy_from_slice(&(bytes_per_second.min(u64::from(u32::MAX)) as u32).to_ne_bytes());
+    // A limit of zero makes no queue: the discipline below is installed next.
+    let limit = room.map_or(0, |room| room.get().min(u64::from(u32::MAX)) as u32);
+    parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
     let nla = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
     TcAttribute::Options(vec![
         nla(TCA_TBF_PARMS, &parameters),
@@ -128,6 +162,19 @@ pub struct LinkStatistics {
     pub lost_packets: u64,
     /// Packets being sent or in propagation.
     pub flight_packets: u64,
+}
+
+/// One direction of a link of netem with a bucket below it, as one queue. netem counts what the bucket drops as
+/// its own drop, and what waits in the bucket as its own backlog.
+pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
+    Statistics {
+        is_root: true,
+        link: Some(LinkStatistics {
+            lost_packets: netem.dropped_packets.saturating_sub(bucket.dropped_packets),
+            flight_packets: netem.backlog_packets.saturating_sub(bucket.backlog_packets),
+        }),
+        ..bucket.clone()
+    }
 }
 
 /// Reads every qdisc of the socket's namespace.

@@ -9,7 +9,7 @@ use netlink_packet_route::tc::TcHandle;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use wirespeed_scenario::run::{Direction, Host, Offloads, Run};
+use wirespeed_scenario::run::{Direction, Emulator, Host, Offloads, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -157,13 +157,19 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
                 None => add(TcHandle::ROOT, FIRST, &own),
                 Some(rate) => {
                     let frame = host.mtu + Bytes::new(ETHERNET_HEADER);
-                    add(TcHandle::ROOT, FIRST, &Spec::Interface { rate, frame })?;
+                    add(TcHandle::ROOT, FIRST, &Spec::Bucket { rate, frame, room: None })?;
                     add(BELOW, SECOND, &own)
                 }
             }
         }
-        Egress::Link { direction, seed, .. } => {
+        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Link { direction: *direction, seed: *seed })
+        }
+        Egress::Link { direction, seed, emulator: Emulator::Netem, .. } => {
+            add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: *direction, seed: *seed })?;
+            let largest = run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500));
+            let frame = largest + Bytes::new(ETHERNET_HEADER);
+            add(BELOW, SECOND, &Spec::Bucket { rate: direction.rate, frame, room: Some(direction.buffer) })
         }
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),
         Egress::Access { delay, .. } => {

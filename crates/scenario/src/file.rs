@@ -5,7 +5,7 @@
 
 use crate::congestion::congestion_controls;
 use crate::room::Room;
-use crate::run::{Factor, Qdisc, TopologyKind};
+use crate::run::{Emulator, Factor, Qdisc, TopologyKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
@@ -99,6 +99,9 @@ pub(crate) struct PathTable {
     /// What differs from right to left.
     #[serde(default)]
     pub reverse: DirectionTable,
+    /// What stands for the link on a Linux kernel: `wire`, our own exact queueing discipline (the default), or
+    /// mainline `netem` with `tbf`.
+    pub emulator: Option<Emulator>,
 }
 
 /// One direction of a link.

@@ -166,6 +166,20 @@ pub struct Link {
     pub forward: Direction,
     /// Right to left.
     pub reverse: Direction,
+    /// What stands for the link on a Linux kernel.
+    pub emulator: Emulator,
+}
+
+/// What stands for a link on a Linux kernel; a model has links of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Emulator {
+    /// The queueing discipline of kernel/qdisc/sch_wire.c: exact rate, buffer in bytes, losses told apart.
+    #[default]
+    Wire,
+    /// Mainline netem (loss, delay) with tbf (rate, buffer in bytes) behind it; packet times are rounded to whole
+    /// nanoseconds, loss probabilities to 2^-32, and a packet is delayed before the queue instead of after it.
+    Netem,
 }
 
 /// One direction of a link: queue, then loss, then propagation.

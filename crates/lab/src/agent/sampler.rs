@@ -177,11 +177,17 @@ impl<'a> Sampler<'a> {
             let here = || found.iter().filter(|s| s.index == *index);
             let Some(root) = here().find(|s| s.is_root) else { continue };
             let queue = egress.queue(self.run);
-            // An interface of limited rate has a token bucket in front; its name is not what the user asked for.
-            let kind = here().find(|s| !s.is_root).unwrap_or(root).kind.clone();
-            snapshot.in_flight.push((queue.clone(), in_flight(root)));
+            // An interface of limited rate has a token bucket in front, which shows all that waits and is dropped
+            // below it; but its name is not what the user asked for.
+            let below = here().find(|s| !s.is_root);
+            let kind = below.unwrap_or(root).kind.clone();
+            let whole = match below {
+                Some(bucket) if root.kind == "netem" => &qdisc::joined(root, bucket),
+                _ => root,
+            };
+            snapshot.in_flight.push((queue.clone(), in_flight(whole)));
             if !matches!(egress, Egress::Access { .. }) {
-                snapshot.queues.push(queue_sample(t_ns, queue, kind, root));
+                snapshot.queues.push(queue_sample(t_ns, queue, kind, whole));
             }
         }
         Ok(())

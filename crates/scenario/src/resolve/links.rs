@@ -59,7 +59,7 @@ fn link(name: String, what: &str, merged: &Node, packet: Bytes) -> Result<Link, 
     let forward =
         direction(&table, &table.forward, "forward", (forward, rtt, table.loss), what, merged, packet)?;
     let reverse = direction(&table, &table.reverse, "reverse", (reverse, rtt, None), what, merged, packet)?;
-    Ok(Link { name, forward, reverse })
+    Ok(Link { name, forward, reverse, emulator: table.emulator.unwrap_or_default() })
 }
 
 /// One-way delays: what a direction gives, and the rest of the round-trip time.
