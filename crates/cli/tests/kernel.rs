@@ -329,3 +329,28 @@ fn an_output_folder_that_cannot_be_written_is_named() {
     assert_eq!(output.status.code(), Some(3));
     assert!(errors(&output).contains("file/out"), "{}", errors(&output));
 }
+
+#[test]
+fn a_flow_ends_at_its_time_or_with_its_last_byte() {
+    if !kernel("a_flow_ends_at_its_time_or_with_its_last_byte") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(scenario("reno-against-bic.toml")).unwrap();
+    let path = text.split("[[flow]]").next().unwrap();
+    let flows = "[[flow]]\nlabel = \"timed\"\nduration = \"300 ms\"\n\
+                 [[flow]]\nlabel = \"sized\"\nbytes = \"2 MB\"\n[run]\nduration = \"2 s\"\n";
+    let file = folder.path().join("ends.toml");
+    fs::write(&file, format!("{path}{flows}")).unwrap();
+    let results = run(folder.path(), file.to_str().unwrap(), &[]);
+    assert_balanced(&results["runs"][0]);
+    let recording = wirespeed_record::read(&folder.path().join("out/runs/r0")).unwrap();
+    let last = |flow| recording.flows.iter().rfind(|row| row.flow == flow).unwrap();
+    assert_eq!(last(1).delivered_bytes, 2_000_000);
+    assert_eq!((last(0).delivered_bytes, last(0).unacked_packets), (last(0).read_bytes, Some(0)));
+    let written = |flow| {
+        recording.events.iter().find(|e| e.kind == "flow_written" && e.flow == Some(flow)).unwrap().t_ns
+    };
+    assert!((300_000_000..300_100_000).contains(&written(0)), "{} ns", written(0));
+    assert!(recording.events.iter().filter(|event| event.kind == "flow_end").count() == 2);
+}

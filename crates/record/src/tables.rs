@@ -17,7 +17,7 @@ table! {
         read_bytes: u64,
         /// Payload put on the wire, retransmissions included (`tcpi_bytes_sent`).
         sent_bytes: u64,
-        /// Payload acknowledged (`tcpi_bytes_acked`, RFC 4898 tcpEStatsAppHCThruOctetsAcked).
+        /// Payload acknowledged (`tcpi_bytes_acked`, RFC 4898 tcpEStatsAppHCThruOctetsAcked; the kernel counts SYN and FIN as a byte each).
         acked_bytes: Option<u64>,
         /// Payload retransmitted (`tcpi_bytes_retrans`).
         retrans_bytes: Option<u64>,

@@ -48,9 +48,12 @@ impl TcpInfo {
         self.u32(152).unwrap_or(0)
     }
 
-    /// Payload received in order (`tcpi_bytes_received`).
+    /// Payload received in order (`tcpi_bytes_received`, less the FIN, which the kernel counts as a byte).
     pub fn bytes_received(&self) -> u64 {
-        self.u64(128).unwrap_or(0)
+        /// TCP_CLOSE_WAIT (net/tcp_states.h): the peer's FIN has come and we have not closed, which we never do.
+        const CLOSE_WAIT: u32 = 8;
+        let fin = u64::from(self.u8(0) == Some(CLOSE_WAIT));
+        self.u64(128).unwrap_or(0).saturating_sub(fin)
     }
 
     /// Fills what the sender's side knows.
@@ -138,6 +141,16 @@ pub fn fill_private(fd: RawFd, congestion: &str, sample: &mut FlowSample) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fin_is_no_payload() {
+        let mut bytes = vec![0u8; 248];
+        bytes[128..136].copy_from_slice(&1001u64.to_ne_bytes());
+        bytes[0] = 1;
+        assert_eq!(TcpInfo(bytes.clone()).bytes_received(), 1001);
+        bytes[0] = 8;
+        assert_eq!(TcpInfo(bytes).bytes_received(), 1000);
+    }
 
     #[test]
     fn a_short_answer_of_an_old_kernel_leaves_the_rest_null() {
