@@ -1,6 +1,7 @@
 //! The answer in a few sentences, from the data alone.
 
 use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
+use crate::input::MetricValue;
 use crate::ledger::Balance;
 use crate::number::{significant, whole, with_unit};
 use crate::report::Report;
@@ -40,6 +41,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
             first.name(&[]),
             with_unit(*best, "bit/s")
         ));
+        out.extend(flow_by_flow(first, metric));
         return;
     }
     let (second, next) = &groups[1];
@@ -69,6 +71,27 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     if let Some(sentence) = by_setting(report, metric) {
         out.push(sentence);
     }
+}
+
+/// Who got what where flows share a single run; more flows than a sentence holds are left to the table.
+fn flow_by_flow(group: &Group, metric: &str) -> Option<String> {
+    const MOST: usize = 6;
+    let [run] = group.runs[..] else { return None };
+    let rate = |flow: &Vec<MetricValue>| flow.iter().find(|m| m.name == metric).map(|m| m.value);
+    let mut flows: Vec<(&str, f64)> = run
+        .info
+        .flows
+        .iter()
+        .zip(&run.per_flow)
+        .filter_map(|(flow, metrics)| Some((flow.label.as_str(), rate(metrics)?)))
+        .collect();
+    if !(2..=MOST).contains(&flows.len()) {
+        return None;
+    }
+    flows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let parts: Vec<String> =
+        flows.iter().map(|(label, rate)| format!("{label} {}", with_unit(*rate, "bit/s"))).collect();
+    Some(format!("Flow by flow: {}.", parts.join(", ")))
 }
 
 /// How often each congestion control is first when everything else is equal, if that was varied too.

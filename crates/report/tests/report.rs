@@ -242,6 +242,17 @@ fn the_answer_names_the_first_and_by_how_much() {
 }
 
 #[test]
+fn the_answer_says_what_each_flow_of_a_single_run_got() {
+    let mut recording = one_run("reno", 0);
+    recording.info.flows = vec![flow("reno", "reno"), flow("bic", "bic")];
+    let mut builder = Builder::new(study());
+    let per_flow = vec![goodput(1e8), goodput(9e8)];
+    builder.add(RunResult { recording: &recording, metrics: goodput(1e9), per_flow, expectations: vec![] });
+    let text = builder.finish().terminal(100, false).replace('\n', " ");
+    assert!(text.contains("Flow by flow: bic 900 Mbit/s, reno 100 Mbit/s."), "{text}");
+}
+
+#[test]
 fn overlapping_repeats_are_no_lead() {
     let mut builder = Builder::new(study());
     for (control, values) in [("reno", [4e9, 6e9]), ("bic", [5e9, 5.5e9])] {
