@@ -1,0 +1,483 @@
+//! What every algorithm of the registry must do, whatever it is.
+
+use crate::algorithms::algorithms;
+use crate::control::{CongestionControl, Control};
+use crate::event::{
+    AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, RestartKind, Sent, Timestamps,
+    Undo,
+};
+use crate::parameter::BuildError;
+use crate::registry::{Algorithm, Setup, algorithm, build};
+use crate::testing::{Flow, MSS};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use wirespeed_units::{Bytes, Packets, Rate, SimTime, Span};
+
+/// Algorithms that follow a model of the path: a loss alone does not cut their window, and it grows to what the model
+/// says even if the application is slow.
+const MODEL_BASED: [&str; 3] = ["bbr", "bbr-4.15", "bbr3"];
+/// `tcp_vegas_cong_avoid` never asks whether the window was used.
+const GROW_UNUSED: [&str; 1] = ["vegas"];
+/// No loss cuts it: that is what it is.
+const IGNORE_LOSS: [&str; 1] = ["lola-noloss"];
+
+fn loss_based() -> impl Iterator<Item = &'static Algorithm> {
+    algorithms().iter().filter(|row| !MODEL_BASED.contains(&row.name) && !IGNORE_LOSS.contains(&row.name))
+}
+
+fn least(row: &Algorithm) -> Control {
+    row.build(&Setup::new(Bytes::new(MSS), 10), &BTreeMap::new()).unwrap().control()
+}
+
+#[test]
+fn rows_are_complete_and_names_unique() {
+    for (index, row) in algorithms().iter().enumerate() {
+        assert!(algorithms()[..index].iter().all(|other| other.name != row.name), "{} twice", row.name);
+        assert!(!row.about.is_empty() && !row.reference.is_empty(), "{}", row.name);
+        for (index, parameter) in row.parameters.iter().enumerate() {
+            let name = parameter.name;
+            assert!((parameter.min..=parameter.max).contains(&parameter.default), "{name} of {}", row.name);
+            assert!(!parameter.about.is_empty(), "{name} of {}", row.name);
+            for other in &row.parameters[..index] {
+                let same = |a: &str, b: &str| !a.is_empty() && a == b;
+                assert!(
+                    !same(other.name, name) && !same(other.alias, name) && !same(other.name, parameter.alias)
+                );
+            }
+        }
+        assert_eq!(algorithm(row.name).map(|found| found.about), Some(row.about));
+    }
+}
+
+#[test]
+fn every_row_has_its_page_with_all_headings_and_parameters() {
+    for row in algorithms() {
+        let path = format!("{}/../../docs/models/congestion/{}.md", env!("CARGO_MANIFEST_DIR"), row.name);
+        #[expect(clippy::disallowed_methods, reason = "the test reads the documentation, not the model")]
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.starts_with(&format!("# {}\n", row.name)), "{path}: first line");
+        for heading in ["## Scope and limits", "## Equations", "## Parameters", "## Validation"] {
+            assert!(page.contains(heading), "{path} lacks `{heading}`");
+        }
+        for parameter in row.parameters {
+            let line = format!("| `{}` | {} |", parameter.name, parameter.default);
+            assert!(page.contains(&line), "{path} lacks `{line}`");
+        }
+    }
+}
+
+#[test]
+fn every_parameter_can_be_set_to_its_bounds_and_not_beyond() {
+    let setup = Setup::new(Bytes::new(MSS), 10);
+    for row in algorithms() {
+        for parameter in row.parameters {
+            let with = |value: i64| row.build(&setup, &BTreeMap::from([(parameter.name.to_owned(), value)]));
+            assert!(with(parameter.min).is_ok(), "{} of {}", parameter.name, row.name);
+            assert!(with(parameter.max).is_ok(), "{} of {}", parameter.name, row.name);
+            assert!(matches!(with(parameter.min - 1), Err(BuildError::Range { .. })));
+            assert!(matches!(with(parameter.max + 1), Err(BuildError::Range { .. })));
+        }
+    }
+}
+
+#[test]
+fn mistakes_name_what_exists() {
+    let setup = Setup::new(Bytes::new(MSS), 10);
+    let given =
+        |pairs: &[(&str, i64)]| pairs.iter().map(|&(n, v)| (n.to_owned(), v)).collect::<BTreeMap<_, _>>();
+    let error = build("bic", &setup, &given(&[("smx", 32)])).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "congestion control `bic` has no parameter `smx`: it has fast_convergence, max_increment, low_window, beta, \
+         initial_ssthresh, smooth_part"
+    );
+    let error = build("westwood", &setup, &given(&[("a", 1)])).unwrap_err().to_string();
+    assert_eq!(error, "congestion control `westwood` has no parameter `a`: it has none");
+    let error = build("bic", &setup, &given(&[("smax", 32), ("max_increment", 8)])).unwrap_err();
+    assert!(matches!(error, BuildError::Twice { .. }));
+    let error = build("tahoe", &setup, &given(&[])).unwrap_err().to_string();
+    assert!(error.starts_with("the model has no congestion control `tahoe`: it has reno, cubic"), "{error}");
+}
+
+#[test]
+fn a_socket_gets_a_pacing_rate_from_those_that_need_pacing() {
+    for row in algorithms() {
+        assert_eq!(least(row).pacing_rate.is_some(), row.needs_pacing, "{}", row.name);
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for row in
+        algorithms().iter().filter(|row| !MODEL_BASED.contains(&row.name) && !GROW_UNUSED.contains(&row.name))
+    {
+        for start in [Flow::new(row.name), Flow::new(row.name).at(200)] {
+            let mut flow = start;
+            flow.app_limited = true;
+            let before = flow.cwnd();
+            for _ in 0..20 {
+                flow.round(Span::ms(20));
+            }
+            assert!(flow.cwnd() <= before, "{} grew from {before} to {}", row.name, flow.cwnd());
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_used_grows() {
+    for row in algorithms() {
+        let mut flow = Flow::new(row.name).after_handshake(Span::ms(20));
+        let before = flow.cwnd();
+        for _ in 0..6 {
+            flow.round(Span::ms(20));
+        }
+        assert!(flow.cwnd() > before, "{}", row.name);
+    }
+}
+
+#[test]
+fn an_ack_of_nothing_changes_nothing() {
+    for row in algorithms() {
+        let mut flow = Flow::new(row.name).at(100);
+        flow.round(Span::ms(20));
+        flow.round(Span::ms(20));
+        let before = flow.output();
+        let mut nothing = flow.sample(0, Span::ms(20));
+        (nothing.rtt, nothing.rate, nothing.may_grow) = (None, None, false);
+        for _ in 0..3 {
+            flow.control.on_ack(&nothing);
+        }
+        assert_eq!(flow.output(), before, "{}", row.name);
+    }
+}
+
+#[test]
+fn one_window_of_data_costs_one_cut() {
+    for row in loss_based() {
+        for kind in [CongestionKind::FastRetransmit, CongestionKind::EcnEcho, CongestionKind::LocalDrop] {
+            let mut flow = Flow::new(row.name).at(1_000);
+            flow.round(Span::ms(20));
+            let before = flow.cwnd();
+            flow.congest(kind);
+            let once = flow.output();
+            assert!(once.cwnd.get() <= before * MSS, "{} {kind:?}", row.name);
+            for _ in 0..3 {
+                flow.ack(1, Span::ms(20));
+                flow.congest(kind);
+            }
+            assert_eq!(
+                (flow.output().cwnd, flow.output().ssthresh),
+                (once.cwnd, once.ssthresh),
+                "{}",
+                row.name
+            );
+        }
+    }
+}
+
+#[test]
+fn loss_costs_something() {
+    for row in loss_based() {
+        let mut flow = Flow::new(row.name).at(1_000);
+        for _ in 0..3 {
+            flow.round(Span::ms(20));
+        }
+        let before = flow.cwnd();
+        flow.congest(CongestionKind::FastRetransmit);
+        assert!(flow.cwnd() < before, "{}", row.name);
+        assert!(flow.ssthresh().is_some_and(|threshold| threshold >= 2), "{}", row.name);
+    }
+}
+
+#[test]
+fn repeated_timeouts_hold_the_threshold() {
+    for row in algorithms() {
+        let mut flow = Flow::new(row.name).at(1_000);
+        for _ in 0..3 {
+            flow.round(Span::ms(20));
+        }
+        flow.congest(CongestionKind::Timeout);
+        let once = flow.output().ssthresh;
+        assert_eq!(flow.cwnd(), 1, "{}", row.name);
+        for _ in 0..5 {
+            flow.wait(Span::secs(1));
+            flow.congest(CongestionKind::Timeout);
+        }
+        assert_eq!((flow.cwnd(), flow.output().ssthresh), (1, once), "{}", row.name);
+    }
+}
+
+#[test]
+fn undo_restores_window_and_threshold() {
+    for row in algorithms() {
+        for kind in [CongestionKind::FastRetransmit, CongestionKind::Timeout] {
+            let mut flow = Flow::new(row.name).at(1_000);
+            for _ in 0..3 {
+                flow.round(Span::ms(20));
+            }
+            let before = flow.output();
+            flow.congest(kind);
+            flow.undo();
+            if MODEL_BASED.contains(&row.name) {
+                // They put the window back with the first ACK after recovery.
+                flow.phase = Phase::Open;
+                flow.ack(1, Span::ms(20));
+            }
+            assert!(flow.output().cwnd >= before.cwnd, "{} {kind:?}", row.name);
+            assert!(
+                before
+                    .ssthresh
+                    .is_none_or(|threshold| flow.output().ssthresh.is_none_or(|now| now >= threshold)),
+                "{} {kind:?}",
+                row.name
+            );
+        }
+    }
+}
+
+#[test]
+fn growth_at_a_gigabyte_and_at_ten_is_counted_packet_by_packet() {
+    for row in loss_based().filter(|row| !["hybla", "yeah"].contains(&row.name)) {
+        for gigabytes in [1, 10] {
+            let window = gigabytes * 1_000_000_000 / MSS;
+            // Single packets are counted as exactly as thousands are: the same round trips end at the same window, but
+            // for those of Linux that count ACKs and not packets.
+            let grown = |stretch: u64, packets: u64| {
+                let mut flow = Flow::new(row.name).at(window).stretched(stretch);
+                let mut left = packets;
+                while left > 0 {
+                    flow.wait(Span::us(2) * stretch as i64);
+                    flow.ack(stretch, Span::ms(200));
+                    left -= stretch;
+                }
+                flow.cwnd() as i64 - window as i64
+            };
+            let whole = {
+                let mut flow = Flow::new(row.name).at(window);
+                for _ in 0..8 {
+                    flow.round(Span::ms(200));
+                }
+                flow.cwnd()
+            };
+            if row.name != "highspeed" {
+                // One packet a round trip is the least growth there is; highspeed counts ACKs as Linux does.
+                assert!(whole > window, "{} lost its growth at {gigabytes} GB", row.name);
+            }
+            let (fine, coarse) = (grown(1, 20_000), grown(100, 20_000));
+            if ["reno", "scalable", "westwood", "veno", "cubic"].contains(&row.name) {
+                assert!((fine - coarse).abs() <= 1, "{} at {gigabytes} GB: {fine}, {coarse}", row.name);
+            }
+            let mut flow = Flow::new(row.name).at(window);
+            flow.round(Span::ms(200));
+            let before = flow.cwnd();
+            flow.lose();
+            let kept = flow.cwnd() as f64 / before as f64;
+            assert!((0.45..1.0).contains(&kept) || row.name == "westwood", "{} keeps {kept}", row.name);
+        }
+    }
+}
+
+/// One thing that happens to a flow.
+#[derive(Debug, Clone)]
+enum Step {
+    Ack {
+        packets: u64,
+        sacked: u64,
+        lost: u64,
+        rtt_us: Option<i64>,
+        phase: Phase,
+        limited: bool,
+        marked: bool,
+    },
+    Congestion(CongestionKind),
+    Undo,
+    Idle(i64),
+    Underused(u64),
+    Start(i64),
+    Mss(u64),
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    prop_oneof![
+        6 => Just(Phase::Open),
+        1 => Just(Phase::Disorder),
+        1 => Just(Phase::Cwr),
+        1 => Just(Phase::Recovery),
+        1 => Just(Phase::Loss)
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let rtt = prop_oneof![4 => (1i64..2_000_000).prop_map(Some), 1 => Just(None)];
+    let ack = (0u64..5_000, 0u64..100, 0u64..100, rtt, phase(), any::<bool>(), any::<bool>()).prop_map(
+        |(packets, sacked, lost, rtt_us, phase, limited, marked)| Step::Ack {
+            packets,
+            sacked,
+            lost,
+            rtt_us,
+            phase,
+            limited,
+            marked,
+        },
+    );
+    let kind = prop_oneof![
+        Just(CongestionKind::FastRetransmit),
+        Just(CongestionKind::Timeout),
+        Just(CongestionKind::EcnEcho),
+        Just(CongestionKind::LocalDrop),
+        Just(CongestionKind::TailLoss),
+        Just(CongestionKind::Requested)
+    ];
+    prop_oneof![
+        20 => ack,
+        2 => kind.prop_map(Step::Congestion),
+        1 => Just(Step::Undo),
+        1 => (0i64..100_000).prop_map(Step::Idle),
+        1 => (0u64..10_000).prop_map(Step::Underused),
+        1 => (0i64..100_000).prop_map(Step::Start),
+        1 => prop_oneof![Just(536u64), Just(1_448), Just(8_948)].prop_map(Step::Mss),
+    ]
+}
+
+/// Plays steps on a new instance and returns what it said after each.
+fn play(row: &Algorithm, window: u64, seed: u64, steps: &[(u32, Step)]) -> Vec<Control> {
+    let setup = Setup {
+        seed,
+        ssthresh: (window > 100).then_some(window),
+        handshake_rtt: Some(Span::ms(20)),
+        ..Setup::new(Bytes::new(MSS), window)
+    };
+    // Each parameter at its default, its least or its largest value.
+    let chosen = row.parameters.iter().enumerate().map(|(index, parameter)| {
+        let value = match (seed >> (2 * index)) & 3 {
+            1 => parameter.min,
+            2 => parameter.max,
+            _ => parameter.default,
+        };
+        (parameter.name.to_owned(), value)
+    });
+    let mut control = row.build(&setup, &chosen.collect()).unwrap();
+    let mut state = Played { now: SimTime::START, una: 0, nxt: 0, delivered: 0, marked: 0, lost: 0 };
+    steps
+        .iter()
+        .map(|(pause_us, step)| {
+            state.now = state.now + Span::us(i64::from(*pause_us));
+            state.apply(control.as_mut(), step);
+            control.control()
+        })
+        .collect()
+}
+
+struct Played {
+    now: SimTime,
+    una: u64,
+    nxt: u64,
+    delivered: u64,
+    marked: u64,
+    lost: u64,
+}
+
+impl Played {
+    fn apply(&mut self, control: &mut dyn CongestionControl, step: &Step) {
+        let (now, snd_nxt) = (self.now, self.nxt);
+        match *step {
+            Step::Ack { packets, sacked, lost, rtt_us, phase, limited, marked } => {
+                self.una += packets * MSS;
+                self.nxt = self.nxt.max(self.una) + packets * MSS;
+                let prior = self.delivered.saturating_sub(packets);
+                self.delivered += packets + sacked;
+                self.lost += lost;
+                self.marked += if marked { packets } else { 0 };
+                let rtt = rtt_us.map(Span::us);
+                let milliseconds = (now.picoseconds() / 1_000_000_000) as u32;
+                control.on_ack(&AckSample {
+                    now,
+                    phase,
+                    newly_acked: Packets::new(packets),
+                    newly_delivered: Packets::new(packets + sacked),
+                    newly_lost: Packets::new(lost),
+                    may_grow: packets > 0,
+                    cwnd_limited: limited,
+                    snd_una: self.una,
+                    snd_nxt: self.nxt,
+                    rtt,
+                    srtt: rtt,
+                    prior_in_flight: Packets::new(packets + lost),
+                    in_flight: Packets::new(sacked),
+                    sacked_out: Packets::new(sacked),
+                    delivered: Packets::new(self.delivered),
+                    delivered_ce: Packets::new(self.marked),
+                    lost: Packets::new(self.lost),
+                    rate: rtt.map(|interval| RateSample {
+                        delivered: Packets::new(packets + sacked),
+                        interval,
+                        prior_delivered: Packets::new(prior),
+                        in_flight_at_send: Packets::new(packets + lost),
+                        lost: Packets::new(lost),
+                        app_limited: !limited,
+                    }),
+                    maybe_delayed: packets == 1,
+                    pacing_rate: Rate::mbit(packets),
+                    paced: marked,
+                    earliest_departure: now,
+                    timestamps: rtt_us.map(|rtt| Timestamps {
+                        value: milliseconds,
+                        echo: milliseconds.wrapping_sub((rtt / 1_000) as u32),
+                    }),
+                });
+            }
+            Step::Congestion(kind) => control.on_congestion(&CongestionEvent {
+                now,
+                kind,
+                in_flight: Packets::new(0),
+                newly_delivered: Packets::new(1),
+                snd_una: self.una,
+                snd_nxt,
+            }),
+            Step::Undo => control.on_undo(&Undo { now, snd_nxt }),
+            Step::Idle(ms) => {
+                let kind = RestartKind::Idle { idle: Span::ms(ms), rto: Span::ms(200) };
+                control.on_restart(&Restart { now, kind, snd_nxt });
+            }
+            Step::Underused(used) => {
+                let kind = RestartKind::Underused { used: Packets::new(used) };
+                control.on_restart(&Restart { now, kind, snd_nxt });
+            }
+            Step::Start(ms) => control.on_sent(&Sent {
+                now,
+                packets: Packets::new(1),
+                in_flight_before: Packets::new(0),
+                since_last: Span::ms(ms),
+                app_limited: true,
+                snd_nxt,
+            }),
+            Step::Mss(mss) => control.on_mss(Bytes::new(mss)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_events_keep_the_bounds_and_repeat(
+        steps in prop::collection::vec((0u32..3_000_000, step()), 1..120),
+        window in prop_oneof![1u64..100, Just(690_000u64), Just(6_900_000u64)],
+        seed in any::<u64>(),
+    ) {
+        for row in algorithms() {
+            let said = play(row, window, seed, &steps);
+            let mut mss = MSS;
+            for (control, (_, step)) in said.iter().zip(&steps) {
+                if let Step::Mss(new) = step {
+                    mss = *new;
+                }
+                prop_assert!(control.cwnd.get() >= mss, "{}: window {}", row.name, control.cwnd);
+                prop_assert!(control.ssthresh.is_none_or(|s| s.get() >= 2 * mss), "{}: threshold", row.name);
+                // 2^40 packets of 9 kB: the largest window there is.
+                prop_assert!(control.cwnd.get() < 1 << 54, "{}: window {}", row.name, control.cwnd);
+            }
+            prop_assert_eq!(said, play(row, window, seed, &steps), "{} does not repeat", row.name);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! One row per algorithm: lists, checks, documentation and the conformance suite all come from it.
+
+use crate::algorithms::algorithms;
+use crate::control::CongestionControl;
+use crate::parameter::{BuildError, Parameter, Values};
+use crate::window::{MINIMUM_SSTHRESH, Window};
+use std::collections::BTreeMap;
+use wirespeed_units::{Bytes, SimTime, Span};
+
+/// What a connection knows when its congestion control starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// Payload of a full segment; more than zero.
+    pub mss: Bytes,
+    /// Initial window in packets (RFC 6928: 10); at least one is used.
+    pub initial_window: u64,
+    /// Slow start threshold remembered from earlier connections, in packets (Linux `tcp_metrics`).
+    pub ssthresh: Option<u64>,
+    /// When the connection is established.
+    pub now: SimTime,
+    /// Round-trip time of the handshake, if it was measured.
+    pub handshake_rtt: Option<Span>,
+    /// Seed of the algorithm's own random stream (bbr, bbr3, cdg, nv).
+    pub seed: u64,
+}
+
+impl Setup {
+    /// A connection of that segment size and initial window, at the start of the run.
+    pub fn new(mss: Bytes, initial_window: u64) -> Self {
+        Setup { mss, initial_window, ssthresh: None, now: SimTime::START, handshake_rtt: None, seed: 0 }
+    }
+
+    /// The window such a connection starts with.
+    pub fn window(&self) -> Window {
+        let window = Window::new(self.mss, self.initial_window);
+        Window { ssthresh: self.ssthresh.map_or(u64::MAX, |packets| packets.max(MINIMUM_SSTHRESH)), ..window }
+    }
+}
+
+/// A new instance, or why there is none.
+pub type Built = Result<Box<dyn CongestionControl>, BuildError>;
+
+/// A congestion control the model has.
+#[derive(Debug, Clone, Copy)]
+pub struct Algorithm {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// Where it is described.
+    pub reference: &'static str,
+    /// Its name in Linux, whose form is followed; `None` if mainline has no such algorithm.
+    pub linux: Option<&'static str>,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// The socket must pace at [`crate::Control::pacing_rate`].
+    pub needs_pacing: bool,
+    /// The connection must use ECN.
+    pub needs_ecn: bool,
+    pub(crate) build: fn(&Setup, &Values) -> Built,
+}
+
+impl Algorithm {
+    /// A new instance with `given` parameters, by name or alias.
+    ///
+    /// # Errors
+    /// If a parameter is unknown or out of range; the message lists those that exist.
+    ///
+    /// # Panics
+    /// If the segment size is zero.
+    pub fn build(&self, setup: &Setup, given: &BTreeMap<String, i64>) -> Built {
+        (self.build)(setup, &Values::resolve(self.name, self.parameters, given)?)
+    }
+}
+
+/// The algorithm of that name.
+pub fn algorithm(name: &str) -> Option<&'static Algorithm> {
+    algorithms().iter().find(|a| a.name == name)
+}
+
+/// A new instance of the algorithm of that name.
+///
+/// # Errors
+/// If the name or a parameter is unknown, or a value out of range.
+pub fn build(name: &str, setup: &Setup, given: &BTreeMap<String, i64>) -> Built {
+    let known = || algorithms().iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
+    algorithm(name)
+        .ok_or_else(|| BuildError::UnknownAlgorithm { name: name.to_owned(), known: known() })?
+        .build(setup, given)
+}

@@ -1,0 +1,163 @@
+//! The congestion window in packets with its carried remainder, and the steps all algorithms share.
+
+use crate::control::Control;
+use wirespeed_units::Bytes;
+
+/// Smallest slow start threshold (RFC 5681, equation 4).
+pub const MINIMUM_SSTHRESH: u64 = 2;
+
+/// Windows beyond this are not asked for: 2^40 packets are a petabyte, and products with them fit in 64 bits.
+const CEILING: u64 = 1 << 40;
+
+/// Window, threshold and the count of packets acknowledged since the window last grew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// The congestion window in packets, at least one.
+    pub cwnd: u64,
+    /// Slow start threshold in packets; `u64::MAX`: none yet.
+    pub ssthresh: u64,
+    /// Packets acknowledged that have not yet made the window grow (Linux `snd_cwnd_cnt`): the exact remainder.
+    pub count: u64,
+    /// Largest window in packets.
+    pub clamp: u64,
+    /// The initial window in packets.
+    pub initial: u64,
+    pub(crate) mss: u64,
+}
+
+impl Window {
+    /// A window of `initial` packets of `mss`, without threshold.
+    ///
+    /// # Panics
+    /// If `mss` is zero.
+    pub fn new(mss: Bytes, initial: u64) -> Self {
+        assert!(mss.get() > 0, "a segment carries at least one byte");
+        let initial = initial.clamp(1, CEILING);
+        Window { cwnd: initial, ssthresh: u64::MAX, count: 0, clamp: CEILING, initial, mss: mss.get() }
+    }
+
+    /// Payload of a full segment in bytes.
+    pub fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// Segments have another size from now on; counts of packets stay.
+    pub fn set_mss(&mut self, mss: Bytes) {
+        assert!(mss.get() > 0, "a segment carries at least one byte");
+        self.mss = mss.get();
+    }
+
+    /// The window is below the threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Sets the window, kept between one packet and the clamp.
+    pub fn set(&mut self, cwnd: u64) {
+        self.cwnd = cwnd.clamp(1, self.clamp.max(1));
+    }
+
+    /// One packet more for each acknowledged, up to the threshold; returns the packets left over.
+    pub fn slow_start(&mut self, acked: u64) -> u64 {
+        let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh).max(self.cwnd);
+        let left = acked - (cwnd - self.cwnd);
+        self.set(cwnd);
+        left
+    }
+
+    /// One packet more for every `per_increment` acknowledged, whatever number one ACK covers; the remainder is
+    /// carried. Credit that a larger `per_increment` had gathered counts for one packet only.
+    pub fn additive_increase(&mut self, per_increment: u64, acked: u64) {
+        let per_increment = per_increment.max(1);
+        if self.count >= per_increment {
+            self.count = 0;
+            self.set(self.cwnd + 1);
+        }
+        self.count += acked;
+        if self.count >= per_increment {
+            let steps = self.count / per_increment;
+            self.count %= per_increment;
+            self.set(self.cwnd.saturating_add(steps));
+        }
+    }
+
+    /// Slow start, then one packet a round trip (RFC 5681).
+    pub fn reno(&mut self, acked: u64) {
+        let left = if self.in_slow_start() { self.slow_start(acked) } else { acked };
+        if left > 0 {
+            self.additive_increase(self.cwnd, left);
+        }
+    }
+
+    /// Half the window, at least two packets (RFC 5681, equation 4).
+    pub fn half(&self) -> u64 {
+        (self.cwnd / 2).max(MINIMUM_SSTHRESH)
+    }
+
+    /// The threshold to return to: three quarters of the window if that is more (Linux `tcp_current_ssthresh`).
+    pub fn current_ssthresh(&self) -> u64 {
+        self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+    }
+
+    /// The window as the socket sees it, without pacing.
+    pub fn control(&self) -> Control {
+        Control {
+            cwnd: self.bytes(self.cwnd),
+            ssthresh: (self.ssthresh < u64::MAX).then(|| self.bytes(self.ssthresh)),
+            pacing_rate: None,
+            send_quantum: None,
+            wants_reduction: false,
+            mark_app_limited: false,
+        }
+    }
+
+    fn bytes(&self, packets: u64) -> Bytes {
+        Bytes::new(packets.saturating_mul(self.mss))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(cwnd: u64) -> Window {
+        Window { cwnd, ssthresh: 2, ..Window::new(Bytes::new(1448), 10) }
+    }
+
+    #[test]
+    fn a_stretch_ack_counts_as_its_packets_one_by_one() {
+        let (mut one, mut many) = (window(10), window(10));
+        one.additive_increase(10, 37);
+        for _ in 0..37 {
+            many.additive_increase(10, 1);
+        }
+        assert_eq!(one, many);
+        assert_eq!((one.cwnd, one.count), (13, 7));
+    }
+
+    #[test]
+    fn credit_gathered_at_a_higher_price_buys_one_packet() {
+        let mut w = window(100);
+        w.additive_increase(100, 90);
+        w.additive_increase(20, 1);
+        assert_eq!((w.cwnd, w.count), (101, 1));
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold_and_hands_back_the_rest() {
+        let mut w = Window { ssthresh: 14, ..Window::new(Bytes::new(1448), 10) };
+        assert_eq!(w.slow_start(6), 2);
+        assert_eq!(w.cwnd, 14);
+    }
+
+    #[test]
+    fn nothing_is_lost_at_10_gb() {
+        // 10 GB of 1448-byte segments; one round trip of single-packet ACKs gives exactly one packet.
+        let cwnd = 10_000_000_000 / 1448;
+        let mut w = window(cwnd);
+        for _ in 0..cwnd {
+            w.additive_increase(cwnd, 1);
+        }
+        assert_eq!((w.cwnd, w.count), (cwnd + 1, 0));
+    }
+}
