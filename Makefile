@@ -53,7 +53,7 @@ fmt: ## check the formatting
 .PHONY: lint
 lint: fmt ## formatting, clippy, documentation, licences and advisories
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then \
 	    $(CARGO) deny --log-level error check licenses bans sources; \
 	    $(CARGO) deny --log-level error check advisories || echo 'advisories: found, or NOT checked for want of their database (see above)'; \
