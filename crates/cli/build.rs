@@ -6,7 +6,8 @@ use std::{env, fs};
 
 fn main() {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok()?;
+        // Without the option `status` rewrites the index, and this script would run again at every build.
+        let output = Command::new("git").arg("--no-optional-locks").args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
