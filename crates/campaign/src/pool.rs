@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_lab::{Control, LabError, Progress, Substrate};
-use wirespeed_record::{Recording, RunDirectory, RunState, ToolInfo, open};
+use wirespeed_record::{RunDirectory, RunState, ToolInfo, open};
 use wirespeed_scenario::Run;
 
 /// What became of a run.
@@ -106,8 +106,7 @@ impl Campaign<'_> {
     /// Whether the very same run is there, whole: same resolved scenario, same substrate.
     fn is_there(&self, path: &Path, run: &Run) -> bool {
         let Ok(RunState::Complete(info)) = open(path) else { return false };
-        let wanted = serde_json_value(run);
-        info.scenario == wanted
+        info.scenario == as_json(run)
             && info.substrate == self.substrate.name()
             && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
     }
@@ -115,9 +114,6 @@ impl Campaign<'_> {
     fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<(), LabError> {
         let directory = RunDirectory::create(path)?;
         match self.substrate.carry_out(run, &directory, control) {
-            Ok(Recording { info, .. }) if info.scenario.is_null() => {
-                unreachable!("a substrate describes the run it carried out")
-            }
             Ok(mut recording) => {
                 recording.info.tool = self.tool.clone();
                 recording.info.command = (self.command)(run);
@@ -132,14 +128,15 @@ impl Campaign<'_> {
     }
 }
 
-fn serde_json_value(run: &Run) -> serde_json::Value {
+/// A run as recordings keep it.
+fn as_json(run: &Run) -> serde_json::Value {
     serde_json::to_value(run).expect("a run is plain data")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::RunInfo;
+    use wirespeed_record::{Recording, RunInfo};
 
     /// Carries out runs by writing down what they are; the second of the study fails.
     struct Scribe {
@@ -165,7 +162,7 @@ mod tests {
             let info = RunInfo {
                 id: run.id.clone(),
                 substrate: "scribe".into(),
-                scenario: serde_json_value(run),
+                scenario: as_json(run),
                 ..Default::default()
             };
             Ok(Recording { info, ..Default::default() })

@@ -170,6 +170,14 @@ impl Layout {
         self.wires[host].ends[0].address
     }
 
+    /// Which wire, and which of its ends, an interface of a node is.
+    pub fn find(&self, node: usize, device: &str) -> Option<(usize, usize)> {
+        self.wires.iter().enumerate().find_map(|(wire, pair)| {
+            let side = pair.ends.iter().position(|end| end.node == node && end.device == device)?;
+            Some((wire, side))
+        })
+    }
+
     /// Every end of every wire.
     pub fn ends(&self) -> impl Iterator<Item = &End> {
         self.wires.iter().flat_map(|wire| &wire.ends)

@@ -1,7 +1,7 @@
 //! Builds a layout in this kernel: namespaces, wires, addresses, routes, qdiscs, settings.
 
 use crate::device::{self, Port};
-use crate::layout::{Egress, End, Layout};
+use crate::layout::{Egress, Layout};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use crate::qdisc::{self, Spec};
@@ -76,6 +76,10 @@ pub fn build(run: &Run, layout: &Layout) -> io::Result<World> {
     Ok(World { nodes, warnings })
 }
 
+fn largest_mtu(run: &Run) -> Bytes {
+    run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500))
+}
+
 fn mac(wire: usize, side: usize) -> [u8; 6] {
     [2, 0, 0, (wire >> 8) as u8, wire as u8, side as u8 + 1]
 }
@@ -83,13 +87,12 @@ fn mac(wire: usize, side: usize) -> [u8; 6] {
 fn port(run: &Run, layout: &Layout, namespaces: &[Namespace], wire: usize, side: usize) -> Port {
     let end = &layout.wires[wire].ends[side];
     // A router's interface takes whatever the largest host sends.
-    let largest = run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500));
     let host = run.hosts.get(end.node);
     Port {
         name: end.device.clone(),
         namespace: namespaces[end.node].raw(),
         mac: mac(wire, side),
-        mtu: host.map_or(largest, |host| host.mtu).get() as u32,
+        mtu: host.map_or(largest_mtu(run), |host| host.mtu).get() as u32,
         txqueuelen: host.map_or(1000, |host| host.txqueuelen),
     }
 }
@@ -108,7 +111,9 @@ fn configure(
             device::up(netlink, interface.index)?;
             continue;
         }
-        let (wire, side, end) = find_end(layout, node, &interface.name);
+        let found = layout.find(node, &interface.name);
+        let (wire, side) = found.expect("a namespace of ours has only interfaces of the layout");
+        let end = &layout.wires[wire].ends[side];
         let offloads = match end.egress {
             Egress::Host(host) => run.hosts[host].offloads,
             // A router hands on what it gets; merging or leaving packets merged would hide them from the queue.
@@ -131,17 +136,6 @@ fn configure(
         })?;
     }
     Ok(ports)
-}
-
-fn find_end<'a>(layout: &'a Layout, node: usize, device: &str) -> (usize, usize, &'a End) {
-    for (wire, pair) in layout.wires.iter().enumerate() {
-        for (side, end) in pair.ends.iter().enumerate() {
-            if end.node == node && end.device == device {
-                return (wire, side, end);
-            }
-        }
-    }
-    unreachable!("a namespace of ours has only interfaces of the layout")
 }
 
 fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io::Result<()> {
@@ -167,8 +161,7 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
         }
         Egress::Link { direction, seed, emulator: Emulator::Netem, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: *direction, seed: *seed })?;
-            let largest = run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500));
-            let frame = largest + Bytes::new(ETHERNET_HEADER);
+            let frame = largest_mtu(run) + Bytes::new(ETHERNET_HEADER);
             add(BELOW, SECOND, &Spec::Bucket { rate: direction.rate, frame, room: Some(direction.buffer) })
         }
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),

@@ -1,14 +1,14 @@
 //! `wirespeed report`: the report of runs that are there.
 
-use crate::commands::run::{Figures, write_report};
+use crate::commands::run::{Figures, create, write_report};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wirespeed_campaign::{judge, report};
 use wirespeed_record::{RunState, find_runs, open, read};
-use wirespeed_report::StudyInfo;
+use wirespeed_report::{Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
 #[derive(Debug, Args)]
@@ -51,22 +51,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words: Vec<String> = arguments.folders.iter().map(|folder| folder.display().to_string()).collect();
     study.command = format!("wirespeed report {}", words.join(" "));
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
-    std::fs::create_dir_all(&out)
-        .map_err(|source| Failure::Output { what: out.display().to_string(), source })?;
+    create(&out)?;
     let report = report(study, results);
     write_report(&out, &report, arguments.figures)?;
+    show(&report, &out)
+}
+
+/// Prints the table and where the report is.
+pub fn show(report: &Report, out: &Path) -> Result<(), Failure> {
     print(&report.terminal(width(), colour()))?;
     print(&format!("\nReport: {}\n", out.join("report.html").display()))
 }
 
 /// Columns of the table: the terminal's, but at most 100 without one.
-pub fn width() -> usize {
+fn width() -> usize {
     const WITHOUT_TERMINAL: usize = 100;
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns.unwrap_or(WITHOUT_TERMINAL).clamp(60, 200)
 }
 
 /// Whether to colour (<https://no-color.org>).
-pub fn colour() -> bool {
+fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -106,7 +106,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn create(folder: &Path) -> Result<(), Failure> {
+/// Makes a folder for results.
+pub fn create(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .map_err(|source| Failure::Output { what: folder.display().to_string(), source })
 }
@@ -201,8 +202,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
             .expect("results are plain data");
         print(&format!("{text}\n"))?;
     } else {
-        print(&report.terminal(super::report::width(), super::report::colour()))?;
-        print(&format!("\nReport: {}\n", out.join("report.html").display()))?;
+        super::report::show(&report, out)?;
     }
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
     if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {

@@ -204,17 +204,8 @@ impl<'a> Sampler<'a> {
         }
         for ((node, name), counters) in &rows {
             // A veth that finds the peer's softnet backlog full counts a dropped transmission.
-            let peer = self.layout.wires.iter().find_map(|wire| {
-                let [a, b] = &wire.ends;
-                let is = |end: &crate::layout::End| end.node == *node && end.device == *name;
-                if is(a) {
-                    Some(b)
-                } else if is(b) {
-                    Some(a)
-                } else {
-                    None
-                }
-            });
+            let peer =
+                self.layout.find(*node, name).map(|(wire, side)| &self.layout.wires[wire].ends[1 - side]);
             let softnet =
                 peer.and_then(|end| rows.get(&(end.node, end.device.clone()))).map(|c| c.tx_dropped);
             snapshot.hosts.push(HostSample {
