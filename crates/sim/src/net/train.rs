@@ -1,0 +1,167 @@
+//! Segment trains: packets of one flow that follow each other at an even distance are one event.
+
+use std::ops::Range;
+use wirespeed_units::{SimTime, Span};
+
+/// Packets of one flow, of one size and kind, at an even distance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Train {
+    /// When the first packet is here.
+    pub at: SimTime,
+    /// From one packet to the next; zero if they come at once.
+    pub gap: Span,
+    /// How many, at least one.
+    pub packets: u32,
+    /// Bytes of each, Ethernet header included, preamble and FCS not (as Linux counts in its qdiscs).
+    pub frame: u32,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Field of the IP header (RFC 3168).
+    pub ecn: Ecn,
+    /// What they carry.
+    pub body: Body,
+}
+
+/// ECN field of the IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// The endpoints do not use ECN: a congested queue drops.
+    #[default]
+    NotCapable,
+    /// ECT(0): a congested queue marks.
+    Capable,
+    /// Congestion experienced.
+    Marked,
+}
+
+/// What the packets of a train carry. Data is counted in packets of a full segment; numbers never wrap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// TCP payload.
+    Data(Data),
+    /// TCP acknowledgements.
+    Ack(Ack),
+    /// UDP.
+    Datagram {
+        /// Number of the first.
+        first: u64,
+    },
+    /// The handshake's packets; always alone.
+    Handshake {
+        /// From the receiver (SYN, ACK) instead of the sender (SYN).
+        reply: bool,
+        /// Sender's millisecond clock when the SYN left (RFC 7323 TSval, echoed by the reply).
+        stamp: u32,
+        /// Receive window offered, bytes.
+        window: u64,
+    },
+}
+
+/// TCP payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Data {
+    /// Number of the first packet.
+    pub first: u64,
+    /// Sender's millisecond clock when they left (RFC 7323 TSval).
+    pub stamp: u32,
+    /// The last packet ends the stream (FIN).
+    pub last: bool,
+    /// Congestion window reduced (RFC 3168 CWR) is set on the first.
+    pub cwr: bool,
+}
+
+/// TCP acknowledgements: the first acknowledges everything before `next`, each further one `stride` packets more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ack {
+    /// The packet the receiver waits for.
+    pub next: u64,
+    /// Packets between one acknowledgement and the following one.
+    pub stride: u32,
+    /// Receive window in bytes.
+    pub window: u64,
+    /// Receiver's millisecond clock (TSval).
+    pub stamp: u32,
+    /// Sender's millisecond clock of the packet that caused it (TSecr).
+    pub echo: u32,
+    /// ECN-Echo.
+    pub ece: bool,
+    /// Selective acknowledgements; a train with them has one packet.
+    pub sack: Option<Box<Sack>>,
+}
+
+/// The selective acknowledgements of one ACK (RFC 2018, RFC 2883).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sack {
+    /// What arrived twice, reported in the first block (DSACK).
+    pub duplicate: Option<Range<u64>>,
+    /// Blocks beyond `Ack::next`, the most recent first; three beside timestamps, four without.
+    pub blocks: Vec<Range<u64>>,
+}
+
+impl Train {
+    /// When the last packet is here.
+    pub fn last_at(&self) -> SimTime {
+        self.at + self.gap * i64::from(self.packets - 1)
+    }
+
+    /// Bytes of all packets.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.packets) * u64::from(self.frame)
+    }
+
+    /// Takes off the first `packets`, which become a train of their own; the rest stays in `self`.
+    ///
+    /// # Panics
+    /// In debug builds unless both parts have a packet.
+    pub fn split(&mut self, packets: u32) -> Train {
+        debug_assert!(packets > 0 && packets < self.packets, "both parts of a split train have a packet");
+        let mut front = self.clone();
+        front.packets = packets;
+        if let Body::Data(data) = &mut front.body {
+            data.last = false;
+        }
+        self.skip(packets);
+        front
+    }
+
+    /// Drops the first `packets`.
+    ///
+    /// # Panics
+    /// In debug builds if nothing would be left.
+    pub fn skip(&mut self, packets: u32) {
+        debug_assert!(packets < self.packets, "a train has a packet");
+        self.at = self.at + self.gap * i64::from(packets);
+        self.packets -= packets;
+        match &mut self.body {
+            Body::Data(data) => {
+                data.first += u64::from(packets);
+                data.cwr &= packets == 0;
+            }
+            Body::Ack(ack) => ack.next += u64::from(packets) * u64::from(ack.stride),
+            Body::Datagram { first } => *first += u64::from(packets),
+            Body::Handshake { .. } => {}
+        }
+    }
+
+    /// Whether `next` continues this train: same flow, size, kind and numbering. Says nothing about time.
+    pub fn is_continued_by(&self, next: &Train) -> bool {
+        let packets = u64::from(self.packets);
+        self.flow == next.flow
+            && self.frame == next.frame
+            && self.ecn == next.ecn
+            && match (&self.body, &next.body) {
+                (Body::Data(a), Body::Data(b)) => {
+                    !a.last && !b.cwr && a.first + packets == b.first
+                }
+                (Body::Ack(a), Body::Ack(b)) => {
+                    a.sack.is_none()
+                        && b.sack.is_none()
+                        && a.stride == b.stride
+                        && a.ece == b.ece
+                        && a.next + packets * u64::from(a.stride) == b.next
+                }
+                (Body::Datagram { first: a }, Body::Datagram { first: b }) => a + packets == *b,
+                _ => false,
+            }
+    }
+}
