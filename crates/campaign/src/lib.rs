@@ -2,6 +2,7 @@
 //! expectations and put into one report.
 
 mod pool;
+pub mod validation;
 mod verdict;
 
 pub use pool::{Campaign, Observer, Outcome};

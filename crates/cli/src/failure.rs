@@ -4,6 +4,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use thiserror::Error;
+use wirespeed_campaign::validation::ValidationError;
 use wirespeed_kernel::KernelError;
 use wirespeed_record::StoreError;
 use wirespeed_scenario::ScenarioError;
@@ -52,6 +53,9 @@ pub enum Failure {
     /// A run directory cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The validation grid or its data cannot be used.
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
     /// A file cannot be written.
     #[error("cannot write {what}: {source}")]
     Output {
@@ -76,8 +80,8 @@ impl Failure {
             | Failure::Runs { .. }
             | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
-            Failure::Store(StoreError::Io { .. }) => 3,
-            Failure::Store(_) => 2,
+            Failure::Store(StoreError::Io { .. }) | Failure::Validation(ValidationError::Io { .. }) => 3,
+            Failure::Store(_) | Failure::Validation(_) => 2,
         }
     }
 

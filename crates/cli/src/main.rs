@@ -29,6 +29,8 @@ enum Command {
     Run(commands::run::Arguments),
     /// Make the report of recorded runs again, or of runs from several folders together.
     Report(commands::report::Arguments),
+    /// Hold folders of results against each other: another substrate, kernel, or setting.
+    Compare(commands::compare::Arguments),
     /// List what there is.
     #[command(subcommand)]
     List(commands::list::What),
@@ -36,6 +38,8 @@ enum Command {
     Explain(commands::explain::Arguments),
     /// Print the JSON Schema of scenario files.
     Schema,
+    /// Compare the model with the kernel over the validation grid; or extend the kernel's data.
+    Validate(commands::validate::Arguments),
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
@@ -48,8 +52,10 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
     };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// A parameter: its kernel name where Linux has it.
+/// A parameter of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// The name, as under `/sys/module/tcp_*/parameters`.
+    /// The name; where Linux has it, that under `/sys/module/tcp_*/parameters`.
     pub name: &'static str,
     /// A name from the literature, empty if there is none.
     pub alias: &'static str,
@@ -18,12 +18,24 @@ pub struct Parameter {
     pub min: i64,
     /// Largest value accepted.
     pub max: i64,
+    /// When Linux reads it; `None` if it is the model's own, which Linux does not have.
+    pub linux: Option<When>,
+}
+
+/// When Linux reads a module parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At any time, through sysfs.
+    Running,
+    /// Only while loading, that is on the kernel's command line where the algorithm is built in.
+    Loading,
 }
 
 /// The largest value of parameters that have no limit of their own (Linux' are `int`).
 pub(crate) const LARGEST: i64 = i32::MAX as i64;
 
 impl Parameter {
+    /// A module parameter of Linux.
     pub(crate) const fn new(
         name: &'static str,
         default: i64,
@@ -31,11 +43,31 @@ impl Parameter {
         max: i64,
         about: &'static str,
     ) -> Self {
-        Parameter { name, alias: "", about, default, min, max }
+        Parameter { name, alias: "", about, default, min, max, linux: Some(When::Running) }
+    }
+
+    /// A parameter that Linux does not have.
+    pub(crate) const fn of_model(
+        name: &'static str,
+        default: i64,
+        min: i64,
+        max: i64,
+        about: &'static str,
+    ) -> Self {
+        Parameter { linux: None, ..Parameter::new(name, default, min, max, about) }
+    }
+
+    pub(crate) const fn at_loading(self) -> Self {
+        Parameter { linux: Some(When::Loading), ..self }
     }
 
     pub(crate) const fn known_as(self, alias: &'static str) -> Self {
         Parameter { alias, ..self }
+    }
+
+    /// Whether it goes by that name or alias.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || (!self.alias.is_empty() && self.alias == name)
     }
 }
 
@@ -111,8 +143,7 @@ impl Values {
         let mut values: Vec<i64> = parameters.iter().map(|p| p.default).collect();
         let mut set = vec![false; parameters.len()];
         for (name, &value) in given {
-            let known = |p: &Parameter| p.name == name || (!p.alias.is_empty() && p.alias == name);
-            let Some(index) = parameters.iter().position(known) else {
+            let Some(index) = parameters.iter().position(|p| p.is_called(name)) else {
                 let known = parameters.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
                 let known = if known.is_empty() { "none".to_owned() } else { known };
                 return Err(BuildError::UnknownParameter { algorithm, name: name.clone(), known });

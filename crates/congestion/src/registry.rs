@@ -1,4 +1,5 @@
-//! One row per algorithm: lists, checks, documentation and the conformance suite all come from it.
+//! One row per algorithm: scenarios, their schema, lists, checks, documentation and the conformance suite all come
+//! from it.
 
 use crate::algorithms::algorithms;
 use crate::control::CongestionControl;
@@ -40,7 +41,7 @@ impl Setup {
 /// A new instance, or why there is none.
 pub type Built = Result<Box<dyn CongestionControl>, BuildError>;
 
-/// A congestion control the model has.
+/// A congestion control. The model has every one of them, a kernel those with a name in Linux.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
     /// The name in scenarios.
@@ -49,7 +50,8 @@ pub struct Algorithm {
     pub about: &'static str,
     /// Where it is described.
     pub reference: &'static str,
-    /// Its name in Linux, whose form is followed; `None` if mainline has no such algorithm.
+    /// Its name in Linux 6.12, whose form is followed, or in `kernel/cc/`; `None` if the kernel has no such
+    /// algorithm.
     pub linux: Option<&'static str>,
     /// What can be set.
     pub parameters: &'static [Parameter],
@@ -61,6 +63,11 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
+    /// The parameter of that name or alias.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|p| p.is_called(name))
+    }
+
     /// A new instance with `given` parameters, by name or alias.
     ///
     /// # Errors
@@ -87,4 +94,39 @@ pub fn build(name: &str, setup: &Setup, given: &BTreeMap<String, i64>) -> Built 
     algorithm(name)
         .ok_or_else(|| BuildError::UnknownAlgorithm { name: name.to_owned(), known: known() })?
         .build(setup, given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_defaults_lie_in_their_range() {
+        for (i, row) in algorithms().iter().enumerate() {
+            assert!(algorithms()[..i].iter().all(|other| other.name != row.name), "{} twice", row.name);
+            for (j, parameter) in row.parameters.iter().enumerate() {
+                let Parameter { name, alias, default, min, max, linux, .. } = *parameter;
+                assert!((min..=max).contains(&default), "{name} of {}", row.name);
+                assert!(
+                    linux.is_none() || row.linux.is_some(),
+                    "{} is not in Linux, but its {name} is",
+                    row.name
+                );
+                for other in &row.parameters[..j] {
+                    assert!(
+                        !other.is_called(name) && !other.is_called(alias),
+                        "{name} of {} twice",
+                        row.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_found_by_its_alias() {
+        assert_eq!(algorithm("bic").unwrap().parameter("smax").unwrap().name, "max_increment");
+        assert_eq!(algorithm("reno").unwrap().parameter("smax"), None);
+        assert_eq!(algorithm("cubic").unwrap().parameter(""), None);
+    }
 }

@@ -6,6 +6,7 @@ use crate::ledger::{self, Evidence};
 use std::collections::BTreeMap;
 use wirespeed_record::{FlowInfo, HostInfo, KernelInfo, LinkInfo, Recording, RunInfo};
 use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_sim::Outcome;
 
 /// Collects messages.
 #[derive(Debug, Default)]
@@ -20,6 +21,21 @@ pub struct Assembler {
 }
 
 impl Assembler {
+    /// What the model leaves behind, as if it had been sent.
+    pub fn of_outcome(outcome: Outcome) -> Self {
+        let mut recording = Recording {
+            flows: outcome.flows,
+            queues: outcome.queues,
+            hosts: outcome.hosts,
+            counters: outcome.counters,
+            events: outcome.events,
+            datagrams: outcome.datagrams,
+            ..Default::default()
+        };
+        recording.info.warnings = outcome.warnings;
+        Assembler { recording, in_flight: outcome.in_flight, done: true, ..Default::default() }
+    }
+
     /// Takes a message.
     pub fn push(&mut self, message: Message) {
         let recording = &mut self.recording;

@@ -4,6 +4,7 @@
 use crate::agent::is_read_while_loading;
 use crate::agent::{self, message::Decoder};
 use crate::assemble::Assembler;
+use crate::lacks::lacks;
 use crate::layout::Layout;
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use std::cell::RefCell;
@@ -67,7 +68,7 @@ impl Substrate for VirtualTime {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(LabError::Unsupported(message));
         }
-        Ok(())
+        lacks(run).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
     }
 
     fn carry_out(

@@ -195,7 +195,8 @@ pub fn is_left(run: &Run, host: &Host) -> bool {
 
 fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egress {
     let link = &run.links[index];
-    let (name, mut direction) = if forward { ("forward", link.forward) } else { ("reverse", link.reverse) };
+    let (name, direction) = if forward { ("forward", &link.forward) } else { ("reverse", &link.reverse) };
+    let mut direction = direction.clone();
     direction.delay += extra_delay;
     // Each direction of each link has its own random stream, whatever else is in the run.
     let stream = (index as u64) << 1 | u64::from(forward);
@@ -239,8 +240,7 @@ pub(crate) mod tests {
 
     /// A run with the given hosts (name, router) and flows (from, to).
     pub(crate) fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run {
-        let direction =
-            Direction { rate: Rate::gbit(10), delay: Span::ms(5), loss: 0.0, buffer: Bytes::mib(1) };
+        let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.0, Bytes::mib(1));
         Run {
             study: "test".into(),
             about: String::new(),
@@ -251,13 +251,14 @@ pub(crate) mod tests {
             duration: Span::secs(1),
             omit: Span::ZERO,
             sample: Span::ms(10),
+            trains: true,
             topology: TopologyKind::Dumbbell,
             hosts: hosts.iter().map(|(name, router)| host(name, *router)).collect(),
             links: (0..links)
                 .map(|i| Link {
                     name: format!("link{i}"),
-                    forward: direction,
-                    reverse: direction,
+                    forward: direction.clone(),
+                    reverse: direction.clone(),
                     emulator: Emulator::Wire,
                 })
                 .collect(),

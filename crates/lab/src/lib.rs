@@ -1,11 +1,13 @@
-//! Executes a `Run` on a Linux kernel: topology, agent, virtual-time kernel.
+//! Executes a `Run`: on a Linux kernel (topology, agent, virtual-time kernel) or in the model.
 
 mod agent;
 mod assemble;
 mod device;
 mod kernel;
+mod lacks;
 mod layout;
 mod ledger;
+mod model;
 mod namespace;
 mod netlink;
 mod qdisc;
@@ -13,4 +15,5 @@ mod substrate;
 mod world;
 
 pub use kernel::{VirtualTime, run_as_init};
+pub use model::Model;
 pub use substrate::{Control, LabError, Progress, Substrate};

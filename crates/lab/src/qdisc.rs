@@ -250,8 +250,7 @@ mod tests {
 
     #[test]
     fn a_link_is_encoded_as_the_kernel_side_reads_it() {
-        let direction =
-            Direction { rate: Rate::gbit(10), delay: Span::ms(5), loss: 0.5, buffer: Bytes::new(1000) };
+        let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
         let TcAttribute::Other(nla) = wire(&direction, 7) else { panic!("raw options") };
         let mut bytes = vec![0; nla.value_len()];
         nla.emit_value(&mut bytes);

@@ -157,22 +157,18 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
             }
         }
         Egress::Link { direction, seed, emulator: Emulator::Wire, .. } => {
-            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: *direction, seed: *seed })
+            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: direction.clone(), seed: *seed })
         }
         Egress::Link { direction, seed, emulator: Emulator::Netem, .. } => {
-            add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: *direction, seed: *seed })?;
+            add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: direction.clone(), seed: *seed })?;
             let frame = largest_mtu(run) + Bytes::new(ETHERNET_HEADER);
             add(BELOW, SECOND, &Spec::Bucket { rate: direction.rate, frame, room: Some(direction.buffer) })
         }
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),
         Egress::Access { delay, .. } => {
             // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
-            let direction = Direction {
-                rate: Rate::gbit(1_000_000),
-                delay: *delay,
-                loss: 0.0,
-                buffer: Bytes::new(u64::MAX),
-            };
+            let rate = Rate::gbit(1_000_000);
+            let direction = Direction::plain(rate, *delay, 0.0, Bytes::new(u64::MAX));
             add(TcHandle::ROOT, FIRST, &Spec::Link { direction, seed: 0 })
         }
     }

@@ -108,6 +108,63 @@ table! {
     }
 }
 
+impl FlowSample {
+    /// A sample with nothing measured.
+    pub fn empty(t_ns: i64, flow: u32) -> FlowSample {
+        FlowSample {
+            t_ns,
+            flow,
+            delivered_bytes: 0,
+            read_bytes: 0,
+            sent_bytes: 0,
+            acked_bytes: None,
+            retrans_bytes: None,
+            data_packets_out: 0,
+            data_packets_in: 0,
+            retrans_packets: None,
+            cwnd_bytes: None,
+            ssthresh_bytes: None,
+            rtt_ns: None,
+            rttvar_ns: None,
+            min_rtt_ns: None,
+            rto_ns: None,
+            mss_bytes: None,
+            unacked_packets: None,
+            sacked_packets: None,
+            lost_packets: None,
+            retrans_out_packets: None,
+            ca_state: None,
+            backoff: None,
+            delivered_packets: None,
+            delivered_ce_packets: None,
+            delivery_rate_bps: None,
+            delivery_app_limited: None,
+            pacing_rate_bps: None,
+            busy_ns: None,
+            rwnd_limited_ns: None,
+            sndbuf_limited_ns: None,
+            reordering_packets: None,
+            reordering_seen: None,
+            dsack_dups: None,
+            rto_count: None,
+            notsent_bytes: None,
+            snd_wnd_bytes: None,
+            ooo_packets: None,
+            rcv_space_bytes: None,
+            rcv_rtt_ns: None,
+            bbr_bw_bps: None,
+            bbr_min_rtt_ns: None,
+            bbr_pacing_gain_ratio: None,
+            bbr_cwnd_gain_ratio: None,
+            vegas_enabled: None,
+            vegas_rtt_count: None,
+            vegas_rtt_ns: None,
+            vegas_min_rtt_ns: None,
+            dctcp_alpha_ratio: None,
+        }
+    }
+}
+
 table! {
     /// A queue (a queueing discipline, or the model's equal) at one instant. Counters are cumulative.
     "queues" QueueSample {

@@ -3,7 +3,6 @@
 use crate::digest::RunDigest;
 use crate::figures::REGISTRY;
 use crate::input::{RunResult, StudyInfo};
-use crate::ledger::Account;
 use crate::palette::Palette;
 use crate::rate_series::total_throughput;
 use crate::report::Report;
@@ -11,7 +10,7 @@ use crate::source::Source;
 use crate::thin::thin;
 
 /// Points a line keeps when a run is added.
-const POINTS_A_LINE: usize = 2000;
+pub(crate) const POINTS_A_LINE: usize = 2000;
 /// Points all figures of a page may have together before lines lose more of theirs: about 10 MB of page.
 const POINTS_A_PAGE: usize = 900_000;
 /// However many runs, a line keeps this many.
@@ -65,14 +64,10 @@ impl Builder {
             })
             .collect();
         self.runs.push(RunDigest {
-            info: run.recording.info.clone(),
-            metrics: run.metrics,
-            per_flow: run.per_flow,
-            expectations: run.expectations,
             figures,
-            accounts: Account::all(&run.recording.ledger),
             events,
             throughput: thin(throughput, POINTS_A_LINE),
+            ..RunDigest::plain(run)
         });
     }
 
@@ -84,8 +79,7 @@ impl Builder {
     /// The report over all that was added, in that order.
     pub fn finish(mut self) -> Report {
         let weight: usize = self.runs.iter().flat_map(|run| &run.figures).map(|figure| figure.weight()).sum();
-        if weight > POINTS_A_PAGE {
-            let limit = (POINTS_A_LINE * POINTS_A_PAGE / weight).max(FEWEST_POINTS_A_LINE);
+        if let Some(limit) = points_a_line(weight) {
             for run in &mut self.runs {
                 let figures = std::mem::take(&mut run.figures);
                 run.figures = figures.into_iter().map(|figure| figure.thinned(limit)).collect();
@@ -100,4 +94,9 @@ impl Builder {
             .collect();
         Report { study: self.study, runs: self.runs, incomplete: self.incomplete, palette, figures }
     }
+}
+
+/// How many points a line may keep on a page of `weight` points, if that is too many.
+pub(crate) fn points_a_line(weight: usize) -> Option<usize> {
+    (weight > POINTS_A_PAGE).then(|| (POINTS_A_LINE * POINTS_A_PAGE / weight).max(FEWEST_POINTS_A_LINE))
 }

@@ -1,7 +1,7 @@
 //! What is kept of a run once its recording has gone: figures with few points, and plain values.
 
 use crate::figure::{Figure, Ink};
-use crate::input::{ExpectOutcome, MetricValue};
+use crate::input::{ExpectOutcome, MetricValue, RunResult};
 use crate::ledger::Account;
 use crate::source::flow_ink;
 use crate::thin::Point;
@@ -23,6 +23,20 @@ pub(crate) struct RunDigest {
 }
 
 impl RunDigest {
+    /// Values and ledger only: no figure, no event.
+    pub fn plain(run: RunResult) -> Self {
+        RunDigest {
+            info: run.recording.info.clone(),
+            metrics: run.metrics,
+            per_flow: run.per_flow,
+            expectations: run.expectations,
+            accounts: Account::all(&run.recording.ledger),
+            figures: Vec::new(),
+            events: Vec::new(),
+            throughput: Vec::new(),
+        }
+    }
+
     /// A metric of the run, if it has it.
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| v.is_finite())

@@ -49,7 +49,7 @@ impl Account {
         if rows.is_empty() {
             return None;
         }
-        rows.sort_by_key(|row| (ORDER.iter().position(|e| *e == row.entry), row.stage));
+        rows.sort_by_key(|row| (Account::place(&row.entry), row.stage));
         let sum = |entry: &str| -> Option<i64> {
             let mut packets = rows.iter().filter(|row| row.entry == entry).map(|row| row.packets).peekable();
             packets.peek()?;
@@ -75,6 +75,11 @@ impl Account {
             })
             .collect();
         Some(Account { direction, lines, sent, balance })
+    }
+
+    /// Where an entry stands in an account.
+    pub fn place(entry: &str) -> usize {
+        ORDER.iter().position(|known| *known == entry).unwrap_or(ORDER.len())
     }
 
     /// The lost packets by stage, most first; stages that lost none are left out.

@@ -3,11 +3,14 @@
 //! A [`Builder`] takes the runs of a study one after the other and keeps little of each; the finished [`Report`] is one
 //! self-contained HTML page, the same figures as SVG files, and a table for the terminal.
 //!
+//! A [`Comparer`] takes the runs of several folders in the same way; its [`Comparison`] holds them beside each other.
+//!
 //! A figure is one file in `figures/` and one row in its registry. It says *what* is to be seen (`figure.rs`);
 //! `html/` (with plotly in the browser) and `svg/` know how to draw.
 
 mod answer;
 mod builder;
+mod compare;
 mod digest;
 mod figure;
 mod figures;
@@ -25,5 +28,6 @@ mod terminal;
 mod thin;
 
 pub use builder::Builder;
+pub use compare::{Comparer, Comparison};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use report::Report;

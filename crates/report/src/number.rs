@@ -82,7 +82,9 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
 pub(crate) struct Column {
     /// For the head; empty for a plain ratio.
     pub unit: String,
-    factor: f64,
+    quantity: Quantity,
+    to_base: f64,
+    divisor: f64,
     form: Form,
 }
 
@@ -97,32 +99,45 @@ impl Column {
     pub fn new(unit: &str, values: impl Iterator<Item = f64>) -> Self {
         let (quantity, to_base) = Quantity::of_unit(unit);
         let sizes: Vec<f64> = values.filter(|v| v.is_finite()).map(|v| (v * to_base).abs()).collect();
+        let scale = quantity.scale(sizes.iter().copied().fold(0.0, f64::max));
+        let form = Form::of(&quantity, &sizes, scale.divisor);
+        Column { unit: scale.unit, quantity, to_base, divisor: scale.divisor, form }
+    }
+
+    /// A column of the same unit with the decimals that suit `values`.
+    pub fn refit(&self, values: impl Iterator<Item = f64>) -> Self {
+        let sizes: Vec<f64> = values.filter(|v| v.is_finite()).map(|v| (v * self.to_base).abs()).collect();
+        Column { form: Form::of(&self.quantity, &sizes, self.divisor), ..self.clone() }
+    }
+
+    /// A cell; `None` and what is not finite are missing.
+    pub fn cell(&self, value: Option<f64>) -> String {
+        let scaled = |v: f64| v * self.to_base / self.divisor;
+        match (value.filter(|v| v.is_finite()), self.form) {
+            (None, _) => MISSING.into(),
+            (Some(v), Form::Decimals(n)) => fixed(scaled(v), n),
+            (Some(0.0), Form::Exponent) => "0".into(),
+            (Some(v), Form::Exponent) => format!("{:.2e}", scaled(v)),
+        }
+    }
+}
+
+impl Form {
+    /// For values of these sizes in base units.
+    fn of(quantity: &Quantity, sizes: &[f64], divisor: f64) -> Self {
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let smallest = sizes.iter().copied().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         let whole = sizes.iter().all(|v| v.fract() == 0.0);
-        let scale = quantity.scale(largest);
-        let factor = to_base / scale.divisor;
-        let (high, low) = (largest / scale.divisor, smallest / scale.divisor);
-        let form = if matches!(quantity, Quantity::Plain(_)) && whole {
+        let (high, low) = (largest / divisor, smallest / divisor);
+        if matches!(quantity, Quantity::Plain(_)) && whole {
             Form::Decimals(0)
-        } else if largest > 0.0 && (high < 1e-3 || quantity == Quantity::Ratio && high < 0.1 && low < 1e-3) {
+        } else if largest > 0.0 && (high < 1e-3 || *quantity == Quantity::Ratio && high < 0.1 && low < 1e-3) {
             Form::Exponent
         } else {
             let for_high = 2 - magnitude(high);
             // The least value keeps two digits, unless that needs an absurd number of decimals.
             let for_low = if low.is_finite() { 1 - magnitude(low) } else { 0 };
             Form::Decimals(for_high.max(for_low.min(4)).max(0) as usize)
-        };
-        Column { unit: scale.unit, factor, form }
-    }
-
-    /// A cell; `None` and what is not finite are missing.
-    pub fn cell(&self, value: Option<f64>) -> String {
-        match (value.filter(|v| v.is_finite()), self.form) {
-            (None, _) => MISSING.into(),
-            (Some(v), Form::Decimals(n)) => fixed(v * self.factor, n),
-            (Some(0.0), Form::Exponent) => "0".into(),
-            (Some(v), Form::Exponent) => format!("{:.2e}", v * self.factor),
         }
     }
 }
@@ -203,6 +218,15 @@ mod tests {
         assert_eq!(counts.cell(Some(3.0)), "3");
         let ratios = Column::new("ratio", [1e-5, 1.25e-6].into_iter());
         assert_eq!(ratios.cell(Some(1.25e-6)), "1.25e-6");
+    }
+
+    #[test]
+    fn a_column_fitted_anew_keeps_its_unit() {
+        let column = Column::new("packets", [7.25, 24_296.3].into_iter());
+        assert_eq!(column.cell(Some(36_445.0)), "36,445.0");
+        assert_eq!(column.refit([36_445.0, 4.0].into_iter()).cell(Some(36_445.0)), "36,445");
+        let rates = Column::new("bit/s", [0.9e9].into_iter());
+        assert_eq!(rates.refit([1.2e9].into_iter()).unit, "Mbit/s");
     }
 
     #[test]

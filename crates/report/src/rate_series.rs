@@ -2,6 +2,7 @@
 
 use crate::source::Source;
 use crate::thin::Point;
+use std::collections::BTreeMap;
 use wirespeed_metrics::series;
 
 /// A flow's throughput in bit/s at the middle of each bin; bins without a value are a gap.
@@ -12,6 +13,23 @@ pub(crate) fn throughput(source: &Source, flow: u32) -> Vec<Point> {
 /// The throughput of all flows together.
 pub(crate) fn total_throughput(source: &Source) -> Vec<Point> {
     points(source, series::sum_throughput_series(&source.view, source.bin_ns))
+}
+
+/// The goodput of all flows together; a bin in which a living flow was not measured is a gap.
+pub(crate) fn total_goodput(source: &Source) -> Vec<Point> {
+    let bin = source.bin_ns;
+    let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+    for flow in &source.view.flows {
+        for (start, rate) in series::goodput_series(&source.view, flow.number, bin) {
+            let sum = sums.entry(start).or_default();
+            *sum = (sum.0 + rate, sum.1 + 1);
+        }
+    }
+    let lives = |start: i64| {
+        source.view.flows.iter().filter(|f| f.start_ns < start + bin && f.end_ns > start).count()
+    };
+    let whole = sums.into_iter().filter(|(start, (_, flows))| *flows >= lives(*start));
+    points(source, whole.map(|(start, (rate, _))| (start, rate)).collect())
 }
 
 /// Jain's index of the throughput of the flows that live through the bin.

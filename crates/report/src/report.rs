@@ -58,17 +58,7 @@ impl Report {
 
     /// Names and units of all metrics, headline ones first, otherwise in the order of the runs.
     pub(crate) fn metric_columns(&self) -> Vec<MetricColumn> {
-        let mut columns: Vec<MetricColumn> = Vec::new();
-        for metric in self.runs.iter().flat_map(|run| &run.metrics) {
-            match columns.iter_mut().find(|column| column.name == metric.name) {
-                Some(column) => column.headline |= metric.headline,
-                None => columns.push(MetricColumn {
-                    name: metric.name.clone(),
-                    unit: metric.unit.clone(),
-                    headline: metric.headline,
-                }),
-            }
-        }
+        let mut columns = metric_columns(&self.runs);
         columns.sort_by_key(|column| !column.headline);
         columns
     }
@@ -85,6 +75,22 @@ pub(crate) struct MetricColumn {
     pub name: String,
     pub unit: String,
     pub headline: bool,
+}
+
+/// All metrics of `runs`, in their order.
+pub(crate) fn metric_columns<'a>(runs: impl IntoIterator<Item = &'a RunDigest>) -> Vec<MetricColumn> {
+    let mut columns: Vec<MetricColumn> = Vec::new();
+    for metric in runs.into_iter().flat_map(|run| &run.metrics) {
+        match columns.iter_mut().find(|column| column.name == metric.name) {
+            Some(column) => column.headline |= metric.headline,
+            None => columns.push(MetricColumn {
+                name: metric.name.clone(),
+                unit: metric.unit.clone(),
+                headline: metric.headline,
+            }),
+        }
+    }
+    columns
 }
 
 fn file_safe(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! The table for a terminal, and what stands below it.
 
-mod layout;
+pub(crate) mod layout;
 
 use crate::answer;
 use crate::digest::{RunDigest, factor_head, factor_text, metric_words};
@@ -25,7 +25,7 @@ pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
     let total = total.max(LEAST_WIDTH);
     let mut out = String::new();
     if !report.runs.is_empty() {
-        write_tables(&mut out, names(report), run_column(report), metrics(report), total, colour);
+        write_tables(&mut out, names(report), Some(run_column(report)), metrics(report), total, colour);
         out.push('\n');
     }
     failures(&mut out, report, total, colour);

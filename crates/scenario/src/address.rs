@@ -20,6 +20,18 @@ type Act<'a> = dyn FnMut(&mut Node, &[String]) -> Result<(), Complaint> + 'a;
 /// The lists of tables that a path may address as a whole, by index, or by the given key.
 const LISTS: &[(&str, &str)] = &[("flow", "label"), ("link", "name"), ("capture", "at")];
 
+/// Keys whose value may be a word that is short for a table with that word under another key.
+const WORDS: &[(&str, &str)] = &[("congestion", "name"), ("queue", "kind"), ("loss_model", "kind")];
+
+/// Tables inside the tables of a list: what comes after them is a key, not a list's element.
+const INNER_TABLES: &[&str] =
+    &["congestion", "forward", "reverse", "queue", "loss_model", "policer", "port_limit"];
+
+/// The key under which a table holds the word that would be short for it.
+fn word_key(key: &str) -> Option<&'static str> {
+    WORDS.iter().find(|(short, _)| *short == key).map(|(_, long)| *long)
+}
+
 /// Keys that only one carrier of a flow has: `flow.KEY` leaves the others alone.
 const TCP_ONLY: &[&str] = &["congestion", "window", "max_rate"];
 const UDP_ONLY: &[&str] = &["rate", "datagram", "rcvbuf"];
@@ -66,7 +78,7 @@ impl Address {
         }
     }
 
-    /// Whether every place this path addresses holds `value`; a congestion control's name may stand in a table.
+    /// Whether every place this path addresses holds `value`; a word may stand in the table it is short for.
     pub fn holds(&self, root: &mut Node, value: &Value) -> Result<bool, Complaint> {
         let mut all = true;
         self.visit(root, &mut |table, rest| {
@@ -77,8 +89,10 @@ impl Address {
                     _ => node.get(key),
                 });
             }
+            let word = rest.last().and_then(|key| word_key(key));
             all &= here.is_some_and(|node| {
-                node.value == *value || node.get("name").is_some_and(|n| n.value == *value)
+                let inside = word.and_then(|key| node.get(key));
+                node.value == *value || inside.is_some_and(|n| n.value == *value)
             });
             Ok(())
         })?;
@@ -114,7 +128,7 @@ impl Address {
             };
             return act(element, after);
         }
-        if matches!(first.as_str(), "congestion" | "forward" | "reverse") {
+        if INNER_TABLES.contains(&first.as_str()) {
             let mut chosen = elements.iter_mut().filter(|e| *list != "flow" || suits(e, first));
             return chosen.try_for_each(|element| act(element, rest));
         }
@@ -153,10 +167,10 @@ impl Address {
             entry.node = value.clone();
             return Ok(());
         }
-        if key == "congestion" && entry.node.text().is_some() {
+        if let (Some(word), Some(_)) = (word_key(key), entry.node.text()) {
             // `congestion = "bic"` is short for a table with that name, and parameters go into the table.
             let at = entry.node.at.clone();
-            let name = Entry { key: "name".into(), at: at.clone(), node: entry.node.clone() };
+            let name = Entry { key: word.into(), at: at.clone(), node: entry.node.clone() };
             entry.node = Node { at, value: Value::Table(vec![name]) };
         }
         self.set_in(&mut entry.node, rest, value)

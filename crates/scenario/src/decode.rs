@@ -156,6 +156,7 @@ fn wanted(expected: &dyn Expected) -> String {
         "a map" => "a table".into(),
         "a sequence" => "a list".into(),
         "an array of length 3" => "a list of three".into(),
+        "a tuple of size 2" => "a list of two".into(),
         other if other.starts_with("struct ") => "a table".into(),
         _ => expected,
     }
@@ -203,9 +204,12 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
             Value::Float(v) => visitor.visit_f64(*v),
             Value::Text(v) => visitor.visit_str(v),
             Value::Array(items) => visitor.visit_seq(Items { items: items.iter(), bare: self.bare }),
-            Value::Table(entries) => {
-                visitor.visit_map(Keys { entries: entries.iter(), current: None, bare: self.bare })
-            }
+            Value::Table(entries) => visitor.visit_map(Keys {
+                entries: entries.iter(),
+                skip: None,
+                current: None,
+                bare: self.bare,
+            }),
         }
         .map_err(|e: DecodeError| e.at(&self.node.at))
     }
@@ -233,7 +237,9 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         match &self.node.value {
-            Value::Text(v) => visitor.visit_enum(v.as_str().into_deserializer()),
+            Value::Text(_) | Value::Table(_) => {
+                visitor.visit_enum(Choice { node: self.node, bare: self.bare })
+            }
             _ => Err(DecodeError::new(format!("expected a word in quotes, found {}", self.node.kind()))),
         }
         .map_err(|e: DecodeError| e.at(&self.node.at))
@@ -247,8 +253,19 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// Checks the length here: serde's own visitors do not ask whether anything is left.
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.node.value {
+            Value::Array(items) if items.len() != length => {
+                Err(de::Error::invalid_length(items.len(), &visitor))
+                    .map_err(|e: DecodeError| e.at(&self.node.at))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq
         tuple_struct map struct identifier ignored_any
     }
 }
@@ -275,6 +292,8 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 
 struct Keys<'a> {
     entries: std::slice::Iter<'a, Entry>,
+    /// A key that has been read already.
+    skip: Option<&'static str>,
     current: Option<&'a Entry>,
     bare: &'a RefCell<Option<Complaint>>,
 }
@@ -286,7 +305,7 @@ impl<'de> MapAccess<'de> for Keys<'_> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, DecodeError> {
-        self.current = self.entries.next();
+        self.current = self.entries.find(|entry| Some(entry.key.as_str()) != self.skip);
         let Some(entry) = self.current else { return Ok(None) };
         let key: de::value::StrDeserializer<'_, DecodeError> = entry.key.as_str().into_deserializer();
         seed.deserialize(key).map(Some).map_err(|e| e.at(&entry.at))
@@ -296,5 +315,75 @@ impl<'de> MapAccess<'de> for Keys<'_> {
         let entry = self.current.expect("serde asks for a value after its key");
         seed.deserialize(Decoder { node: &entry.node, bare: self.bare })
             .map_err(|e| e.at(&entry.node.at).under(&entry.key))
+    }
+}
+
+/// One of several kinds: a word, or a table that names it under [`KIND`] beside its settings. A word stands for the
+/// kind with nothing set.
+#[derive(Clone, Copy)]
+struct Choice<'a> {
+    node: &'a Node,
+    bare: &'a RefCell<Option<Complaint>>,
+}
+
+const KIND: &str = "kind";
+
+impl<'de> de::EnumAccess<'de> for Choice<'_> {
+    type Error = DecodeError;
+    type Variant = Self;
+
+    fn variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), DecodeError> {
+        if self.node.text().is_some() {
+            return Ok((self.word(seed)?, self));
+        }
+        let kind = self.node.get(KIND).ok_or_else(|| <DecodeError as de::Error>::missing_field(KIND))?;
+        let variant = Choice { node: kind, ..self }.word(seed);
+        Ok((variant.map_err(|error| error.at(&kind.at).under(KIND))?, self))
+    }
+}
+
+impl Choice<'_> {
+    /// Decodes the word that this is.
+    fn word<'de, T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DecodeError> {
+        let Some(word) = self.node.text() else {
+            return Err(DecodeError::new(format!("expected a word in quotes, found {}", self.node.kind())));
+        };
+        let word: de::value::StrDeserializer<'_, DecodeError> = word.into_deserializer();
+        seed.deserialize(word)
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Choice<'_> {
+    type Error = DecodeError;
+
+    fn unit_variant(self) -> Result<(), DecodeError> {
+        match self.node.value {
+            Value::Text(_) => Ok(()),
+            _ => Err(DecodeError::new("expected a word in quotes, found a table".into())),
+        }
+    }
+
+    fn newtype_variant_seed<T: de::DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, DecodeError> {
+        Err(de::Error::invalid_type(Unexpected::NewtypeVariant, &"a word or a table"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, DecodeError> {
+        Err(de::Error::invalid_type(Unexpected::TupleVariant, &"a word or a table"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let entries = self.node.entries().iter();
+        let keys = Keys { entries, skip: Some(KIND), current: None, bare: self.bare };
+        visitor.visit_map(keys).map_err(|error| match (self.node.text(), error.what) {
+            (Some(word), What::MissingKey) => DecodeError {
+                help: Some(format!("write a table with its settings: {{ {KIND} = \"{word}\", ... }}")),
+                ..DecodeError::new(format!("the word `{word}` alone does not say enough: {}", error.message))
+            },
+            (_, what) => DecodeError { what, ..error },
+        })
     }
 }

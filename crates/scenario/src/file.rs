@@ -3,11 +3,16 @@
 //! Everything is optional that a preset or a default can give; [`crate::resolve`] knows the defaults. The doc
 //! comments here are the schema's descriptions.
 
-use crate::congestion::congestion_controls;
+mod congestion;
+mod link;
+
+pub(crate) use congestion::CongestionChoice;
+pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
+
 use crate::room::Room;
-use crate::run::{Emulator, Factor, Qdisc, TopologyKind};
+use crate::run::{Factor, Qdisc, TopologyKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, de};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -73,80 +78,6 @@ pub(crate) struct File {
 pub(crate) struct OwnControl {
     /// Its C file, from the scenario's folder. `wirespeed kernel build --cc FILE` compiles it.
     pub source: PathBuf,
-}
-
-/// A link: rate, delay, loss and buffer, and what differs by direction.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PathTable {
-    /// A named set of settings that this table's own lines override.
-    #[expect(dead_code, reason = "taken from the tree when the preset is laid under it")]
-    pub preset: Option<String>,
-    /// Rate of both directions, counted over Ethernet frames without preamble, FCS and gap.
-    pub rate: Option<Rate>,
-    /// Base round-trip time: propagation both ways, half of it each way unless a direction gives its `delay`.
-    pub rtt: Option<Span>,
-    /// Probability that a packet is lost, each independently, in the FORWARD direction (left to right) only:
-    /// the studies drop data, not acknowledgements. `reverse.loss` drops on the way back. Default 0.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: Option<f64>,
-    /// Drop-tail room before the link, both directions: bytes, "1 bdp" (rate x base round-trip time of this
-    /// link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
-    pub buffer: Option<Room>,
-    /// What differs from left to right, the way of the data by default.
-    #[serde(default)]
-    pub forward: DirectionTable,
-    /// What differs from right to left.
-    #[serde(default)]
-    pub reverse: DirectionTable,
-    /// What stands for the link on a Linux kernel: `wire`, our own exact queueing discipline (the default), or
-    /// mainline `netem` with `tbf`.
-    pub emulator: Option<Emulator>,
-}
-
-/// One direction of a link.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DirectionTable {
-    /// Rate of this direction.
-    pub rate: Option<Rate>,
-    /// One-way delay of this direction; the other direction has the rest of `rtt`.
-    pub delay: Option<Span>,
-    /// Probability that a packet is lost in this direction.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: Option<f64>,
-    /// Drop-tail room before this direction.
-    pub buffer: Option<Room>,
-}
-
-/// One link of a parking lot: a name, and what differs from `path`.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LinkTable {
-    /// Unique name; `link1`, `link2`, ... if left out.
-    #[expect(dead_code, reason = "taken from the tree before the path is laid under it")]
-    pub name: Option<String>,
-    /// Rate of both directions.
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub rate: Option<Rate>,
-    /// Base round-trip time of this link.
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub rtt: Option<Span>,
-    /// Probability that a packet is lost in the forward direction.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub loss: Option<f64>,
-    /// Drop-tail room before the link, both directions.
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub buffer: Option<Room>,
-    /// What differs from left to right.
-    #[serde(default)]
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub forward: DirectionTable,
-    /// What differs from right to left.
-    #[serde(default)]
-    #[expect(dead_code, reason = "decoded as part of a PathTable")]
-    pub reverse: DirectionTable,
 }
 
 /// How hosts and links are laid out.
@@ -292,6 +223,9 @@ pub(crate) struct RunTable {
     pub sample: Option<Span>,
     /// Metrics leave out everything before this time. Default 0 s.
     pub omit: Option<Span>,
+    /// Model only: move several packets of a flow as one event where they stay together. `false` is its reference
+    /// mode, one event a packet, slower; other substrates have no such choice. Default true.
+    pub trains: Option<bool>,
 }
 
 /// A packet capture.
@@ -377,87 +311,6 @@ impl JsonSchema for Setting {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": ["string", "integer", "boolean"], "description": "The value of a sysctl." })
     }
-}
-
-/// `"bic"`, or `{ name = "bic", max_increment = 32 }`.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CongestionChoice {
-    pub name: String,
-    pub parameters: BTreeMap<String, Factor>,
-}
-
-impl<'de> Deserialize<'de> for CongestionChoice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameOrTable;
-        impl<'de> Visitor<'de> for NameOrTable {
-            type Value = CongestionChoice;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a congestion control, or a table of its name and parameters")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(CongestionChoice { name: name.to_owned(), parameters: BTreeMap::new() })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let (mut name, mut parameters) = (None, BTreeMap::new());
-                while let Some(key) = map.next_key::<String>()? {
-                    if key == "name" {
-                        name = Some(map.next_value::<String>()?);
-                    } else {
-                        parameters.insert(key, map.next_value::<Factor>()?);
-                    }
-                }
-                let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
-                Ok(CongestionChoice { name, parameters })
-            }
-        }
-        deserializer.deserialize_any(NameOrTable)
-    }
-}
-
-impl JsonSchema for CongestionChoice {
-    fn schema_name() -> Cow<'static, str> {
-        "Congestion".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = congestion_controls().iter().map(|c| c.name).collect();
-        let tables: Vec<_> = congestion_controls().iter().map(one_control).collect();
-        let mut any_of = vec![json_schema!({ "type": "string", "enum": names })];
-        any_of.extend(tables);
-        let own = "A control of your own, declared under [congestion.NAME].";
-        any_of.push(json_schema!({ "type": "string", "description": own, "not": { "enum": names } }));
-        json_schema!({
-            "description": "A congestion control by its Linux name, or a table of its name and parameters.",
-            "anyOf": any_of,
-        })
-    }
-}
-
-fn one_control(control: &crate::CongestionControl) -> Schema {
-    let mut properties = serde_json::Map::new();
-    properties.insert("name".into(), serde_json::json!({ "const": control.name }));
-    for parameter in control.parameters {
-        let mut names = vec![parameter.name];
-        if !parameter.alias.is_empty() {
-            names.push(parameter.alias);
-        }
-        for name in names {
-            let schema = serde_json::json!({
-                "type": "integer",
-                "description": format!("{}. Default {}.", parameter.about, parameter.default),
-                "minimum": parameter.min,
-                "maximum": parameter.max,
-            });
-            properties.insert(name.into(), schema);
-        }
-    }
-    json_schema!({
-        "type": "object",
-        "description": control.about,
-        "properties": properties,
-        "required": ["name"],
-        "additionalProperties": false,
-    })
 }
 
 /// The JSON schema of the experiment file, made from the structs that decode it.

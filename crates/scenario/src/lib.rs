@@ -6,7 +6,6 @@
 //! line and says what would be right.
 
 mod address;
-mod congestion;
 mod decode;
 mod error;
 mod expect;
@@ -20,10 +19,15 @@ mod suggest;
 mod sweep;
 mod tree;
 
-pub use congestion::{CongestionControl, Parameter, When, congestion_control, congestion_controls};
 pub use error::{Mistake, ScenarioError};
 pub use expect::Expectation;
 pub use file::json_schema;
 pub use presets::{DEFAULT_HOST_PRESET, Preset, PresetKind, preset, presets};
 pub use run::{Factor, Run};
 pub use study::{SCHEMA, Study, load, parse};
+/// The congestion controls a scenario may name, from the model's one table of them: the model has every one,
+/// [`CongestionControl::linux`] tells whether a kernel has it, and [`Parameter::linux`] whether it has a parameter.
+pub use wirespeed_congestion::{
+    Algorithm as CongestionControl, Parameter, When, algorithm as congestion_control,
+    algorithms as congestion_controls,
+};

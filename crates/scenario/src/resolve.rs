@@ -4,11 +4,12 @@ mod flows;
 mod hosts;
 mod links;
 
+use crate::congestion_control;
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{CaptureTable, File};
 use crate::presets::{PresetKind, preset, presets};
-use crate::run::{Capture, Factor, Flow, FlowKind, Host, Run};
+use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, Queue, Run};
 use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
@@ -87,7 +88,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
 
     let layout = hosts::layout(&file.topology, root)?;
     let hosts = hosts::hosts(&layout, root)?;
-    let links = links::links(&layout, &hosts, root)?;
+    let links = links::links(&layout, &hosts, file.run.duration, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
     let captures = captures(&file.capture, &hosts, root)?;
     let own_controls = file.congestion.into_values().map(|own| own.source).collect();
@@ -101,6 +102,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         duration: file.run.duration,
         omit,
         sample,
+        trains: file.run.trains.unwrap_or(true),
         topology: layout.kind,
         hosts,
         links,
@@ -179,7 +181,39 @@ fn warnings(run: &Run) -> Vec<String> {
                 .push(format!("flow `{}`: MTU {from} at `{}`, {to} at `{}`", flow.label, flow.from, flow.to));
         }
     }
+    let directions = || run.links.iter().flat_map(|l| [(l, &l.forward), (l, &l.reverse)]);
+    if !run.flows.iter().any(|flow| negotiates_ecn(run, flow))
+        && let Some((link, _)) = directions().find(|(_, direction)| marks(&direction.queue))
+    {
+        warnings.push(format!(
+            "link `{}` marks packets, but no flow negotiates ECN, so none will be marked: set ecn = 1 at the sender",
+            link.name
+        ));
+    }
+    let idle = |direction: &Direction| direction.port_limit.is_some_and(|limit| limit.rate >= direction.rate);
+    if let Some((link, direction)) = directions().find(|(_, direction)| idle(direction)) {
+        warnings.push(format!(
+            "link `{}`: port_limit is not below the link's rate of {}, so it never drops",
+            link.name, direction.rate
+        ));
+    }
     warnings
+}
+
+/// Whether the queue was asked to mark. FQ-CoDel marks by default, and that is not asking.
+fn marks(queue: &Queue) -> bool {
+    match queue {
+        Queue::DropTail { mark_above } | Queue::DropTailPackets { mark_above, .. } => mark_above.is_some(),
+        Queue::Red { ecn, .. } | Queue::CoDel { ecn, .. } => *ecn,
+        Queue::FqCodel { .. } => false,
+    }
+}
+
+/// As Linux does: `tcp_ecn` 1 asks for it, 2 (or 1) answers; DCTCP asks whatever `tcp_ecn` is.
+fn negotiates_ecn(run: &Run, flow: &Flow) -> bool {
+    let FlowKind::Tcp { congestion, .. } = &flow.kind else { return false };
+    let needs = congestion_control(&congestion.name).is_some_and(|c| c.needs_ecn) && !congestion.own;
+    (run.host(&flow.from).tcp.ecn == 1 || needs) && run.host(&flow.to).tcp.ecn != 0
 }
 
 /// The host that something names.

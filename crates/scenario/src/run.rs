@@ -1,6 +1,10 @@
 //! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
+mod link;
+
+pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +32,11 @@ pub struct Run {
     pub omit: Span,
     /// The sampling grid.
     pub sample: Span,
+    /// Whether the model may move several packets of a flow as one event (a train), as Linux does with offloads;
+    /// `false` is its reference mode, one event a packet. Other substrates have no such choice. Stored only if
+    /// `false`, so that a recorded run of an older file is still known as the same run.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub trains: bool,
     /// How hosts and links are laid out.
     pub topology: TopologyKind,
     /// The end hosts, left ones first.
@@ -156,46 +165,6 @@ pub struct TcpSettings {
     pub no_metrics_save: bool,
 }
 
-/// A link between two routers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Unique name, `bottleneck` for a single link.
-    pub name: String,
-    /// Left to right.
-    pub forward: Direction,
-    /// Right to left.
-    pub reverse: Direction,
-    /// What stands for the link on a Linux kernel.
-    pub emulator: Emulator,
-}
-
-/// What stands for a link on a Linux kernel; a model has links of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Emulator {
-    /// The queueing discipline of kernel/qdisc/sch_wire.c: exact rate, buffer in bytes, losses told apart.
-    #[default]
-    Wire,
-    /// Mainline netem (loss, delay) with tbf (rate, buffer in bytes) behind it; packet times are rounded to whole
-    /// nanoseconds, loss probabilities to 2^-32, and a packet is delayed before the queue instead of after it.
-    Netem,
-}
-
-/// One direction of a link: queue, then loss, then propagation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Direction {
-    /// Rate, counted over Ethernet frames without preamble, FCS and gap.
-    pub rate: Rate,
-    /// One-way propagation delay.
-    pub delay: Span,
-    /// Probability that a packet is lost, each independently.
-    pub loss: f64,
-    /// Room in the drop-tail queue before the link, in frame bytes; the frame being sent does not count.
-    pub buffer: Bytes,
-}
-
 /// One transfer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -240,14 +209,18 @@ pub enum FlowKind {
     },
 }
 
-/// A congestion control by its Linux name, with parameters.
+/// A congestion control by its name, with parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Congestion {
-    /// Name, as in `net.ipv4.tcp_available_congestion_control`.
+    /// Name; one that Linux has goes by its name in `net.ipv4.tcp_available_congestion_control`.
     pub name: String,
     /// Parameters by name; on a kernel they are module parameters.
     pub parameters: BTreeMap<String, Factor>,
+    /// The scenario declares it with a C file of the user's own (`[congestion.NAME]`), so that a kernel has it
+    /// whatever it is called. Stored only if `true`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own: bool,
 }
 
 /// A packet capture at a named point.
@@ -276,4 +249,16 @@ impl Run {
         let links: Span = self.links[low..high].iter().map(|l| l.forward.delay + l.reverse.delay).sum();
         links + (from.access_delay + to.access_delay) * 2
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }

@@ -146,7 +146,8 @@ impl Node {
     }
 }
 
-/// Lays `upper` over `lower`: tables merge key by key, anything else is replaced.
+/// Lays `upper` over `lower`: tables merge key by key, anything else is replaced. A table of another `kind` is
+/// something else: the settings of the one do not belong to the other.
 ///
 /// This is the one place where layers meet. Presets lie below the file; the sweep's value and `--set` have been
 /// written into the file's tree by then (in this order), so the order is `--set` > sweep > file > preset, and what
@@ -155,6 +156,9 @@ pub(crate) fn layer(lower: &Node, upper: &Node) -> Node {
     let (Value::Table(below), Value::Table(above)) = (&lower.value, &upper.value) else {
         return upper.clone();
     };
+    if upper.get("kind").is_some_and(|kind| lower.get("kind").is_some_and(|old| old.value != kind.value)) {
+        return upper.clone();
+    }
     let mut merged = below.clone();
     for entry in above {
         match merged.iter_mut().find(|e| e.key == entry.key) {

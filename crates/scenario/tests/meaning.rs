@@ -190,7 +190,7 @@ fn directions_differ_where_they_say_so() {
     ))
     .runs[0]
         .clone();
-    let (forward, reverse) = (run.links[0].forward, run.links[0].reverse);
+    let (forward, reverse) = (&run.links[0].forward, &run.links[0].reverse);
     assert_eq!((forward.delay, reverse.delay), (Span::ms(1), Span::ms(9)));
     assert_eq!((forward.loss, reverse.loss), (0.1, 0.2));
     assert_eq!(forward.buffer, Bytes::new(15_140));

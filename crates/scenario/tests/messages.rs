@@ -112,6 +112,7 @@ fn quantities() {
         ("nothing left", with("[run]", "[run]\nomit = \"10 s\"")),
         ("zero duration", with("duration = \"10 s\"", "duration = \"0 s\"")),
         ("zero repeats", with("[run]", "[run]\nrepeat = 0")),
+        ("trains are a truth value", with("[run]", "[run]\ntrains = \"off\"")),
         ("negative seed", with("[run]", "[run]\nseed = -1")),
     ]);
     insta::assert_snapshot!(all);
@@ -157,6 +158,69 @@ fn hosts_and_topology() {
 }
 
 #[test]
+fn links() {
+    let path = |line: &str| with("rtt =", &format!("{line}\nrtt ="));
+    let all = catalogue(&[
+        ("unknown queue, near one", path("queue = \"codle\"")),
+        ("unknown queue in a table", path("queue = { kind = \"pie\" }")),
+        ("a queue of no kind", path("queue = { target = \"5 ms\" }")),
+        ("a kind that is no word", path("queue = { kind = 3 }")),
+        ("a queue that is no word", path("queue = 3")),
+        ("a setting of another queue", path("queue = { kind = \"codel\", min = \"10 packets\" }")),
+        ("a queue of no packets", path("queue = { kind = \"drop-tail-packets\", packets = 0 }")),
+        (
+            "room given twice",
+            path("buffer = \"1 bdp\"\nqueue = { kind = \"drop-tail-packets\", packets = 100 }"),
+        ),
+        ("marking above the room", path("queue = { kind = \"drop-tail\", mark_above = \"2 bdp\" }")),
+        (
+            "thresholds reversed",
+            path("queue = { kind = \"red\", min = \"90 packets\", max = \"30 packets\" }"),
+        ),
+        ("no lower threshold", path("queue = { kind = \"red\", min = \"0 B\" }")),
+        (
+            "thresholds beyond the buffer",
+            path("buffer = \"100 packets\"\nqueue = { kind = \"red\", max = \"1 MB\" }"),
+        ),
+        ("probability of RED above one", path("queue = { kind = \"red\", probability = 2 }")),
+        ("RED that never picks", path("queue = { kind = \"red\", probability = 0 }")),
+        ("weight of zero", path("queue = { kind = \"red\", weight = 0 }")),
+        ("a target as long as the interval", path("queue = { kind = \"codel\", target = \"100 ms\" }")),
+        ("an interval below the target", path("queue = { kind = \"fq-codel\", interval = \"1 ms\" }")),
+        ("a target of zero", path("queue = { kind = \"codel\", target = \"0 ms\" }")),
+        ("a quantum of zero", path("queue = { kind = \"fq-codel\", quantum = \"0 B\" }")),
+        ("ecn is no truth value", path("queue = { kind = \"codel\", ecn = 1 }")),
+        ("unknown loss model", path("loss_model = \"gilbert-eliot\"")),
+        ("a loss model that needs settings", path("loss_model = \"gilbert-elliott\"")),
+        (
+            "a loss model without a setting",
+            path("loss_model = { kind = \"gilbert-elliott\", bad_to_good = 0.1 }"),
+        ),
+        ("every bit wrong", path("loss_model = { kind = \"bit-error\", rate = 1.0 }")),
+        (
+            "probability of a state above one",
+            and(
+                "[path.reverse.loss_model]\nkind = \"gilbert-elliott\"\ngood_to_bad = 0.1\nbad_to_good = 1.5",
+            ),
+        ),
+        ("two ways to lose", path("loss = 1e-5\nloss_model = { kind = \"bit-error\", rate = 1e-12 }")),
+        ("an outage that ends before it begins", path("outages = [[\"1.2 s\", \"1 s\"]]")),
+        ("outages that overlap", path("outages = [[\"1 s\", \"2 s\"], [\"1.5 s\", \"3 s\"]]")),
+        ("an outage after the end", and("[path.forward]\noutages = [[\"1 min\", \"2 min\"]]")),
+        ("an outage of three times", path("outages = [[\"1 s\", \"2 s\", \"3 s\"]]")),
+        ("outages without their brackets", path("outages = [\"1 s\", \"2 s\"]")),
+        ("a policer of no rate", path("policer = { rate = \"0 Gbit/s\", burst = \"1 MiB\" }")),
+        ("a policer without a burst", path("policer = { rate = \"1 Gbit/s\" }")),
+        ("a burst smaller than a packet", path("policer = { rate = \"1 Gbit/s\", burst = \"1000 B\" }")),
+        (
+            "a port limit smaller than a packet",
+            and("[path.reverse]\nport_limit = { rate = \"1 Gbit/s\", burst = \"0 packets\" }"),
+        ),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn flows() {
     let flow = |by: &str| with("congestion = \"cubic\"", by);
     let all = catalogue(&[
@@ -166,11 +230,12 @@ fn flows() {
         ("to itself", flow("from = \"receiver\"")),
         ("crosses no link", flow("to = \"sender2\"\n[topology]\nkind = \"dumbbell\"\nsenders = 2")),
         ("unknown congestion control", flow("congestion = \"qubic\"")),
-        ("unknown congestion control in a table", flow("congestion = { name = \"bbr3\" }")),
+        ("unknown congestion control in a table", flow("congestion = { name = \"bbr2\" }")),
         ("congestion without a name", flow("congestion = { beta = 3 }")),
         ("unknown parameter", flow("congestion = { name = \"bic\", s_max = 32 }")),
         ("parameter of one that has none", flow("congestion = { name = \"reno\", smax = 32 }")),
         ("parameter out of range", flow("congestion = { name = \"cubic\", beta = 2000 }")),
+        ("parameter that the algorithm refuses", flow("congestion = { name = \"cdg\", window = 3 }")),
         ("parameter given twice", flow("congestion = { name = \"bic\", smax = 32, max_increment = 32 }")),
         ("congestion is a number", flow("congestion = 3")),
         ("starts too late", flow("start = \"10 s\"")),

@@ -1,4 +1,14 @@
 //! The model: TCP as Linux 6.12 does it, over links and queues, as discrete events in picoseconds.
+//!
+//! [`simulate`] takes a resolved run and gives the tables of a recording. What moves is a [`net::Train`]: packets of
+//! one flow that follow each other evenly are one event until something splits them.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod engine;
 pub mod net;
+mod simulate;
+pub mod tcp;
+mod world;
+
+pub use simulate::{Ended, Outcome, Progress, simulate};
+pub use world::{Unsupported, check};

@@ -1,10 +1,12 @@
 //! One file per command.
 
+pub mod compare;
 pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod validate;
 
 use crate::failure::Failure;
 

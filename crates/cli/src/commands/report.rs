@@ -29,14 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut results = Vec::new();
     let mut study = StudyInfo { generated_by: format!("wirespeed {}", crate::VERSION), ..Default::default() };
     for folder in &arguments.folders {
-        let runs = find_runs(folder)?;
-        if runs.is_empty() {
-            return Err(Failure::Usage {
-                message: format!("{} holds no runs", folder.display()),
-                remedy: "give the folder that `wirespeed run` wrote, or one of its runs".into(),
-            });
-        }
-        for path in runs {
+        for path in runs_in(folder)? {
             let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             match open(&path)? {
                 RunState::Incomplete(reason) => results.push(Err((id, reason))),
@@ -57,6 +50,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     show(&report, &out)
 }
 
+/// The runs in a folder, at least one.
+pub fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let missing = |what| Failure::Usage {
+        message: format!("{} {what}", folder.display()),
+        remedy: "give the folder that `wirespeed run` wrote, or one of its runs".into(),
+    };
+    if !folder.is_dir() {
+        return Err(missing("is not a folder that is there"));
+    }
+    let runs = find_runs(folder)?;
+    if runs.is_empty() { Err(missing("holds no runs")) } else { Ok(runs) }
+}
+
 /// Prints the table and where the report is.
 pub fn show(report: &Report, out: &Path) -> Result<(), Failure> {
     print(&report.terminal(width(), colour()))?;
@@ -64,13 +70,13 @@ pub fn show(report: &Report, out: &Path) -> Result<(), Failure> {
 }
 
 /// Columns of the table: the terminal's, but at most 100 without one.
-fn width() -> usize {
+pub fn width() -> usize {
     const WITHOUT_TERMINAL: usize = 100;
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns.unwrap_or(WITHOUT_TERMINAL).clamp(60, 200)
 }
 
 /// Whether to colour (<https://no-color.org>).
-fn colour() -> bool {
+pub fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Substrate, VirtualTime};
+use wirespeed_lab::{Model, Substrate, VirtualTime};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -47,7 +47,9 @@ pub struct Arguments {
 
 /// Substrates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
+pub(crate) enum On {
+    /// The model: a packet-exact simulation.
+    Model,
     /// A real Linux kernel in virtual time (user-mode Linux).
     Kernel,
 }
@@ -102,7 +104,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     conclude(&arguments, &study, &out, &outcomes)
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -113,8 +115,9 @@ pub fn create(folder: &Path) -> Result<(), Failure> {
 }
 
 /// The substrate, with the user's own congestion controls (C files) in it.
-fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
+pub(crate) fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
     match on {
+        On::Model => Ok(Box::new(Model)),
         On::Kernel => {
             let kernel = match find(&BuildOptions { extra_cc: own_controls.to_vec(), ..Default::default() }) {
                 Err(KernelError::NotBuilt { cache }) if !own_controls.is_empty() => {

@@ -30,7 +30,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     reference: "Hayes, Armitage, Networking 2011",
     linux: Some("cdg"),
     parameters: &[
-        Parameter::new("window", 8, 1, 256, "gradients averaged, a power of two"),
+        Parameter::new("window", 8, 1, 256, "gradients averaged, a power of two").at_loading(),
         Parameter::new("backoff_beta", 724, 0, 1024, "window kept after a back-off, in 1/1024"),
         Parameter::new("backoff_factor", 42, 0, LARGEST, "scale of the back-off probability"),
         Parameter::new("hystart_detect", 3, 0, 3, "HyStart's signs: 1 ACK train, 2 delay, 3 both"),

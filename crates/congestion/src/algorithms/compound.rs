@@ -19,16 +19,16 @@ pub(super) const ROW: Algorithm = Algorithm {
     reference: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
     linux: None,
     parameters: &[
-        Parameter::new("alpha", 128, 1, 1024, "scale of the increase alpha win^(3/4), in 1/1024"),
-        Parameter::new(
+        Parameter::of_model("alpha", 128, 1, 1024, "scale of the increase alpha win^(3/4), in 1/1024"),
+        Parameter::of_model(
             "gamma",
             30,
             1,
             LARGEST,
             "packets in the queue from which on the delay window shrinks",
         ),
-        Parameter::new("zeta", 1024, 1, 65_536, "part of the queue by which it shrinks, in 1/1024"),
-        Parameter::new("low_window", 38, 0, LARGEST, "only Reno's window below this, packets"),
+        Parameter::of_model("zeta", 1024, 1, 65_536, "part of the queue by which it shrinks, in 1/1024"),
+        Parameter::of_model("low_window", 38, 0, LARGEST, "only Reno's window below this, packets"),
     ],
     needs_pacing: false,
     needs_ecn: false,

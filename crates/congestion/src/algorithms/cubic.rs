@@ -39,7 +39,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             LARGEST,
             "slow start threshold at the beginning, packets; 0: none",
         ),
-        Parameter::new("bic_scale", 41, 1, 1024, "scale of the cubic term, in 1/1024"),
+        Parameter::new("bic_scale", 41, 1, 1024, "scale of the cubic term, in 1/1024").at_loading(),
         Parameter::new("tcp_friendliness", 1, 0, 1, "grow at least as Reno would"),
         Parameter::new("hystart", 1, 0, 1, "leave slow start before loss"),
         Parameter::new("hystart_detect", 3, 0, 3, "HyStart's signs: 1 ACK train, 2 delay, 3 both"),

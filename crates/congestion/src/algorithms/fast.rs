@@ -20,9 +20,15 @@ pub(super) const ROW: Algorithm = Algorithm {
     reference: "Wei, Jin, Low, Hegde, IEEE/ACM ToN 2006",
     linux: None,
     parameters: &[
-        Parameter::new("alpha", 200, 1, LARGEST, "packets it keeps in the queue"),
-        Parameter::new("gamma_percent", 50, 1, 100, "part of the way it goes each round trip, percent"),
-        Parameter::new("mi_threshold_us", 750, 0, LARGEST, "leave slow start above this queueing delay, us"),
+        Parameter::of_model("alpha", 200, 1, LARGEST, "packets it keeps in the queue"),
+        Parameter::of_model("gamma_percent", 50, 1, 100, "part of the way it goes each round trip, percent"),
+        Parameter::of_model(
+            "mi_threshold_us",
+            750,
+            0,
+            LARGEST,
+            "leave slow start above this queueing delay, us",
+        ),
     ],
     needs_pacing: false,
     needs_ecn: false,

@@ -29,8 +29,9 @@ pub(super) const ROW: Algorithm = Algorithm {
     reference: "Liu, Basar, Srikant, VALUETOOLS 2006",
     linux: Some("illinois"),
     parameters: &[
-        Parameter::new("win_thresh", 15, 0, LARGEST, "behave as Reno below this window, packets"),
-        Parameter::new("theta", 5, 0, LARGEST, "round trips of low delay before full growth"),
+        Parameter::new("win_thresh", 15, 0, LARGEST, "behave as Reno below this window, packets")
+            .at_loading(),
+        Parameter::new("theta", 5, 0, LARGEST, "round trips of low delay before full growth").at_loading(),
     ],
     needs_pacing: false,
     needs_ecn: false,

@@ -25,11 +25,23 @@ const SCALE: u64 = 1024;
 const LONGEST_US: u64 = 3_600_000_000;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("q_low_us", 1_000, 1, 1_000_000, "queueing delay that shows that the path is full, us"),
-    Parameter::new("q_target_us", 5_000, 1, 1_000_000, "queueing delay at which flows hold and retreat, us"),
-    Parameter::new("t_sync_ms", 250, 0, 10_000, "how long they hold, ms"),
-    Parameter::new("phi_ms", 35, 1, 10_000, "the share of the queue is (t/phi)^3 packets, ms"),
-    Parameter::new(
+    Parameter::of_model(
+        "q_low_us",
+        1_000,
+        1,
+        1_000_000,
+        "queueing delay that shows that the path is full, us",
+    ),
+    Parameter::of_model(
+        "q_target_us",
+        5_000,
+        1,
+        1_000_000,
+        "queueing delay at which flows hold and retreat, us",
+    ),
+    Parameter::of_model("t_sync_ms", 250, 0, 10_000, "how long they hold, ms"),
+    Parameter::of_model("phi_ms", 35, 1, 10_000, "the share of the queue is (t/phi)^3 packets, ms"),
+    Parameter::of_model(
         "gamma",
         973,
         1,

@@ -6,7 +6,7 @@ use crate::registry::Algorithm;
 use crate::slow_start::Limited;
 
 /// Limited slow start, which Linux had as `tcp_max_ssthresh` until 3.9.
-pub(super) const MAX_SSTHRESH: Parameter = Parameter::new(
+pub(super) const MAX_SSTHRESH: Parameter = Parameter::of_model(
     "max_ssthresh",
     0,
     0,

@@ -126,9 +126,8 @@ fn set_congestion_parameters(run: &Run) -> io::Result<()> {
 
 /// Whether a control reads a parameter only while it is loaded: whoever boots the kernel has set it then.
 pub fn is_read_while_loading(congestion: &str, parameter: &str) -> bool {
-    let control = congestion_control(congestion);
-    let parameter = control.and_then(|control| control.parameters.iter().find(|p| p.name == parameter));
-    parameter.is_some_and(|parameter| parameter.set == When::Loading)
+    let parameter = congestion_control(congestion).and_then(|control| control.parameter(parameter));
+    parameter.is_some_and(|parameter| parameter.linux == Some(When::Loading))
 }
 
 fn known_parameters(congestion: &str) -> String {

@@ -15,61 +15,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{FlowKind, Run};
 
-/// A flow sample with nothing measured.
-pub fn empty_sample(t_ns: i64, flow: u32) -> FlowSample {
-    FlowSample {
-        t_ns,
-        flow,
-        delivered_bytes: 0,
-        read_bytes: 0,
-        sent_bytes: 0,
-        acked_bytes: None,
-        retrans_bytes: None,
-        data_packets_out: 0,
-        data_packets_in: 0,
-        retrans_packets: None,
-        cwnd_bytes: None,
-        ssthresh_bytes: None,
-        rtt_ns: None,
-        rttvar_ns: None,
-        min_rtt_ns: None,
-        rto_ns: None,
-        mss_bytes: None,
-        unacked_packets: None,
-        sacked_packets: None,
-        lost_packets: None,
-        retrans_out_packets: None,
-        ca_state: None,
-        backoff: None,
-        delivered_packets: None,
-        delivered_ce_packets: None,
-        delivery_rate_bps: None,
-        delivery_app_limited: None,
-        pacing_rate_bps: None,
-        busy_ns: None,
-        rwnd_limited_ns: None,
-        sndbuf_limited_ns: None,
-        reordering_packets: None,
-        reordering_seen: None,
-        dsack_dups: None,
-        rto_count: None,
-        notsent_bytes: None,
-        snd_wnd_bytes: None,
-        ooo_packets: None,
-        rcv_space_bytes: None,
-        rcv_rtt_ns: None,
-        bbr_bw_bps: None,
-        bbr_min_rtt_ns: None,
-        bbr_pacing_gain_ratio: None,
-        bbr_cwnd_gain_ratio: None,
-        vegas_enabled: None,
-        vegas_rtt_count: None,
-        vegas_rtt_ns: None,
-        vegas_min_rtt_ns: None,
-        dctcp_alpha_ratio: None,
-    }
-}
-
 /// A 32-bit kernel counter continued in 64 bits.
 #[derive(Debug, Default, Clone, Copy)]
 struct Long(u64);
@@ -145,7 +90,7 @@ impl<'a> Sampler<'a> {
         let part = &self.parts[index];
         let state = &part.state;
         let sender = state.sender().get()?;
-        let mut sample = empty_sample(t_ns, index as u32);
+        let mut sample = FlowSample::empty(t_ns, index as u32);
         sample.read_bytes = state.read_bytes.load(Relaxed);
         match &part.flow().kind {
             FlowKind::Udp { .. } => {

@@ -158,7 +158,7 @@ mod tests {
         bytes[16..20].copy_from_slice(&1448u32.to_ne_bytes());
         bytes[80..84].copy_from_slice(&10u32.to_ne_bytes());
         bytes[76..80].copy_from_slice(&0x7fff_ffffu32.to_ne_bytes());
-        let mut sample = super::super::sampler::empty_sample(0, 0);
+        let mut sample = wirespeed_record::FlowSample::empty(0, 0);
         TcpInfo(bytes).fill_sender(&mut sample);
         assert_eq!(sample.cwnd_bytes, Some(14_480));
         assert_eq!(sample.ssthresh_bytes, None);

@@ -3,18 +3,17 @@
 use super::escape;
 use crate::figure::{Axis, AxisKind, Dash, Figure, Layer, Shape};
 use crate::palette::Palette;
-use crate::report::Report;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The section of figures across runs; none if there are none.
-pub(super) fn across(out: &mut String, report: &Report) {
-    if report.figures.is_empty() {
+pub(crate) fn across(out: &mut String, figures: &[Figure]) {
+    if figures.is_empty() {
         return;
     }
     out.push_str("<section id=\"across\"><h2>Across runs</h2><div class=\"grid\">");
-    let narrow = report.figures.iter().filter(|figure| is_narrow(figure)).count();
-    for figure in &report.figures {
+    let narrow = figures.iter().filter(|figure| is_narrow(figure)).count();
+    for figure in figures {
         // A narrow one without a neighbour would leave half of the row empty.
         frame(out, figure, "study", narrow < 2);
     }
@@ -26,7 +25,7 @@ fn is_narrow(figure: &Figure) -> bool {
 }
 
 /// A figure's place. What has nothing to draw is said in words.
-pub(super) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool) {
+pub(crate) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool) {
     let (title, note) = (escape(&figure.title), escape(&figure.note));
     let wide = if is_narrow(figure) && !alone { "" } else { " wide" };
     let _ =
@@ -45,16 +44,20 @@ pub(super) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool)
     out.push_str("</figure>\n");
 }
 
-/// All figures as JSON that is safe inside a script element.
-pub(super) fn data(report: &Report) -> String {
+/// All figures, across runs and of each run, as JSON that is safe inside a script element.
+pub(crate) fn data<'a>(
+    across: &[Figure],
+    runs: impl Iterator<Item = &'a [Figure]>,
+    palette: &Palette,
+) -> String {
     let mut out = String::from("{\"study\":");
-    list(&mut out, &report.figures, &report.palette);
+    list(&mut out, across, palette);
     out.push_str(",\"runs\":[");
-    for (index, run) in report.runs.iter().enumerate() {
+    for (index, figures) in runs.enumerate() {
         if index > 0 {
             out.push(',');
         }
-        list(&mut out, &run.figures, &report.palette);
+        list(&mut out, figures, palette);
     }
     out.push_str("]}");
     out

@@ -1,7 +1,7 @@
 //! The page: one file, no network. Figures are data in it, drawn by the plotly.js it carries.
 
-mod figures;
-mod run;
+pub(crate) mod figures;
+pub(crate) mod run;
 mod tables;
 
 use crate::answer;
@@ -24,10 +24,28 @@ static PLOTLY: LazyLock<String> = LazyLock::new(|| {
 /// With this the browser itself refuses to load anything from anywhere.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:";
 
-/// The whole page.
+/// The whole page of a report.
 pub(crate) fn page(report: &Report) -> String {
-    let mut out = String::with_capacity(PLOTLY.len() + (1 << 20));
-    let title = escape(&report.study.name);
+    let mut body = String::with_capacity(1 << 20);
+    header(&mut body, report);
+    body.push_str("<main>\n");
+    answer_section(&mut body, &answer::sentences(report));
+    tables::summary(&mut body, report);
+    tables::expectations(&mut body, report);
+    incomplete(&mut body, report);
+    figures::across(&mut body, &report.figures);
+    run::section(&mut body, report);
+    repeat_section(&mut body, report);
+    body.push_str("</main>\n");
+    let runs = report.runs.iter().map(|run| run.figures.as_slice());
+    let data = figures::data(&report.figures, runs, &report.palette);
+    document(&report.study.name, &body, &report.study.generated_by, &data)
+}
+
+/// A page of `body`, complete in itself. `data`: the figures that are to be drawn.
+pub(crate) fn document(title: &str, body: &str, generated_by: &str, data: &str) -> String {
+    let mut out = String::with_capacity(PLOTLY.len() + body.len() + data.len() + (1 << 16));
+    let title = escape(title);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -36,26 +54,13 @@ pub(crate) fn page(report: &Report) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · wirespeed</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n",
         theme()
     );
-    header(&mut out, report);
-    out.push_str("<main>\n");
-    answer_section(&mut out, report);
-    tables::summary(&mut out, report);
-    tables::expectations(&mut out, report);
-    incomplete(&mut out, report);
-    figures::across(&mut out, report);
-    run::section(&mut out, report);
-    repeat_section(&mut out, report);
     let _ = write!(
         out,
-        "</main>\n<footer><p>Made by {}. This file is complete in itself: it loads nothing.</p></footer>\n\
+        "{body}<footer><p>Made by {}. This file is complete in itself: it loads nothing.</p></footer>\n\
          <noscript><p class=\"noscript\">The figures need JavaScript, which is in this file; the tables do not.</p></noscript>\n",
-        escape(&report.study.generated_by)
+        escape(generated_by)
     );
-    let _ = write!(
-        out,
-        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>",
-        figures::data(report)
-    );
+    let _ = write!(out, "<script type=\"application/json\" id=\"data\">{data}</script>\n<script>");
     out.push_str(&PLOTLY);
     let _ = write!(out, "</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     out
@@ -89,19 +94,24 @@ fn header(out: &mut String, report: &Report) {
     if let (Some(first), true) = (seconds.first(), seconds.windows(2).all(|w| w[0] == w[1])) {
         facts.push(format!("{} each", crate::number::with_unit(*first as f64, "ns")));
     }
+    head(out, &report.study.name, &report.study.about, &facts);
+}
+
+/// Name, subtitle and a line of facts.
+pub(crate) fn head(out: &mut String, name: &str, about: &str, facts: &[String]) {
     let facts: String = facts.iter().map(|fact| format!("<li>{}</li>", escape(fact))).collect();
     let _ = write!(
         out,
         "<header><div class=\"bar\"><span class=\"brand\">wirespeed</span>\
          <button type=\"button\" id=\"theme\" aria-label=\"Switch between light and dark\">Dark</button></div>\n\
          <h1>{}</h1>\n<p class=\"about\">{}</p>\n<ul class=\"facts\">{facts}</ul></header>\n",
-        escape(&report.study.name),
-        escape(&report.study.about)
+        escape(name),
+        escape(about)
     );
 }
 
-fn answer_section(out: &mut String, report: &Report) {
-    let sentences = answer::sentences(report);
+/// The answer: its first sentence is read first.
+pub(crate) fn answer_section(out: &mut String, sentences: &[String]) {
     let (first, rest) = sentences.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
     let _ = write!(out, "<section class=\"answer\"><p class=\"lead\">{}</p>", escape(first));
     if !rest.is_empty() {

@@ -18,7 +18,8 @@ pub(super) fn section(out: &mut String, report: &Report) {
         return;
     }
     out.push_str("<section id=\"runs\"><h2>Run by run</h2>");
-    selector(out, report);
+    let names: Vec<String> = report.runs.iter().map(|run| name(run, report)).collect();
+    selector(out, &names);
     for (index, run) in report.runs.iter().enumerate() {
         let hidden = if index == 0 { "" } else { " hidden" };
         let _ = write!(out, "<div class=\"run\" data-panel=\"{index}\"{hidden}>");
@@ -28,12 +29,12 @@ pub(super) fn section(out: &mut String, report: &Report) {
     out.push_str("</section>\n");
 }
 
-fn selector(out: &mut String, report: &Report) {
-    if report.runs.len() < 2 {
+/// To choose one of several runs with.
+pub(crate) fn selector(out: &mut String, names: &[String]) {
+    if names.len() < 2 {
         return;
     }
-    let names: Vec<String> = report.runs.iter().map(|run| name(run, report)).collect();
-    if report.runs.len() <= MOST_BUTTONS {
+    if names.len() <= MOST_BUTTONS {
         out.push_str("<div class=\"selector\" role=\"group\" aria-label=\"Run\">");
         for (index, name) in names.iter().enumerate() {
             let pressed = index == 0;

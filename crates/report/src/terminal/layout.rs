@@ -1,10 +1,10 @@
 //! Columns of text that fit a width.
 
-use super::style::{BOLD, DIM, PLAIN, RED};
 use crate::shorten::shorten;
+use crate::terminal::style::{BOLD, DIM, PLAIN, RED};
 
 /// Narrower than this no table is readable; terminals that claim less are given this.
-pub(super) const LEAST_WIDTH: usize = 40;
+pub(crate) const LEAST_WIDTH: usize = 40;
 const GAP: usize = 2;
 /// What a run's name may be shortened to before it is left out, where other columns tell the runs apart.
 const LEAST_NAME: usize = 12;
@@ -12,7 +12,7 @@ const LEAST_NAME: usize = 12;
 const LONGEST_HEAD: usize = 12;
 
 /// A column.
-pub(super) struct Cells {
+pub(crate) struct Cells {
     /// One line or two, then the unit.
     head: Vec<String>,
     unit: String,
@@ -62,22 +62,23 @@ fn total_width<'a>(columns: impl Iterator<Item = &'a Cells>) -> usize {
 
 /// Writes the columns in one table if they can be made to fit, otherwise in several that all begin with `names`. `run` gives
 /// way first: it is shortened, and left out if `names` say the same.
-pub(super) fn write_tables(
+pub(crate) fn write_tables(
     out: &mut String,
     mut names: Vec<Cells>,
-    mut run: Cells,
+    run: Option<Cells>,
     metrics: Vec<Cells>,
     total: usize,
     colour: bool,
 ) {
-    let room = total.saturating_sub(total_width(names.iter().chain(&metrics)) + GAP);
-    let is_told_apart = are_distinct(&names);
-    if room >= LEAST_NAME.min(run.width()) {
-        run.shortened(room);
-        names.push(run);
-    } else if !is_told_apart {
-        run.shortened(LEAST_NAME.max(total / 3));
-        names.push(run);
+    if let Some(mut run) = run {
+        let room = total.saturating_sub(total_width(names.iter().chain(&metrics)) + GAP);
+        if room >= LEAST_NAME.min(run.width()) {
+            run.shortened(room);
+            names.push(run);
+        } else if !are_distinct(&names) {
+            run.shortened(LEAST_NAME.max(total / 3));
+            names.push(run);
+        }
     }
     // Half of the width stays for numbers, however many factors there are.
     let mut most = names.iter().map(Cells::width).max().unwrap_or(0);
@@ -168,7 +169,7 @@ fn write_block(out: &mut String, columns: &[&Cells], total: usize, colour: bool)
 }
 
 /// `text`, wrapped at spaces; words longer than a line are cut.
-pub(super) fn paragraph(out: &mut String, text: &str, total: usize, style: Option<&str>) {
+pub(crate) fn paragraph(out: &mut String, text: &str, total: usize, style: Option<&str>) {
     let mut line = String::new();
     let mut flush = |line: &mut String| {
         match style {
@@ -199,7 +200,7 @@ pub(super) fn paragraph(out: &mut String, text: &str, total: usize, style: Optio
 }
 
 /// Without control characters, which could move the cursor or colour the screen.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
@@ -237,7 +238,7 @@ mod tests {
         let run = || Cells::text("run".into(), vec!["r".repeat(40), "s".repeat(40)]);
         let metrics = (0..6).map(|i| Cells::number(format!("metric{i}"), "ms".into(), vec!["1.0".into(); 2]));
         let mut out = String::new();
-        write_tables(&mut out, names(), run(), metrics.collect(), 40, false);
+        write_tables(&mut out, names(), Some(run()), metrics.collect(), 40, false);
         assert!(out.lines().all(|line| width(line) <= 40), "{out}");
         assert!((0..6).all(|i| out.contains(&format!("metric{i}"))), "{out}");
         assert_eq!(out.matches("reno").count(), 2, "each table names its rows:\n{out}");

@@ -2,13 +2,14 @@
 
 use super::hosts::Layout;
 use super::{called, check_rate, host_named, positive, span_of, within};
-use crate::congestion::{CongestionControl, congestion_control, congestion_controls};
 use crate::error::Complaint;
 use crate::file::{Carrier, CongestionChoice, File, FlowTable};
 use crate::run::{Congestion, Factor, Flow, FlowKind, Host, Link, TopologyKind};
 use crate::suggest;
 use crate::tree::{Node, Place};
+use crate::{CongestionControl, congestion_control, congestion_controls};
 use std::collections::BTreeMap;
+use wirespeed_congestion::Setup;
 use wirespeed_units::{Bytes, Rate, Span};
 
 const MOST_FLOWS: u64 = 10_000;
@@ -201,7 +202,7 @@ fn refuse(keys: &[(&str, bool, &str)], kind: &str, node: &Node) -> Result<(), Co
 
 /// Refuses a control of the user's own that has the name of another: the kernel could hold only one of them.
 fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
-    match file.congestion.keys().find(|name| congestion_control(name).is_some()) {
+    match file.congestion.keys().find(|name| congestion_control(name).is_some_and(|c| c.linux.is_some())) {
         None => Ok(()),
         Some(name) => Err(Complaint::at(
             &root.place_of(&["congestion", name]),
@@ -212,11 +213,12 @@ fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
     }
 }
 
-/// Looks the control up and calls its parameters by their kernel names. What the user's own has is not known
+/// Looks the control up and calls its parameters by their own names. What the user's own has is not known
 /// here: its parameters pass as they are.
 fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Congestion, Complaint> {
     if file.congestion.contains_key(&choice.name) {
-        return Ok(Congestion { name: choice.name.clone(), parameters: choice.parameters.clone() });
+        let CongestionChoice { name, parameters } = choice.clone();
+        return Ok(Congestion { name, parameters, own: true });
     }
     let table = node.place_of(&["congestion"]);
     let Some(control) = congestion_control(&choice.name) else {
@@ -228,15 +230,22 @@ fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Con
             .help(suggest::choices(&choice.name, "those there are", &names)));
     };
     let mut parameters = BTreeMap::new();
+    let mut numbers = BTreeMap::new();
     for (name, value) in &choice.parameters {
         let entry = node.get("congestion").and_then(|n| n.entries().iter().find(|e| e.key == *name));
         let at = entry.map_or(&table, |e| &e.at);
-        let (name, value) = parameter(control, name, value, at, entry.map_or(&table, |e| &e.node.at))?;
-        if parameters.insert(name.to_owned(), value).is_some() {
+        let value_at = entry.map_or(&table, |e| &e.node.at);
+        let (name, value) = parameter(control, name, value, at, value_at)?;
+        if parameters.insert(name.to_owned(), Factor::Integer(value)).is_some() {
             return Err(Complaint::at(at, format!("{}: `{name}` is given under two names", control.name)));
         }
+        numbers.insert(name.to_owned(), value);
     }
-    Ok(Congestion { name: control.name.to_owned(), parameters })
+    // Conditions beyond a range, such as a power of two, are known to the algorithm only.
+    if let Err(error) = control.build(&Setup::new(Bytes::new(1448), 10), &numbers) {
+        return Err(Complaint::at(&table, error.to_string()).label("cannot be built"));
+    }
+    Ok(Congestion { name: control.name.to_owned(), parameters, own: false })
 }
 
 fn parameter(
@@ -245,7 +254,7 @@ fn parameter(
     value: &Factor,
     key_at: &Place,
     value_at: &Place,
-) -> Result<(&'static str, Factor), Complaint> {
+) -> Result<(&'static str, i64), Complaint> {
     let Some(parameter) = control.parameter(name) else {
         let names: Vec<&str> = control.parameters.iter().map(|p| p.name).collect();
         return Err(Complaint::at(key_at, format!("{} has no parameter `{name}`", control.name))
@@ -258,7 +267,7 @@ fn parameter(
         _ => None,
     };
     match number.filter(|v| (parameter.min..=parameter.max).contains(v)) {
-        Some(v) => Ok((parameter.name, Factor::Integer(v))),
+        Some(v) => Ok((parameter.name, v)),
         None => Err(Complaint::at(value_at, format!("{} {name}: `{value}` is out of range", control.name))
             .label("out of range")
             .help(format!(

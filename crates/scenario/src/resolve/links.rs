@@ -1,20 +1,25 @@
 //! The links between routers.
 
+mod direction;
+mod queue;
+
 use super::hosts::Layout;
-use super::{ETHERNET_HEADER, check_delay, check_rate, over_preset};
+use super::{ETHERNET_HEADER, check_delay, over_preset};
 use crate::decode::decode;
 use crate::error::Complaint;
-use crate::file::{DirectionTable, PathTable};
+use crate::file::PathTable;
 use crate::presets::PresetKind;
-use crate::room::Room;
-use crate::run::{Direction, Host, Link, TopologyKind};
+use crate::run::{Host, Link, TopologyKind};
 use crate::tree::{Node, layer};
+use direction::{Side, Way};
 use wirespeed_units::{Bytes, Span};
 
-const LARGEST_BUFFER: Bytes = Bytes::new(1 << 40);
-const ONE_BDP: Room = Room::Bdp(1_000_000);
-
-pub(super) fn links(layout: &Layout, hosts: &[Host], root: &Node) -> Result<Vec<Link>, Complaint> {
+pub(super) fn links(
+    layout: &Layout,
+    hosts: &[Host],
+    duration: Span,
+    root: &Node,
+) -> Result<Vec<Link>, Complaint> {
     let empty = Node::empty_table(root.at.clone());
     let path = over_preset(root.get("path").unwrap_or(&empty), PresetKind::Path, None)?;
     let tables = root.get("link").map_or(&[][..], Node::elements);
@@ -46,19 +51,17 @@ pub(super) fn links(layout: &Layout, hosts: &[Host], root: &Node) -> Result<Vec<
                 .help("give each link a name of its own"));
         }
         let what = if tables.get(i).is_some() { "link" } else { "path" };
-        links.push(link(name, what, &layer(&path, &own), packet)?);
+        links.push(link(name, what, &layer(&path, &own), packet, duration)?);
     }
     Ok(links)
 }
 
-fn link(name: String, what: &str, merged: &Node, packet: Bytes) -> Result<Link, Complaint> {
+fn link(name: String, what: &str, merged: &Node, packet: Bytes, duration: Span) -> Result<Link, Complaint> {
     let table: PathTable = decode(merged, what)?;
     let (forward, reverse) = delays(&table, what, merged)?;
     let rtt = forward + reverse;
-    // As the file says: `path.loss` is the loss of data, and data goes forward.
-    let forward =
-        direction(&table, &table.forward, "forward", (forward, rtt, table.loss), what, merged, packet)?;
-    let reverse = direction(&table, &table.reverse, "reverse", (reverse, rtt, None), what, merged, packet)?;
+    let side = |way, delay| Side { table: &table, way, what, merged, delay, rtt, packet, duration }.resolve();
+    let (forward, reverse) = (side(Way::Forward, forward)?, side(Way::Reverse, reverse)?);
     Ok(Link { name, forward, reverse, emulator: table.emulator.unwrap_or_default() })
 }
 
@@ -96,51 +99,6 @@ fn delays(table: &PathTable, what: &str, merged: &Node) -> Result<(Span, Span), 
         }
         (None, _, _) => Err(missing("rtt", "\"12.2 ms\"", what, merged)),
     }
-}
-
-fn direction(
-    table: &PathTable,
-    own: &DirectionTable,
-    key: &str,
-    (delay, rtt, shared_loss): (Span, Span, Option<f64>),
-    what: &str,
-    merged: &Node,
-    packet: Bytes,
-) -> Result<Direction, Complaint> {
-    // A value comes from the direction's table or from the one above; blame the one it came from.
-    let origin = |leaf: &'static str, own: bool| match own {
-        true => (format!("{what}.{key}.{leaf}"), merged.place_of(&[key, leaf])),
-        false => (format!("{what}.{leaf}"), merged.place_of(&[leaf])),
-    };
-    let rate = own.rate.or(table.rate).ok_or_else(|| missing("rate", "\"9.5 Gbit/s\"", what, merged))?;
-    let (name, at) = origin("rate", own.rate.is_some());
-    check_rate(rate, &name, at)?;
-    let loss = own.loss.or(shared_loss).unwrap_or(0.0);
-    if !(0.0..=1.0).contains(&loss) {
-        let (name, at) = origin("loss", own.loss.is_some());
-        return Err(Complaint::at(&at, format!("{name}: {loss} is not a probability"))
-            .label("out of range")
-            .help("write 0 to 1, for example 1e-5 for one packet in 100,000"));
-    }
-    let bdp = rate.volume(rtt);
-    let room = own.buffer.or(table.buffer).unwrap_or(ONE_BDP);
-    let (name, at) = origin("buffer", own.buffer.is_some());
-    let buffer = room.bytes(bdp, packet).filter(|b| *b <= LARGEST_BUFFER).ok_or_else(|| {
-        Complaint::at(&at, format!("{name}: more than 1 TiB"))
-            .label("too large")
-            .help("write at most \"1 TiB\"")
-    })?;
-    if buffer < packet {
-        let given = match room {
-            Room::Bdp(_) => format!("{buffer} (1 bdp is {rate} x {rtt} = {bdp})"),
-            _ => buffer.to_string(),
-        };
-        let message = format!("{name}: {given} does not hold one packet, so nothing would pass");
-        return Err(Complaint::at(&at, message).label("smaller than a packet").help(format!(
-            "write at least \"{packet}\" (the largest MTU and {ETHERNET_HEADER} bytes of Ethernet header), or \"1 packets\""
-        )));
-    }
-    Ok(Direction { rate, delay, loss, buffer })
 }
 
 fn missing(key: &str, example: &str, what: &str, merged: &Node) -> Complaint {

@@ -1,5 +1,33 @@
 //! The path between hosts: trains of packets, links with their queues, losses and marks.
 
+mod ahead;
+mod bucket;
+mod codel;
+mod delayed;
+mod far;
+mod fifo;
+mod fq_codel;
+mod inbox;
+mod join;
+mod link;
+mod loss;
+mod random;
+mod red;
+mod settings;
+mod store;
+mod timetable;
 mod train;
+mod transmitter;
+mod wire;
 
+#[cfg(test)]
+mod tests;
+
+pub use join::InFlight;
+pub use link::{Link, LinkStatistics};
+pub use random::Random;
+pub use settings::{
+    CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
+    QueueSettings, RedSettings,
+};
 pub use train::{Ack, Body, Data, Ecn, Sack, Train};

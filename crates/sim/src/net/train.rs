@@ -66,6 +66,8 @@ pub struct Data {
     pub stamp: u32,
     /// The last packet ends the stream (FIN).
     pub last: bool,
+    /// Receiver's millisecond clock of the latest ACK, echoed (RFC 7323 TSecr).
+    pub echo: u32,
     /// Congestion window reduced (RFC 3168 CWR) is set on the first.
     pub cwr: bool,
 }
@@ -104,6 +106,11 @@ impl Train {
         self.at + self.gap * i64::from(self.packets - 1)
     }
 
+    /// Payload of each packet, at most `mss` bytes: all packets of a train but a stream's last are full.
+    pub fn frame_payload(&self, mss: u32) -> u32 {
+        self.frame.min(mss)
+    }
+
     /// Bytes of all packets.
     pub fn bytes(&self) -> u64 {
         u64::from(self.packets) * u64::from(self.frame)
@@ -115,13 +122,28 @@ impl Train {
     /// In debug builds unless both parts have a packet.
     pub fn split(&mut self, packets: u32) -> Train {
         debug_assert!(packets > 0 && packets < self.packets, "both parts of a split train have a packet");
-        let mut front = self.clone();
-        front.packets = packets;
-        if let Body::Data(data) = &mut front.body {
-            data.last = false;
-        }
+        let front = self.part(0, packets);
         self.skip(packets);
         front
+    }
+
+    /// A copy of `packets` of them from number `from` (counted from 0) on.
+    ///
+    /// # Panics
+    /// In debug builds unless the train has them and they are at least one.
+    pub fn part(&self, from: u32, packets: u32) -> Train {
+        debug_assert!(packets > 0 && from + packets <= self.packets, "a part lies within its train");
+        let mut part = self.clone();
+        if from > 0 {
+            part.skip(from);
+        }
+        if packets < part.packets {
+            part.packets = packets;
+            if let Body::Data(data) = &mut part.body {
+                data.last = false;
+            }
+        }
+        part
     }
 
     /// Drops the first `packets`.
@@ -143,6 +165,15 @@ impl Train {
         }
     }
 
+    /// Adds the packets of `next`, which continues this train ([`Train::is_continued_by`]), at this train's
+    /// distance.
+    pub fn append(&mut self, next: &Train) {
+        self.packets += next.packets;
+        if let (Body::Data(data), Body::Data(more)) = (&mut self.body, &next.body) {
+            data.last = more.last;
+        }
+    }
+
     /// Whether `next` continues this train: same flow, size, kind and numbering. Says nothing about time.
     pub fn is_continued_by(&self, next: &Train) -> bool {
         let packets = u64::from(self.packets);
@@ -150,9 +181,7 @@ impl Train {
             && self.frame == next.frame
             && self.ecn == next.ecn
             && match (&self.body, &next.body) {
-                (Body::Data(a), Body::Data(b)) => {
-                    !a.last && !b.cwr && a.first + packets == b.first
-                }
+                (Body::Data(a), Body::Data(b)) => !a.last && !b.cwr && a.first + packets == b.first,
                 (Body::Ack(a), Body::Ack(b)) => {
                     a.sack.is_none()
                         && b.sack.is_none()

@@ -73,14 +73,14 @@ pub(super) const ROW_4_15: Algorithm = Algorithm {
     reference: "Cardwell et al., ACM Queue 2016; observed by Hock et al., LCN 2019",
     linux: None,
     parameters: &[
-        Parameter::new(
+        Parameter::of_model(
             "low_rtt_us",
             1000,
             0,
             LARGEST,
             "round-trip time below which the rate is limited, us; 0: never",
         ),
-        Parameter::new("low_rtt_rate_mbit", 10_000, 1, LARGEST, "largest pacing rate there, Mbit/s"),
+        Parameter::of_model("low_rtt_rate_mbit", 10_000, 1, LARGEST, "largest pacing rate there, Mbit/s"),
     ],
     needs_pacing: true,
     needs_ecn: false,

@@ -1,0 +1,68 @@
+//! The validation grid: a substrate against the real kernel, over a balanced choice of controls and paths.
+//!
+//! [`grid`] chooses the cells, [`Cell::scenario`] makes one a scenario, [`Collector`] carries out its runs, [`data`]
+//! keeps of each a line.
+
+pub mod cell;
+pub mod collect;
+pub mod data;
+pub mod grid;
+#[cfg(test)]
+mod testing;
+
+pub use collect::{Collector, Ended, Task, missing};
+pub use data::Row;
+pub use grid::Cell;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use wirespeed_scenario::ScenarioError;
+
+/// Why the grid could not be carried out or compared.
+#[derive(Debug, Error)]
+pub enum ValidationError {
+    /// The operating system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// A line of a data file is not one.
+    #[error("{}:{line}: not a row of validation data; delete the line, and --extend makes it again", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+    },
+    /// The file of the grid is not of this program.
+    #[error(
+        "{} is not the grid that this program chooses; delete it and its data, or use the program it came with",
+        path.display()
+    )]
+    OtherGrid {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The data is of another grid.
+    #[error("the data's cell {cell} is not the grid's; move the data away, or use the program it came with")]
+    OtherCell {
+        /// Number of the cell.
+        cell: u32,
+    },
+    /// A cell is no scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
+
+impl ValidationError {
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ValidationError {
+        let path = path.to_owned();
+        move |source| ValidationError::Io { doing, path, source }
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tests of this module share.
+
+use super::data::{METRICS, Row};
+use super::grid::generate;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use wirespeed_lab::{Control, LabError, Substrate};
+use wirespeed_record::{Recording, RunDirectory};
+use wirespeed_scenario::Run;
+
+/// A row of the grid's cell of that number with this goodput.
+pub fn row(cell: u32, repeat: u32, goodput_bps: f64) -> Row {
+    let mut values = [Some(1.0); METRICS.len()];
+    values[0] = Some(goodput_bps);
+    Row {
+        cell: generate(cell as usize).pop().unwrap(),
+        repeat,
+        seed: 7,
+        duration_s: 4.0,
+        packets: 1000,
+        values,
+        build: "b".into(),
+    }
+}
+
+/// A substrate that counts its runs and records nothing.
+#[derive(Default)]
+pub struct Fake(AtomicUsize);
+
+impl Fake {
+    pub fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Substrate for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+    fn build(&self) -> Option<String> {
+        None
+    }
+    fn check(&self, _: &Run) -> Result<(), LabError> {
+        Ok(())
+    }
+    fn carry_out(&self, _: &Run, _: &RunDirectory, _: &Control) -> Result<Recording, LabError> {
+        self.0.fetch_add(1, Relaxed);
+        Ok(Recording::default())
+    }
+}

@@ -1,0 +1,135 @@
+//! The loss ledgers of the folders beside each other.
+
+use super::difference::mean;
+use crate::ledger::{Account, Balance};
+use serde_json::{Value, json};
+use wirespeed_record::Direction;
+
+/// One direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sheet {
+    pub direction: Direction,
+    pub lines: Vec<Line>,
+}
+
+/// An entry; losses by stage.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub entry: String,
+    /// The stage's word; empty for entries without one.
+    pub stage: String,
+    /// By folder, mean over its runs; `None` if it has no ledger for this direction.
+    pub packets: Vec<Option<f64>>,
+}
+
+/// The ledgers of `runs`, which are given by folder, each as its accounts. A direction of which nobody has one is left out.
+pub(super) fn sheets(runs: &[Vec<&[Account]>]) -> Vec<Sheet> {
+    let sheet = |direction: &Direction| {
+        let of = |accounts: &&[Account]| accounts.iter().find(|a| a.direction == *direction).cloned();
+        let sides: Vec<Vec<Account>> = runs.iter().map(|runs| runs.iter().filter_map(of).collect()).collect();
+        let lines = lines(&sides);
+        (!lines.is_empty()).then_some(Sheet { direction: *direction, lines })
+    };
+    Direction::ALL.iter().filter_map(sheet).collect()
+}
+
+fn lines(sides: &[Vec<Account>]) -> Vec<Line> {
+    let mut keys: Vec<(usize, usize, &str, &str)> = Vec::new();
+    for line in sides.iter().flatten().flat_map(|account| &account.lines) {
+        let key = (Account::place(&line.entry), stage_order(&line.stage), &*line.entry, &*line.stage);
+        // What is nowhere lost says nothing; that nothing is unexplained does.
+        if !keys.contains(&key) && (line.packets != 0 || ALWAYS.contains(&&*line.entry)) {
+            keys.push(key);
+        }
+    }
+    keys.sort_unstable();
+    let of = |account: &Account, entry: &str, stage: &str| -> f64 {
+        let same = account.lines.iter().filter(|line| line.entry == entry && line.stage == stage);
+        same.map(|line| line.packets as f64).sum()
+    };
+    keys.into_iter()
+        .map(|(_, _, entry, stage)| Line {
+            entry: entry.into(),
+            stage: stage.into(),
+            packets: sides
+                .iter()
+                .map(|runs| mean(&runs.iter().map(|account| of(account, entry, stage)).collect::<Vec<_>>()))
+                .collect(),
+        })
+        .collect()
+}
+
+/// Entries that stand there even if they are 0.
+const ALWAYS: [&str; 3] = ["sent", "delivered", "unexplained"];
+
+fn stage_order(stage: &str) -> usize {
+    wirespeed_record::Stage::ALL.iter().position(|s| s.word() == stage).unwrap_or(0)
+}
+
+impl Line {
+    /// `lost: network`.
+    pub fn words(&self) -> String {
+        let entry = self.entry.replace('_', " ");
+        if self.stage.is_empty() { entry } else { format!("{entry}: {}", self.stage) }
+    }
+}
+
+impl Sheet {
+    /// What is counted.
+    pub fn what(&self) -> &'static str {
+        match self.direction {
+            Direction::Data => "data packets",
+            Direction::Ack => "ACKs",
+        }
+    }
+}
+
+/// Whether an account of the run does not come out even.
+pub(super) fn is_odd(accounts: &[Account]) -> bool {
+    accounts.iter().any(|a| matches!(a.balance, Balance::Wrong(_) | Balance::Unexplained(_)))
+}
+
+/// By direction, a list of lines.
+pub(super) fn json(sheets: &[Sheet]) -> Value {
+    let line = |line: &Line| json!({ "entry": line.entry, "stage": line.stage, "packets": line.packets });
+    let sheet = |sheet: &Sheet| {
+        (sheet.direction.word().to_string(), Value::Array(sheet.lines.iter().map(line).collect()))
+    };
+    Value::Object(sheets.iter().map(sheet).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_record::{LedgerRow, Stage};
+
+    fn account(lost: i64) -> Vec<Account> {
+        let row = |entry: &str, stage, packets| LedgerRow {
+            direction: Direction::Data,
+            entry: entry.into(),
+            stage,
+            place: "x".into(),
+            packets,
+            source: "y".into(),
+        };
+        Account::all(&[
+            row("lost", Some(Stage::Network), lost),
+            row("lost", Some(Stage::Qdisc), 0),
+            row("sent", None, 100),
+            row("delivered", None, 100 - lost),
+        ])
+    }
+
+    #[test]
+    fn entries_are_means_over_runs_and_missing_ledgers_are_missing() {
+        let (a, b) = (account(4), account(2));
+        let sheets = sheets(&[vec![&a, &b], vec![&a], vec![]]);
+        assert_eq!(sheets.len(), 1, "nobody accounts for acknowledgements");
+        let lines: Vec<(String, &[Option<f64>])> =
+            sheets[0].lines.iter().map(|line| (line.words(), line.packets.as_slice())).collect();
+        assert_eq!(lines[0], ("sent".into(), &[Some(100.0), Some(100.0), None][..]));
+        assert_eq!(lines[1], ("delivered".into(), &[Some(97.0), Some(96.0), None][..]));
+        assert_eq!(lines[2], ("lost: network".into(), &[Some(3.0), Some(4.0), None][..]));
+        assert_eq!(lines.len(), 3, "no loss at the qdisc, no line");
+    }
+}

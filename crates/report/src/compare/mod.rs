@@ -1,0 +1,167 @@
+//! Result folders beside each other: the same settings on another substrate, another kernel, with another value.
+//!
+//! A [`Comparer`] takes the runs of each folder and keeps little of each. Runs belong together if their factors are the
+//! same; repeats are averaged, and the difference from the first folder is held against how far repeats scatter. The
+//! finished [`Comparison`] is one page, a text for the terminal, and plain data.
+
+mod answer;
+mod cells;
+mod difference;
+mod figures;
+mod group;
+mod json;
+mod ledger;
+mod page;
+mod settings;
+mod side;
+mod terminal;
+
+use crate::builder::{POINTS_A_LINE, points_a_line};
+use crate::input::RunResult;
+use crate::report::{MetricColumn, metric_columns};
+use cells::{Cell, Match};
+use ledger::Sheet;
+use settings::Setting;
+use side::{Side, SideRun};
+
+/// Shown besides what every table of runs shows: that which says why a goodput is what it is.
+const ALSO: [&str; 2] = ["rtt_mean_ns", "cwnd_mean_bytes"];
+
+/// Collects the runs of the folders to compare.
+#[derive(Debug)]
+pub struct Comparer {
+    generated_by: String,
+    command: String,
+    sides: Vec<Side>,
+}
+
+impl Comparer {
+    /// For a comparison that `command` repeats, made by the program `generated_by`.
+    pub fn new(generated_by: impl Into<String>, command: impl Into<String>) -> Self {
+        Comparer { generated_by: generated_by.into(), command: command.into(), sides: Vec::new() }
+    }
+
+    /// Begins a folder: what is added from here on is in it. The first one is what the others are compared with.
+    pub fn folder(&mut self, path: impl Into<String>) {
+        self.sides.push(Side { path: path.into(), ..Side::default() });
+    }
+
+    /// Adds a complete run of the present folder; its recording may go afterwards.
+    pub fn add(&mut self, run: RunResult, directory: impl Into<String>) {
+        let run = SideRun::new(run, directory.into(), POINTS_A_LINE);
+        self.present().runs.push(run);
+    }
+
+    /// Notes a run of the present folder that did not finish, and why.
+    pub fn add_incomplete(&mut self, id: impl Into<String>, reason: impl Into<String>) {
+        self.present().incomplete.push((id.into(), reason.into()));
+    }
+
+    fn present(&mut self) -> &mut Side {
+        if self.sides.is_empty() {
+            self.folder("");
+        }
+        self.sides.last_mut().expect("there is one now")
+    }
+
+    /// The comparison of all that was added. `metrics`: which to show, in this order; none for the main ones.
+    pub fn finish(mut self, metrics: &[String]) -> Comparison {
+        if self.sides.is_empty() {
+            self.folder("");
+        }
+        side::name_all(&mut self.sides);
+        let cells = cells::cells(&self.sides);
+        let matches = cells::matches(&self.sides, &cells);
+        let drawn = matches.iter().flat_map(|m| m.runs.iter().enumerate());
+        let weight =
+            drawn.filter_map(|(side, run)| Some(self.sides[side].runs[(*run)?].lines.weight())).sum();
+        if let Some(limit) = points_a_line(weight) {
+            for run in self.sides.iter_mut().flat_map(|side| &mut side.runs) {
+                run.lines = std::mem::take(&mut run.lines).thinned(limit);
+            }
+        }
+        let settings = settings::differing(&self.sides, &matches);
+        let columns = columns(&self.sides, &cells, metrics);
+        let Comparer { generated_by, command, sides } = self;
+        Comparison { generated_by, command, sides, cells, matches, columns, settings }
+    }
+}
+
+/// Metrics of the matched runs: those asked for, or the main ones, first and as headlines.
+fn columns(sides: &[Side], cells: &[Cell], wanted: &[String]) -> Vec<MetricColumn> {
+    let matched = cells.iter().filter(|cell| cell.is_matched());
+    let runs = matched.flat_map(|cell| (0..sides.len()).flat_map(|side| cell.of(sides, side)));
+    let mut columns = metric_columns(runs.map(|run| &run.digest));
+    for column in &mut columns {
+        column.headline = match wanted {
+            [] => column.headline || ALSO.contains(&column.name.as_str()),
+            names => names.contains(&column.name),
+        };
+    }
+    let place = |column: &MetricColumn| wanted.iter().position(|name| *name == column.name);
+    columns.sort_by_key(|column| (!column.headline, place(column)));
+    columns
+}
+
+/// Several folders of results, matched.
+#[derive(Debug)]
+pub struct Comparison {
+    generated_by: String,
+    command: String,
+    sides: Vec<Side>,
+    cells: Vec<Cell>,
+    matches: Vec<Match>,
+    /// Headlines first.
+    columns: Vec<MetricColumn>,
+    settings: Vec<Setting>,
+}
+
+impl Comparison {
+    /// One page that needs nothing else: no network, no other file.
+    pub fn html(&self) -> String {
+        page::page(self)
+    }
+
+    /// The answer, the table and what one has to know, at most `width` columns (at least 40 are used).
+    /// `colour`: with ANSI colours; nothing is said by colour alone.
+    pub fn terminal(&self, width: usize, colour: bool) -> String {
+        terminal::text(self, width, colour)
+    }
+
+    /// Everything, as data.
+    pub fn json(&self) -> serde_json::Value {
+        json::value(self)
+    }
+
+    /// Why nothing can be compared, if so: no combination of factors of the first folder is in another one.
+    pub fn mismatch(&self) -> Option<String> {
+        answer::mismatch(self)
+    }
+
+    /// What speaks against the comparison without forbidding it, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        answer::warnings(self)
+    }
+
+    fn matched(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| cell.is_matched())
+    }
+
+    /// The metrics of the short table.
+    fn headlines(&self) -> impl Iterator<Item = &MetricColumn> {
+        // If a recording has none of them, there is no short table.
+        let has_headline = self.columns.iter().any(|column| column.headline);
+        self.columns.iter().filter(move |column| column.headline || !has_headline)
+    }
+
+    /// The metric by which the folders are compared in a sentence: the first asked for, or the first there is.
+    fn leading(&self) -> Option<&MetricColumn> {
+        self.headlines().next()
+    }
+
+    /// The ledgers of some runs, given by folder.
+    fn sheets<'a>(&'a self, runs: impl Fn(usize) -> Vec<&'a SideRun>) -> Vec<Sheet> {
+        let accounts = |side| runs(side).into_iter().map(|run| run.digest.accounts.as_slice()).collect();
+        ledger::sheets(&(0..self.sides.len()).map(accounts).collect::<Vec<Vec<_>>>())
+    }
+}

@@ -1,0 +1,126 @@
+//! What the folders were told to do differently, besides what was swept.
+
+use super::cells::Match;
+use super::side::Side;
+use crate::digest::factor_text;
+use crate::number::MISSING;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A setting of the resolved scenario that is not the same everywhere.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Setting {
+    /// `links.bottleneck.forward.loss`.
+    pub path: String,
+    /// By folder.
+    pub values: Vec<String>,
+}
+
+/// Keys that name a run, and decide nothing but chance.
+const NAMES: [&str; 6] = ["study", "about", "id", "factors", "repeat", "seed"];
+/// Stands for a value that is another one in each run.
+const SEVERAL: &str = "several";
+
+/// All settings in which matched runs differ.
+pub(super) fn differing(sides: &[Side], matches: &[Match]) -> Vec<Setting> {
+    let mut found: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
+    for matched in matches {
+        let flat: Vec<Option<BTreeMap<String, String>>> = matched
+            .runs
+            .iter()
+            .enumerate()
+            .map(|(side, run)| run.map(|run| flatten(&sides[side].runs[run].digest.info.scenario)))
+            .collect();
+        let paths: std::collections::BTreeSet<&String> =
+            flat.iter().flatten().flat_map(BTreeMap::keys).collect();
+        for path in paths {
+            let value = |side: &BTreeMap<String, String>| side.get(path).cloned().unwrap_or(MISSING.into());
+            let values: Vec<Option<String>> = flat.iter().map(|side| side.as_ref().map(&value)).collect();
+            let mut known = values.iter().flatten();
+            let first = known.next();
+            if known.any(|value| Some(value) != first) {
+                let row = found.entry(path.clone()).or_insert_with(|| vec![None; sides.len()]);
+                row.iter_mut().zip(values).for_each(|(before, value)| join(before, value));
+            }
+        }
+    }
+    let words = |values: Vec<Option<String>>| values.into_iter().map(|v| v.unwrap_or(MISSING.into()));
+    found.into_iter().map(|(path, values)| Setting { path, values: words(values).collect() }).collect()
+}
+
+fn join(before: &mut Option<String>, value: Option<String>) {
+    match (&before, value) {
+        (_, None) => {}
+        (None, value) => *before = value,
+        (Some(known), Some(value)) if *known == value => {}
+        (Some(_), Some(_)) => *before = Some(SEVERAL.into()),
+    }
+}
+
+/// Every leaf of a resolved scenario by its path; members of lists go by their name or label.
+fn flatten(scenario: &Value) -> BTreeMap<String, String> {
+    let mut leaves = BTreeMap::new();
+    if let Value::Object(top) = scenario {
+        for (key, value) in top.iter().filter(|(key, _)| !NAMES.contains(&key.as_str())) {
+            walk(key.clone(), value, &mut leaves);
+        }
+    }
+    leaves
+}
+
+fn walk(path: String, value: &Value, leaves: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                walk(format!("{path}.{key}"), value, leaves);
+            }
+        }
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            for (index, value) in list.iter().enumerate() {
+                let name = ["name", "label"].iter().find_map(|key| value.get(key)?.as_str());
+                let name = name.map_or_else(|| index.to_string(), String::from);
+                walk(format!("{path}.{name}"), value, leaves);
+            }
+        }
+        Value::Array(list) => {
+            let words: Vec<String> = list.iter().map(factor_text).collect();
+            leaves.insert(path, words.join(", "));
+        }
+        leaf => {
+            leaves.insert(path, factor_text(leaf));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_scenario_is_flat_and_without_names_of_the_run() {
+        let scenario = json!({
+            "id": "x", "seed": 7, "duration": "3 s",
+            "links": [{ "name": "bottleneck", "forward": { "loss": 1e-5 } }],
+            "hosts": [{ "tcp": { "rmem": ["4 KiB", "128 KiB"] } }],
+        });
+        let leaves: Vec<(String, String)> = flatten(&scenario).into_iter().collect();
+        let expected = [
+            ("duration", "3 s"),
+            ("hosts.0.tcp.rmem", "4 KiB, 128 KiB"),
+            ("links.bottleneck.forward.loss", "1e-5"),
+            ("links.bottleneck.name", "bottleneck"),
+        ];
+        assert_eq!(leaves, expected.map(|(path, value)| (path.to_string(), value.to_string())));
+    }
+
+    #[test]
+    fn what_differs_from_run_to_run_is_several() {
+        let mut value = None;
+        join(&mut value, Some("1".into()));
+        join(&mut value, None);
+        assert_eq!(value.as_deref(), Some("1"));
+        join(&mut value, Some("2".into()));
+        assert_eq!(value.as_deref(), Some(SEVERAL));
+    }
+}

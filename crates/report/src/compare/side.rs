@@ -1,0 +1,154 @@
+//! A folder of results, reduced to what a comparison shows.
+
+use crate::digest::RunDigest;
+use crate::input::RunResult;
+use crate::rate_series::total_goodput;
+use crate::source::Source;
+use crate::thin::{Point, thin};
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_record::FlowSample;
+
+/// One folder.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Side {
+    /// As given on the command line.
+    pub path: String,
+    /// Short, and different from that of the others.
+    pub name: String,
+    /// What it is called in a sentence: its substrate if no other has the same, else its name.
+    pub word: String,
+    pub runs: Vec<SideRun>,
+    /// Id and reason.
+    pub incomplete: Vec<(String, String)>,
+}
+
+/// A run of a folder.
+#[derive(Debug, Clone)]
+pub(super) struct SideRun {
+    pub digest: RunDigest,
+    pub directory: String,
+    pub lines: Lines,
+}
+
+/// What is laid over each other. Time in ns, values in base units, all flows of the run together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lines {
+    pub goodput: Vec<Point>,
+    pub cwnd: Vec<Point>,
+    /// In seconds.
+    pub rtt: Vec<Point>,
+}
+
+impl Side {
+    /// Substrates of its runs, in alphabetical order.
+    pub fn substrates(&self) -> String {
+        self.all(|run| run.digest.info.substrate.clone())
+    }
+
+    /// Names of its studies.
+    pub fn studies(&self) -> String {
+        self.all(|run| run.digest.info.study.clone())
+    }
+
+    /// Releases of the kernels it ran on; empty for none.
+    pub fn kernels(&self) -> String {
+        self.all(|run| run.digest.info.kernel.as_ref().map(|k| k.release.clone()).unwrap_or_default())
+    }
+
+    /// What made it.
+    pub fn tools(&self) -> String {
+        let tool = |run: &SideRun| format!("{} {}", run.digest.info.tool.version, run.digest.info.tool.git);
+        self.all(|run| tool(run).trim().to_string())
+    }
+
+    fn all(&self, of: impl Fn(&SideRun) -> String) -> String {
+        let words: BTreeSet<String> = self.runs.iter().map(of).filter(|word| !word.is_empty()).collect();
+        words.into_iter().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl SideRun {
+    /// Reduces a run; `limit`: most points of a line.
+    pub fn new(run: RunResult, directory: String, limit: usize) -> Self {
+        let source = Source::new(run.recording);
+        let lines = Lines {
+            goodput: total_goodput(&source).into_iter().map(|(t, y)| (t * source.time.ns, y)).collect(),
+            cwnd: over_flows(&source, |s| s.cwnd_bytes.map(|v| v as f64), |sum, _| sum),
+            rtt: over_flows(&source, |s| s.rtt_ns.map(|v| v as f64 / 1e9), |sum, flows| sum / flows),
+        };
+        SideRun { digest: RunDigest::plain(run), directory, lines: lines.thinned(limit) }
+    }
+}
+
+impl Lines {
+    /// Each line by a name that stays.
+    pub fn named(&self) -> [(&'static str, &[Point]); 3] {
+        [("goodput_bps", &self.goodput), ("cwnd_bytes", &self.cwnd), ("rtt_s", &self.rtt)]
+    }
+
+    /// At most about `limit` points a line.
+    pub fn thinned(self, limit: usize) -> Self {
+        Lines { goodput: thin(self.goodput, limit), cwnd: thin(self.cwnd, limit), rtt: thin(self.rtt, limit) }
+    }
+
+    /// How many points it holds.
+    pub fn weight(&self) -> usize {
+        self.named().iter().map(|(_, points)| points.len()).sum()
+    }
+}
+
+/// One column over all flows at each sampled instant; `join` gets the sum and how many flows it is of.
+fn over_flows(
+    source: &Source,
+    value: fn(&FlowSample) -> Option<f64>,
+    join: fn(f64, f64) -> f64,
+) -> Vec<Point> {
+    let mut at: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+    for (_, _, samples) in source.flows() {
+        for sample in samples {
+            let sum = at.entry(sample.t_ns).or_default();
+            if let Some(value) = value(sample) {
+                *sum = (sum.0 + value, sum.1 + 1.0);
+            }
+        }
+    }
+    let joined = |(sum, flows)| if flows > 0.0 { join(sum, flows) } else { f64::NAN };
+    at.into_iter().map(|(t, sum)| (t as f64, joined(sum))).collect()
+}
+
+/// Names the folders by the last part of their paths, by the whole path where that part is not theirs alone.
+pub(super) fn name_all(sides: &mut [Side]) {
+    let last = |path: &str| {
+        let part = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if part.is_empty() || part == "." || part == ".." { path.to_string() } else { part.to_string() }
+    };
+    let parts: Vec<String> = sides.iter().map(|side| last(&side.path)).collect();
+    for (side, part) in sides.iter_mut().zip(&parts) {
+        let is_alone = parts.iter().filter(|other| *other == part).count() == 1;
+        side.name = if is_alone { part.clone() } else { side.path.clone() };
+    }
+    let substrates: Vec<String> = sides.iter().map(Side::substrates).collect();
+    let speak = substrates.iter().all(|word| !word.is_empty() && !word.contains(','))
+        && substrates.iter().collect::<BTreeSet<_>>().len() == sides.len();
+    for (side, substrate) in sides.iter_mut().zip(substrates) {
+        side.word = if speak { substrate } else { side.name.clone() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_tell_apart() {
+        let named = |paths: &[&str]| {
+            let mut sides: Vec<Side> =
+                paths.iter().map(|path| Side { path: path.to_string(), ..Side::default() }).collect();
+            name_all(&mut sides);
+            sides.into_iter().map(|side| side.name).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["out/a/", "out/b"]), ["a", "b"]);
+        assert_eq!(named(&["a/runs", "b/runs", "c"]), ["a/runs", "b/runs", "c"]);
+        assert_eq!(named(&[".", "../b"]), [".", "b"]);
+    }
+}

@@ -1,0 +1,224 @@
+//! Links as they are written.
+
+use crate::room::Room;
+use crate::run::Emulator;
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use wirespeed_units::{Rate, Span};
+
+/// A link: rate, delay, queue and losses, and what differs by direction.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PathTable {
+    /// A named set of settings that this table's own lines override.
+    #[expect(dead_code, reason = "taken from the tree when the preset is laid under it")]
+    pub preset: Option<String>,
+    /// Rate of both directions, counted over Ethernet frames without preamble, FCS and gap.
+    pub rate: Option<Rate>,
+    /// Base round-trip time: propagation both ways, half of it each way unless a direction gives its `delay`.
+    pub rtt: Option<Span>,
+    /// Probability that a packet is lost, each independently, in the FORWARD direction (left to right) only:
+    /// the studies drop data, not acknowledgements. `reverse.loss` drops on the way back. Default 0.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: Option<f64>,
+    /// How random losses fall if not by `loss`; as `loss`, in the FORWARD direction only. Model only.
+    pub loss_model: Option<LossTable>,
+    /// Room before the link, both directions, whatever the queue's discipline: bytes, "1 bdp" (rate x base
+    /// round-trip time of this link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
+    pub buffer: Option<Room>,
+    /// Discipline of the queue before the link, both directions. Default "drop-tail"; any other is model only.
+    pub queue: Option<QueueTable>,
+    /// Times from and to, since the run's start, in which the link loses all it sends, both directions. Model only.
+    pub outages: Option<Vec<(Span, Span)>>,
+    /// Drops before the queue what exceeds a rate, both directions. Model only.
+    pub policer: Option<BucketTable>,
+    /// Drops after the queue what exceeds what the port really carries, both directions. Model only.
+    pub port_limit: Option<BucketTable>,
+    /// What differs from left to right, the way of the data by default.
+    #[serde(default)]
+    pub forward: DirectionTable,
+    /// What differs from right to left.
+    #[serde(default)]
+    pub reverse: DirectionTable,
+    /// What stands for the link on a Linux kernel: `wire`, our own exact queueing discipline (the default), or
+    /// mainline `netem` with `tbf`.
+    pub emulator: Option<Emulator>,
+}
+
+/// One direction of a link.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DirectionTable {
+    /// Rate of this direction.
+    pub rate: Option<Rate>,
+    /// One-way delay of this direction; the other direction has the rest of `rtt`.
+    pub delay: Option<Span>,
+    /// Probability that a packet is lost in this direction.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: Option<f64>,
+    /// How random losses fall in this direction. Model only.
+    pub loss_model: Option<LossTable>,
+    /// Room before this direction.
+    pub buffer: Option<Room>,
+    /// Discipline of the queue before this direction.
+    pub queue: Option<QueueTable>,
+    /// Times in which this direction loses all it sends. Model only.
+    pub outages: Option<Vec<(Span, Span)>>,
+    /// Drops before the queue of this direction. Model only.
+    pub policer: Option<BucketTable>,
+    /// Drops after the queue of this direction. Model only.
+    pub port_limit: Option<BucketTable>,
+}
+
+/// One link of a parking lot: a name, and what differs from `path`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the name is taken from the tree, the rest is decoded as part of a PathTable")]
+pub(crate) struct LinkTable {
+    /// Unique name; `link1`, `link2`, ... if left out.
+    pub name: Option<String>,
+    /// Rate of both directions.
+    pub rate: Option<Rate>,
+    /// Base round-trip time of this link.
+    pub rtt: Option<Span>,
+    /// Probability that a packet is lost in the forward direction.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: Option<f64>,
+    /// How random losses fall in the forward direction. Model only.
+    pub loss_model: Option<LossTable>,
+    /// Room before the link, both directions.
+    pub buffer: Option<Room>,
+    /// Discipline of the queue before the link, both directions.
+    pub queue: Option<QueueTable>,
+    /// Times in which the link loses all it sends, both directions. Model only.
+    pub outages: Option<Vec<(Span, Span)>>,
+    /// Drops before the queue, both directions. Model only.
+    pub policer: Option<BucketTable>,
+    /// Drops after the queue, both directions. Model only.
+    pub port_limit: Option<BucketTable>,
+    /// What differs from left to right.
+    #[serde(default)]
+    pub forward: DirectionTable,
+    /// What differs from right to left.
+    #[serde(default)]
+    pub reverse: DirectionTable,
+}
+
+/// The discipline of the queue before a link: its name, or a table of its name under `kind` and its settings.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind", transform = or_any_queue)]
+pub(crate) enum QueueTable {
+    /// First in, first out; what does not fit into `buffer` is dropped.
+    DropTail {
+        /// ECN-capable packets that arrive while more than this waits are marked, as DCTCP wants it (RFC 8257).
+        /// A size as of `buffer`. Model only.
+        mark_above: Option<Room>,
+    },
+    /// First in, first out; the room is counted in packets, whatever their size. Model only.
+    DropTailPackets {
+        /// How many packets may wait; as many of the largest as `buffer` holds if left out.
+        #[schemars(range(min = 1))]
+        packets: Option<u32>,
+        /// As for `drop-tail`.
+        mark_above: Option<Room>,
+    },
+    /// Random early detection (Floyd, Jacobson 1993), as Linux sch_red without its options. Model only.
+    Red {
+        /// Average queue from which on packets are picked at random. Default: a third of `max` (tc-red).
+        min: Option<Room>,
+        /// Average queue from which on every packet is picked. Default: a quarter of `buffer`, or three times
+        /// `min` if that is given (tc-red).
+        max: Option<Room>,
+        /// Probability that a packet is picked as the average comes near `max`. Default 0.02 (tc-red).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        probability: Option<f64>,
+        /// Weight of the newest queue length in the average. Default: the largest power of 1/2 by which a burst of
+        /// (2 `min` + `max`) / 3 into an empty queue leaves the average at `min` or below.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        weight: Option<f64>,
+        /// Mark picked packets that are ECN-capable instead of dropping them. Default false (tc-red).
+        ecn: Option<bool>,
+    },
+    /// Controlled delay (RFC 8289). Model only.
+    #[serde(rename = "codel")]
+    CoDel {
+        /// Time in the queue that is acceptable for good. Default 5 ms (RFC 8289).
+        target: Option<Span>,
+        /// How long it may be exceeded. Default 100 ms (RFC 8289).
+        interval: Option<Span>,
+        /// Mark packets that are ECN-capable instead of dropping them. Default false (Linux).
+        ecn: Option<bool>,
+    },
+    /// A queue for each flow, served in turn, controlled delay in each (RFC 8290). Model only.
+    FqCodel {
+        /// As for `codel`.
+        target: Option<Span>,
+        /// As for `codel`.
+        interval: Option<Span>,
+        /// Frame bytes a flow may send in its turn. Default "1514 B" (RFC 8290).
+        quantum: Option<Room>,
+        /// Mark packets that are ECN-capable instead of dropping them. Default true (Linux).
+        ecn: Option<bool>,
+    },
+}
+
+/// How random losses fall: "independent", or a table of a model's name under `kind` and its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind", transform = or_independent)]
+pub(crate) enum LossTable {
+    /// Each packet by itself, with probability `loss`; the default.
+    Independent {},
+    /// Each bit of a frame by itself; a frame with a wrong bit is lost, so long ones more often.
+    BitError {
+        /// Probability that a bit is wrong.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        rate: f64,
+    },
+    /// Losses in bursts: a good and a bad state that change from packet to packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability, per packet, to go from the good state to the bad one.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        good_to_bad: f64,
+        /// Probability, per packet, to come back: a bad stretch lasts 1 / this packets on average.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        bad_to_good: f64,
+        /// Probability that a packet is lost in the good state. Default 0 (Gilbert).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        loss_good: Option<f64>,
+        /// Probability that a packet is lost in the bad state. Default 1 (tc-netem).
+        #[schemars(range(min = 0.0, max = 1.0))]
+        loss_bad: Option<f64>,
+    },
+}
+
+/// A token bucket: it fills at a rate, starts full, and what it does not hold is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BucketTable {
+    /// What may pass for good, in frame bytes as the link's rate.
+    pub rate: Rate,
+    /// What may pass beyond that in one go: a size as of `buffer`, at least the largest frame.
+    pub burst: Room,
+}
+
+/// Every setting of every queue has a default, so that its name alone will do.
+fn or_any_queue(schema: &mut Schema) {
+    or_a_word(schema, |_| true);
+}
+
+fn or_independent(schema: &mut Schema) {
+    or_a_word(schema, |kind| kind == "independent");
+}
+
+/// Lets the schema of a table that is told apart by its `kind` also take those kinds as a word.
+fn or_a_word(schema: &mut Schema, suits: impl Fn(&str) -> bool) {
+    let tables = schema.get("oneOf").and_then(|v| v.as_array()).into_iter().flatten();
+    let kinds = tables.filter_map(|table| table.pointer("/properties/kind/const")?.as_str());
+    let words: Vec<String> = kinds.filter(|kind| suits(kind)).map(str::to_owned).collect();
+    let word = serde_json::json!({ "type": "string", "enum": words });
+    if let Some(serde_json::Value::Array(choices)) = schema.get_mut("oneOf") {
+        choices.insert(0, word);
+    }
+}

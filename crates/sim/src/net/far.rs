@@ -1,0 +1,177 @@
+//! Behind the transmitter: what the port drops, what is lost, and the way to the far end.
+
+use super::bucket::Bucket;
+use super::loss::Loss;
+use super::settings::LinkSettings;
+use super::train::Train;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use wirespeed_units::{SimTime, Span};
+
+/// The way from the transmitter to the far end.
+#[derive(Debug, Clone)]
+pub(crate) struct Far {
+    delay: Span,
+    port: Option<Box<Port>>,
+    loss: Loss,
+    /// From and to, as times of arrival; the next one last.
+    outages: Vec<(i64, i64)>,
+    missing: Missing,
+}
+
+/// What the port really carries.
+#[derive(Debug, Clone)]
+struct Port {
+    bucket: Bucket,
+    limit: u32,
+    passing: Vec<Train>,
+}
+
+/// Lost packets. Until it would have arrived, a lost packet is in flight (sch_wire.c).
+#[derive(Debug, Clone, Default)]
+struct Missing {
+    /// First arrival, gap, packets of those not yet counted as lost.
+    runs: BinaryHeap<Reverse<(i64, i64, u32)>>,
+    lost: u64,
+}
+
+impl Missing {
+    /// `packets` of `train` from number `from` on, `delay` before their arrival, will not arrive.
+    fn enter(&mut self, train: &Train, from: u32, packets: u32, delay: Span) {
+        let gap = train.gap.picoseconds();
+        let first = (train.at + delay).picoseconds() + gap * i64::from(from);
+        self.runs.push(Reverse((first, gap, packets)));
+    }
+}
+
+/// More losses than this are counted off when a packet comes, not only when somebody asks.
+const MANY: usize = 1024;
+
+impl Far {
+    pub(crate) fn new(settings: &LinkSettings) -> Far {
+        let arrival = |at: SimTime| (at + settings.delay).picoseconds();
+        Far {
+            delay: settings.delay,
+            port: settings.port_limit.map(|port| {
+                let bucket = Bucket::new(port.rate, port.burst);
+                Box::new(Port { bucket, limit: settings.train_limit, passing: Vec::new() })
+            }),
+            loss: Loss::new(&settings.loss, settings.seed),
+            outages: settings.outages.iter().rev().map(|(from, to)| (arrival(*from), arrival(*to))).collect(),
+            missing: Missing::default(),
+        }
+    }
+
+    /// Takes `train` from the transmitter to the far end; its transmissions end from `end` on every `gap`.
+    #[inline]
+    pub(crate) fn carry(&mut self, mut train: Train, end: i64, gap: i64, out: &mut Vec<Train>) {
+        if self.port.is_none() && self.outages.is_empty() && self.loss.spares(train.frame, train.packets) {
+            // Written where it stays: a train that is changed and then copied makes the processor wait for its own
+            // stores, which costs more than all the rest.
+            out.push(train);
+            if let Some(train) = out.last_mut() {
+                train.at = SimTime::ps(end + self.delay.picoseconds());
+                train.gap = Span::ps(gap);
+            }
+            return;
+        }
+        train.at = SimTime::ps(end);
+        train.gap = Span::ps(gap);
+        self.carry_with_care(train, out);
+    }
+
+    #[inline(never)]
+    fn carry_with_care(&mut self, train: Train, out: &mut Vec<Train>) {
+        if self.port.is_some() { self.through_port(train, out) } else { self.lose(train, out) }
+    }
+
+    fn through_port(&mut self, train: Train, out: &mut Vec<Train>) {
+        let Some(mut port) = self.port.take() else { return };
+        let (missing, delay) = (&mut self.missing, self.delay);
+        port.bucket.filter(train, port.limit, &mut port.passing, |train, from, packets| {
+            missing.enter(train, from, packets, delay);
+        });
+        for train in port.passing.drain(..) {
+            self.lose(train, out);
+        }
+        self.port = Some(port);
+    }
+
+    /// Random losses, in the order of transmission.
+    fn lose(&mut self, mut train: Train, out: &mut Vec<Train>) {
+        train.at = train.at + self.delay;
+        while let Some(first) = self.loss.first_lost(train.frame, train.packets) {
+            if first > 0 {
+                self.arrive(train.part(0, first), out);
+            }
+            self.missing.enter(&train, first, 1, Span::ZERO);
+            if first + 1 == train.packets {
+                return;
+            }
+            train.skip(first + 1);
+        }
+        self.arrive(train, out);
+    }
+
+    /// Outages.
+    fn arrive(&mut self, mut train: Train, out: &mut Vec<Train>) {
+        while let Some((from, to)) = self.outages.last().copied() {
+            if train.at.picoseconds() >= to {
+                // No train arrives before the one sent before it.
+                self.outages.pop();
+                continue;
+            }
+            let before = earlier(&train, from);
+            if before == train.packets {
+                break;
+            }
+            let lost = earlier(&train, to) - before;
+            self.missing.enter(&train, before, lost, Span::ZERO);
+            if before > 0 {
+                out.push(train.part(0, before));
+            }
+            if before + lost == train.packets {
+                return;
+            }
+            train.skip(before + lost);
+        }
+        if train.packets == 1 {
+            train.gap = Span::ZERO;
+        }
+        out.push(train);
+    }
+
+    /// Whether it is time for [`Far::lost`], lest the losses not yet counted grow without bound.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        self.missing.runs.len() > MANY
+    }
+
+    /// How many have been lost at `now`.
+    pub(crate) fn lost(&mut self, now: i64) -> u64 {
+        let missing = &mut self.missing;
+        while let Some(Reverse((first, gap, packets))) = missing.runs.peek().copied()
+            && first <= now
+        {
+            missing.runs.pop();
+            missing.lost += 1;
+            if packets > 1 {
+                missing.runs.push(Reverse((first + gap, gap, packets - 1)));
+            }
+        }
+        missing.lost
+    }
+}
+
+/// How many packets of `train` come before `time`.
+fn earlier(train: &Train, time: i64) -> u32 {
+    let (first, gap) = (train.at.picoseconds(), train.gap.picoseconds());
+    if time <= first {
+        0
+    } else if train.last_at().picoseconds() < time {
+        train.packets
+    } else {
+        // The last comes at `time` or later and the first before it: the gap is not zero.
+        ((time - first - 1) / gap) as u32 + 1
+    }
+}

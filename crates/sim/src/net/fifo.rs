@@ -1,0 +1,192 @@
+//! First in, first out: queues that decide when a packet comes.
+
+use super::ahead::Arrivals;
+use super::bucket::push;
+use super::link::Counters;
+use super::red::{Red, Verdict};
+use super::settings::{LinkSettings, QueueSettings};
+use super::timetable::Position;
+use super::train::{Ecn, Train};
+use super::wire::Wire;
+use wirespeed_units::Span;
+
+/// A drop-tail queue, which may mark or be managed by RED.
+#[derive(Debug, Clone)]
+pub(crate) struct Fifo {
+    room: Room,
+    /// A packet that finds more bytes than this waiting is marked.
+    threshold: u64,
+    red: Option<Box<Red>>,
+    train_limit: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    Bytes(u64),
+    Packets(u64),
+}
+
+/// Packets and bytes.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Room {
+    /// Whether `packets` more of `frame` bytes may wait beside `waiting`.
+    #[inline]
+    fn takes(self, waiting: Waiting, frame: u32, packets: u32) -> bool {
+        match self {
+            Room::Bytes(limit) => waiting.bytes + u64::from(frame) * u64::from(packets) <= limit,
+            Room::Packets(limit) => waiting.packets + u64::from(packets) <= limit,
+        }
+    }
+}
+
+impl Fifo {
+    /// The queue of `settings`, if it is one of those.
+    pub(crate) fn new(settings: &LinkSettings) -> Option<Fifo> {
+        let (room, threshold, red) = match &settings.queue {
+            QueueSettings::DropTailBytes { limit, ecn_threshold } => {
+                (Room::Bytes(*limit), *ecn_threshold, None)
+            }
+            QueueSettings::DropTailPackets { limit, ecn_threshold } => {
+                (Room::Packets((*limit).into()), *ecn_threshold, None)
+            }
+            QueueSettings::Red(red) => {
+                (Room::Bytes(red.limit), None, Some(Box::new(Red::new(red, settings.seed))))
+            }
+            QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) => return None,
+        };
+        let threshold = threshold.unwrap_or(u64::MAX);
+        Some(Fifo { room, threshold, red, train_limit: settings.train_limit })
+    }
+
+    /// Whether the whole train gets through unmarked beside `waiting`, however much of that leaves meanwhile.
+    #[inline]
+    fn is_ample(&self, waiting: Waiting, train: &Train) -> bool {
+        let before = waiting.bytes + u64::from(train.frame) * u64::from(train.packets - 1);
+        self.room.takes(waiting, train.frame, train.packets)
+            && (before <= self.threshold || train.ecn == Ecn::NotCapable)
+            && self.red.is_none()
+    }
+
+    /// Whether it does because a frame leaves for each that comes: `waiting` never grows.
+    fn is_steady(&self, waiting: Waiting, train: &Train, wire: &mut Wire) -> bool {
+        let service = wire.transmitter.service(train.frame);
+        self.room.takes(waiting, train.frame, 1)
+            && train.gap.picoseconds() >= service.whole + i64::from(service.part > 0)
+            && (waiting.bytes <= self.threshold || train.ecn == Ecn::NotCapable)
+            && self.red.is_none()
+            && wire.coming.is_empty()
+            && wire.table.waits_evenly(train.frame)
+    }
+
+    #[inline]
+    pub(crate) fn offer(
+        &mut self,
+        train: Train,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) {
+        wire.tidy(train.at.picoseconds());
+        // What had started when the table was last brought up to date has started now: an upper bound.
+        if self.is_ample(not_started(wire), &train) {
+            wire.send(train, out);
+        } else {
+            self.offer_near_limit(train, wire, counters, out);
+        }
+    }
+
+    #[inline(never)]
+    fn offer_near_limit(
+        &mut self,
+        train: Train,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) {
+        wire.table.advance(train.at.picoseconds());
+        let waiting = not_started(wire);
+        if self.is_ample(waiting, &train) || self.is_steady(waiting, &train, wire) {
+            wire.send(train, out);
+        } else if train.packets == 1 {
+            let mut started = wire.table.started();
+            self.offer_one(train, &mut started, wire, counters, out);
+        } else {
+            self.offer_each(train, wire, counters, out);
+        }
+    }
+
+    /// Decides packet by packet.
+    fn offer_each(&mut self, train: Train, wire: &mut Wire, counters: &mut Counters, out: &mut Vec<Train>) {
+        let base = out.len();
+        let mut started = wire.table.started();
+        let mut arrivals = Arrivals::default();
+        for i in 0..train.packets {
+            let before = out.len();
+            let mut packet = train.part(i, 1);
+            packet.gap = Span::ZERO;
+            let at = packet.at.picoseconds();
+            if self.offer_one(packet, &mut started, wire, counters, out) {
+                arrivals.add(at);
+            }
+            if out.len() > before
+                && let Some(arriving) = out.pop()
+            {
+                push(out, base, arriving, self.train_limit);
+            }
+        }
+        arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.coming);
+    }
+
+    /// Decides about one packet. `started` is moved to its time. True if it is accepted.
+    fn offer_one(
+        &mut self,
+        mut packet: Train,
+        started: &mut Position,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) -> bool {
+        let at = packet.at.picoseconds();
+        wire.table.start_until(started, at);
+        let coming = wire.coming.after(at);
+        let waiting = Waiting {
+            packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
+            bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
+        };
+        let idle = at - wire.transmitter.free();
+        let can_mark = packet.ecn != Ecn::NotCapable;
+        let mut congested = waiting.bytes > self.threshold && can_mark;
+        if let Some(red) = &mut self.red {
+            let service = wire.transmitter.service(packet.frame).whole.max(1);
+            let idle = (idle >= 0).then(|| idle as f64 / service as f64);
+            congested = red.decide(waiting.bytes, idle) == Verdict::Congested;
+            counters.overlimits += u64::from(congested);
+            if congested && !(red.ecn() && can_mark) {
+                counters.overflow += 1;
+                return false;
+            }
+        }
+        if idle < 0 && !self.room.takes(waiting, packet.frame, 1) {
+            counters.overflow += 1;
+            return false;
+        }
+        if congested {
+            packet.ecn = Ecn::Marked;
+            counters.marked += 1;
+        }
+        wire.send(packet, out);
+        true
+    }
+}
+
+/// What is accepted and has not started, as far as the table knows.
+#[inline]
+fn not_started(wire: &Wire) -> Waiting {
+    let started = wire.table.started();
+    Waiting { packets: wire.table.packets - started.packets, bytes: wire.table.bytes - started.bytes }
+}

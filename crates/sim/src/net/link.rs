@@ -1,0 +1,182 @@
+//! One direction of a link: queue, transmitter, propagation, losses.
+//!
+//! The default queue equals kernel/qdisc/sch_wire.c packet for packet.
+
+use super::bucket::Bucket;
+use super::delayed::Delayed;
+use super::fifo::Fifo;
+use super::settings::LinkSettings;
+use super::train::Train;
+use super::wire::Wire;
+use wirespeed_units::SimTime;
+
+/// One direction of a link with the queue before it.
+#[derive(Debug, Clone)]
+pub struct Link {
+    wire: Wire,
+    queue: Queue,
+    policer: Option<Bucket>,
+    /// Scratch of the policer.
+    passing: Vec<Train>,
+    train_limit: u32,
+    counters: Counters,
+}
+
+#[derive(Debug, Clone)]
+enum Queue {
+    Fifo(Fifo),
+    Delayed(Box<Delayed>),
+}
+
+/// What a link has counted by events, as opposed to what follows from the time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counters {
+    pub overflow: u64,
+    pub marked: u64,
+    pub overlimits: u64,
+}
+
+/// The state of a link. Every packet offered is in exactly one of: overflow, lost, delivered, waiting, flight, ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkStatistics {
+    /// In the queue; the frame being sent does not count.
+    pub waiting_bytes: u64,
+    /// In the queue.
+    pub waiting_packets: u64,
+    /// Being sent or in propagation.
+    pub flight_packets: u64,
+    /// Accepted as part of a train, but not at the queue yet; none in the reference mode.
+    pub ahead_packets: u64,
+    /// Whose transmission has started, lost ones included.
+    pub sent_packets: u64,
+    /// Of those.
+    pub sent_bytes: u64,
+    /// Dropped by the full queue, its management or the policer.
+    pub overflow_packets: u64,
+    /// Lost behind the queue: at random, in an outage, or at the port.
+    pub lost_packets: u64,
+    /// At the far end.
+    pub delivered_packets: u64,
+    /// Marked as having met congestion.
+    pub marked_packets: u64,
+    /// Times the queue's management or the policer acted (Linux: overlimits).
+    pub overlimits: u64,
+}
+
+impl Link {
+    /// An idle link.
+    ///
+    /// # Panics
+    /// If a rate is zero.
+    pub fn new(settings: &LinkSettings) -> Link {
+        let queue = match Fifo::new(settings) {
+            Some(fifo) => Queue::Fifo(fifo),
+            None => {
+                let delayed = Delayed::new(settings).expect("a queue decides at either end");
+                Queue::Delayed(Box::new(delayed))
+            }
+        };
+        Link {
+            wire: Wire::new(settings),
+            queue,
+            policer: settings.policer.map(|p| Bucket::new(p.rate, p.burst)),
+            passing: Vec::new(),
+            train_limit: settings.train_limit.max(1),
+            counters: Counters::default(),
+        }
+    }
+
+    /// A train reaches the queue, the first packet now or later. What gets through is appended to `out` as it
+    /// arrives at the far end. Ask [`Link::next_wake`] afterwards.
+    ///
+    /// Trains may overlap in time; the first packet of each should not come before the first of the one before.
+    #[inline]
+    pub fn offer(&mut self, train: Train, out: &mut Vec<Train>) {
+        debug_assert!(train.packets > 0, "a train has a packet");
+        if self.policer.is_some() {
+            return self.police(train, out);
+        }
+        self.enqueue(train, out);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, train: Train, out: &mut Vec<Train>) {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => fifo.offer(train, &mut self.wire, &mut self.counters, out),
+            Queue::Delayed(delayed) => delayed.offer(train, &mut self.wire, &mut self.counters, out),
+        }
+    }
+
+    fn police(&mut self, train: Train, out: &mut Vec<Train>) {
+        let mut passing = std::mem::take(&mut self.passing);
+        if let Some(policer) = &mut self.policer {
+            let counters = &mut self.counters;
+            policer.filter(train, self.train_limit, &mut passing, |_, _, packets| {
+                counters.overflow += u64::from(packets);
+                counters.overlimits += u64::from(packets);
+            });
+        }
+        for train in passing.drain(..) {
+            self.enqueue(train, out);
+        }
+        self.passing = passing;
+    }
+
+    /// When [`Link::wake`] must be called next; none if there is nothing to decide until a packet comes.
+    pub fn next_wake(&self) -> Option<SimTime> {
+        match &self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Delayed(delayed) => delayed.next_wake(&self.wire).map(SimTime::ps),
+        }
+    }
+
+    /// Lets a queue that decides when a packet leaves (CoDel, FQ-CoDel) send what it can at `now`. Too early or too
+    /// often does no harm.
+    pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        if let Queue::Delayed(delayed) = &mut self.queue {
+            delayed.wake(now.picoseconds(), &mut self.wire, &mut self.counters, out);
+        }
+    }
+
+    /// Packets dropped by the full queue, its management or the policer so far.
+    pub fn refused(&self) -> u64 {
+        self.counters.overflow
+    }
+
+    /// The most packets put into one train.
+    pub fn train_limit(&self) -> u32 {
+        self.train_limit
+    }
+
+    /// The state at `now`, which is not before the first packet of the train offered last.
+    pub fn statistics(&mut self, now: SimTime) -> LinkStatistics {
+        let now = now.picoseconds();
+        let (mut waiting, mut ahead) = ((0, 0), 0);
+        if let Queue::Delayed(delayed) = &mut self.queue {
+            delayed.admit(now, &mut self.counters);
+            (waiting, ahead) = (delayed.waiting(), delayed.ahead());
+        }
+        let wire = &mut self.wire;
+        wire.table.advance(now);
+        wire.coming.retire(now);
+        let (started, passed) = (wire.table.started(), wire.passing.at(now));
+        let (coming_packets, coming_bytes) = wire.coming.after(now);
+        let arrived = wire.table.arrived() + passed.arrived;
+        let sent = started.packets + passed.started;
+        let lost = wire.far.lost(now);
+        LinkStatistics {
+            waiting_bytes: waiting.1 + (wire.table.bytes - started.bytes).saturating_sub(coming_bytes),
+            waiting_packets: waiting.0
+                + (wire.table.packets - started.packets).saturating_sub(coming_packets),
+            flight_packets: sent - arrived,
+            ahead_packets: ahead + coming_packets + wire.passing.packets - passed.started,
+            sent_packets: sent,
+            sent_bytes: started.bytes + passed.started_bytes,
+            overflow_packets: self.counters.overflow,
+            lost_packets: lost,
+            delivered_packets: arrived - lost,
+            marked_packets: self.counters.marked,
+            overlimits: self.counters.overlimits,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a link is made of, in the model's own terms.
+
+use wirespeed_units::{Bytes, Rate, SimTime, Span};
+
+/// One direction of a link with the queue before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSettings {
+    /// Of the transmitter; not zero.
+    pub rate: Rate,
+    /// Propagation, from the end of a frame's transmission to its arrival.
+    pub delay: Span,
+    /// Where frames wait for the transmitter.
+    pub queue: QueueSettings,
+    /// What is lost on the way at random.
+    pub loss: LossSettings,
+    /// Of the link's random streams. The loss stream of [`LossSettings::Random`] is that of sch_wire.c with this
+    /// seed; the others derive from it by name.
+    pub seed: u64,
+    /// The most packets merged into one train; 1 is the reference mode, in which every packet is an event.
+    pub train_limit: u32,
+    /// Times from (included) to (excluded) in which what the transmitter ends to send is lost; ordered, disjoint.
+    pub outages: Vec<(SimTime, SimTime)>,
+    /// Limits what enters the queue.
+    pub policer: Option<PolicerSettings>,
+    /// Limits what leaves the transmitter.
+    pub port_limit: Option<PortLimitSettings>,
+}
+
+impl LinkSettings {
+    /// A link without losses, as sch_wire.c makes one: a drop-tail queue of `limit`, packets one by one.
+    pub fn new(rate: Rate, delay: Span, limit: Bytes) -> LinkSettings {
+        LinkSettings {
+            rate,
+            delay,
+            queue: QueueSettings::DropTailBytes { limit: limit.get(), ecn_threshold: None },
+            loss: LossSettings::None,
+            seed: 0,
+            train_limit: 1,
+            outages: Vec::new(),
+            policer: None,
+            port_limit: None,
+        }
+    }
+}
+
+/// Where frames wait for the transmitter. The frame being sent no longer counts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueueSettings {
+    /// First in, first out; what does not fit is dropped (kernel/qdisc/sch_wire.c).
+    DropTailBytes {
+        /// Room for waiting frames, bytes.
+        limit: u64,
+        /// A frame that finds more than this waiting, in bytes, is marked if its flow is ECN-capable (K of DCTCP;
+        /// Alizadeh et al., SIGCOMM 2010, section 3.1).
+        ecn_threshold: Option<u64>,
+    },
+    /// First in, first out, in packets (Linux sch_fifo's pfifo).
+    DropTailPackets {
+        /// Packets that may wait.
+        limit: u32,
+        /// As for [`QueueSettings::DropTailBytes`], in bytes.
+        ecn_threshold: Option<u64>,
+    },
+    /// Random early detection.
+    Red(RedSettings),
+    /// Controlled delay.
+    CoDel(CoDelSettings),
+    /// Fair queueing with controlled delay.
+    FqCodel(FqCodelSettings),
+}
+
+/// Random early detection (Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1993).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RedSettings {
+    /// Average below which nothing happens, bytes.
+    pub min: u64,
+    /// Average from which everything is dropped or marked, bytes (with `gentle`: at twice this).
+    pub max: u64,
+    /// Probability just below `max`.
+    pub max_probability: f64,
+    /// Weight of the newest length in the average.
+    pub weight: f64,
+    /// Room for waiting frames, bytes.
+    pub limit: u64,
+    /// Between `max` and twice `max` the probability grows from `max_probability` to 1 (Floyd, 2000).
+    pub gentle: bool,
+    /// Marks instead of dropping where the flow is ECN-capable.
+    pub ecn: bool,
+}
+
+/// CoDel (RFC 8289; Linux sch_codel).
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoDelSettings {
+    /// Acceptable standing delay; 5 ms in the RFC and in Linux.
+    pub target: Span,
+    /// In which the delay must have been below `target` once; 100 ms in the RFC and in Linux.
+    pub interval: Span,
+    /// Packets that may wait; 1000 in Linux.
+    pub limit: u32,
+    /// Marks instead of dropping where the flow is ECN-capable.
+    pub ecn: bool,
+}
+
+/// FQ-CoDel (RFC 8290; Linux sch_fq_codel), with a queue of its own for every flow instead of hashing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FqCodelSettings {
+    /// Bytes a flow may send per round; one frame of 1514 in Linux.
+    pub quantum: u32,
+    /// As for CoDel, for each flow.
+    pub target: Span,
+    /// As for CoDel, for each flow.
+    pub interval: Span,
+    /// Packets that may wait in all queues together; 10240 in Linux.
+    pub limit: u32,
+    /// Marks instead of dropping where the flow is ECN-capable; on in Linux.
+    pub ecn: bool,
+}
+
+/// What is lost on the way at random. A lost frame still takes its time of the transmitter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LossSettings {
+    /// Nothing.
+    None,
+    /// Each packet alike.
+    Random {
+        /// From 0 to 1.
+        probability: f64,
+    },
+    /// Each bit alike; a frame with a wrong bit is discarded at the far end.
+    BitError {
+        /// Per bit of the frame as counted in [`Train::frame`](super::Train::frame).
+        rate: f64,
+    },
+    /// Two states, changed at random after each packet; it starts in the good one (Gilbert: BSTJ 39, 1960;
+    /// Elliott: BSTJ 42, 1963).
+    GilbertElliott {
+        /// Probability of the change to the bad state, per packet.
+        good_to_bad: f64,
+        /// Probability of the change to the good state, per packet.
+        bad_to_good: f64,
+        /// Loss probability of a packet in the good state.
+        loss_good: f64,
+        /// Loss probability of a packet in the bad state.
+        loss_bad: f64,
+    },
+}
+
+/// A token bucket that drops what exceeds it, before the queue. It starts full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PolicerSettings {
+    /// At which it fills; not zero.
+    pub rate: Rate,
+    /// What it holds. A frame larger than this never passes.
+    pub burst: Bytes,
+}
+
+/// The real capacity of a port behind its queue.
+///
+/// The study `onl-wiki` (ARL Open Network Laboratory, "Some Gigabit TCP Experiments") found that a port set to
+/// 1 Gbit/s really carries 970 Mbit/s, and that its TX block drops the excess *after* the queue, unseen by the
+/// queue's statistics: no queue builds up, and flows lose packets all the same. So packets leave the queue at
+/// [`LinkSettings::rate`], and a bucket of what the port really carries drops what it has no token for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortLimitSettings {
+    /// What the port really carries; not zero.
+    pub rate: Rate,
+    /// The buffer of its TX block: how far the port may run ahead of `rate`.
+    pub burst: Bytes,
+}

@@ -1,0 +1,130 @@
+//! The transmitter and what is behind it: when accepted packets are sent, and when they arrive.
+
+use super::ahead::{Coming, Passing};
+use super::far::Far;
+use super::settings::LinkSettings;
+use super::timetable::Timetable;
+use super::train::Train;
+use super::transmitter::{Service, Transmitter};
+
+/// From the head of the queue to the far end.
+#[derive(Debug, Clone)]
+pub(crate) struct Wire {
+    pub transmitter: Transmitter,
+    /// Those that find the transmitter busy, and those that start a busy period.
+    pub table: Timetable,
+    pub passing: Passing,
+    pub coming: Coming,
+    pub far: Far,
+    /// When the last packet comes of the train that found the transmitter idle each time; far off if it has.
+    spaced_last: i64,
+    spaced_service: Service,
+}
+
+impl Wire {
+    pub(crate) fn new(settings: &LinkSettings) -> Wire {
+        let delay = settings.delay.picoseconds();
+        Wire {
+            transmitter: Transmitter::new(settings.rate),
+            table: Timetable::new(settings.rate.get(), delay),
+            passing: Passing::new(delay),
+            coming: Coming::default(),
+            far: Far::new(settings),
+            spaced_last: i64::MAX,
+            spaced_service: Service::default(),
+        }
+    }
+
+    /// Sends an accepted train, each packet when it has come and the transmitter is free.
+    ///
+    /// Packets that come more slowly than they are sent find the transmitter idle in between, and another flow's
+    /// packets may be sent there. When those come, this train's packets are on their way already. So the time
+    /// is charged as if they had been sent at once: capacity is kept, only the order within the train's
+    /// time is not.
+    #[inline]
+    pub(crate) fn send(&mut self, mut train: Train, out: &mut Vec<Train>) {
+        let service = self.transmitter.service(train.frame);
+        let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
+        let behind = self.transmitter.free() > at;
+        if !behind {
+            self.transmitter.start(at);
+        }
+        if train.packets == 1 {
+            return self.send_busy(train, service, behind, out);
+        }
+        let busy = if behind {
+            self.transmitter.busy_for(service, at, gap, train.packets)
+        } else if gap < service.whole {
+            train.packets
+        } else {
+            0
+        };
+        if busy > 0 {
+            self.coming.enter(at, gap, busy, train.frame);
+        }
+        if busy == train.packets {
+            return self.send_busy(train, service, behind, out);
+        }
+        if busy > 0 {
+            let front = train.split(busy);
+            self.send_busy(front, service, behind, out);
+            self.transmitter.start(train.at.picoseconds());
+        }
+        self.send_spaced(train, service, out);
+    }
+
+    /// Sends a train that has waited, at `now`, when the transmitter is free.
+    pub(crate) fn send_waiting(&mut self, train: Train, now: i64, out: &mut Vec<Train>) {
+        let service = self.transmitter.service(train.frame);
+        // Free right now is the end of a busy period that goes on, with its remainder.
+        let behind = self.transmitter.free() == now;
+        if !behind {
+            self.transmitter.start(now);
+        }
+        self.send_busy(train, service, behind, out);
+    }
+
+    /// Sends packets one after the other, from when the transmitter is free.
+    #[inline]
+    fn send_busy(&mut self, train: Train, service: Service, behind: bool, out: &mut Vec<Train>) {
+        let (start, remainder) = (self.transmitter.free(), self.transmitter.remainder());
+        self.table.enter(start, remainder, service, train.packets, behind);
+        self.transmitter.occupy(service, train.packets);
+        let rate = self.transmitter.rate();
+        let end = start + service.whole + i64::from(remainder + service.part >= rate);
+        // Without the remainder's carry for each packet: the distance is even, to the nearest picosecond.
+        let gap = if train.packets == 1 { 0 } else { service.whole + i64::from(service.part * 2 >= rate) };
+        self.far.carry(train, end, gap, out);
+    }
+
+    /// Sends packets that each find the transmitter idle.
+    fn send_spaced(&mut self, train: Train, service: Service, out: &mut Vec<Train>) {
+        let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
+        self.passing.enter(at, gap, train.packets, train.frame, service.whole);
+        self.table.interrupt();
+        self.spaced_last = train.last_at().picoseconds();
+        self.spaced_service = service;
+        self.transmitter.occupy(service, train.packets);
+        self.far.carry(train, at + service.whole, gap, out);
+    }
+
+    /// Forgets what is over at `at`, the time of a train that comes.
+    #[inline]
+    pub(crate) fn tidy(&mut self, at: i64) {
+        if at >= self.spaced_last {
+            // Its packets were charged early, but its last one is being sent only now.
+            self.transmitter.hold(self.spaced_service, self.spaced_last);
+            self.spaced_last = i64::MAX;
+        }
+        self.coming.retire(at);
+        if self.table.is_long() {
+            self.table.advance(at);
+        }
+        if self.passing.is_long() {
+            self.passing.at(at);
+        }
+        if self.far.is_long() {
+            self.far.lost(at);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! One run from begin to end.
+
+use crate::world::{Recorder, Unsupported, World, ignored};
+use std::collections::BTreeMap;
+use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_scenario::run::Run;
+use wirespeed_units::SimTime;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The run's own time.
+    pub reached: SimTime,
+    /// Payload delivered by then in bytes, all flows.
+    pub delivered_bytes: u64,
+}
+
+/// What a run leaves behind: the tables of a recording, and what the ledger needs beside them.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// State of the flows over time.
+    pub flows: Vec<FlowSample>,
+    /// State of the queues over time.
+    pub queues: Vec<QueueSample>,
+    /// Counts of the hosts over time.
+    pub hosts: Vec<HostSample>,
+    /// Protocol counters at the end.
+    pub counters: Vec<Counter>,
+    /// What happened once.
+    pub events: Vec<Event>,
+    /// Every datagram.
+    pub datagrams: Vec<Datagram>,
+    /// Packets on their way at the end, by queue.
+    pub in_flight: BTreeMap<String, u64>,
+    /// Data packets simulated, retransmissions included.
+    pub packets: u64,
+    /// Events handled.
+    pub handled: u64,
+    /// What the reader has to know.
+    pub warnings: Vec<String>,
+}
+
+/// Why a run has no outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The caller stopped it.
+    Cancelled,
+    /// It asks for something the model lacks.
+    Unsupported(Unsupported),
+}
+
+/// Carries a run out. `watch` is called at every sample; if it returns `false` the run is given up.
+///
+/// # Errors
+/// If it was given up, or asks for something the model lacks.
+pub fn simulate(run: &Run, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Ended> {
+    let mut world = World::of(run).map_err(Ended::Unsupported)?;
+    let mut recorder = Recorder::default();
+    let end = SimTime::START + run.duration;
+    let mut at = SimTime::START;
+    loop {
+        world.run_until(at);
+        recorder.sample(run, &mut world, at);
+        if !watch(Progress { reached: at, delivered_bytes: world.delivered_bytes() }) {
+            return Err(Ended::Cancelled);
+        }
+        if at >= end {
+            break;
+        }
+        at = (at + run.sample).min(end);
+    }
+    Ok(Outcome {
+        counters: world.counters(run),
+        events: world.happenings(run),
+        in_flight: world.in_flight(end),
+        packets: world.data_packets(),
+        handled: world.events_handled(),
+        datagrams: world.take_datagrams(),
+        warnings: ignored(run),
+        flows: recorder.flows,
+        queues: recorder.queues,
+        hosts: recorder.hosts,
+    })
+}

@@ -1,0 +1,123 @@
+//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux `tcp_rate.c`).
+
+use crate::tcp::clock::micros;
+use wirespeed_congestion::RateSample;
+use wirespeed_units::{Packets, SimTime, Span};
+
+/// The connection's state when a segment left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Packets delivered by then.
+    delivered: u64,
+    /// When the last of them was.
+    delivered_at: SimTime,
+    /// When the flight began that the segment belongs to.
+    first_sent: SimTime,
+    /// Packets in flight, this segment included.
+    in_flight: u32,
+    /// Packets marked lost by then.
+    lost: u64,
+    /// The application had no more to send.
+    app_limited: bool,
+}
+
+/// What the newest segment that an ACK delivered says of the rate.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Newest {
+    snapshot: Option<Snapshot>,
+    end: u64,
+    sent: SimTime,
+}
+
+impl Newest {
+    /// Packets delivered when the newest segment left (`rs->prior_delivered`), 0 if nothing was delivered.
+    pub fn prior_delivered(&self) -> u64 {
+        self.snapshot.map_or(0, |s| s.delivered)
+    }
+}
+
+/// The connection's delivery record.
+#[derive(Debug, Default)]
+pub struct Delivery {
+    /// Packets delivered (`tp->delivered`).
+    pub delivered: u64,
+    /// Of these, with an ECN echo (`tp->delivered_ce`).
+    pub delivered_ce: u64,
+    /// Packets marked lost (`tp->lost`).
+    pub lost: u64,
+    delivered_at: SimTime,
+    first_sent: SimTime,
+    /// The application-limited stretch ends when so many are delivered, 0: none.
+    app_limited: u64,
+    last: Option<(u64, i64, bool)>,
+}
+
+impl Delivery {
+    /// Before a segment leaves at `now`.
+    pub fn on_send(&mut self, now: SimTime, outstanding: u64, packets: u32, in_flight: u64) -> Snapshot {
+        if outstanding == 0 {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        Snapshot {
+            // Zero is "none" in Linux' count; the SYN is the first packet delivered there.
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight: (in_flight + u64::from(packets)).min(u64::from(u32::MAX)) as u32,
+            lost: self.lost,
+            app_limited: self.app_limited > 0,
+        }
+    }
+
+    /// A segment is acknowledged for the first time (`tcp_rate_skb_delivered`).
+    pub fn on_delivered(&mut self, snapshot: Option<Snapshot>, sent: SimTime, end: u64, newest: &mut Newest) {
+        let Some(snapshot) = snapshot else { return };
+        if newest.snapshot.is_none() || (micros(sent), end) > (micros(newest.sent), newest.end) {
+            *newest = Newest { snapshot: Some(snapshot), end, sent };
+            self.first_sent = sent;
+        }
+    }
+
+    /// Everything an ACK says has been taken in (`tcp_rate_gen`).
+    pub fn sample(&mut self, now: SimTime, newly: u64, newest: &Newest, min_rtt_us: i64) -> Option<RateSample> {
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if newly > 0 {
+            self.delivered_at = now;
+        }
+        let prior = newest.snapshot?;
+        let send_us = micros(newest.sent) - micros(prior.first_sent);
+        let ack_us = micros(now) - micros(prior.delivered_at);
+        let interval_us = send_us.max(ack_us);
+        let delivered = self.delivered - prior.delivered;
+        let valid = interval_us >= min_rtt_us && interval_us > 0;
+        if valid
+            && (!prior.app_limited
+                || self.last.is_none_or(|(best, over, _)| {
+                    u128::from(delivered) * over as u128 >= u128::from(best) * interval_us as u128
+                }))
+        {
+            self.last = Some((delivered, interval_us, prior.app_limited));
+        }
+        Some(RateSample {
+            delivered: Packets::new(delivered),
+            interval: if valid { Span::us(interval_us) } else { Span::ZERO },
+            prior_delivered: Packets::new(prior.delivered),
+            in_flight_at_send: Packets::new(u64::from(prior.in_flight)),
+            lost: Packets::new(self.lost.saturating_sub(prior.lost)),
+            app_limited: prior.app_limited,
+        })
+    }
+
+    /// The application has nothing to send while the window has room (`tcp_rate_check_app_limited`).
+    pub fn limited_by_application(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// The most recent sample in packets per microseconds, and whether the application limited it.
+    pub fn latest(&self) -> Option<(u64, i64, bool)> {
+        self.last
+    }
+}

@@ -1,0 +1,328 @@
+//! The receive buffer: memory that packets occupy, the window that is offered, and how both are tuned
+//! (`tcp_rcv_space_adjust`, `tcp_grow_window`, `__tcp_select_window`).
+//!
+//! A packet occupies its payload and what describes it (truesize). The window is what the rest of the buffer could
+//! hold in payload, by a ratio learnt from the first packet (`scaling_ratio`, since Linux 6.6).
+
+use crate::tcp::clock;
+use wirespeed_units::SimTime;
+
+/// Memory of a received packet beyond its payload: `sk_buff` (256) and the head it was built in with
+/// `skb_shared_info` (512), as a veth or a driver with page fragments hands it up (Linux 6.12, 64 bit).
+pub const PACKET_OVERHEAD: u64 = 768;
+/// `TCP_RMEM_TO_WIN_SCALE`: bits of the ratio.
+const RATIO_BITS: u32 = 8;
+/// Before the first packet half of the memory is taken for payload.
+const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
+/// Largest window without scaling (MAX_TCP_WINDOW, `U16_MAX`).
+const UNSCALED: u64 = 65_535;
+/// Largest shift (TCP_MAX_WSCALE).
+const SHIFT_MOST: u32 = 14;
+/// Packets of the initial target (TCP_INIT_CWND).
+const INITIAL_PACKETS: u64 = 10;
+
+/// Sizes of a receive buffer.
+#[derive(Debug, Clone)]
+pub struct BufferSettings {
+    /// SO_RCVBUF's value doubled, as Linux keeps it; `None`: tuned.
+    pub fixed: Option<u64>,
+    /// `tcp_rmem`: initial and largest.
+    pub range: (u64, u64),
+    /// `net.core.rmem_max`, which bounds the window's scale.
+    pub ceiling: u64,
+    /// RFC 7323 window scaling.
+    pub scaling: bool,
+    /// The reader is woken when so much of the buffer is filled: a part of it, and at most so many bytes.
+    pub low_water: (u64, u64),
+}
+
+#[derive(Debug)]
+pub(super) struct Buffer {
+    mss: u64,
+    tuned: bool,
+    largest: u64,
+    shift: u32,
+    size: u64,
+    ratio: u64,
+    /// Memory of what is in order and unread, and of what is out of order.
+    used: u64,
+    held: u64,
+    unread_packets: u64,
+    unread_bytes: u64,
+    clamp: u64,
+    /// The window is opened step by step up to the clamp (`rcv_ssthresh`).
+    threshold: u64,
+    window: u64,
+    /// What was acknowledged when `window` was offered.
+    offered_at: u64,
+    /// Bytes read in the last round trip, where it began and when (`rcvq_space`).
+    space: u64,
+    space_from: u64,
+    space_at: SimTime,
+    read_bytes: u64,
+    rtt8: i64,
+    rtt_from: u64,
+    rtt_at: Option<SimTime>,
+    last_echo: u32,
+    low_water: (u64, u64),
+    wake_at: u64,
+    wake_again: u64,
+}
+
+impl Buffer {
+    pub(super) fn new(settings: &BufferSettings, mss: u32) -> Self {
+        let mss = u64::from(mss);
+        let size = settings.fixed.unwrap_or(settings.range.0);
+        let largest = if settings.fixed.is_some() { size } else { settings.range.1 };
+        let widest = size.max(largest).max(settings.ceiling).min(UNSCALED << SHIFT_MOST);
+        let shift = if settings.scaling { (widest.ilog2().saturating_sub(15)).min(SHIFT_MOST) } else { 0 };
+        let mut buffer = Buffer {
+            mss,
+            tuned: settings.fixed.is_none(),
+            largest,
+            shift,
+            size,
+            ratio: RATIO_INITIAL,
+            used: 0,
+            held: 0,
+            unread_packets: 0,
+            unread_bytes: 0,
+            clamp: UNSCALED << shift,
+            threshold: 0,
+            window: 0,
+            offered_at: 0,
+            space: 0,
+            space_from: 0,
+            space_at: SimTime::START,
+            read_bytes: 0,
+            rtt8: 0,
+            rtt_from: 0,
+            rtt_at: None,
+            last_echo: 0,
+            low_water: settings.low_water,
+            wake_at: 1,
+            wake_again: 0,
+        };
+        let space = buffer.payload_of(size);
+        buffer.window = (space / mss * mss).clamp(mss, UNSCALED);
+        buffer
+    }
+
+    /// `tcp_init_buffer_space`.
+    pub(super) fn open(&mut self, now: SimTime) {
+        let whole = self.payload_of(self.size);
+        self.clamp = self.clamp.min(whole);
+        self.threshold = self.window.min(self.clamp);
+        self.space = self.threshold.min(self.window).min(INITIAL_PACKETS * self.mss);
+        self.space_at = now;
+    }
+
+    fn payload_of(&self, memory: u64) -> u64 {
+        ((u128::from(memory) * u128::from(self.ratio)) >> RATIO_BITS) as u64
+    }
+
+    fn memory_of(&self, payload: u64) -> u64 {
+        ((u128::from(payload) << RATIO_BITS) / u128::from(self.ratio)) as u64
+    }
+
+    fn free(&self) -> u64 {
+        self.payload_of(self.size.saturating_sub(self.used + self.held))
+    }
+
+    fn learn(&mut self, payload: u64) {
+        if self.ratio != RATIO_INITIAL || payload < self.mss {
+            return;
+        }
+        self.ratio = ((payload << RATIO_BITS) / (payload + PACKET_OVERHEAD)).clamp(1, 255);
+        self.clamp = self.payload_of(self.size);
+        self.space = self.space.min(self.clamp);
+    }
+
+    /// How many packets can be taken before the reader is woken or the window needs a look, for the quick way.
+    pub(super) fn takes_unread(&self, payload: u32) -> u32 {
+        let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / u64::from(payload.max(1));
+        let settled = self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
+        if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
+    }
+
+    /// Packets in order.
+    pub(super) fn take(&mut self, packets: u32, payload: u32) {
+        self.learn(u64::from(payload));
+        let (packets, payload) = (u64::from(packets), u64::from(payload));
+        self.used += packets * (payload + PACKET_OVERHEAD);
+        self.unread_packets += packets;
+        self.unread_bytes += packets * payload;
+    }
+
+    /// A packet out of order.
+    pub(super) fn hold(&mut self, packets: u64, payload: u32) {
+        self.held += packets * (u64::from(payload) + PACKET_OVERHEAD);
+    }
+
+    /// Packets that were held are in order now.
+    pub(super) fn deliver(&mut self, packets: u64) {
+        let memory = packets * (self.mss + PACKET_OVERHEAD);
+        self.held = self.held.saturating_sub(memory);
+        self.used += memory;
+        self.unread_packets += packets;
+        self.unread_bytes += packets * self.mss;
+    }
+
+    /// Whether another packet may be kept (`tcp_try_rmem_schedule`); a tuned buffer grows first
+    /// (`tcp_clamp_window`).
+    pub(super) fn has_room(&self) -> bool {
+        let occupied = self.used + self.held;
+        occupied <= self.size || (self.tuned && occupied < self.largest)
+    }
+
+    /// The window opens a step (`tcp_grow_window`); says whether it did.
+    pub(super) fn grow(&mut self, payload: u32) -> bool {
+        let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
+        if room == 0 {
+            return false;
+        }
+        let step = 2 * self.mss.max(u64::from(payload));
+        self.threshold += room.min(step);
+        true
+    }
+
+    pub(super) fn offered(&self) -> u64 {
+        self.window
+    }
+
+    fn current(&self, next: u64) -> u64 {
+        (self.offered_at * self.mss + self.window).saturating_sub(next * self.mss)
+    }
+
+    /// `__tcp_select_window`.
+    pub(super) fn would_offer(&self, _next: u64) -> u64 {
+        let whole = self.payload_of(self.size);
+        let full = self.clamp.min(whole);
+        let mut free = self.free();
+        let mss = self.mss.min(full);
+        if free < full / 2 {
+            free = free >> self.shift << self.shift;
+            if free < whole >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(self.threshold);
+        if self.shift > 0 {
+            free.next_multiple_of(1 << self.shift)
+        } else if self.window + mss <= free || self.window > free {
+            free / mss.max(1) * mss
+        } else {
+            self.window
+        }
+    }
+
+    /// `tcp_select_window`: what an ACK of everything below `acknowledged` offers, never less than was offered.
+    pub(super) fn select_window(&mut self, acknowledged: u64, _next: u64) -> u64 {
+        let current = self.current(acknowledged);
+        let window = self.would_offer(acknowledged).max(current.next_multiple_of(1 << self.shift));
+        self.window = window.min(UNSCALED << self.shift);
+        self.offered_at = acknowledged;
+        self.window
+    }
+
+    /// Enough is there for the reader to be woken.
+    pub(super) fn awaits_reader(&self) -> bool {
+        self.unread_bytes >= self.wake_at
+    }
+
+    /// The reader takes everything (`tcp_recvmsg`, then `tcp_rcv_space_adjust`).
+    pub(super) fn read(&mut self, now: SimTime, _next: u64) {
+        self.read_bytes += self.unread_bytes;
+        self.used = 0;
+        self.unread_packets = 0;
+        self.unread_bytes = 0;
+        self.adjust(now);
+        if self.read_bytes >= self.wake_again {
+            let (part, most) = self.low_water;
+            self.wake_at = (self.size / part).clamp(1, most);
+            self.wake_again = self.read_bytes + self.size * 2;
+            // A larger low-water mark makes the buffer large enough for it (`tcp_set_rcvlowat`).
+            let needed = self.memory_of(self.wake_at).min(self.largest);
+            if self.tuned && needed > self.size {
+                self.size = needed;
+                self.clamp = self.clamp.max(self.wake_at);
+            }
+        }
+    }
+
+    fn adjust(&mut self, now: SimTime) {
+        let elapsed = clock::micros(now) - clock::micros(self.space_at);
+        if self.rtt8 == 0 || elapsed < self.rtt8 >> 3 {
+            return;
+        }
+        let copied = self.read_bytes - self.space_from;
+        if copied > self.space {
+            if self.tuned {
+                let mut window = 2 * copied + 16 * self.mss;
+                let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
+                window = window.saturating_add(u64::try_from(growth * 2).unwrap_or(u64::MAX >> 1));
+                let size = self.memory_of(window).min(self.largest);
+                if size > self.size {
+                    self.size = size;
+                    self.clamp = self.payload_of(size);
+                }
+            }
+            self.space = copied;
+        }
+        self.space_from = self.read_bytes;
+        self.space_at = now;
+    }
+
+    /// The window could be twice what the sender knows (`tcp_cleanup_rbuf`).
+    pub(super) fn is_much_wider(&self, next: u64) -> bool {
+        let current = self.current(next);
+        if 2 * current > self.clamp {
+            return false;
+        }
+        let window = self.would_offer(next);
+        window > 0 && window >= 2 * current
+    }
+
+    /// The receiver's own estimate: how long until a whole window has arrived (`tcp_rcv_rtt_measure`).
+    pub(super) fn measure_round_trip(&mut self, now: SimTime, next: u64) {
+        let position = next * self.mss;
+        if let Some(since) = self.rtt_at {
+            if position < self.rtt_from {
+                return;
+            }
+            let sample = (clock::micros(now) - clock::micros(since)).max(1) << 3;
+            if self.rtt8 == 0 || sample < self.rtt8 {
+                self.rtt8 = sample;
+            }
+        }
+        self.rtt_from = position + self.window;
+        self.rtt_at = Some(now);
+    }
+
+    /// The same by time stamps, in milliseconds and smoothed (`tcp_rcv_rtt_measure_ts`).
+    pub(super) fn measure_by_stamp(&mut self, now: u32, echo: u32) {
+        if echo == self.last_echo || echo == 0 {
+            return;
+        }
+        self.last_echo = echo;
+        let sample = i64::from(now.saturating_sub(echo)) * 1000;
+        if sample > 0 {
+            let scaled = sample << 3;
+            self.rtt8 =
+                if self.rtt8 == 0 || scaled < self.rtt8 { scaled } else { self.rtt8 - (self.rtt8 >> 3) + sample };
+        }
+    }
+
+    /// Round-trip time in microseconds as the receiver sees it, 0 if unknown.
+    pub(super) fn round_trip_us(&self) -> i64 {
+        self.rtt8 >> 3
+    }
+
+    pub(super) fn unread(&self) -> u64 {
+        self.unread_packets
+    }
+
+    pub(super) fn space(&self) -> u64 {
+        self.space
+    }
+}

@@ -1,0 +1,168 @@
+//! Round-trip time: smoothing, timeout and windowed minimum (RFC 6298; Linux `tcp_rtt_estimator`, `win_minmax`).
+
+/// Linux' least retransmission timeout, TCP_RTO_MIN, in microseconds.
+pub const RTO_MIN_US: i64 = 200_000;
+/// Linux' largest, TCP_RTO_MAX, in ticks.
+pub const RTO_MAX_TICKS: i64 = 120_000;
+/// Before the first measurement, TCP_TIMEOUT_INIT, in ticks.
+pub const RTO_INITIAL_TICKS: i64 = 1_000;
+/// `tcp_min_rtt_wlen` in ticks: how long a minimum is believed.
+const MINIMUM_WINDOW_TICKS: i64 = 300_000;
+
+/// The estimator. Times in microseconds; the scaling by 8 and 4 is Linux', its rounding included.
+#[derive(Debug)]
+pub struct Rtt {
+    srtt8: i64,
+    mdev4: i64,
+    mdev_max: i64,
+    var: i64,
+    /// The window of data whose end renews `var`.
+    renew: u64,
+    /// Minimum in the window: the best, second and third best with their times (Kathleen Nichols' filter).
+    best: [(i64, i64); 3],
+    /// Retransmission timeout in ticks, back-off included (`icsk_rto`).
+    pub rto: i64,
+    /// Timeouts in a row (`icsk_backoff`).
+    pub backoff: u32,
+}
+
+impl Default for Rtt {
+    fn default() -> Self {
+        Rtt {
+            srtt8: 0,
+            mdev4: RTO_INITIAL_TICKS * 1000,
+            mdev_max: 0,
+            var: 0,
+            renew: 0,
+            best: [(0, i64::MAX); 3],
+            rto: RTO_INITIAL_TICKS,
+            backoff: 0,
+        }
+    }
+}
+
+impl Rtt {
+    /// A measurement (`tcp_rtt_estimator`, `tcp_set_rto`).
+    pub fn measure(&mut self, rtt_us: i64, una: u64, nxt: u64) {
+        let mut m = rtt_us;
+        if self.srtt8 == 0 {
+            self.srtt8 = m << 3;
+            self.mdev4 = m << 1;
+            self.var = self.mdev4.max(RTO_MIN_US);
+            self.mdev_max = self.var;
+            self.renew = nxt;
+        } else {
+            m -= self.srtt8 >> 3;
+            self.srtt8 += m;
+            if m < 0 {
+                m = -m - (self.mdev4 >> 2);
+                // A sudden decrease is not taken for variance.
+                if m > 0 {
+                    m >>= 3;
+                }
+            } else {
+                m -= self.mdev4 >> 2;
+            }
+            self.mdev4 += m;
+            if self.mdev4 > self.mdev_max {
+                self.mdev_max = self.mdev4;
+                self.var = self.var.max(self.mdev_max);
+            }
+            if una > self.renew {
+                if self.mdev_max < self.var {
+                    self.var -= (self.var - self.mdev_max) >> 2;
+                }
+                self.renew = nxt;
+                self.mdev_max = RTO_MIN_US;
+            }
+        }
+        self.srtt8 = self.srtt8.max(1);
+        self.rto = (super::clock::ticks_of((self.srtt8 >> 3) + self.var)).min(RTO_MAX_TICKS);
+        self.backoff = 0;
+    }
+
+    /// A timeout: twice as long next time.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+        self.rto = (self.rto * 2).min(RTO_MAX_TICKS);
+    }
+
+    /// Takes a measurement into the minimum; `maybe_delayed` ones do not raise it.
+    pub fn observe_minimum(&mut self, rtt_us: i64, now_ticks: i64, maybe_delayed: bool) {
+        if maybe_delayed && rtt_us > self.minimum() {
+            return;
+        }
+        // Linux takes 0 for a tick.
+        let value = (now_ticks, if rtt_us == 0 { 1000 } else { rtt_us });
+        let best = &mut self.best;
+        if best[0].1 == i64::MAX || value.1 <= best[0].1 || value.0 - best[2].0 > MINIMUM_WINDOW_TICKS {
+            *best = [value; 3];
+            return;
+        }
+        if value.1 <= best[1].1 {
+            best[1] = value;
+            best[2] = value;
+        } else if value.1 <= best[2].1 {
+            best[2] = value;
+        }
+        let age = value.0 - best[0].0;
+        if age > MINIMUM_WINDOW_TICKS {
+            *best = [best[1], best[2], value];
+            if value.0 - best[0].0 > MINIMUM_WINDOW_TICKS {
+                *best = [best[1], best[2], value];
+            }
+        } else if best[1].0 == best[0].0 && age > MINIMUM_WINDOW_TICKS / 4 {
+            best[1] = value;
+            best[2] = value;
+        } else if best[2].0 == best[1].0 && age > MINIMUM_WINDOW_TICKS / 2 {
+            best[2] = value;
+        }
+    }
+
+    /// The minimum of the last five minutes; very large if there is none.
+    pub fn minimum(&self) -> i64 {
+        self.best[0].1
+    }
+
+    /// Smoothed round-trip time in microseconds, 0 if unknown.
+    pub fn smoothed(&self) -> i64 {
+        self.srtt8 >> 3
+    }
+
+    /// The same times eight, as Linux keeps it (`srtt_us`).
+    pub fn smoothed8(&self) -> i64 {
+        self.srtt8
+    }
+
+    /// Mean deviation in microseconds (`tcpi_rttvar`).
+    pub fn deviation(&self) -> i64 {
+        self.mdev4 >> 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_round_trip_gives_itself_and_the_least_timeout_beyond_it() {
+        let mut rtt = Rtt::default();
+        for i in 0..1000 {
+            rtt.measure(12_200, i, i + 10);
+        }
+        assert_eq!(rtt.smoothed(), 12_200);
+        assert_eq!(rtt.rto, 213, "200 ms beyond the round trip (RFC 6298 with Linux' least variance)");
+    }
+
+    #[test]
+    fn the_minimum_is_forgotten_after_five_minutes() {
+        let mut rtt = Rtt::default();
+        rtt.observe_minimum(100, 0, false);
+        for second in 1..=310 {
+            rtt.observe_minimum(200, second * 1000, false);
+        }
+        assert_eq!(rtt.minimum(), 200);
+        rtt.observe_minimum(300, 311_000, true);
+        assert_eq!(rtt.minimum(), 200, "a delayed ACK does not raise it");
+    }
+}

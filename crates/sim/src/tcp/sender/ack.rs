@@ -1,0 +1,430 @@
+//! What an acknowledgement does: the order of `tcp_ack` in `net/ipv4/tcp_input.c`.
+
+use super::recovery::Repeat;
+use super::Sender;
+use crate::net::{Ack, Sack, Train};
+use crate::tcp::clock;
+use crate::tcp::rate::Newest;
+use wirespeed_congestion::{CongestionKind, Phase};
+use wirespeed_units::{SimTime, Span};
+
+/// One acknowledgement.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming<'a> {
+    /// Arrival.
+    pub now: SimTime,
+    /// The packet the receiver waits for.
+    pub next: u64,
+    /// Receive window in bytes.
+    pub window: u64,
+    /// Sender's millisecond clock that it echoes.
+    pub echo: u32,
+    /// Receiver's millisecond clock.
+    pub stamp: u32,
+    /// ECN-Echo.
+    pub ece: bool,
+    /// Selective acknowledgements.
+    pub sack: Option<&'a Sack>,
+}
+
+/// What an acknowledgement turned out to say (the FLAG_* of `tcp_input.c`).
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub advanced: bool,
+    pub data_acked: bool,
+    pub data_sacked: bool,
+    pub original_delivered: bool,
+    pub retransmitted_acked: bool,
+    pub duplicate_reported: bool,
+    pub duplicate_of_probe: bool,
+    pub window_updated: bool,
+    pub ece: bool,
+    pub retransmission_lost: bool,
+    pub reneging: bool,
+    pub maybe_delayed: bool,
+    pub set_timer: bool,
+}
+
+/// Send times of what an acknowledgement delivered, for the round-trip time.
+#[derive(Debug, Default)]
+struct Times {
+    first_acked: Option<SimTime>,
+    last_acked: Option<SimTime>,
+    first_sacked: Option<SimTime>,
+    last_sacked: Option<SimTime>,
+}
+
+impl Sender {
+    /// Acknowledgements arrive. Several that only advance the window are taken together up to the one that lets a
+    /// GSO packet leave, unless every one of them counts (slow start, loss recovery).
+    pub fn on_acks(&mut self, at: SimTime, gap: Span, count: u32, ack: &Ack, out: &mut Vec<Train>) {
+        let mut left = count;
+        let mut index = 0;
+        while left > 0 {
+            let taken = if left > 1 && self.may_take_together(ack) { self.worth_taking(ack.stride).min(left) } else { 1 };
+            index += taken;
+            left -= taken;
+            self.on_ack(
+                Incoming {
+                    now: at + gap * i64::from(index - 1),
+                    next: ack.next + u64::from(ack.stride) * u64::from(index - 1),
+                    window: ack.window,
+                    echo: ack.echo,
+                    stamp: ack.stamp,
+                    ece: ack.ece,
+                    sack: ack.sack.as_deref(),
+                },
+                out,
+            );
+        }
+    }
+
+    fn may_take_together(&self, ack: &Ack) -> bool {
+        self.phase == Phase::Open
+            && !ack.ece
+            && self.board.sacked == 0
+            && self.board.retransmitted == 0
+            && self.probe_end.is_none()
+            && self.cwnd >= self.ssthresh()
+            && self.cwnd >= 4 * self.burst()
+            && ack.next > self.una
+    }
+
+    /// How many acknowledgements until the next GSO packet can leave.
+    fn worth_taking(&self, stride: u32) -> u32 {
+        let room = self.cwnd.saturating_sub(self.in_flight());
+        let wanted = self.burst().min(u64::from(self.piece)).max(1);
+        (wanted.saturating_sub(room)).div_ceil(u64::from(stride.max(1))).max(1).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// One acknowledgement arrives.
+    pub fn on_ack(&mut self, ack: Incoming, out: &mut Vec<Train>) {
+        if !self.established || ack.next > self.nxt {
+            return;
+        }
+        self.now = self.now.max(ack.now);
+        let mut found = Findings { ece: ack.ece && self.settings.ecn, ..Findings::default() };
+        let mut times = Times::default();
+        let mut newest = Newest::default();
+        let delivered_before = self.delivery.delivered;
+        if self.settings.timestamps {
+            self.echo = ack.echo;
+            self.peer_stamp = ack.stamp;
+        }
+        if ack.next < self.una {
+            self.on_old_ack(&ack, found, out);
+            return;
+        }
+        let prior_una = self.una;
+        let prior_highest = self.highest_sacked();
+        let prior_in_flight = self.in_flight();
+        let lost_before = self.delivery.lost;
+        let had_data_out = self.outstanding() > 0;
+        found.advanced = ack.next > self.una;
+        self.update_window(&ack, &mut found);
+        if found.advanced {
+            self.retries = 0;
+        }
+        if let Some(sack) = ack.sack.filter(|_| self.settings.sack) {
+            self.take_sack(sack, ack.next, prior_una, &mut found, &mut times, &mut newest);
+        }
+        self.una = ack.next;
+        if !had_data_out {
+            self.write(false, out);
+            return;
+        }
+        let sacked_before = self.sacked_out() ;
+        let acked = self.clean(prior_una, prior_highest, sacked_before, &mut found, &mut times, &mut newest);
+        let rtt = self.measure_rtt(&mut found, &times, acked);
+        self.update_reordering_window(&newest);
+        let before = self.phase;
+        let mut reduction = self.take_probe_ack(ack.next, &found);
+        let mut repeat = Repeat::Nothing;
+        let undone_before = self.counts.undone;
+        let dubious = !(found.data_acked || found.window_updated)
+            || found.data_sacked
+            || found.ece
+            || found.duplicate_reported
+            || self.phase != Phase::Open;
+        if dubious {
+            let is_duplicate = !(found.advanced
+                || found.data_acked
+                || found.window_updated
+                || found.duplicate_reported);
+            let (began, again) = self.judge(prior_una, u64::from(is_duplicate), &mut found);
+            reduction = reduction.or(began);
+            repeat = again;
+        }
+        if found.set_timer {
+            self.set_timer();
+        }
+        let newly_delivered = self.delivery.delivered - delivered_before;
+        let newly_lost = self.delivery.lost - lost_before;
+        let rate =
+            self.delivery.sample(self.now, newly_delivered, &newest, self.rtt.minimum());
+        let seen = super::congestion::Seen {
+            phase: if reduction.is_some() { before } else { self.phase },
+            acked,
+            delivered: newly_delivered,
+            lost: newly_lost,
+            may_grow: reduction.is_none()
+                && if self.reordering > super::REORDERING {
+                    found.data_acked || found.data_sacked
+                } else {
+                    found.data_acked
+                },
+            rtt_us: rtt,
+            prior_in_flight,
+            rate,
+            maybe_delayed: found.maybe_delayed,
+            undone: self.counts.undone > undone_before,
+            stamp: ack.stamp,
+            advanced: found.advanced,
+        };
+        self.control_congestion(&seen, reduction);
+        self.repeat(repeat, out);
+        if self.outstanding() == 0 {
+            self.busy.set(false, self.now);
+        }
+        self.make_room();
+        self.push(out);
+    }
+
+    /// An acknowledgement older than others: only its selective part may say something new.
+    fn on_old_ack(&mut self, ack: &Incoming, mut found: Findings, out: &mut Vec<Train>) {
+        let Some(sack) = ack.sack.filter(|_| self.settings.sack) else { return };
+        let (mut times, mut newest) = (Times::default(), Newest::default());
+        self.take_sack(sack, ack.next, self.una, &mut found, &mut times, &mut newest);
+        let before = self.phase;
+        let (reduction, repeat) = self.judge(self.una, 0, &mut found);
+        if let Some(kind) = reduction {
+            self.tell_congestion(kind, 0);
+            self.control = self.cc.as_ref().expect("data is out").control();
+        } else if before != self.phase {
+            self.adopt_window();
+        }
+        self.repeat(repeat, out);
+        self.push(out);
+    }
+
+    fn update_window(&mut self, ack: &Incoming, found: &mut Findings) {
+        let mss = u64::from(self.settings.mss);
+        let end = ack.next + ack.window / mss;
+        found.window_updated = found.advanced || end > self.window_end;
+        if end > self.window_end || found.advanced {
+            self.window_bytes = ack.window;
+            self.max_window = self.max_window.max(ack.window);
+        }
+        self.window_end = self.window_end.max(end);
+    }
+
+    /// `tcp_sacktag_write_queue`.
+    fn take_sack(
+        &mut self,
+        sack: &Sack,
+        next: u64,
+        prior_una: u64,
+        found: &mut Findings,
+        times: &mut Times,
+        newest: &mut Newest,
+    ) {
+        let mut reordered = self.nxt;
+        if let Some(range) = &sack.duplicate {
+            self.take_duplicate(range.start, range.end, prior_una, found);
+        }
+        let high = self.high;
+        for block in &sack.blocks {
+            if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
+                continue;
+            }
+            let highest = self.highest_sacked();
+            let (rack, delivery) = (&mut self.rack, &mut self.delivery);
+            let (now, minimum) = (clock::micros(self.now), self.rtt.minimum());
+            let mut delivered = 0;
+            self.board.sack(block.start, block.end, |segment| {
+                rack.advance(now, minimum, segment.sent, segment.end(), segment.was_retransmitted());
+                delivery.on_delivered(segment.snapshot, segment.sent, segment.end(), newest);
+                if !segment.was_retransmitted() {
+                    if segment.first < highest {
+                        reordered = reordered.min(segment.first);
+                    }
+                    found.original_delivered |= segment.end() <= high;
+                    times.first_sacked.get_or_insert(segment.sent);
+                    times.last_sacked = Some(segment.sent);
+                }
+                delivered += u64::from(segment.packets);
+            });
+            found.data_sacked |= delivered > 0;
+            self.count_delivered(delivered, found.ece);
+        }
+        if self.phase != Phase::Loss || self.undo_marker.is_some() {
+            self.check_reordering(reordered);
+        }
+    }
+
+    fn count_delivered(&mut self, packets: u64, ece: bool) {
+        self.delivery.delivered += packets;
+        if ece {
+            self.delivery.delivered_ce += packets;
+        }
+    }
+
+    /// A duplicate was reported (`tcp_dsack_seen`, `tcp_check_dsack`).
+    fn take_duplicate(&mut self, first: u64, end: u64, prior_una: u64, found: &mut Findings) {
+        let packets = end - first;
+        if packets == 1 && self.probe_end == Some(end) {
+            found.duplicate_of_probe = true;
+        }
+        self.counts.duplicates += packets;
+        if self.counts.duplicates > self.counts.retransmitted {
+            return;
+        }
+        if self.counts.reorderings > 0 && !found.duplicate_of_probe {
+            self.rack.duplicate_seen = true;
+        }
+        found.duplicate_reported = true;
+        self.count_delivered(packets, found.ece);
+        if let Some(marker) = self.undo_marker
+            && self.undo_retransmissions > 0
+            && end > marker
+        {
+            // Below what is acknowledged the packets are forgotten and only counted; above, they are still here.
+            if end <= prior_una || self.board.head().is_some() {
+                self.undo_retransmissions = (self.undo_retransmissions - packets as i64).max(0);
+            }
+        }
+        self.board.duplicate(first, end);
+    }
+
+    /// Takes what is acknowledged off the queue (`tcp_clean_rtx_queue`); returns its packets.
+    fn clean(
+        &mut self,
+        prior_una: u64,
+        prior_highest: u64,
+        sacked_before: u64,
+        found: &mut Findings,
+        times: &mut Times,
+        newest: &mut Newest,
+    ) -> u64 {
+        let mut reordered = self.nxt;
+        let mut delivered = 0;
+        let (now, minimum, high, echo) = (clock::micros(self.now), self.rtt.minimum(), self.high, self.echo);
+        let (rack, delivery) = (&mut self.rack, &mut self.delivery);
+        let has_sack = self.settings.sack;
+        let timestamps = self.settings.timestamps;
+        self.board.acknowledge(self.una, |segment| {
+            if segment.was_retransmitted() {
+                found.retransmitted_acked = true;
+            } else if !segment.sacked {
+                times.first_acked.get_or_insert(segment.sent);
+                times.last_acked = Some(segment.sent);
+                reordered = reordered.min(segment.first);
+                found.original_delivered |= segment.end() <= high;
+            }
+            if !segment.sacked && has_sack {
+                delivered += u64::from(segment.packets);
+                let spurious = segment.was_retransmitted()
+                    && timestamps
+                    && echo != 0
+                    && echo < clock::stamp(segment.sent);
+                if !spurious {
+                    rack.advance(now, minimum, segment.sent, segment.end(), segment.was_retransmitted());
+                }
+            }
+            delivery.on_delivered(segment.snapshot, segment.sent, segment.end(), newest);
+        });
+        self.count_delivered(delivered, found.ece);
+        let acked = self.una - prior_una;
+        found.data_acked = acked > 0;
+        found.reneging = self.board.head().is_some_and(|head| head.sacked);
+        if acked > 0 {
+            found.set_timer = true;
+            if has_sack {
+                if reordered < prior_highest {
+                    self.check_reordering(reordered);
+                }
+            } else {
+                // Without SACK a duplicate ACK stood for a packet delivered out of order (`tcp_remove_reno_sacks`).
+                let known = self.dupacks.min(acked.saturating_sub(1));
+                self.count_delivered(acked.saturating_sub(known), found.ece);
+                self.dupacks = if acked > self.dupacks { 0 } else { self.dupacks - (acked - 1) };
+                if found.retransmitted_acked {
+                    found.original_delivered = false;
+                }
+            }
+            let short = self.una == self.settings.packets && self.settings.last_bytes < self.settings.mss;
+            found.maybe_delayed = acked == 1
+                && sacked_before == 0
+                && short
+                && newest.prior_delivered() + 1 == self.delivery.delivered
+                && !(found.data_sacked || found.ece || found.duplicate_reported);
+        }
+        acked
+    }
+
+    /// `tcp_ack_update_rtt`; returns the round-trip time of the newest packet in microseconds.
+    fn measure_rtt(&mut self, found: &mut Findings, times: &Times, acked: u64) -> Option<i64> {
+        let now = clock::micros(self.now);
+        let since = |sent: SimTime| (now - clock::micros(sent)).max(0);
+        let (mut sequence, mut newest) = (None, None);
+        if !found.retransmitted_acked {
+            sequence = times.first_acked.map(since);
+            newest = times.last_acked.map(since);
+        }
+        let selective = times.first_sacked.map(since);
+        if let Some(last) = times.last_sacked {
+            newest = Some(since(last));
+        }
+        let mut measured = sequence.or(selective);
+        if measured.is_none() && self.settings.timestamps && self.echo != 0 && acked > 0 {
+            // The time stamp tells milliseconds; less than one counts as one tick.
+            let elapsed = i64::from(clock::stamp(self.now).saturating_sub(self.echo)).max(1) * 1000;
+            measured = Some(elapsed);
+            newest = Some(elapsed);
+        }
+        let smoothed = measured?;
+        let sample = newest.unwrap_or(smoothed);
+        self.rtt.observe_minimum(sample, clock::ticks(self.now), found.maybe_delayed);
+        self.rtt.measure(smoothed, self.una, self.nxt);
+        if acked == 0
+            && let (Some(selective), Some(head)) = (selective, self.board.head())
+            && selective > since(head.sent)
+        {
+            found.set_timer = true;
+        }
+        newest
+    }
+
+    /// `tcp_process_tlp_ack`.
+    fn take_probe_ack(&mut self, next: u64, found: &Findings) -> Option<CongestionKind> {
+        let end = self.probe_end?;
+        if next < end {
+            return None;
+        }
+        if !self.probe_retransmitted || found.duplicate_of_probe {
+            self.probe_end = None;
+        } else if next > end {
+            self.probe_end = None;
+            self.high = self.nxt;
+            self.keep_open();
+            return Some(CongestionKind::TailLoss);
+        } else if !(found.advanced || found.data_acked || found.window_updated || found.data_sacked) {
+            self.probe_end = None;
+        }
+        None
+    }
+
+    /// The send buffer has room: it grows while the window is in use (`tcp_new_space`).
+    fn make_room(&mut self) {
+        if self.in_flight() >= self.cwnd || self.outstanding() >= self.send_buffer_packets() {
+            return;
+        }
+        self.expand_send_buffer();
+    }
+
+    /// The timer that is set, for tests.
+    #[cfg(test)]
+    pub fn pending(&self) -> Option<super::Pending> {
+        self.timer.pending
+    }
+}

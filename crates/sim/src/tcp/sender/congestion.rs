@@ -1,0 +1,151 @@
+//! What the socket and its congestion control tell each other (`tcp_cong_control`, `tcp_update_pacing_rate`).
+
+use super::{INITIAL_WINDOW, Sender};
+use wirespeed_congestion::{
+    AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, Timestamps, Undo,
+};
+use wirespeed_units::{Packets, Rate, Span};
+
+/// `net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`, in percent.
+const PACING_SLOW_START: u128 = 200;
+const PACING_AVOIDANCE: u128 = 120;
+
+/// What one acknowledgement amounted to.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub phase: Phase,
+    pub acked: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub may_grow: bool,
+    pub rtt_us: Option<i64>,
+    pub prior_in_flight: u64,
+    pub rate: Option<RateSample>,
+    pub maybe_delayed: bool,
+    pub undone: bool,
+    pub stamp: u32,
+    pub advanced: bool,
+}
+
+impl Sender {
+    /// Takes the window over from the algorithm.
+    pub(super) fn adopt_window(&mut self) {
+        let cc = self.cc.as_ref().expect("the connection is established");
+        self.control = cc.control();
+        self.cwnd = (self.control.cwnd.get() / u64::from(self.settings.mss)).max(1);
+    }
+
+    fn event(&self, kind: CongestionKind, delivered: u64) -> CongestionEvent {
+        CongestionEvent {
+            now: self.now,
+            kind,
+            in_flight: Packets::new(self.in_flight()),
+            newly_delivered: Packets::new(delivered),
+            snd_una: self.bytes(self.una),
+            snd_nxt: self.bytes(self.nxt),
+        }
+    }
+
+    pub(super) fn tell_congestion(&mut self, kind: CongestionKind, delivered: u64) {
+        let event = self.event(kind, delivered);
+        self.cc.as_mut().expect("the connection is established").on_congestion(&event);
+    }
+
+    pub(super) fn tell_restart(&mut self, restart: &Restart) {
+        self.cc.as_mut().expect("the connection is established").on_restart(restart);
+        self.adopt_window();
+    }
+
+    /// Tells the algorithm of an acknowledgement and sets the window.
+    pub(super) fn control_congestion(&mut self, seen: &Seen, reduction: Option<CongestionKind>) {
+        let snd_nxt = self.bytes(self.nxt);
+        let sample = AckSample {
+            now: self.now,
+            phase: seen.phase,
+            newly_acked: Packets::new(seen.acked),
+            newly_delivered: Packets::new(seen.delivered),
+            newly_lost: Packets::new(seen.lost),
+            may_grow: seen.may_grow && !seen.phase.is_reducing(),
+            cwnd_limited: self.is_window_limited(),
+            snd_una: self.bytes(self.una),
+            snd_nxt,
+            rtt: seen.rtt_us.map(Span::us),
+            srtt: Some(Span::ps(self.rtt.smoothed8() * 125_000)).filter(|srtt| *srtt > Span::ZERO),
+            prior_in_flight: Packets::new(seen.prior_in_flight),
+            in_flight: Packets::new(self.in_flight()),
+            sacked_out: Packets::new(self.sacked_out()),
+            delivered: Packets::new(self.delivery.delivered),
+            delivered_ce: Packets::new(self.delivery.delivered_ce),
+            lost: Packets::new(self.delivery.lost),
+            rate: seen.rate,
+            maybe_delayed: seen.maybe_delayed,
+            pacing_rate: Rate::bps(self.pacing_rate.saturating_mul(8)),
+            paced: self.settings.paced || self.settings.algorithm.needs_pacing,
+            earliest_departure: self.pace,
+            timestamps: self
+                .settings
+                .timestamps
+                .then_some(Timestamps { value: seen.stamp, echo: self.echo }),
+        };
+        let cc = self.cc.as_mut().expect("data was acknowledged");
+        if seen.undone {
+            cc.on_undo(&Undo { now: self.now, snd_nxt });
+        }
+        cc.on_ack(&sample);
+        self.control = cc.control();
+        let mut reduction = reduction;
+        if reduction.is_none() && self.control.wants_reduction && self.phase < Phase::Cwr {
+            self.may_restore = false;
+            self.undo_marker = None;
+            self.begin_reduction();
+            self.phase = Phase::Cwr;
+            reduction = Some(CongestionKind::Requested);
+        }
+        if let Some(kind) = reduction {
+            self.tell_congestion(kind, seen.delivered);
+            self.control = self.cc.as_ref().expect("data was acknowledged").control();
+        }
+        if self.control.mark_app_limited {
+            self.delivery.limited_by_application(self.in_flight());
+        }
+        if self.settings.algorithm.needs_pacing || !self.phase.is_reducing() {
+            self.cwnd = (self.control.cwnd.get() / u64::from(self.settings.mss)).max(1);
+        } else {
+            self.reduce_window(seen.delivered, seen.lost, seen.advanced);
+        }
+        self.update_pacing_rate();
+    }
+
+    /// The host's own queue refused packets (`tcp_enter_cwr`).
+    pub fn on_local_drop(&mut self, packets: u64) {
+        self.counts.refused += packets;
+        if self.phase >= Phase::Cwr || self.cc.is_none() {
+            return;
+        }
+        self.may_restore = false;
+        self.undo_marker = None;
+        self.begin_reduction();
+        self.phase = Phase::Cwr;
+        self.tell_congestion(CongestionKind::LocalDrop, 0);
+        self.control = self.cc.as_ref().expect("it was just told").control();
+    }
+
+    /// `tcp_update_pacing_rate`, or the algorithm's own.
+    pub(super) fn update_pacing_rate(&mut self) {
+        let rate = match self.control.pacing_rate {
+            Some(rate) => rate.get() / 8,
+            None => {
+                let srtt8 = self.rtt.smoothed8();
+                if srtt8 == 0 {
+                    return;
+                }
+                let slow = self.cwnd < self.ssthresh() / 2;
+                let percent = if slow { PACING_SLOW_START } else { PACING_AVOIDANCE };
+                let window = u128::from(self.cwnd.max(self.outstanding()).max(INITIAL_WINDOW.min(self.cwnd)));
+                let rate = u128::from(self.settings.mss) * 80_000 * percent * window / srtt8 as u128;
+                u64::try_from(rate).unwrap_or(u64::MAX)
+            }
+        };
+        self.pacing_rate = rate.min(self.settings.max_pacing);
+    }
+}

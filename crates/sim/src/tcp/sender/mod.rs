@@ -1,0 +1,499 @@
+//! The sending end of a TCP connection, as Linux 6.12 does it (`net/ipv4/tcp_output.c`, `tcp_input.c`,
+//! `tcp_recovery.c`, `tcp_timer.c`).
+//!
+//! All payload is counted in full segments, numbered from 0; the last one may be shorter. Where Linux rounds, to
+//! microseconds, ticks or packets, the same is done here: those roundings decide, at 10 Gbit/s, how many packets
+//! leave at once and when a timer fires.
+
+mod ack;
+mod congestion;
+mod recovery;
+mod timer;
+mod transmit;
+
+pub use ack::Incoming;
+pub use timer::Pending;
+
+use crate::net::{Body, Ecn, Train};
+use crate::tcp::clock;
+use crate::tcp::rate::Delivery;
+use crate::tcp::rtt::Rtt;
+use crate::tcp::scoreboard::Scoreboard;
+use std::collections::BTreeMap;
+use wirespeed_congestion::{Algorithm, CongestionControl, Control, Phase, Setup};
+use wirespeed_units::{Bytes, SimTime};
+
+/// `net.ipv4.tcp_reordering`: packets out of order that are not yet taken for loss.
+pub const REORDERING: u64 = 3;
+/// `net.ipv4.tcp_max_reordering`.
+const MAX_REORDERING: u64 = 300;
+/// Initial window in packets (RFC 6928, TCP_INIT_CWND).
+pub const INITIAL_WINDOW: u64 = 10;
+/// Memory per packet that Linux reserves when it sizes the send buffer, beyond the payload rounded up to a power
+/// of two: MAX_TCP_HEADER, `skb_shared_info` and `sk_buff` (include/net/tcp.h, include/linux/skbuff.h, 64 bit).
+const SEND_HEADER: u64 = 320 + 320;
+const SEND_DESCRIPTOR: u64 = 256;
+
+/// What a sender is made with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// Ethernet, IP and TCP headers of a data packet in bytes.
+    pub headers: u32,
+    /// Bytes of the handshake's frames.
+    pub handshake_frame: u32,
+    /// RFC 7323 timestamps are used.
+    pub timestamps: bool,
+    /// RFC 2018 selective acknowledgements are used.
+    pub sack: bool,
+    /// RFC 3168 is used.
+    pub ecn: bool,
+    /// Packets to send in all; `u64::MAX`: no end.
+    pub packets: u64,
+    /// Payload of the last of them in bytes.
+    pub last_bytes: u32,
+    /// Packets of one GSO packet at most (64 KiB less headers).
+    pub gso_packets: u32,
+    /// Fixed send buffer in bytes; `None`: tuned between the two.
+    pub send_buffer: Option<u64>,
+    /// `tcp_wmem`: initial and largest send buffer in bytes.
+    pub send_buffer_range: (u64, u64),
+    /// Something paces the socket even if the algorithm does not ask for it (fq, SO_MAX_PACING_RATE).
+    pub paced: bool,
+    /// Ceiling of the pacing rate in bytes per second.
+    pub max_pacing: u64,
+    /// `net.ipv4.tcp_slow_start_after_idle`.
+    pub slow_start_after_idle: bool,
+    /// Congestion control.
+    pub algorithm: &'static Algorithm,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, i64>,
+    /// Seed of its random stream.
+    pub seed: u64,
+}
+
+/// Counts that a recording shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data packets put on the wire.
+    pub packets_out: u64,
+    /// Payload bytes of these.
+    pub bytes_out: u64,
+    /// Retransmitted packets.
+    pub retransmitted: u64,
+    /// Payload bytes of these.
+    pub retransmitted_bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Tail loss probes.
+    pub probes: u32,
+    /// Packets reported as duplicates (DSACK).
+    pub duplicates: u64,
+    /// Events of reordering.
+    pub reorderings: u32,
+    /// Reductions taken back.
+    pub undone: u32,
+    /// Packets the host's own queue refused.
+    pub refused: u64,
+}
+
+/// Time spent in one state, in picoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stopwatch {
+    total: i64,
+    since: Option<SimTime>,
+}
+
+impl Stopwatch {
+    fn set(&mut self, running: bool, now: SimTime) {
+        match (running, self.since) {
+            (true, None) => self.since = Some(now),
+            (false, Some(since)) => {
+                self.total += (now - since).picoseconds().max(0);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Nanoseconds until `now`.
+    pub fn nanoseconds(&self, now: SimTime) -> i64 {
+        (self.total + self.since.map_or(0, |since| (now - since).picoseconds().max(0))) / 1000
+    }
+}
+
+/// RACK's state (RFC 8985, section 6).
+#[derive(Debug, Default)]
+struct Rack {
+    /// Microseconds when the most recently sent of the delivered packets left, and the number after it.
+    sent_us: i64,
+    end: u64,
+    rtt_us: i64,
+    advanced: bool,
+    duplicate_seen: bool,
+    steps: i64,
+    persist: u32,
+    last_delivered: u64,
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub struct Sender {
+    settings: Settings,
+    established: bool,
+    connecting_since: SimTime,
+    cc: Option<Box<dyn CongestionControl>>,
+    control: Control,
+    /// The window in force, in packets (`tp->snd_cwnd`).
+    cwnd: u64,
+    now: SimTime,
+    una: u64,
+    nxt: u64,
+    /// Packets the application has to send; the stream ends here once it is closed.
+    end: u64,
+    /// Number after the last packet the peer's window allows, exclusive.
+    window_end: u64,
+    window_bytes: u64,
+    max_window: u64,
+    board: Scoreboard,
+    rtt: Rtt,
+    delivery: Delivery,
+    phase: Phase,
+    high: u64,
+    /// Duplicate ACKs in place of selective ones, without SACK (`tcp_add_reno_sack`).
+    dupacks: u64,
+    reordering: u64,
+    rack: Rack,
+    prior_cwnd: u64,
+    prr_delivered: u64,
+    prr_out: u64,
+    undo_marker: Option<u64>,
+    undo_retransmissions: i64,
+    /// An undo may restore the window: the reduction had no sure cause (`prior_ssthresh`).
+    may_restore: bool,
+    /// Millisecond clock of the first retransmission of the episode, 0 for none (`retrans_stamp`).
+    retransmission_stamp: u32,
+    echo: u32,
+    /// The peer's millisecond clock of the latest ACK, echoed in data.
+    peer_stamp: u32,
+    frto: bool,
+    probe_end: Option<u64>,
+    probe_retransmitted: bool,
+    timer: timer::Timer,
+    retries: u32,
+    cwnd_limited: bool,
+    max_packets_out: u64,
+    cwnd_usage_end: u64,
+    cwnd_used: u64,
+    cwnd_stamp: i64,
+    last_sent: SimTime,
+    /// The pacer lets the next packet leave (`tcp_wstamp_ns`).
+    pace: SimTime,
+    pacing_timer: Option<SimTime>,
+    pacing_rate: u64,
+    /// Packets left of the GSO packet that the application filled last.
+    piece: u32,
+    send_buffer: u64,
+    ecn_cwr: bool,
+    host_queue: u64,
+    throttled: bool,
+    counts: Counts,
+    busy: Stopwatch,
+    window_limited: Stopwatch,
+    buffer_limited: Stopwatch,
+}
+
+impl Sender {
+    /// A closed connection.
+    pub fn new(settings: Settings) -> Self {
+        let send_buffer = settings.send_buffer.unwrap_or(settings.send_buffer_range.0);
+        let end = settings.packets;
+        let piece = settings.gso_packets;
+        Sender {
+            settings,
+            established: false,
+            connecting_since: SimTime::START,
+            cc: None,
+            control: Control {
+                cwnd: Bytes::new(0),
+                ssthresh: None,
+                pacing_rate: None,
+                send_quantum: None,
+                wants_reduction: false,
+                mark_app_limited: false,
+            },
+            cwnd: INITIAL_WINDOW,
+            now: SimTime::START,
+            una: 0,
+            nxt: 0,
+            end,
+            window_end: 0,
+            window_bytes: 0,
+            max_window: 0,
+            board: Scoreboard::default(),
+            rtt: Rtt::default(),
+            delivery: Delivery::default(),
+            phase: Phase::Open,
+            high: 0,
+            dupacks: 0,
+            reordering: REORDERING,
+            rack: Rack { steps: 1, ..Rack::default() },
+            prior_cwnd: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            undo_marker: None,
+            undo_retransmissions: 0,
+            may_restore: false,
+            retransmission_stamp: 0,
+            echo: 0,
+            peer_stamp: 0,
+            frto: false,
+            probe_end: None,
+            probe_retransmitted: false,
+            timer: timer::Timer::default(),
+            retries: 0,
+            cwnd_limited: false,
+            max_packets_out: 0,
+            cwnd_usage_end: 0,
+            cwnd_used: 0,
+            cwnd_stamp: 0,
+            last_sent: SimTime::START,
+            pace: SimTime::START,
+            pacing_timer: None,
+            pacing_rate: 0,
+            piece,
+            send_buffer,
+            ecn_cwr: false,
+            host_queue: 0,
+            throttled: false,
+            counts: Counts::default(),
+            busy: Stopwatch::default(),
+            window_limited: Stopwatch::default(),
+            buffer_limited: Stopwatch::default(),
+        }
+    }
+
+    /// Opens the connection: a SYN leaves.
+    pub fn connect(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        self.now = now;
+        self.connecting_since = now;
+        out.push(self.syn(now));
+        self.arm(Pending::Retransmission, self.rtt.rto);
+    }
+
+    fn syn(&self, now: SimTime) -> Train {
+        Train {
+            at: now,
+            gap: wirespeed_units::Span::ZERO,
+            packets: 1,
+            frame: self.settings.handshake_frame,
+            flow: self.settings.flow,
+            ecn: Ecn::NotCapable,
+            body: Body::Handshake { reply: false, stamp: clock::stamp(now), window: 65_535 },
+        }
+    }
+
+    /// The peer answered: the connection is established and data leaves.
+    pub fn on_reply(&mut self, now: SimTime, window: u64, out: &mut Vec<Train>) {
+        if self.established {
+            return;
+        }
+        self.now = now;
+        self.established = true;
+        self.timer.cancel();
+        let rtt_us = clock::micros(now) - clock::micros(self.connecting_since);
+        // A repeated SYN cannot tell which one was answered; Linux would take the time stamp, here the default
+        // stays.
+        let measured = self.rtt.backoff == 0;
+        self.rtt.backoff = 0;
+        if measured {
+            self.rtt.observe_minimum(rtt_us, clock::ticks(now), false);
+            self.rtt.measure(rtt_us, 0, 0);
+        }
+        let setup = Setup {
+            mss: Bytes::new(u64::from(self.settings.mss)),
+            initial_window: INITIAL_WINDOW,
+            ssthresh: None,
+            now,
+            handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),
+            seed: self.settings.seed,
+        };
+        let cc = self
+            .settings
+            .algorithm
+            .build(&setup, &self.settings.parameters)
+            .expect("the run's congestion parameters were checked before it began");
+        self.control = cc.control();
+        self.cc = Some(cc);
+        self.adopt_window();
+        self.expand_send_buffer();
+        // The SYN counts as the first packet delivered.
+        self.delivery.delivered = 1;
+        self.cwnd_stamp = clock::ticks(now);
+        self.window_bytes = window;
+        self.max_window = window;
+        self.window_end = window / u64::from(self.settings.mss);
+        self.update_pacing_rate();
+        self.write(false, out);
+    }
+
+    /// The application writes no more than what fits in the send buffer now.
+    pub fn close(&mut self) {
+        let mss = u64::from(self.settings.mss);
+        let room = (self.send_buffer / mss).max(self.nxt - self.una);
+        self.end = self.end.min(self.una + room);
+    }
+
+    /// Everything was sent and acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.established && self.una >= self.end
+    }
+
+    /// Packets in flight as far as is known (`tcp_packets_in_flight`).
+    pub fn in_flight(&self) -> u64 {
+        (self.nxt - self.una + self.board.retransmitted).saturating_sub(self.sacked_out() + self.board.lost)
+    }
+
+    fn sacked_out(&self) -> u64 {
+        if self.settings.sack { self.board.sacked } else { self.dupacks }
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    fn highest_sacked(&self) -> u64 {
+        if self.board.highest_sacked > 0 { self.board.highest_sacked } else { self.una }
+    }
+
+    /// The slow start threshold in packets, `u64::MAX` for none.
+    fn ssthresh(&self) -> u64 {
+        self.control.ssthresh.map_or(u64::MAX, |bytes| bytes.get() / u64::from(self.settings.mss))
+    }
+
+    fn payload(&self, first: u64, packets: u32) -> u64 {
+        let mss = u64::from(self.settings.mss);
+        let bytes = u64::from(packets) * mss;
+        let has_last = first + u64::from(packets) == self.settings.packets;
+        if has_last { bytes - mss + u64::from(self.settings.last_bytes) } else { bytes }
+    }
+
+    fn send_buffer_packets(&self) -> u64 {
+        self.send_buffer / u64::from(self.settings.mss)
+    }
+
+    /// `tcp_sndbuf_expand`: twice what the window needs, in the memory it occupies.
+    fn expand_send_buffer(&mut self) {
+        if self.settings.send_buffer.is_some() {
+            return;
+        }
+        let each = (u64::from(self.settings.mss) + SEND_HEADER).next_power_of_two() + SEND_DESCRIPTOR;
+        let packets = self.cwnd.max(INITIAL_WINDOW).max(self.reordering + 1);
+        let wanted = packets.saturating_mul(2 * each).min(self.settings.send_buffer_range.1);
+        self.send_buffer = self.send_buffer.max(wanted);
+    }
+
+    /// What the recording shows.
+    pub fn state(&self) -> State<'_> {
+        State { sender: self }
+    }
+}
+
+/// A sender's state to read.
+#[derive(Debug, Clone, Copy)]
+pub struct State<'a> {
+    sender: &'a Sender,
+}
+
+impl<'a> State<'a> {
+    /// Whether the handshake is done.
+    pub fn established(&self) -> bool {
+        self.sender.established
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> Counts {
+        self.sender.counts
+    }
+
+    /// Window in packets.
+    pub fn cwnd(&self) -> u64 {
+        self.sender.cwnd
+    }
+
+    /// Slow start threshold in packets, if there is one.
+    pub fn ssthresh(&self) -> Option<u64> {
+        Some(self.sender.ssthresh()).filter(|s| *s < u64::MAX)
+    }
+
+    /// Round-trip times.
+    pub fn rtt(&self) -> &'a Rtt {
+        &self.sender.rtt
+    }
+
+    /// Packets outstanding, selectively acknowledged, presumed lost, retransmitted.
+    pub fn out(&self) -> [u64; 4] {
+        let s = self.sender;
+        [s.outstanding(), s.sacked_out(), s.board.lost, s.board.retransmitted]
+    }
+
+    /// Phase.
+    pub fn phase(&self) -> Phase {
+        self.sender.phase
+    }
+
+    /// First packet not acknowledged.
+    pub fn una(&self) -> u64 {
+        self.sender.una
+    }
+
+    /// Deliveries.
+    pub fn delivery(&self) -> &'a Delivery {
+        &self.sender.delivery
+    }
+
+    /// Pacing rate in bytes per second; `None` while nothing paces.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        Some(self.sender.pacing_rate).filter(|rate| *rate > 0)
+    }
+
+    /// Time busy, limited by the receive window, by the send buffer.
+    pub fn limits(&self, now: SimTime) -> [i64; 3] {
+        let s = self.sender;
+        [&s.busy, &s.window_limited, &s.buffer_limited].map(|watch| watch.nanoseconds(now))
+    }
+
+    /// Assumed reordering in packets.
+    pub fn reordering(&self) -> u64 {
+        self.sender.reordering
+    }
+
+    /// The peer's window in bytes.
+    pub fn window(&self) -> u64 {
+        self.sender.window_bytes
+    }
+
+    /// Written by the application and not sent, in packets.
+    pub fn unsent(&self) -> u64 {
+        let s = self.sender;
+        s.send_buffer_packets().saturating_sub(s.outstanding()).min(s.end - s.nxt)
+    }
+
+    /// The congestion control.
+    pub fn congestion(&self) -> Option<&'a dyn CongestionControl> {
+        self.sender.cc.as_deref()
+    }
+
+    /// Payload of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.sender.settings.mss
+    }
+
+    /// Entries of the retransmission queue.
+    pub fn segments(&self) -> usize {
+        self.sender.board.len()
+    }
+}

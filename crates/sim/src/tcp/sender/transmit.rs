@@ -1,0 +1,397 @@
+//! What leaves, when, and how much at once: the send loop of `net/ipv4/tcp_output.c`.
+
+use super::{Pending, Sender};
+use crate::net::{Body, Data, Ecn, Train};
+use crate::tcp::clock;
+use crate::tcp::scoreboard::Segment;
+use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
+use wirespeed_units::{Packets, SimTime, Span};
+
+/// `net.ipv4.tcp_min_tso_segs`.
+const MINIMUM_BURST: u64 = 2;
+/// `net.ipv4.tcp_tso_win_divisor`: a third of the window is worth sending at once.
+const WINDOW_DIVISOR: u64 = 3;
+/// `sk_pacing_shift`: a burst lasts a millisecond (1/1024 s) at the pacing rate.
+const PACING_SHIFT: u32 = 10;
+/// `net.ipv4.tcp_tso_rtt_log`: short paths may burst more.
+const RTT_LOG: u32 = 9;
+/// GSO_LEGACY_MAX_SIZE less the largest header.
+const GSO_BYTES: u64 = 65_215;
+/// `net.ipv4.tcp_limit_output_bytes` (Linux 6.12).
+const LIMIT_OUTPUT_BYTES: u64 = 4 << 20;
+/// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
+const LONGEST_WAIT: Span = Span::ms(1);
+/// Packets that leave before pacing begins (`tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
+
+/// Why sending stopped.
+#[derive(Debug, Default, Clone, Copy)]
+struct Limits {
+    window: bool,
+    receiver: bool,
+}
+
+impl Sender {
+    /// Packets of one GSO packet now (`tcp_tso_autosize`).
+    pub(super) fn burst(&self) -> u64 {
+        let mss = u64::from(self.settings.mss);
+        let quantum = self.control.send_quantum.map(|q| (q.get() / mss).max(1));
+        if let Some(quantum) = quantum {
+            return quantum.min(u64::from(self.settings.gso_packets));
+        }
+        let mut bytes = self.pacing_rate >> PACING_SHIFT;
+        let shift = self.rtt.minimum().clamp(0, 1 << 32) as u64 >> RTT_LOG;
+        if shift < 32 {
+            bytes += GSO_BYTES >> shift;
+        }
+        (bytes.min(GSO_BYTES) / mss).max(MINIMUM_BURST).min(u64::from(self.settings.gso_packets))
+    }
+
+    fn is_paced(&self) -> bool {
+        self.settings.paced || self.settings.algorithm.needs_pacing
+    }
+
+    /// The pacer forbids sending now; it will say when (`tcp_pacing_check`).
+    fn waits_for_pacer(&mut self) -> bool {
+        if !self.is_paced() || self.pace <= self.now {
+            return false;
+        }
+        self.pacing_timer = Some(self.pace);
+        true
+    }
+
+    /// What the congestion window allows (`tcp_cwnd_test`).
+    fn quota(&self) -> u64 {
+        let room = self.cwnd.saturating_sub(self.in_flight());
+        room.min((self.cwnd / 2).max(1))
+    }
+
+    /// Whether to wait for more to send at once (`tcp_tso_should_defer`).
+    fn should_wait(&self, length: u64, burst: u64, limits: &mut Limits) -> bool {
+        if self.phase >= Phase::Recovery {
+            return false;
+        }
+        if (self.now - self.last_sent) > LONGEST_WAIT {
+            return false;
+        }
+        let window = self.window_end.saturating_sub(self.nxt);
+        let congestion = self.cwnd - self.in_flight();
+        let limit = window.min(congestion);
+        if limit >= burst || limit >= length {
+            return false;
+        }
+        if limit >= (self.window_bytes / u64::from(self.settings.mss)).min(self.cwnd) / WINDOW_DIVISOR {
+            return false;
+        }
+        let Some(head) = self.board.head() else { return false };
+        let srtt = Span::ps(self.rtt.smoothed8() * 125_000);
+        let expected = head.sent + srtt;
+        let threshold = Span::ps(srtt.picoseconds() / 2).min(LONGEST_WAIT);
+        if expected - self.now > threshold {
+            return false;
+        }
+        if congestion < window {
+            limits.window |= congestion <= length;
+        } else {
+            limits.receiver |= window <= length;
+        }
+        true
+    }
+
+    /// Sends what may be sent (`tcp_write_xmit`); with `probe`, one packet beyond the window.
+    pub(super) fn write(&mut self, probe: bool, out: &mut Vec<Train>) {
+        if !self.established {
+            return;
+        }
+        let burst = self.burst();
+        let mut limits = Limits::default();
+        let mut sent = 0;
+        loop {
+            let written = self.end.min(self.una + self.send_buffer_packets().max(1));
+            let available = written.saturating_sub(self.nxt);
+            if available == 0 || self.waits_for_pacer() {
+                break;
+            }
+            let mut quota = self.quota();
+            if quota == 0 {
+                if !probe {
+                    break;
+                }
+                quota = 1;
+            }
+            let quota = quota.min(burst);
+            let window = self.window_end.saturating_sub(self.nxt);
+            if window == 0 {
+                limits.receiver = true;
+                break;
+            }
+            let length = u64::from(self.piece).max(quota).min(available);
+            if length > 1 && !probe && self.should_wait(length, burst, &mut limits) {
+                break;
+            }
+            let packets = quota.min(window).min(length);
+            if self.is_throttled(packets) {
+                break;
+            }
+            self.send_new(packets as u32, out);
+            sent += packets;
+            if probe {
+                break;
+            }
+        }
+        self.window_limited.set(limits.receiver, self.now);
+        let limited = limits.window || self.in_flight() >= self.cwnd;
+        if sent > 0 || limited {
+            self.validate_window(limited);
+        }
+        if sent > 0 {
+            if self.phase.is_reducing() {
+                self.prr_out += sent;
+            }
+            if !probe {
+                self.schedule_probe(false);
+            }
+        }
+        self.note_application_limit();
+    }
+
+    fn note_application_limit(&mut self) {
+        let nothing_written = self.end <= self.nxt;
+        if nothing_written && self.in_flight() < self.cwnd && self.board.lost <= self.board.retransmitted {
+            self.delivery.limited_by_application(self.in_flight());
+        }
+    }
+
+    /// Too much of this socket waits in the host's own queue (TCP small queues, `tcp_small_queue_check`).
+    fn is_throttled(&mut self, packets: u64) -> bool {
+        if self.host_queue == 0 {
+            return false;
+        }
+        let truesize = packets * u64::from(self.settings.mss) + 768;
+        let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
+        if !self.is_paced() {
+            limit = limit.min(LIMIT_OUTPUT_BYTES);
+        }
+        self.throttled = self.host_queue > limit && self.board.len() > 1;
+        self.throttled
+    }
+
+    /// What of this socket waits in the host's own queue now, in bytes. Returns whether sending goes on because of
+    /// it.
+    pub fn set_host_queue(&mut self, bytes: u64) -> bool {
+        let eased = self.throttled && bytes < self.host_queue;
+        self.host_queue = bytes;
+        eased
+    }
+
+    /// The host's own queue has room again.
+    pub fn resume(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        self.now = self.now.max(now);
+        self.throttled = false;
+        self.push(out);
+    }
+
+    fn send_new(&mut self, packets: u32, out: &mut Vec<Train>) {
+        let first = self.nxt;
+        if self.outstanding() == 0 {
+            self.restart_after_idle();
+        }
+        let in_flight = self.in_flight();
+        let sent = self.departure();
+        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
+        self.tell_sent(sent, packets, in_flight);
+        self.transmit(first, packets, sent, out);
+        self.nxt += u64::from(packets);
+        self.board.push(Segment {
+            first,
+            packets,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ever_retransmitted: false,
+            sent,
+            snapshot: Some(snapshot),
+        });
+        self.busy.set(true, sent);
+        // The application fills GSO packets of a fixed size; a send takes from the front.
+        let full = self.settings.gso_packets;
+        self.piece = if packets < self.piece {
+            self.piece - packets
+        } else {
+            full - (packets - self.piece) % full
+        };
+        if first == self.una || self.timer.pending == Some(Pending::Probe) {
+            self.rearm();
+        }
+    }
+
+    fn restart_after_idle(&mut self) {
+        let idle = self.now - self.last_sent;
+        let rto = Span::ms(self.rtt.rto);
+        if self.settings.slow_start_after_idle
+            && !self.settings.algorithm.needs_pacing
+            && self.counts.packets_out > 0
+            && idle > rto
+        {
+            let restart = Restart { now: self.now, kind: RestartKind::Idle { idle, rto }, snd_nxt: self.bytes(self.nxt) };
+            self.tell_restart(&restart);
+        }
+    }
+
+    pub(super) fn bytes(&self, packet: u64) -> u64 {
+        packet.saturating_mul(u64::from(self.settings.mss))
+    }
+
+    /// When the next packet leaves: now, or when the pacer says.
+    fn departure(&self) -> SimTime {
+        if self.is_paced() { self.pace.max(self.now) } else { self.now }
+    }
+
+    fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
+        let Some(cc) = &mut self.cc else { return };
+        cc.on_sent(&Sent {
+            now: sent,
+            packets: Packets::new(u64::from(packets)),
+            in_flight_before: Packets::new(in_flight),
+            since_last: sent - self.last_sent,
+            app_limited: self.end <= self.nxt + u64::from(packets),
+            snd_nxt: (self.nxt + u64::from(packets)).saturating_mul(u64::from(self.settings.mss)),
+        });
+        self.last_sent = sent;
+    }
+
+    /// Puts packets on the wire and pays the pacer.
+    fn transmit(&mut self, first: u64, packets: u32, sent: SimTime, out: &mut Vec<Train>) {
+        let payload = self.payload(first, packets);
+        if self.is_paced() {
+            let prior = self.pace;
+            self.pace = self.pace.max(self.now);
+            if self.pacing_rate > 0 && self.pacing_rate < u64::MAX && self.counts.packets_out >= UNPACED {
+                let length = (u128::from(payload) * 1_000_000_000_000 / u128::from(self.pacing_rate)) as i64;
+                let credit = (self.pace - prior).picoseconds();
+                // Half of the pause may be saved up against late timers.
+                self.pace = self.pace + Span::ps(length - (length / 2).min(credit));
+            }
+        }
+        self.counts.packets_out += u64::from(packets);
+        self.counts.bytes_out += payload;
+        let end = first + u64::from(packets);
+        let cwr = std::mem::take(&mut self.ecn_cwr);
+        let data = |first| Data { first, stamp: clock::stamp(sent), echo: self.peer_stamp, last: false, cwr: false };
+        let train = |packets, frame, body| Train {
+            at: sent,
+            gap: Span::ZERO,
+            packets,
+            frame,
+            flow: self.settings.flow,
+            ecn: if self.settings.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            body,
+        };
+        let full = self.settings.headers + self.settings.mss;
+        let short = end == self.settings.packets && self.settings.last_bytes < self.settings.mss;
+        let whole = packets - u32::from(short);
+        if whole > 0 {
+            let last = end == self.settings.packets && !short;
+            out.push(train(whole, full, Body::Data(Data { last, cwr, ..data(first) })));
+        }
+        if short {
+            let frame = self.settings.headers + self.settings.last_bytes;
+            out.push(train(1, frame, Body::Data(Data { last: true, ..data(end - 1) })));
+        }
+    }
+
+    /// Sends what is presumed lost again, as far as the window allows (`tcp_xmit_retransmit_queue`).
+    pub(super) fn retransmit_lost(&mut self, out: &mut Vec<Train>) {
+        if self.outstanding() == 0 {
+            return;
+        }
+        let burst = self.burst();
+        let mut rearm = false;
+        loop {
+            if self.waits_for_pacer() {
+                break;
+            }
+            let room = self.cwnd.saturating_sub(self.in_flight()).min(burst);
+            if room == 0 {
+                break;
+            }
+            let Some(segment) = self.board.next_lost() else { break };
+            let packets = u64::from(segment.packets).min(room) as u32;
+            self.retransmit(segment.first, packets, out);
+            if self.phase.is_reducing() {
+                self.prr_out += u64::from(packets);
+            }
+            rearm |= segment.first == self.una && self.timer.pending != Some(Pending::Reordering);
+        }
+        if rearm {
+            self.arm(Pending::Retransmission, self.rtt.rto);
+        }
+    }
+
+    /// Sends packets again, whatever the window says (`tcp_retransmit_skb`).
+    pub(super) fn retransmit(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) {
+        let sent = self.departure();
+        let in_flight = self.in_flight();
+        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
+        self.tell_sent(sent, packets, in_flight);
+        self.transmit(first, packets, sent, out);
+        self.board.retransmit(first, packets, sent, snapshot);
+        self.counts.retransmitted += u64::from(packets);
+        self.counts.retransmitted_bytes += self.payload(first, packets);
+        if self.retransmission_stamp == 0 {
+            self.retransmission_stamp = clock::stamp(sent);
+        }
+        self.undo_retransmissions = self.undo_retransmissions.max(0) + i64::from(packets);
+    }
+
+    /// The head again, after a timeout.
+    pub(super) fn retransmit_head(&mut self, out: &mut Vec<Train>) {
+        if let Some(head) = self.board.head().copied() {
+            self.retransmit(head.first, 1, out);
+        }
+    }
+
+    /// Retransmissions first, then new data (`tcp_xmit_recovery`, `tcp_push_pending_frames`).
+    pub(super) fn push(&mut self, out: &mut Vec<Train>) {
+        if self.board.lost > self.board.retransmitted && self.cwnd > self.in_flight() {
+            self.retransmit_lost(out);
+        }
+        self.write(false, out);
+    }
+
+    /// Notes whether the window limits sending (`tcp_cwnd_validate`, RFC 7661's predecessor).
+    fn validate_window(&mut self, limited: bool) {
+        let out = self.outstanding();
+        if self.una >= self.cwnd_usage_end || limited || (!self.cwnd_limited && out > self.max_packets_out) {
+            self.cwnd_limited = limited;
+            self.max_packets_out = out;
+            self.cwnd_usage_end = self.nxt;
+        }
+        let tick = clock::ticks(self.now);
+        if self.is_window_limited() {
+            self.cwnd_used = 0;
+            self.cwnd_stamp = tick;
+            return;
+        }
+        self.cwnd_used = self.cwnd_used.max(out);
+        let written = self.end <= self.nxt;
+        if self.settings.slow_start_after_idle
+            && tick - self.cwnd_stamp >= self.rtt.rto
+            && !self.settings.algorithm.needs_pacing
+        {
+            // A full send buffer means that the application is not the limit (`SOCK_NOSPACE`).
+            if self.phase == Phase::Open && written {
+                let kind = RestartKind::Underused { used: Packets::new(self.cwnd_used) };
+                let restart = Restart { now: self.now, kind, snd_nxt: self.bytes(self.nxt) };
+                self.tell_restart(&restart);
+                self.cwnd_used = 0;
+            }
+            self.cwnd_stamp = tick;
+        }
+    }
+
+    /// `tcp_is_cwnd_limited`.
+    pub(super) fn is_window_limited(&self) -> bool {
+        self.cwnd_limited || (self.cwnd < self.ssthresh() && self.cwnd < 2 * self.max_packets_out)
+    }
+}

@@ -1,0 +1,241 @@
+//! A flow: its two ends, its route, and what its hosts count.
+
+use super::path::Way;
+use crate::net::{Body, Ecn, Train};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use wirespeed_record::Datagram;
+use wirespeed_units::{SimTime, Span};
+
+/// The two ends.
+#[derive(Debug)]
+pub enum Endpoint {
+    /// A TCP connection.
+    Tcp(Box<Tcp>),
+    /// Datagrams.
+    Udp(Box<Udp>),
+}
+
+/// The two ends of a TCP connection.
+#[derive(Debug)]
+pub struct Tcp {
+    /// Sends data.
+    pub sender: Sender,
+    /// Sends acknowledgements.
+    pub receiver: Receiver,
+}
+
+/// A flow.
+#[derive(Debug)]
+pub struct Flow {
+    /// Its ends.
+    pub endpoint: Endpoint,
+    /// Pipes from the sender to the receiver, and back.
+    pub routes: [Vec<u32>; 2],
+    /// When it began.
+    pub started: Option<SimTime>,
+    /// When the sender's pending timer event is due.
+    pub sender_event: Option<SimTime>,
+    /// When the receiver's is.
+    pub receiver_event: Option<SimTime>,
+    /// Bytes of its data in its own host's queue, as memory (truesize).
+    pub in_host: u64,
+    /// When its connection was established.
+    pub established: Option<SimTime>,
+    /// When all its data had arrived.
+    pub finished: Option<SimTime>,
+    /// What its hosts put out, forward and back.
+    pub departed: [Tally; 2],
+    /// What arrived, forward and back.
+    pub arrived: [Tally; 2],
+}
+
+/// Packets counted at a host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    /// All.
+    pub packets: u64,
+    /// Their frames' bytes.
+    pub bytes: u64,
+    ecn: [u64; 3],
+}
+
+impl Tally {
+    fn count(&mut self, train: &Train) {
+        self.packets += u64::from(train.packets);
+        self.bytes += train.bytes();
+        let kind = match train.ecn {
+            Ecn::NotCapable => 0,
+            Ecn::Capable => 1,
+            Ecn::Marked => 2,
+        };
+        self.ecn[kind] += u64::from(train.packets);
+    }
+
+    /// By the counters of `IpExt`, which tell them by their ECN field.
+    pub fn by_ecn(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        ["IpExtInNoECTPkts", "IpExtInECT0Pkts", "IpExtInCEPkts"].into_iter().zip(self.ecn)
+    }
+}
+
+fn side(way: Way) -> usize {
+    match way {
+        Way::Forward => 0,
+        Way::Back => 1,
+    }
+}
+
+/// Memory of a queued packet beyond its frame.
+const OVERHEAD: u64 = 768;
+
+impl Flow {
+    /// A flow with its route.
+    pub fn new(endpoint: Endpoint, routes: [Vec<u32>; 2]) -> Flow {
+        Flow {
+            endpoint,
+            routes,
+            started: None,
+            sender_event: None,
+            receiver_event: None,
+            in_host: 0,
+            established: None,
+            finished: None,
+            departed: Default::default(),
+            arrived: Default::default(),
+        }
+    }
+
+    /// Where its packets enter the network.
+    pub fn first_pipe(&self, way: Way) -> Option<u32> {
+        self.routes[side(way)].first().copied()
+    }
+
+    /// Where they go on after `pipe`; `None`: they have arrived.
+    pub fn next_pipe(&self, way: Way, pipe: u32) -> Option<u32> {
+        let route = &self.routes[side(way)];
+        let position = route.iter().position(|p| *p == pipe)?;
+        route.get(position + 1).copied()
+    }
+
+    /// Packets leave a socket.
+    pub fn count_departure(&mut self, train: &Train) {
+        self.departed[side(Way::of(&train.body))].count(train);
+    }
+
+    /// Packets arrive at a socket.
+    pub fn count_arrival(&mut self, train: &Train) {
+        self.arrived[side(Way::of(&train.body))].count(train);
+    }
+
+    /// Packets enter the host's own queue.
+    pub fn enter_host(&mut self, packets: u64, frame: u32) {
+        self.in_host += packets * (u64::from(frame) + OVERHEAD);
+    }
+
+    /// Packets have left it.
+    pub fn leave_host(&mut self, train: &Train) {
+        let memory = u64::from(train.packets) * (u64::from(train.frame) + OVERHEAD);
+        self.in_host = self.in_host.saturating_sub(memory);
+    }
+
+    /// When its ends' timers are due.
+    pub fn deadlines(&self) -> (Option<SimTime>, Option<SimTime>) {
+        match &self.endpoint {
+            Endpoint::Tcp(tcp) => (tcp.sender.deadline(), tcp.receiver.deadline()),
+            Endpoint::Udp(udp) => (udp.next, None),
+        }
+    }
+}
+
+/// Datagrams at a constant rate.
+#[derive(Debug)]
+pub struct Udp {
+    /// Payload of each.
+    pub payload: u32,
+    /// Ethernet frame of each.
+    pub frame: u32,
+    /// From one to the next.
+    pub gap: Span,
+    /// How many at most.
+    pub limit: u64,
+    /// Datagrams of one event.
+    pub batch: u32,
+    /// When it stops.
+    pub stop_at: SimTime,
+    /// When the next is due.
+    pub next: Option<SimTime>,
+    /// Sent.
+    pub sent: u64,
+    /// Arrived, the first time.
+    pub arrived: u64,
+    /// One row each.
+    pub rows: Vec<Datagram>,
+    highest: u64,
+}
+
+impl Udp {
+    /// A source that has not started.
+    pub fn new(payload: u32, frame: u32, gap: Span, limit: u64, batch: u32, stop_at: SimTime) -> Udp {
+        Udp {
+            payload,
+            frame,
+            gap,
+            limit,
+            batch: batch.max(1),
+            stop_at,
+            next: None,
+            sent: 0,
+            arrived: 0,
+            rows: Vec::new(),
+            highest: 0,
+        }
+    }
+
+    /// Sends the next datagrams and plans those after.
+    pub fn send(&mut self, now: SimTime, flow: u32, out: &mut Vec<Train>) {
+        self.next = None;
+        let left = self.limit - self.sent;
+        if now >= self.stop_at || left == 0 {
+            return;
+        }
+        let until_stop = (self.stop_at - now).picoseconds().unsigned_abs().div_ceil(self.gap.picoseconds().max(1).unsigned_abs());
+        let packets = u64::from(self.batch).min(left).min(until_stop.max(1)) as u32;
+        out.push(Train {
+            at: now,
+            gap: self.gap,
+            packets,
+            frame: self.frame,
+            flow,
+            ecn: Ecn::NotCapable,
+            body: Body::Datagram { first: self.sent },
+        });
+        for index in 0..packets {
+            self.rows.push(Datagram {
+                flow,
+                sequence: self.sent + u64::from(index),
+                sent_ns: (now + self.gap * i64::from(index)).nanoseconds(),
+                arrived_ns: None,
+                reordered_by: 0,
+                duplicate: false,
+            });
+        }
+        self.sent += u64::from(packets);
+        self.next = Some(now + self.gap * i64::from(packets));
+    }
+
+    /// Sends no more.
+    pub fn stop(&mut self, now: SimTime) {
+        self.stop_at = self.stop_at.min(now);
+        self.next = None;
+    }
+
+    /// Datagrams arrive. Routes of a run never change, so that none overtakes another.
+    pub fn receive(&mut self, train: &Train, first: u64) {
+        for index in 0..u64::from(train.packets) {
+            let row = &mut self.rows[(first + index) as usize];
+            row.arrived_ns = Some((train.at + train.gap * index as i64).nanoseconds());
+            self.highest = self.highest.max(first + index);
+        }
+        self.arrived += u64::from(train.packets);
+    }
+}

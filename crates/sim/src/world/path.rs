@@ -1,0 +1,166 @@
+//! The pipes that trains go through: one direction of a link, a host's interface, an access line.
+
+use super::{LONGEST_TRAIN, TRAIN_BYTES};
+use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, Train};
+use wirespeed_units::{SimTime, Span};
+
+/// Which way a packet of a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the sender to the receiver.
+    Forward,
+    /// Back.
+    Back,
+}
+
+impl Way {
+    /// Which way a packet goes is a matter of what it carries.
+    pub fn of(body: &Body) -> Way {
+        match body {
+            Body::Data(_) | Body::Datagram { .. } | Body::Handshake { reply: false, .. } => Way::Forward,
+            Body::Ack(_) | Body::Handshake { reply: true, .. } => Way::Back,
+        }
+    }
+}
+
+/// Something that trains go through.
+#[derive(Debug)]
+pub struct Pipe {
+    /// Name in the recording: `HOST/qdisc`, `LINK/forward`, `HOST/access`.
+    pub name: String,
+    /// What implements it.
+    pub kind: &'static str,
+    /// Whether it belongs to an end host.
+    pub is_host: bool,
+    /// Whether a recording shows it as a queue.
+    pub is_shown: bool,
+    /// Whether it can mark.
+    pub marks: bool,
+    means: Means,
+    /// What is under way, in order of arrival.
+    pub on_the_way: InFlight,
+    /// Packets of one event at most.
+    pub train_limit: u32,
+    /// When the queue is to be looked at.
+    pub wake_event: Option<SimTime>,
+    offered: u64,
+    left: u64,
+}
+
+#[derive(Debug)]
+enum Means {
+    Link(Box<Link>),
+    /// No queue, only a delay; packets that entered and when they will have left are counted by what is under way.
+    Delay { delay: Span, bytes: u64 },
+}
+
+impl Pipe {
+    /// A link or an interface.
+    pub fn link(name: String, kind: &'static str, is_host: bool, settings: &LinkSettings, frame: u64) -> Pipe {
+        let train_limit = match settings.train_limit {
+            1 => 1,
+            _ => train_limit(frame),
+        };
+        Pipe {
+            name,
+            kind,
+            is_host,
+            is_shown: true,
+            marks: false,
+            means: Means::Link(Box::new(Link::new(settings))),
+            on_the_way: InFlight::new(LONGEST_TRAIN),
+            train_limit,
+            wake_event: None,
+            offered: 0,
+            left: 0,
+        }
+    }
+
+    /// A pure delay.
+    pub fn delay(name: String, is_host: bool, delay: Span, trains: bool, frame: u64) -> Pipe {
+        Pipe {
+            name,
+            kind: "delay",
+            is_host,
+            is_shown: is_host,
+            marks: false,
+            means: Means::Delay { delay, bytes: 0 },
+            on_the_way: InFlight::new(LONGEST_TRAIN),
+            train_limit: if trains { train_limit(frame) } else { 1 },
+            wake_event: None,
+            offered: 0,
+            left: 0,
+        }
+    }
+
+    /// Takes a train in; returns how many packets the queue refused.
+    pub fn offer(&mut self, mut train: Train, out: &mut Vec<Train>) -> u64 {
+        self.offered += u64::from(train.packets);
+        match &mut self.means {
+            Means::Link(link) => {
+                if !self.is_host {
+                    link.offer(train, out);
+                    return 0;
+                }
+                let before = link.refused();
+                link.offer(train, out);
+                link.refused() - before
+            }
+            Means::Delay { delay, bytes } => {
+                *bytes += train.bytes();
+                train.at = train.at + *delay;
+                out.push(train);
+                0
+            }
+        }
+    }
+
+    /// Takes the first train that is at the end.
+    pub fn arrive(&mut self) -> Option<Train> {
+        let train = self.on_the_way.pop()?;
+        self.left += u64::from(train.packets);
+        Some(train)
+    }
+
+    /// Packets that entered and are neither through nor known to be lost.
+    pub fn in_flight(&mut self, now: SimTime) -> u64 {
+        let s = self.statistics(now);
+        self.offered - s.overflow_packets - s.lost_packets - self.left
+    }
+
+    /// When [`Pipe::wake`] is due.
+    pub fn next_wake(&self) -> Option<SimTime> {
+        match &self.means {
+            Means::Link(link) => link.next_wake(),
+            Means::Delay { .. } => None,
+        }
+    }
+
+    /// Lets the queue send.
+    pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        if let Means::Link(link) = &mut self.means {
+            link.wake(now, out);
+        }
+    }
+
+    /// State at `now`.
+    pub fn statistics(&mut self, now: SimTime) -> LinkStatistics {
+        match &mut self.means {
+            Means::Link(link) => link.statistics(now),
+            Means::Delay { bytes, .. } => {
+                let under_way = self.offered - self.left;
+                LinkStatistics {
+                    flight_packets: under_way,
+                    sent_packets: self.offered,
+                    sent_bytes: *bytes,
+                    delivered_packets: self.left,
+                    ..LinkStatistics::default()
+                }
+            }
+        }
+    }
+}
+
+fn train_limit(frame: u64) -> u32 {
+    (TRAIN_BYTES / frame.max(1)).max(2) as u32
+}

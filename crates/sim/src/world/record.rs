@@ -1,0 +1,335 @@
+//! What a world looks like at one instant, as rows of a recording.
+
+use super::World;
+use super::build::KNOWN_SYSCTLS;
+use super::flow::Endpoint;
+use std::collections::BTreeMap;
+use wirespeed_congestion::{Observer, Phase};
+use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_units::SimTime;
+
+/// Rows collected over a run.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// A row per started flow and sample.
+    pub flows: Vec<FlowSample>,
+    /// A row per queue and sample.
+    pub queues: Vec<QueueSample>,
+    /// A row per interface and sample.
+    pub hosts: Vec<HostSample>,
+}
+
+/// Packets and bytes of a host.
+#[derive(Debug, Default, Clone, Copy)]
+struct Traffic {
+    sent: u64,
+    sent_bytes: u64,
+    received: u64,
+    received_bytes: u64,
+}
+
+impl Recorder {
+    /// Adds the state at `now`.
+    pub fn sample(&mut self, run: &Run, world: &mut World, now: SimTime) {
+        let t_ns = now.nanoseconds();
+        for (index, flow) in world.flows.iter().enumerate() {
+            if flow.started.is_some_and(|at| at <= now) {
+                self.flows.push(flow_row(run, flow, index as u32, now));
+            }
+        }
+        for pipe in &mut world.pipes {
+            if !pipe.is_shown {
+                continue;
+            }
+            let s = pipe.statistics(now);
+            self.queues.push(QueueSample {
+                t_ns,
+                queue: pipe.name.clone(),
+                kind: pipe.kind.into(),
+                backlog_bytes: s.waiting_bytes,
+                backlog_packets: s.waiting_packets,
+                sent_bytes: s.sent_bytes,
+                sent_packets: s.sent_packets,
+                dropped_packets: s.overflow_packets,
+                lost_packets: (!pipe.is_host).then_some(s.lost_packets),
+                requeues: 0,
+                overlimits: s.overlimits,
+                marked_packets: pipe.marks.then_some(s.marked_packets),
+            });
+        }
+        for host in &run.hosts {
+            let traffic = world.traffic(run, &host.name);
+            if host.nic_rate.is_none() {
+                // An interface that is never the limit has no queue.
+                self.queues.push(QueueSample {
+                    t_ns,
+                    queue: format!("{}/qdisc", host.name),
+                    kind: "unlimited".into(),
+                    backlog_bytes: 0,
+                    backlog_packets: 0,
+                    sent_bytes: traffic.sent_bytes,
+                    sent_packets: traffic.sent,
+                    dropped_packets: 0,
+                    lost_packets: None,
+                    requeues: 0,
+                    overlimits: 0,
+                    marked_packets: None,
+                });
+            }
+            self.hosts.push(HostSample {
+                t_ns,
+                host: host.name.clone(),
+                device: "eth0".into(),
+                rx_packets: traffic.received,
+                rx_bytes: traffic.received_bytes,
+                rx_dropped: 0,
+                tx_packets: traffic.sent,
+                tx_bytes: traffic.sent_bytes,
+                tx_dropped: 0,
+                softnet_dropped: Some(0),
+                softnet_squeezed: None,
+            });
+        }
+    }
+}
+
+impl World {
+    fn traffic(&self, run: &Run, host: &str) -> Traffic {
+        let mut total = Traffic::default();
+        for (planned, flow) in run.flows.iter().zip(&self.flows) {
+            for (side, out, into) in [(0, &planned.from, &planned.to), (1, &planned.to, &planned.from)] {
+                if out == host {
+                    total.sent += flow.departed[side].packets;
+                    total.sent_bytes += flow.departed[side].bytes;
+                }
+                if into == host {
+                    total.received += flow.arrived[side].packets;
+                    total.received_bytes += flow.arrived[side].bytes;
+                }
+            }
+        }
+        total
+    }
+
+    /// Packets on their way, by pipe.
+    pub fn in_flight(&mut self, now: SimTime) -> BTreeMap<String, u64> {
+        let on_the_way = |pipe: &mut super::Pipe| (pipe.name.clone(), pipe.in_flight(now));
+        self.pipes.iter_mut().map(on_the_way).collect()
+    }
+
+    /// Protocol counters of every host at the end, by the names they have on Linux.
+    pub fn counters(&self, run: &Run) -> Vec<Counter> {
+        let mut counters: BTreeMap<(String, &'static str), u64> = BTreeMap::new();
+        for (planned, flow) in run.flows.iter().zip(&self.flows) {
+            let mut add = |host: &str, name, value| {
+                *counters.entry((host.to_owned(), name)).or_default() += value;
+            };
+            for (side, host) in [(0, &planned.to), (1, &planned.from)] {
+                for (name, packets) in flow.arrived[side].by_ecn() {
+                    add(host, name, packets);
+                }
+            }
+            match &flow.endpoint {
+                Endpoint::Tcp(tcp) => {
+                    let state = tcp.sender.state();
+                    let sent = state.counts();
+                    add(&planned.from, "TcpOutSegs", flow.departed[0].packets - sent.retransmitted);
+                    add(&planned.from, "TcpRetransSegs", sent.retransmitted);
+                    add(&planned.from, "TcpExtTCPTimeouts", u64::from(sent.timeouts));
+                    add(&planned.from, "TcpExtTCPLossProbes", u64::from(sent.probes));
+                    add(&planned.from, "TcpExtTCPDSACKRecv", sent.duplicates);
+                    add(&planned.to, "TcpOutSegs", flow.departed[1].packets);
+                    let received = tcp.receiver.counts();
+                    add(&planned.to, "TcpExtTCPRcvQDrop", received.dropped);
+                    add(&planned.to, "TcpExtTCPOFOQueue", received.out_of_order);
+                }
+                Endpoint::Udp(udp) => {
+                    add(&planned.from, "UdpOutDatagrams", udp.sent);
+                    add(&planned.to, "UdpInDatagrams", udp.arrived);
+                }
+            }
+        }
+        let row = |((host, counter), after): ((String, &str), u64)| Counter {
+            host,
+            counter: counter.into(),
+            before: 0,
+            after,
+        };
+        counters.into_iter().filter(|(_, after)| *after > 0).map(row).collect()
+    }
+
+    /// What happened once: begin and end of every flow.
+    pub fn happenings(&self, run: &Run) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (index, (planned, flow)) in run.flows.iter().zip(&self.flows).enumerate() {
+            let mut add = |at: SimTime, kind: &str, host: &str, detail: String| {
+                events.push(Event {
+                    t_ns: at.nanoseconds(),
+                    kind: kind.into(),
+                    flow: Some(index as u32),
+                    host: Some(host.into()),
+                    detail,
+                });
+            };
+            if let Some(at) = flow.established {
+                let detail = match &planned.kind {
+                    FlowKind::Tcp { congestion, .. } => format!("connected, {}", congestion.name),
+                    FlowKind::Udp { .. } => "sending".into(),
+                };
+                add(at, "flow_start", &planned.from, detail);
+            }
+            if let Some(at) = flow.finished {
+                add(at, "flow_end", &planned.to, "all data read".into());
+            }
+        }
+        events
+    }
+
+    /// Every datagram.
+    pub fn take_datagrams(&mut self) -> Vec<Datagram> {
+        let take = |endpoint: &mut Endpoint| match endpoint {
+            Endpoint::Udp(udp) => std::mem::take(&mut udp.rows),
+            Endpoint::Tcp(_) => Vec::new(),
+        };
+        self.flows.iter_mut().flat_map(|flow| take(&mut flow.endpoint)).collect()
+    }
+
+    /// Data packets sent by all flows.
+    pub fn data_packets(&self) -> u64 {
+        let of = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Tcp(tcp) => tcp.sender.state().counts().packets_out,
+            Endpoint::Udp(udp) => udp.sent,
+        };
+        self.flows.iter().map(|flow| of(&flow.endpoint)).sum()
+    }
+
+    /// Payload delivered by all flows in bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        let of = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Tcp(tcp) => tcp.receiver.delivered() * u64::from(tcp.sender.state().mss()),
+            Endpoint::Udp(udp) => udp.arrived * u64::from(udp.payload),
+        };
+        self.flows.iter().map(|flow| of(&flow.endpoint)).sum()
+    }
+}
+
+/// Settings of a run that have no effect here, as warnings.
+pub fn ignored(run: &Run) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for host in &run.hosts {
+        for name in host.sysctls.keys().filter(|name| !KNOWN_SYSCTLS.contains(&name.as_str())) {
+            warnings.push(format!("{}: the model does not know {name}; it has no effect", host.name));
+        }
+    }
+    warnings
+}
+
+fn phase_number(phase: Phase) -> u32 {
+    match phase {
+        Phase::Open => 0,
+        Phase::Disorder => 1,
+        Phase::Cwr => 2,
+        Phase::Recovery => 3,
+        Phase::Loss => 4,
+    }
+}
+
+fn flow_row(run: &Run, flow: &super::Flow, index: u32, now: SimTime) -> FlowSample {
+    let mut row = FlowSample::empty(now.nanoseconds(), index);
+    let planned = &run.flows[index as usize];
+    match &flow.endpoint {
+        Endpoint::Udp(udp) => {
+            row.delivered_bytes = udp.arrived * u64::from(udp.payload);
+            row.read_bytes = row.delivered_bytes;
+            row.sent_bytes = udp.sent * u64::from(udp.payload);
+            row.data_packets_out = udp.sent;
+            row.data_packets_in = udp.arrived;
+        }
+        Endpoint::Tcp(tcp) => {
+            let limit = planned.bytes.map_or(u64::MAX, |bytes| bytes.get());
+            fill_sender(&mut row, &tcp.sender, limit, now);
+            let mss = u64::from(tcp.sender.state().mss());
+            let received = tcp.receiver.counts();
+            row.delivered_bytes = (tcp.receiver.delivered() * mss).min(limit);
+            row.read_bytes = (tcp.receiver.read_packets() * mss).min(limit);
+            row.data_packets_in = received.packets_in;
+            row.ooo_packets = Some(received.out_of_order as u32);
+            let (space, rtt_us) = tcp.receiver.tuning();
+            row.rcv_space_bytes = Some(space.min(u64::from(u32::MAX)) as u32);
+            row.rcv_rtt_ns = (rtt_us > 0).then_some(rtt_us * 1000);
+        }
+    }
+    row
+}
+
+fn fill_sender(row: &mut FlowSample, sender: &crate::tcp::sender::Sender, limit: u64, now: SimTime) {
+    let state = sender.state();
+    let mss = u64::from(state.mss());
+    let counts = state.counts();
+    row.sent_bytes = counts.bytes_out;
+    row.data_packets_out = counts.packets_out;
+    row.retrans_bytes = Some(counts.retransmitted_bytes);
+    row.retrans_packets = Some(counts.retransmitted);
+    row.acked_bytes = Some((state.una() * mss).min(limit));
+    row.mss_bytes = Some(state.mss());
+    if !state.established() {
+        return;
+    }
+    row.cwnd_bytes = Some(state.cwnd() * mss);
+    row.ssthresh_bytes = state.ssthresh().map(|packets| packets.saturating_mul(mss));
+    let rtt = state.rtt();
+    row.rtt_ns = Some(rtt.smoothed() * 1000).filter(|rtt| *rtt > 0);
+    row.rttvar_ns = Some(rtt.deviation() * 1000);
+    row.min_rtt_ns = (rtt.minimum() < i64::MAX).then(|| rtt.minimum() * 1000);
+    row.rto_ns = Some(rtt.rto * 1_000_000);
+    let [unacked, sacked, lost, retransmitted] = state.out().map(|n| n.min(u64::from(u32::MAX)) as u32);
+    row.unacked_packets = Some(unacked);
+    row.sacked_packets = Some(sacked);
+    row.lost_packets = Some(lost);
+    row.retrans_out_packets = Some(retransmitted);
+    row.ca_state = Some(phase_number(state.phase()));
+    row.backoff = Some(rtt.backoff);
+    let delivery = state.delivery();
+    row.delivered_packets = Some(delivery.delivered);
+    row.delivered_ce_packets = Some(delivery.delivered_ce);
+    if let Some((packets, micros, limited)) = delivery.latest() {
+        let rate = u128::from(packets * mss) * 8_000_000 / micros.max(1) as u128;
+        row.delivery_rate_bps = u64::try_from(rate).ok();
+        row.delivery_app_limited = Some(limited);
+    }
+    row.pacing_rate_bps = state.pacing_rate().map(|rate| rate.saturating_mul(8));
+    let [busy, window, buffer] = state.limits(now);
+    row.busy_ns = Some(busy);
+    row.rwnd_limited_ns = Some(window);
+    row.sndbuf_limited_ns = Some(buffer);
+    row.reordering_packets = Some(state.reordering() as u32);
+    row.reordering_seen = Some(counts.reorderings);
+    row.dsack_dups = Some(counts.duplicates.min(u64::from(u32::MAX)) as u32);
+    row.rto_count = Some(counts.timeouts);
+    row.notsent_bytes = Some((state.unsent().saturating_mul(mss)).min(u64::from(u32::MAX)) as u32);
+    row.snd_wnd_bytes = Some(state.window().min(u64::from(u32::MAX)) as u32);
+    if let Some(congestion) = state.congestion() {
+        congestion.observe(&mut Private { row });
+    }
+}
+
+/// Puts an algorithm's own state where the kernel's would stand.
+struct Private<'a> {
+    row: &'a mut FlowSample,
+}
+
+impl Observer for Private<'_> {
+    fn value(&mut self, name: &'static str, value: f64) {
+        let row = &mut *self.row;
+        match name {
+            "bandwidth_bps" => row.bbr_bw_bps = Some(value as u64),
+            "min_rtt_us" => row.bbr_min_rtt_ns = Some((value * 1000.0) as i64),
+            "pacing_gain_ratio" => row.bbr_pacing_gain_ratio = Some(value),
+            "cwnd_gain_ratio" => row.bbr_cwnd_gain_ratio = Some(value),
+            "alpha_ratio" => row.dctcp_alpha_ratio = Some(value),
+            "base_rtt_us" => row.vegas_min_rtt_ns = Some((value * 1000.0) as i64),
+            _ => {}
+        }
+    }
+}
