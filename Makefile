@@ -64,10 +64,11 @@ bench: kernel ## speed of the virtual-time kernel, beside ns-3 where it is insta
 	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
 	python3 benches/kernel-speed.py --wirespeed '$(WIRESPEED)'
 
-# The comparison of the model with the kernel comes with the model.
+# The kernel's side of the grid is committed; `wirespeed validate --on kernel --extend` made it and extends it.
 .PHONY: validate
-validate: kernel ## the kernel substrate against its own [expect] bounds and ledgers
+validate: kernel ## the kernel against its [expect] bounds and ledgers, the model against the kernel over the grid
 	tools/validate '$(WIRESPEED)' '$(OUT)/validate'
+	$(WIRESPEED) validate --scratch '$(OUT)/validation'
 
 .PHONY: report-picture
 report-picture: ## pictures of the demo's report for the README (needs Chromium)

@@ -1,4 +1,4 @@
-//! Notes the commit the program is built from, and embeds the scenarios.
+//! Notes the commit the program is built from, and embeds the scenarios and the page of validation.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,6 +17,31 @@ fn main() {
     println!("cargo::rerun-if-changed=../../.git/HEAD");
     println!("cargo::rerun-if-changed=../../.git/index");
     embed_scenarios();
+    embed_validation();
+}
+
+/// `VALIDATION`: the page that `wirespeed validate` wrote, for `wirespeed explain`; empty as long as there is none.
+fn embed_validation() {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../..");
+    let page = root.join("docs/validation/README.md");
+    let value = match page.canonicalize() {
+        Ok(path) => {
+            println!("cargo::rerun-if-changed={}", path.display());
+            format!("include_str!({path:?})")
+        }
+        // Its coming is noticed at the next change of the index; to watch the folder would be to build at each new
+        // line of the data in it.
+        Err(_) => "\"\"".into(),
+    };
+    let text = format!("/// The page of validation, or nothing.\nconst VALIDATION: &str = {value};\n");
+    write_new(&Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("validation.rs"), &text);
+}
+
+/// Leaves a file that is as it should be alone, so that nothing is compiled for its date.
+fn write_new(path: &Path, text: &str) {
+    if fs::read_to_string(path).ok().as_deref() != Some(text) {
+        fs::write(path, text).expect("the output folder can be written");
+    }
 }
 
 /// `SCENARIOS`: name and text of every file in scenarios/, so that `wirespeed list scenarios` works from anywhere.
@@ -41,5 +66,5 @@ fn embed_scenarios() {
         "/// Scenarios that come with wirespeed: file name and text.\nconst SCENARIOS: &[(&str, &str)] = &[\n{rows}];\n"
     );
     let out = Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("scenarios.rs");
-    fs::write(out, text).expect("the output folder can be written");
+    write_new(&out, &text);
 }

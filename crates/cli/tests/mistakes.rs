@@ -82,7 +82,7 @@ fn what_is_not_toml_is_shown_where_it_ends() {
 fn an_unknown_congestion_control_lists_those_that_exist() {
     let all: Vec<&str> =
         wirespeed_scenario::congestion_controls().iter().map(|control| control.name).collect();
-    assert_eq!(all.len(), 17);
+    assert_eq!(all.len(), 23);
     expect("cubic", "cubik", &all);
 }
 

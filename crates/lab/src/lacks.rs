@@ -53,15 +53,15 @@ fn unknown_to_linux(congestion: &Congestion) -> Option<String> {
         // A dot would make two keys of it.
         let key = if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() };
         return Some(format!(
-            "congestion control {name} is not in Linux and so not available on substrate kernel; run it --on model, \
-             or add a C source under [congestion.{key}]"
+            "congestion control {name} is the model's, Linux has none of that name: it is not available on substrate \
+             kernel; run it --on model, or add a C source under [congestion.{key}]"
         ));
     }
     let of_model = |parameter: &&String| control.parameter(parameter).is_some_and(|p| p.linux.is_none());
     let parameter = congestion.parameters.keys().find(of_model)?;
     Some(format!(
-        "parameter {parameter} of congestion control {name} is the model's own, Linux has none of that name; run it \
-         --on model or leave it out"
+        "parameter {parameter} of congestion control {name} is the model's, Linux has none of that name: it is not \
+         available on substrate kernel; run it --on model or leave it out"
     ))
 }
 

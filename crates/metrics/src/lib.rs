@@ -20,7 +20,7 @@ mod rates;
 mod registry;
 mod retransmission;
 pub mod series;
-mod statistics;
+pub mod statistics;
 mod udp;
 mod view;
 

@@ -1,12 +1,12 @@
-//! Means, deviations, quantiles and Jain's index of plain numbers.
+//! Means, deviations, quantiles, Student's t and Jain's index of plain numbers.
 
 /// Arithmetic mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Sample standard deviation (divisor n - 1); `None` of fewer than two values.
-pub(crate) fn standard_deviation(values: &[f64]) -> Option<f64> {
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() >= 2)?;
     let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
@@ -20,6 +20,34 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let (low, high) = (position.floor() as usize, position.ceil() as usize);
     Some(sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64))
 }
+
+/// The 97.5 % quantile of Student's t, which makes a 95 % confidence interval, at the next smaller tabulated degrees
+/// of freedom: never too narrow.
+pub fn student_975(freedom: f64) -> f64 {
+    // Degrees of freedom that are computed may be a rounding error short of whole.
+    let freedom = freedom + 1e-6;
+    STUDENT_975.iter().rev().find(|(row, _)| *row <= freedom).unwrap_or(&STUDENT_975[0]).1
+}
+
+/// (degrees of freedom, quantile), from the inverse of the distribution.
+const STUDENT_975: &[(f64, f64)] = &[
+    (1.0, 12.706),
+    (2.0, 4.303),
+    (3.0, 3.182),
+    (4.0, 2.776),
+    (5.0, 2.571),
+    (6.0, 2.447),
+    (7.0, 2.365),
+    (8.0, 2.306),
+    (9.0, 2.262),
+    (10.0, 2.228),
+    (12.0, 2.179),
+    (15.0, 2.131),
+    (20.0, 2.086),
+    (30.0, 2.042),
+    (60.0, 2.000),
+    (120.0, 1.980),
+];
 
 /// Mean of `(value, weight)` pairs; `None` if they have no weight.
 pub(crate) fn weighted_mean(values: &[(f64, f64)]) -> Option<f64> {
@@ -64,6 +92,15 @@ mod tests {
         assert_eq!(weighted_quantile(&[(1.0, 1.0), (9.0, 3.0)], 0.5), Some(9.0));
         assert_eq!(weighted_quantile(&[(1.0, 0.0)], 0.5), None);
         assert_eq!(standard_deviation(&[1.0, 3.0]), Some(2.0f64.sqrt()));
+    }
+
+    #[test]
+    fn students_t_falls_towards_the_normal_distribution() {
+        assert_eq!(
+            [0.5, 1.0, 2.9, 4.0 - 1e-9, 11.0, 1e9].map(student_975),
+            [12.706, 12.706, 4.303, 2.776, 2.228, 1.980]
+        );
+        assert!(STUDENT_975.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
     }
 
     #[test]

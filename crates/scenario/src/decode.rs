@@ -1,8 +1,11 @@
 //! From the tree to the structs of [`crate::file`], by serde, with every error at its place.
 
+mod choice;
+
 use crate::error::Complaint;
 use crate::suggest;
 use crate::tree::{Entry, Node, Place, Value};
+use choice::Choice;
 use serde::de::{
     self, DeserializeOwned, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
 };
@@ -233,14 +236,13 @@ impl<'de> de::Deserializer<'de> for Decoder<'_> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        kinds: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
+        let choice = Choice { node: self.node, bare: self.bare, kinds };
         match &self.node.value {
-            Value::Text(_) | Value::Table(_) => {
-                visitor.visit_enum(Choice { node: self.node, bare: self.bare })
-            }
-            _ => Err(DecodeError::new(format!("expected a word in quotes, found {}", self.node.kind()))),
+            Value::Text(_) | Value::Table(_) => visitor.visit_enum(choice),
+            _ => Err(choice.no_word(self.node)),
         }
         .map_err(|e: DecodeError| e.at(&self.node.at))
     }
@@ -315,75 +317,5 @@ impl<'de> MapAccess<'de> for Keys<'_> {
         let entry = self.current.expect("serde asks for a value after its key");
         seed.deserialize(Decoder { node: &entry.node, bare: self.bare })
             .map_err(|e| e.at(&entry.node.at).under(&entry.key))
-    }
-}
-
-/// One of several kinds: a word, or a table that names it under [`KIND`] beside its settings. A word stands for the
-/// kind with nothing set.
-#[derive(Clone, Copy)]
-struct Choice<'a> {
-    node: &'a Node,
-    bare: &'a RefCell<Option<Complaint>>,
-}
-
-const KIND: &str = "kind";
-
-impl<'de> de::EnumAccess<'de> for Choice<'_> {
-    type Error = DecodeError;
-    type Variant = Self;
-
-    fn variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), DecodeError> {
-        if self.node.text().is_some() {
-            return Ok((self.word(seed)?, self));
-        }
-        let kind = self.node.get(KIND).ok_or_else(|| <DecodeError as de::Error>::missing_field(KIND))?;
-        let variant = Choice { node: kind, ..self }.word(seed);
-        Ok((variant.map_err(|error| error.at(&kind.at).under(KIND))?, self))
-    }
-}
-
-impl Choice<'_> {
-    /// Decodes the word that this is.
-    fn word<'de, T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DecodeError> {
-        let Some(word) = self.node.text() else {
-            return Err(DecodeError::new(format!("expected a word in quotes, found {}", self.node.kind())));
-        };
-        let word: de::value::StrDeserializer<'_, DecodeError> = word.into_deserializer();
-        seed.deserialize(word)
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Choice<'_> {
-    type Error = DecodeError;
-
-    fn unit_variant(self) -> Result<(), DecodeError> {
-        match self.node.value {
-            Value::Text(_) => Ok(()),
-            _ => Err(DecodeError::new("expected a word in quotes, found a table".into())),
-        }
-    }
-
-    fn newtype_variant_seed<T: de::DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, DecodeError> {
-        Err(de::Error::invalid_type(Unexpected::NewtypeVariant, &"a word or a table"))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, DecodeError> {
-        Err(de::Error::invalid_type(Unexpected::TupleVariant, &"a word or a table"))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
-        let entries = self.node.entries().iter();
-        let keys = Keys { entries, skip: Some(KIND), current: None, bare: self.bare };
-        visitor.visit_map(keys).map_err(|error| match (self.node.text(), error.what) {
-            (Some(word), What::MissingKey) => DecodeError {
-                help: Some(format!("write a table with its settings: {{ {KIND} = \"{word}\", ... }}")),
-                ..DecodeError::new(format!("the word `{word}` alone does not say enough: {}", error.message))
-            },
-            (_, what) => DecodeError { what, ..error },
-        })
     }
 }

@@ -87,9 +87,11 @@ fn a_queue_is_a_table_with_its_settings() {
     let packets = forward("queue = { kind = \"drop-tail-packets\", packets = 20 }");
     assert_eq!(packets.queue, Queue::DropTailPackets { packets: 20, mark_above: None });
     assert_eq!(packets.buffer, Bytes::new(20 * 1514));
+    let mtu = "mtu = \"9000 B\"";
     let jumbo =
-        run("queue = { kind = \"drop-tail-packets\", packets = 20 }", "[host.sender]\nmtu = \"1496 B\"");
-    assert_eq!(jumbo.links[0].forward.buffer, Bytes::new(20 * 1514), "of the largest there are");
+        run("queue = \"drop-tail-packets\"", &format!("[host.sender]\n{mtu}\n[host.receiver]\n{mtu}"));
+    assert_eq!(jumbo.links[0].forward.queue, Queue::DropTailPackets { packets: 138, mark_above: None });
+    assert_eq!(jumbo.links[0].forward.buffer, Bytes::new(138 * 9014));
 }
 
 #[test]

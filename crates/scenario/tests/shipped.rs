@@ -1,5 +1,6 @@
 //! What the repository ships with: scenarios, presets, schema.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_scenario::run::FlowKind;
@@ -30,9 +31,9 @@ fn every_scenario_means_something() {
 }
 
 #[test]
-fn all_controls_are_all_controls() {
+fn all_controls_are_all_controls_of_linux() {
     let study = load(&root().join("scenarios/all-controls.toml"), &[], None).unwrap();
-    let swept: Vec<&str> = study
+    let swept: BTreeSet<&str> = study
         .runs
         .iter()
         .map(|run| match &run.flows[0].kind {
@@ -40,7 +41,7 @@ fn all_controls_are_all_controls() {
             FlowKind::Udp { .. } => "udp",
         })
         .collect();
-    let all: Vec<&str> = congestion_controls().iter().map(|c| c.name).collect();
+    let all: BTreeSet<&str> = congestion_controls().iter().filter_map(|c| c.linux).collect();
     assert_eq!(swept, all);
 }
 
@@ -67,6 +68,34 @@ fn every_preset_can_be_named() {
             one.name
         );
     }
+}
+
+/// Names and seeds of runs that are recorded: whatever is added to the file's language, they stay.
+#[test]
+fn runs_keep_their_names_and_seeds() {
+    let named = |file: &str| -> Vec<(String, u64)> {
+        let study = load(&root().join("scenarios").join(file), &[], None).unwrap();
+        study.runs.into_iter().map(|run| (run.id, run.seed)).collect()
+    };
+    let first_look = named("first-look.toml");
+    let first_look: Vec<(&str, u64)> = first_look.iter().map(|(id, seed)| (id.as_str(), *seed)).collect();
+    assert_eq!(
+        first_look,
+        [
+            ("congestion=reno,r0", 16_293_357_811_390_026_222),
+            ("congestion=cubic,r0", 228_407_233_320_109_987),
+            ("congestion=bic,r0", 2_949_140_561_248_160_443)
+        ]
+    );
+    let udp = named("udp-loss.toml");
+    assert_eq!(udp, [("r0".to_owned(), 16_969_682_215_880_660_830)]);
+}
+
+/// A run that is recorded is known as the same by what is stored of it: its form must not change either.
+#[test]
+fn runs_keep_their_stored_form() {
+    let study = load(&root().join("scenarios/first-look.toml"), &[], None).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&study.runs[2]).unwrap());
 }
 
 /// The committed schema is the one the structs give; `WIRESPEED_BLESS=1` writes it.

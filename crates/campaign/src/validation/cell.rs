@@ -49,7 +49,10 @@ impl Cell {
         let Cell { congestion, rate_gbit, buffer_bdp, flows, .. } = self;
         let flows = if *flows == 1 { "1 flow".into() } else { format!("{flows} flows") };
         let rtt = f64::from(self.rtt_us) / 1e3;
-        format!("{congestion}, {rtt} ms, {rate_gbit} Gbit/s, loss {}, {buffer_bdp} bdp, {flows}", self.loss_word())
+        format!(
+            "{congestion}, {rtt} ms, {rate_gbit} Gbit/s, loss {}, {buffer_bdp} bdp, {flows}",
+            self.loss_word()
+        )
     }
 
     /// The scenario that carries it out.
@@ -93,17 +96,13 @@ impl Cell {
         Ok(parse(&self.scenario(), &format!("cell {}", self.number), overrides, None)?.runs)
     }
 
-    /// Data packets that a run will send at most, roughly: the link's rate, or the response function of the
-    /// congestion control. That is Mathis et al. (CCR 1997) with HighSpeed's (RFC 3649, section 5) over it for all
-    /// that are not Reno at heart, and nothing for BBR.
+    /// Data packets that a run will send at most, roughly: by the link's rate, or by the response function of HighSpeed
+    /// (RFC 3649, section 5) over that of Mathis et al. (CCR 1997), which random loss stops; it does not stop BBR.
     pub fn packets(&self) -> f64 {
-        const RENO_AT_HEART: [&str; 8] = ["reno", "westwood", "vegas", "nv", "lp", "veno", "dctcp", "cdg"];
         let link = f64::from(self.rate_gbit) * 1e9 / FRAME_BITS;
-        let mathis = 1.22 / self.loss.sqrt();
         let window = match self.congestion.as_str() {
             "bbr" => f64::INFINITY,
-            name if RENO_AT_HEART.contains(&name) => mathis,
-            _ => mathis.max(0.12 / self.loss.powf(0.835)),
+            _ => (1.22 / self.loss.sqrt()).max(0.12 / self.loss.powf(0.835)),
         };
         let flows = f64::from(self.flows) * window / (f64::from(self.rtt_us) / 1e6);
         link.min(flows) * self.duration_s()

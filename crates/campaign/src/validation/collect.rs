@@ -2,8 +2,7 @@
 
 use super::ValidationError;
 use super::data::Row;
-use super::grid::Cell;
-use std::collections::BTreeSet;
+use super::grid::{Cell, generate};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -36,24 +35,45 @@ pub enum Ended {
 /// Every run of `cells` that `rows` do not have, cell by cell.
 ///
 /// # Errors
-/// If a row's cell is not the grid's cell of that number, or a cell is no scenario.
-pub fn missing(
+/// If a row is not of the grid's cell of its number, or a cell is no scenario.
+pub fn missing(cells: &[Cell], rows: &[Row]) -> Result<Vec<Task>, ValidationError> {
+    Ok(tasks(cells, rows, &[])?.into_iter().filter(|(_, is_there)| !is_there).map(|(task, _)| task).collect())
+}
+
+/// Every run that `rows` have, to be carried out elsewhere with settings of its scenario changed by `overrides`, as
+/// `--set` does.
+///
+/// # Errors
+/// As [`missing`].
+pub fn of_data(rows: &[Row], overrides: &[(String, String)]) -> Result<Vec<Task>, ValidationError> {
+    let last = rows.iter().map(|row| row.cell.number).max().unwrap_or(0);
+    let all = tasks(&generate(last as usize), rows, overrides)?;
+    Ok(all.into_iter().filter(|(_, is_there)| *is_there).map(|(task, _)| task).collect())
+}
+
+/// Every run of `cells`, and whether `rows` have it.
+fn tasks(
     cells: &[Cell],
     rows: &[Row],
     overrides: &[(String, String)],
-) -> Result<Vec<Task>, ValidationError> {
-    for row in rows {
-        if cells.iter().any(|cell| cell.number == row.cell.number && *cell != row.cell) {
-            return Err(ValidationError::OtherCell { cell: row.cell.number });
-        }
-    }
-    let there: BTreeSet<(u32, u32)> = rows.iter().map(|row| (row.cell.number, row.repeat)).collect();
+) -> Result<Vec<(Task, bool)>, ValidationError> {
     let mut tasks = Vec::new();
     for cell in cells {
+        let there: Vec<&Row> = rows.iter().filter(|row| row.cell.number == cell.number).collect();
+        let mut known = 0;
         for (repeat, run) in (0..).zip(cell.runs(overrides)?) {
-            if !there.contains(&(cell.number, repeat)) {
-                tasks.push(Task { cell: cell.clone(), repeat, run });
-            }
+            let is_same = |row: &&Row| {
+                row.repeat == repeat
+                    && row.cell == *cell
+                    && row.seed == run.seed
+                    && row.duration_s == cell.duration_s()
+            };
+            let is_there = there.iter().any(|row| is_same(row));
+            known += usize::from(is_there);
+            tasks.push((Task { cell: cell.clone(), repeat, run }, is_there));
+        }
+        if known != there.len() {
+            return Err(ValidationError::OtherCell { cell: cell.number });
         }
     }
     Ok(tasks)
@@ -126,14 +146,12 @@ impl Collector<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::data;
-    use super::super::grid::generate;
     use super::super::testing::Fake;
     use super::*;
 
     fn collect(fake: &Fake, tasks: &[Task], stop_after: usize) -> Vec<Row> {
         let scratch = tempfile::tempdir().unwrap();
-        let collector =
-            Collector { substrate: fake, build: "fake".into(), scratch: scratch.path(), jobs: 1 };
+        let collector = Collector { substrate: fake, build: "fake".into(), scratch: scratch.path(), jobs: 1 };
         let (mut rows, cancel) = (Vec::new(), AtomicBool::new(false));
         let result: Result<(), ()> = collector.carry_out(tasks, &cancel, |_, end| {
             if let Ended::Row(row) = end {
@@ -150,24 +168,29 @@ mod tests {
     #[test]
     fn an_interrupted_collection_goes_on_where_it_stopped() {
         let (cells, fake) = (generate(3), Fake::default());
-        let whole = missing(&cells, &[], &[]).unwrap();
+        let whole = missing(&cells, &[]).unwrap();
         assert_eq!(whole.len(), 9);
         let mut rows = collect(&fake, &whole, 4);
         assert_eq!(rows.len(), 4);
-        let rest = missing(&cells, &rows, &[]).unwrap();
+        let rest = missing(&cells, &rows).unwrap();
         assert_eq!(rest.len(), 5);
         rows.extend(collect(&fake, &rest, usize::MAX));
         assert_eq!(fake.count(), 9);
         assert_eq!(data::render("", &rows), data::render("", &collect(&fake, &whole, usize::MAX)));
-        assert!(missing(&cells, &rows, &[]).unwrap().is_empty());
+        assert!(missing(&cells, &rows).unwrap().is_empty());
+        assert_eq!(of_data(&rows[..4], &[]).unwrap().len(), 4);
     }
 
     #[test]
     fn rows_of_another_grid_are_refused() {
         let cells = generate(2);
-        let mut rows = collect(&Fake::default(), &missing(&cells, &[], &[]).unwrap(), 1);
+        let mut rows = collect(&Fake::default(), &missing(&cells, &[]).unwrap(), 1);
+        let right = rows.clone();
         rows[0].cell.flows = 7;
-        assert!(matches!(missing(&cells, &rows, &[]), Err(ValidationError::OtherCell { cell: 1 })));
+        assert!(matches!(missing(&cells, &rows), Err(ValidationError::OtherCell { cell: 1 })));
+        rows = right;
+        rows[0].seed += 1;
+        assert!(matches!(of_data(&rows, &[]), Err(ValidationError::OtherCell { cell: 1 })));
     }
 
     #[test]
@@ -176,7 +199,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let collector =
             Collector { substrate: &fake, build: String::new(), scratch: scratch.path(), jobs: 1 };
-        let tasks = missing(&cells, &[], &[]).unwrap();
+        let tasks = missing(&cells, &[]).unwrap();
         let result = collector.carry_out(&tasks, &AtomicBool::new(false), |_, _| Err("full"));
         assert_eq!((result, fake.count()), (Err("full"), 1));
     }

@@ -1,7 +1,8 @@
 //! A substrate against the kernel, cell by cell, and whether they agree as stated.
 
+use super::control::controls;
 use super::data::Row;
-use super::grid::{CONTROLS, Cell};
+use super::grid::Cell;
 use super::statistics::{Estimate, quantile};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,21 @@ pub struct Quantity {
     pub scale: f64,
 }
 
+/// A factor: its value, to sort levels by, and the name of the level.
+type Factor = (fn(&Cell) -> f64, fn(&Cell) -> String);
+
+/// The factors besides the congestion control.
+const FACTORS: [Factor; 5] = [
+    (|cell| f64::from(cell.rtt_us), |cell| format!("{} ms", f64::from(cell.rtt_us) / 1e3)),
+    (|cell| f64::from(cell.rate_gbit), |cell| format!("{} Gbit/s", cell.rate_gbit)),
+    (|cell| cell.loss, |cell| format!("loss {}", cell.loss_word())),
+    (|cell| cell.buffer_bdp, |cell| format!("buffer {} bdp", cell.buffer_bdp)),
+    (
+        |cell| f64::from(cell.flows),
+        |cell| if cell.flows == 1 { "1 flow".into() } else { format!("{} flows", cell.flows) },
+    ),
+];
+
 /// Both sides of a quantity in a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
@@ -56,7 +72,8 @@ impl Pair {
 
     /// Whether the two agree as stated.
     pub fn agrees(&self) -> bool {
-        self.error().is_some_and(|error| error.abs() <= TOLERANCE) || self.kernel.holds(self.other.mean)
+        let (kernel, other) = (self.kernel.mean, self.other.mean);
+        (other - kernel).abs() <= TOLERANCE * kernel.abs() || self.kernel.holds(other)
     }
 }
 
@@ -154,19 +171,17 @@ impl Comparison {
         let summary = |name: &str, of: &dyn Fn(&Cell) -> String| {
             Summary::of(name, cells.iter().filter(|c| of(&c.cell) == name))
         };
-        let controls = CONTROLS.iter().map(|name| summary(name, &|cell| cell.congestion.clone()));
+        let controls =
+            controls().iter().map(|control| summary(&control.name, &|cell| cell.congestion.clone()));
         let controls = controls.filter(|summary| summary.cells > 0).collect();
-        let mut levels = Vec::new();
-        for level in [rtt, rate, loss, buffer, flows] {
-            let mut names: Vec<String> = Vec::new();
-            for cell in cells_by_factors(&cells) {
-                let name = level(cell);
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            levels.extend(names.iter().map(|name| summary(name, &level)));
-        }
+        let levels = FACTORS.iter().flat_map(|(value, name)| {
+            let mut sorted: Vec<&Cell> = cells.iter().map(|c| &c.cell).collect();
+            sorted.sort_by(|a, b| value(a).total_cmp(&value(b)));
+            let mut names: Vec<String> = sorted.into_iter().map(name).collect();
+            names.dedup();
+            names.into_iter().map(|level| summary(&level, name)).collect::<Vec<_>>()
+        });
+        let levels = levels.collect();
         let all = Summary::of("all", cells.iter());
         Comparison { all, controls, levels, cells }
     }
@@ -187,11 +202,19 @@ impl Comparison {
                     TOLERANCE * 100.0,
                     LEAST_SHARE * 100.0
                 ),
-                format!("{} of {} cells: {}", self.all.cells - self.all.outside, self.all.cells, percent(share)),
+                format!(
+                    "{} of {} cells: {}",
+                    self.all.cells - self.all.outside,
+                    self.all.cells,
+                    percent(share)
+                ),
                 !self.cells.is_empty() && share >= LEAST_SHARE,
             ),
             criterion(
-                format!("no congestion control outside in more than {:.0} % of its cells", MOST_OUTSIDE * 100.0),
+                format!(
+                    "no congestion control outside in more than {:.0} % of its cells",
+                    MOST_OUTSIDE * 100.0
+                ),
                 format!("most: {worst}, {}", percent(worst_share)),
                 worst_share <= MOST_OUTSIDE,
             ),
@@ -227,49 +250,22 @@ fn estimate(rows: &[&Row], quantity: Quantity) -> Option<Estimate> {
     Estimate::of(&values?)
 }
 
-/// Cells so that levels of every factor come in rising order.
-fn cells_by_factors(cells: &[Compared]) -> Vec<&Cell> {
-    let mut cells: Vec<&Cell> = cells.iter().map(|c| &c.cell).collect();
-    cells.sort_by(|a, b| {
-        let key = |c: &Cell| [f64::from(c.rtt_us), f64::from(c.rate_gbit), c.loss, c.buffer_bdp, f64::from(c.flows)];
-        key(a).partial_cmp(&key(b)).expect("factors are numbers")
-    });
-    cells
-}
-
-fn rtt(cell: &Cell) -> String {
-    format!("{} ms", f64::from(cell.rtt_us) / 1e3)
-}
-
-fn rate(cell: &Cell) -> String {
-    format!("{} Gbit/s", cell.rate_gbit)
-}
-
-fn loss(cell: &Cell) -> String {
-    format!("loss {}", cell.loss_word())
-}
-
-fn buffer(cell: &Cell) -> String {
-    format!("buffer {} bdp", cell.buffer_bdp)
-}
-
-fn flows(cell: &Cell) -> String {
-    if cell.flows == 1 { "1 flow".into() } else { format!("{} flows", cell.flows) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::row;
     use super::*;
 
     fn rows(goodputs: &[(u32, [f64; 3])]) -> Vec<Row> {
-        let of = |(cell, values): &(u32, [f64; 3])| (0..3).map(|i| row(*cell, i, values[i as usize])).collect::<Vec<_>>();
+        let of = |(cell, values): &(u32, [f64; 3])| {
+            (0..3).map(|i| row(*cell, i, values[i as usize])).collect::<Vec<_>>()
+        };
         goodputs.iter().flat_map(of).collect()
     }
 
     #[test]
     fn a_cell_agrees_within_the_tolerance_or_the_interval() {
-        let kernel = rows(&[(1, [100.0; 3]), (2, [100.0; 3]), (3, [80.0, 100.0, 120.0]), (4, [80.0, 100.0, 120.0])]);
+        let kernel =
+            rows(&[(1, [100.0; 3]), (2, [100.0; 3]), (3, [80.0, 100.0, 120.0]), (4, [80.0, 100.0, 120.0])]);
         let model = rows(&[(1, [110.0; 3]), (2, [110.1; 3]), (3, [140.0; 3]), (4, [50.0; 3])]);
         let comparison = Comparison::new(&kernel, &model);
         let agree: Vec<bool> = comparison.cells.iter().map(Compared::agrees).collect();

@@ -8,14 +8,10 @@
 //! - any prefix of the grid is itself a balanced grid, and a longer grid begins with the shorter one.
 
 use super::ValidationError;
+use super::control::controls;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The congestion controls that both the kernel and the model have.
-pub const CONTROLS: [&str; 17] = [
-    "reno", "cubic", "bic", "westwood", "highspeed", "hybla", "htcp", "vegas", "nv", "scalable", "lp", "veno", "yeah",
-    "illinois", "dctcp", "cdg", "bbr",
-];
 /// Round-trip times, microseconds.
 pub const RTT_US: [u32; 4] = [200, 6_200, 24_200, 100_000];
 /// Rates of the link, Gbit/s.
@@ -58,12 +54,12 @@ pub struct Cell {
 
 /// How many cells the committed grid has.
 pub fn committed_size() -> usize {
-    ROUNDS * CONTROLS.len()
+    ROUNDS * controls().len()
 }
 
 /// How many cells there are at all.
 pub fn largest_size() -> usize {
-    SIZES.iter().product::<usize>() * CONTROLS.len()
+    SIZES.iter().product::<usize>() * controls().len()
 }
 
 /// The first `count` cells of the grid; all there are if that is fewer.
@@ -72,7 +68,7 @@ pub fn generate(count: usize) -> Vec<Cell> {
     let mut tally = Tally::default();
     let mut cells = Vec::new();
     while cells.len() < count.min(largest_size()) {
-        let mut order: Vec<usize> = (0..CONTROLS.len()).collect();
+        let mut order: Vec<usize> = (0..controls().len()).collect();
         random.shuffle(&mut order);
         for control in order {
             let levels = tally.rarest(control, &mut random);
@@ -87,7 +83,7 @@ pub fn generate(count: usize) -> Vec<Cell> {
 fn cell(number: usize, control: usize, [rtt, rate, loss, buffer, flows]: Levels) -> Cell {
     Cell {
         number: number as u32,
-        congestion: CONTROLS[control].into(),
+        congestion: controls()[control].name.clone(),
         rtt_us: RTT_US[rtt],
         rate_gbit: RATE_GBIT[rate],
         loss: LOSS[loss],
@@ -149,7 +145,13 @@ impl Tally {
 fn all_levels() -> Vec<Levels> {
     let mut all: Vec<Levels> = vec![[0; SIZES.len()]];
     for (factor, size) in SIZES.into_iter().enumerate() {
-        let with = |level| all.iter().map(move |levels| { let mut l = *levels; l[factor] = level; l });
+        let with = |level| {
+            all.iter().map(move |levels| {
+                let mut l = *levels;
+                l[factor] = level;
+                l
+            })
+        };
         all = (0..size).flat_map(with).collect();
     }
     all
@@ -224,7 +226,7 @@ pub fn render(cells: &[Cell]) -> String {
          # congestion: {}\n# rtt_ms: {}\n# rate_gbit: {}\n# loss: {}\n# buffer_bdp: {}\n# flows: {}\n{COLUMNS}\n",
         cells.len(),
         largest_size(),
-        CONTROLS.join(" "),
+        list(controls().iter().map(|control| control.name.clone()).collect()),
         list(RTT_US.iter().map(|us| (f64::from(*us) / 1e3).to_string()).collect()),
         list(RATE_GBIT.iter().map(u32::to_string).collect()),
         list(LOSS.iter().map(|p| if *p == 0.0 { "0".into() } else { format!("{p:e}") }).collect()),
@@ -269,19 +271,23 @@ mod tests {
             .map(words)
             .flat_map(|w| {
                 let pair = |a: usize, b: usize| (a, w[a].clone(), b, w[b].clone());
-                (0..6).flat_map(|a| (a + 1..6).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect::<Vec<_>>()
+                (0..6)
+                    .flat_map(|a| (a + 1..6).map(move |b| (a, b)))
+                    .map(|(a, b)| pair(a, b))
+                    .collect::<Vec<_>>()
             })
             .collect();
-        let sizes: Vec<usize> = std::iter::once(CONTROLS.len()).chain(SIZES).collect();
-        let wanted: usize = (0..6).flat_map(|a| (a + 1..6).map(move |b| (a, b))).map(|(a, b)| sizes[a] * sizes[b]).sum();
+        let sizes: Vec<usize> = std::iter::once(controls().len()).chain(SIZES).collect();
+        let wanted: usize =
+            (0..6).flat_map(|a| (a + 1..6).map(move |b| (a, b))).map(|(a, b)| sizes[a] * sizes[b]).sum();
         assert_eq!(seen.len(), wanted);
     }
 
     #[test]
     fn within_a_control_levels_are_balanced_and_no_cell_is_twice() {
         let cells = generate(committed_size());
-        for control in CONTROLS {
-            let own: Vec<_> = cells.iter().filter(|c| c.congestion == control).map(words).collect();
+        for control in controls().iter().map(|control| &control.name) {
+            let own: Vec<_> = cells.iter().filter(|c| c.congestion == *control).map(words).collect();
             assert_eq!(own.len(), ROUNDS);
             assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), ROUNDS, "{control}");
             for (factor, size) in SIZES.into_iter().enumerate() {

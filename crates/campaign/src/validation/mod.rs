@@ -1,18 +1,30 @@
 //! The validation grid: a substrate against the real kernel, over a balanced choice of controls and paths.
 //!
 //! [`grid`] chooses the cells, [`Cell::scenario`] makes one a scenario, [`Collector`] carries out its runs, [`data`]
-//! keeps of each a line.
+//! keeps of each a line; [`Comparison`] holds two sets of lines against each other and says whether they agree as
+//! stated, [`Page`] and [`scatter`] show it.
 
+pub mod causes;
 pub mod cell;
 pub mod collect;
+pub mod compare;
+pub mod control;
 pub mod data;
+pub mod difference;
 pub mod grid;
+pub mod page;
+pub mod scatter;
+pub mod statistics;
 #[cfg(test)]
 mod testing;
 
-pub use collect::{Collector, Ended, Task, missing};
+pub use causes::Causes;
+pub use collect::{Collector, Ended, Task, missing, of_data};
+pub use compare::{Comparison, QUANTITIES};
 pub use data::Row;
+pub use difference::distances;
 pub use grid::Cell;
+pub use page::Page;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,10 +62,21 @@ pub enum ValidationError {
         path: PathBuf,
     },
     /// The data is of another grid.
-    #[error("the data's cell {cell} is not the grid's; move the data away, or use the program it came with")]
+    #[error(
+        "the data's cell {cell} is not the grid's: its factors, durations or seeds differ; delete its rows, and \
+         --extend makes them again, or use the program they came with"
+    )]
     OtherCell {
         /// Number of the cell.
         cell: u32,
+    },
+    /// The causes cannot be understood.
+    #[error("{}: {reason}", path.display())]
+    Causes {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        reason: String,
     },
     /// A cell is no scenario.
     #[error(transparent)]

@@ -1,16 +1,11 @@
 //! Scatter plots: the other against the kernel, both axes logarithmic, as SVG for a white page.
 
-use super::compare::{Comparison, QUANTITIES, TOLERANCE};
+use super::compare::{Compared, Comparison, QUANTITIES, TOLERANCE};
+use super::control::{controls, families};
 use std::fmt::Write;
 
-/// Congestion controls by what they go by, each with a colour of Okabe and Ito, "Color Universal Design" (2008).
-const FAMILIES: [(&str, &str, &[&str]); 5] = [
-    ("Reno and kin", "#0072b2", &["reno", "westwood", "hybla", "dctcp"]),
-    ("high-speed, loss", "#d55e00", &["cubic", "bic", "highspeed", "htcp", "scalable"]),
-    ("loss and delay", "#00916a", &["veno", "illinois", "yeah", "lp"]),
-    ("delay", "#bb5f94", &["vegas", "nv", "cdg"]),
-    ("bandwidth (BBR)", "#db8f00", &["bbr"]),
-];
+/// Colours of the families, after Okabe and Ito, "Color Universal Design" (2008), for a white page.
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#bb5f94", "#00916a", "#db8f00", "#4ca8db", "#55555f"];
 
 const SIZE: f64 = 520.0;
 const LEFT: f64 = 76.0;
@@ -25,7 +20,7 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
     let quantity = QUANTITIES[index];
     let counts = quantity.unit == "packets";
     let shown = |value: f64| if counts { (value / quantity.scale).max(ZERO) } else { value / quantity.scale };
-    let points: Vec<(f64, f64, &super::compare::Compared)> = comparison
+    let points: Vec<(f64, f64, &Compared)> = comparison
         .cells
         .iter()
         .filter_map(|cell| cell.pairs[index].map(|p| (shown(p.kernel.mean), shown(p.other.mean), cell)))
@@ -41,7 +36,11 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
          font-size=\"12\" fill=\"#1c2026\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
         quantity.title
     );
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"24\" font-size=\"16\" font-weight=\"600\">{}</text>", quantity.title);
+    let _ = writeln!(
+        out,
+        "<text x=\"{LEFT}\" y=\"24\" font-size=\"16\" font-weight=\"600\">{}</text>",
+        quantity.title
+    );
     legend(&mut out);
     grid(&mut out, &axis, counts);
     for (factor, dash) in [(1.0, ""), (1.0 + TOLERANCE, "4 4"), (1.0 - TOLERANCE, "4 4")] {
@@ -49,7 +48,7 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
     }
     for (kernel, model, cell) in &points {
         let (x, y) = (axis.right(*kernel), axis.up(*model));
-        let colour = FAMILIES.iter().find(|f| f.2.contains(&cell.cell.congestion.as_str())).map_or("#55555f", |f| f.1);
+        let colour = colour(&cell.cell.congestion);
         // What disagrees in goodput is hollow and numbered.
         let fill = if cell.agrees() { colour } else { "#fff" };
         let _ = writeln!(
@@ -82,6 +81,13 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
         unit = quantity.unit
     );
     out
+}
+
+/// The colour of a congestion control's family.
+fn colour(control: &str) -> &'static str {
+    let family = controls().iter().find(|c| c.name == control).map(|c| c.family.as_str());
+    let place = families().iter().position(|name| Some(*name) == family);
+    COLOURS[place.unwrap_or(COLOURS.len() - 1) % COLOURS.len()]
 }
 
 /// One axis, used both ways.
@@ -120,7 +126,7 @@ impl Axis {
 
 fn legend(out: &mut String) {
     let mut x = LEFT;
-    for (name, colour, _) in FAMILIES {
+    for (name, colour) in families().into_iter().zip(COLOURS.into_iter().cycle()) {
         let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"44\" r=\"4\" fill=\"{colour}\"/>", x + 4.0);
         let _ = writeln!(out, "<text x=\"{:.1}\" y=\"48\" font-size=\"10.5\">{name}</text>", x + 12.0);
         x += 26.0 + name.len() as f64 * 5.0;
@@ -154,7 +160,10 @@ fn grid(out: &mut String, axis: &Axis, counts: bool) {
             y + 4.0
         );
     }
-    let _ = writeln!(out, "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{PLOT}\" height=\"{PLOT}\" fill=\"none\" stroke=\"#888\"/>");
+    let _ = writeln!(
+        out,
+        "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{PLOT}\" height=\"{PLOT}\" fill=\"none\" stroke=\"#888\"/>"
+    );
 }
 
 /// The line on which the other is `factor` times the kernel.
@@ -162,7 +171,8 @@ fn diagonal(out: &mut String, axis: &Axis, factor: f64, dash: &str) {
     let shift = factor.log10();
     let from = axis.low.max(axis.low - shift);
     let to = axis.high.min(axis.high - shift);
-    let [(x1, y1), (x2, y2)] = [from, to].map(|x| (axis.right(10f64.powf(x)), axis.up(10f64.powf(x + shift))));
+    let [(x1, y1), (x2, y2)] =
+        [from, to].map(|x| (axis.right(10f64.powf(x)), axis.up(10f64.powf(x + shift))));
     let _ = writeln!(
         out,
         "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"#888\" stroke-dasharray=\"{dash}\"/>"
@@ -188,15 +198,14 @@ pub(super) fn significant(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grid::CONTROLS;
     use super::super::testing::row;
     use super::*;
 
     #[test]
-    fn every_control_has_one_colour() {
-        for control in CONTROLS {
-            assert_eq!(FAMILIES.iter().filter(|f| f.2.contains(&control)).count(), 1, "{control}");
-        }
+    fn a_family_has_a_colour_of_its_own() {
+        assert!(families().len() < COLOURS.len());
+        assert_eq!(colour("vegas"), colour("nv"));
+        assert_ne!(colour("vegas"), colour("reno"));
     }
 
     #[test]
@@ -207,9 +216,10 @@ mod tests {
 
     #[test]
     fn a_mark_lies_where_its_values_are() {
-        let comparison = Comparison::new(&[row(1, 0, 1e9), row(2, 0, 1e8)], &[row(1, 0, 1e9), row(2, 0, 2e8)]);
+        let comparison =
+            Comparison::new(&[row(1, 0, 1e9), row(2, 0, 1e8)], &[row(1, 0, 1e9), row(2, 0, 2e8)]);
         let svg = plot(&comparison, 0, "model");
-        assert_eq!(svg.matches("<circle").count(), FAMILIES.len() + 2);
+        assert_eq!(svg.matches("<circle").count(), families().len() + 2);
         let title = format!("cell 2: {}: kernel 100, model 200 Mbit/s", comparison.cells[1].cell.title());
         assert!(svg.contains(&title), "{svg}");
         assert!(svg.contains("stroke-dasharray=\"4 4\""));
@@ -217,7 +227,7 @@ mod tests {
         let mut zero = row(1, 0, 1e9);
         zero.values[3] = Some(0.0);
         let svg = plot(&Comparison::new(&[zero.clone()], &[zero]), 3, "model");
-        assert!(svg.ends_with("</svg>\n") && svg.matches("<circle").count() == FAMILIES.len() + 1);
+        assert!(svg.ends_with("</svg>\n") && svg.matches("<circle").count() == families().len() + 1);
     }
 
     #[test]

@@ -5,12 +5,12 @@ use crate::print;
 use clap::Subcommand;
 use std::path::PathBuf;
 use wirespeed_record::{RunState, find_runs, open};
-use wirespeed_scenario::{PresetKind, congestion_controls, presets};
+use wirespeed_scenario::{CongestionControl, PresetKind, congestion_controls, presets};
 
 /// What can be listed.
 #[derive(Debug, Subcommand)]
 pub enum What {
-    /// Congestion controls.
+    /// Congestion controls, where each is available, and what describes it.
     Cc,
     /// Metrics, with their units.
     Metrics,
@@ -30,7 +30,9 @@ pub enum What {
 pub fn run(what: &What) -> Result<(), Failure> {
     let rows: Vec<[String; 3]> = match what {
         What::Cc => {
-            congestion_controls().iter().map(|c| [c.name.into(), "kernel".into(), c.about.into()]).collect()
+            let place = |c: &CongestionControl| if c.linux.is_some() { "model, kernel" } else { "model" };
+            let about = |c: &CongestionControl| format!("{} ({})", c.about, c.reference);
+            congestion_controls().iter().map(|c| [c.name.into(), place(c).into(), about(c)]).collect()
         }
         What::Metrics => wirespeed_metrics::all()
             .iter()

@@ -1,5 +1,8 @@
 //! Runs the program as a user would.
 
+#[allow(dead_code, reason = "not every test needs folders of results")]
+pub mod recordings;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

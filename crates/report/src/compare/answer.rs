@@ -128,7 +128,7 @@ fn worth(comparison: &Comparison, side: usize, metric: &MetricColumn) -> Option<
     Some(match (found.len(), told.len(), beyond) {
         (0, _, _) => return None,
         (_, 0, _) => format!(
-            "Without repeats in both folders nobody can tell how much of the difference{whose} is chance \
+            "Without repeats in both folders it cannot be told how much of the difference{whose} is chance \
              (`--set run.repeat=5` makes five)."
         ),
         (1, 1, 1) => format!("The difference{whose} is more than the repeats explain."),
@@ -162,13 +162,13 @@ pub(super) fn mismatch(comparison: &Comparison) -> Option<String> {
         match (side.runs.is_empty(), varied.is_empty()) {
             (true, _) => format!("{} has no complete run", side.path),
             (_, true) => format!("{} varies nothing", side.path),
-            _ => format!("{} has {}", side.path, varied.join("; ")),
+            _ => format!("{} has {}", side.path, varied.join(" and ")),
         }
     };
     let sides: Vec<String> = (0..comparison.sides.len()).map(side).collect();
     Some(format!(
         "no combination of factors is both in the first folder and in another one ({})",
-        sides.join(" | ")
+        sides.join("; ")
     ))
 }
 

@@ -1,6 +1,7 @@
 //! Two lots of repeats, and whether they differ by more than repeats do.
 
-use crate::number::Column;
+use crate::number::{Column, significant};
+use wirespeed_metrics::statistics::{mean, standard_deviation, student_975};
 
 /// The values of one metric over the repeats of one setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +24,7 @@ impl Spread {
     /// Variance of the mean and its degrees of freedom; `None` of a single run, which says nothing about the others.
     fn variance_of_mean(&self) -> Option<(f64, f64)> {
         let n = self.values.len() as f64;
-        let squares: f64 = self.values.iter().map(|v| (v - self.mean).powi(2)).sum();
-        (n >= 2.0).then(|| (squares / (n - 1.0) / n, n - 1.0))
+        Some((standard_deviation(&self.values)?.powi(2) / n, n - 1.0))
     }
 }
 
@@ -65,6 +65,13 @@ impl Difference {
     pub fn absolute_text(&self, form: &Column) -> String {
         signed(form.cell(Some(self.absolute)))
     }
+
+    /// The same with half of its interval: `-0.20 ±0.05`.
+    pub fn interval_text(&self, form: &Column) -> String {
+        let half = self.interval.map(|(low, high)| (high - low) / 2.0);
+        let half = half.map_or(String::new(), |half| format!(" ±{}", form.cell(Some(half))));
+        self.absolute_text(form) + &half
+    }
 }
 
 /// Welch's interval: the two may scatter differently (Welch, Biometrika 1947; degrees of freedom after Satterthwaite).
@@ -74,50 +81,21 @@ fn welch(first: &Spread, other: &Spread, difference: f64) -> Option<(f64, f64)> 
         return Some((difference, difference));
     }
     let freedom = (a + b).powi(2) / (a * a / a_freedom + b * b / b_freedom);
-    let half = student(freedom) * (a + b).sqrt();
+    let half = student_975(freedom) * (a + b).sqrt();
     Some((difference - half, difference + half))
-}
-
-/// The 97.5 % quantile of Student's t, at the next smaller tabulated degrees of freedom: never too narrow.
-fn student(freedom: f64) -> f64 {
-    STUDENT.iter().rev().find(|(row, _)| *row <= freedom).unwrap_or(&STUDENT[0]).1
-}
-
-/// (degrees of freedom, quantile); any table of the t distribution.
-const STUDENT: &[(f64, f64)] = &[
-    (1.0, 12.706),
-    (2.0, 4.303),
-    (3.0, 3.182),
-    (4.0, 2.776),
-    (5.0, 2.571),
-    (6.0, 2.447),
-    (7.0, 2.365),
-    (8.0, 2.306),
-    (9.0, 2.262),
-    (10.0, 2.228),
-    (12.0, 2.179),
-    (15.0, 2.131),
-    (20.0, 2.086),
-    (30.0, 2.042),
-    (60.0, 2.000),
-    (120.0, 1.980),
-];
-
-/// Arithmetic mean; `None` of nothing.
-pub(super) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// A share as percent with its sign, or as a factor where percents would be thousands.
 pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
-        size if size < 0.05 => "0.0 %".into(),
+        size if size < 1e-3 => "0.0 %".into(),
+        size if size < 0.05 => format!("{}{} %", if value > 0.0 { "+" } else { "" }, significant(value, 1)),
         // Nearly all of it is not all of it.
         _ if value > -100.0 && value < -99.5 => format!("{value:+.2} %"),
         size if size < 9.95 => format!("{value:+.1} %"),
         size if size < 999.5 => format!("{value:+.0} %"),
-        _ => format!("x {}", crate::number::significant(1.0 + share, 3)),
+        _ => format!("x {}", significant(1.0 + share, 3)),
     }
 }
 
@@ -171,8 +149,8 @@ mod tests {
 
     #[test]
     fn percents_have_signs_and_as_many_digits_as_are_read() {
-        let texts = [-0.0287, 0.0004, 0.14, 41.0, -0.9992, -1.0].map(percent);
-        assert_eq!(texts, ["-2.9 %", "0.0 %", "+14 %", "x 42", "-99.92 %", "-100 %"]);
+        let texts = [-0.0287, 0.0004, 1e-6, 0.14, 41.0, -0.9992, -1.0].map(percent);
+        assert_eq!(texts, ["-2.9 %", "+0.04 %", "0.0 %", "+14 %", "x 42", "-99.92 %", "-100 %"]);
         assert_eq!(signed("0.00".into()), "0.00");
         assert_eq!(signed("1.25e-6".into()), "+1.25e-6");
         assert_eq!(signed("0e-6".into()), "0e-6");

@@ -12,8 +12,10 @@ pub(super) struct Group<'a> {
     pub metric: &'a MetricColumn,
     /// The matched cells, each with its values by folder.
     pub rows: Vec<(&'a Cell, Vec<Option<Spread>>)>,
-    /// For means and their differences.
+    /// For means.
     pub form: Column,
+    /// For differences, in the same unit: they may be much smaller.
+    pub difference: Column,
     /// For single runs, in the same unit: counts are whole there.
     single: Column,
 }
@@ -25,8 +27,17 @@ impl<'a> Group<'a> {
         let rows: Vec<_> = comparison.matched().map(row).collect();
         let all = || rows.iter().flat_map(|(_, spreads)| spreads).flatten();
         let form = Column::new(&metric.unit, all().map(|spread| spread.mean));
+        let differences: Vec<f64> =
+            rows.iter().flat_map(|(_, s)| Cell::differences(s)).flatten().map(|d| d.absolute.abs()).collect();
+        // Three digits of the largest: what vanishes beside it is none worth showing.
+        let difference = form.refit(differences.into_iter().reduce(f64::max).into_iter());
         let single = form.refit(all().flat_map(|spread| spread.values.iter().copied()));
-        Group { metric, rows, form, single }
+        Group { metric, rows, form, difference, single }
+    }
+
+    /// The forms of means and of differences.
+    pub fn forms(&self) -> [&Column; 2] {
+        [&self.form, &self.difference]
     }
 
     /// From where to where the repeats of a cell lie; none if it ran once.

@@ -1,8 +1,8 @@
 //! The loss ledgers of the folders beside each other.
 
-use super::difference::mean;
 use crate::ledger::{Account, Balance};
 use serde_json::{Value, json};
+use wirespeed_metrics::statistics::mean;
 use wirespeed_record::Direction;
 
 /// One direction.

@@ -156,7 +156,7 @@ fn values(out: &mut String, spreads: &[Option<Spread>], group: &Group) {
         });
         let _ = write!(out, "<td class=\"number\" title=\"{}\">{mean}{range}</td>", escape(&title));
         if index > 0 {
-            difference_cells(out, difference, &group.form, unit);
+            difference_cells(out, difference, &group.difference, unit);
         }
     }
     out.push_str("</tr>");

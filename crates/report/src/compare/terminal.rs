@@ -6,7 +6,7 @@ use super::group::Group;
 use super::{Comparison, answer};
 use crate::digest::metric_words;
 use crate::number::{Column, MISSING};
-use crate::terminal::layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
+use crate::terminal::layout::{Cells, LEAST_WIDTH, clean, fits, paragraph, write_tables};
 use crate::terminal::style;
 
 /// Settings, cells or runs that are listed; the page has all.
@@ -66,11 +66,11 @@ impl Rows {
         }
     }
 
-    /// A row of values with their differences from the first; `range`: from where to where repeats lie.
+    /// A row of values with their differences from the first, each in its form; `range`: from where to where repeats lie.
     fn row(
         &mut self,
         label: String,
-        form: &Column,
+        [form, of_difference]: [&Column; 2],
         spreads: &[Option<Spread>],
         range: impl Fn(&Spread) -> Option<[String; 2]>,
     ) {
@@ -78,7 +78,7 @@ impl Rows {
         let differences = Cell::differences(spreads);
         for ((side, spread), difference) in self.sides.iter_mut().zip(spreads).zip(differences) {
             side.value.push(form.cell(spread.as_ref().map(|spread| spread.mean)));
-            side.absolute.push(difference.map_or(MISSING.into(), |d| d.absolute_text(form)));
+            side.absolute.push(difference.map_or(MISSING.into(), |d| d.interval_text(of_difference)));
             let share = difference.and_then(|d| d.relative).map_or(MISSING.into(), percent);
             let beyond = difference.and_then(|d| d.is_beyond_repeats()) == Some(true);
             side.relative.push(if beyond { format!("{MARK} {share}") } else { share });
@@ -103,8 +103,12 @@ impl Rows {
                 ranges.push(Cells::number(name, "repeats".into(), columns_of.range));
             }
         }
-        columns.extend(ranges);
-        write_tables(out, vec![Cells::text(String::new(), self.labels)], None, columns, total, colour);
+        let labels = Cells::text(String::new(), self.labels);
+        // Where they do not fit, the page has them; the interval of the difference says what they are needed for.
+        if fits([&labels].into_iter().chain(&columns).chain(&ranges), total) {
+            columns.extend(ranges);
+        }
+        write_tables(out, vec![labels], None, columns, total, colour);
         out.push('\n');
     }
 }
@@ -117,12 +121,12 @@ fn table(out: &mut String, comparison: &Comparison, total: usize, colour: bool) 
         let unit = clean(&group.form.unit);
         let label = if unit.is_empty() { words } else { format!("{words}, {unit}") };
         match group.rows.as_slice() {
-            [(_, only)] => rows.row(label, &group.form, only, |spread| group.range(spread)),
+            [(_, only)] => rows.row(label, group.forms(), only, |spread| group.range(spread)),
             several => {
                 rows.head(label);
                 for (cell, spreads) in several {
                     let name = format!("  {}", clean(&cell.name));
-                    rows.row(name, &group.form, spreads, |spread| group.range(spread));
+                    rows.row(name, group.forms(), spreads, |spread| group.range(spread));
                 }
             }
         }
@@ -147,7 +151,7 @@ fn ledger(out: &mut String, comparison: &Comparison, total: usize, colour: bool)
             let form = Column::new("packets", values.iter().map(|v| value(*v)));
             let spreads: Vec<Option<Spread>> =
                 line.packets.iter().map(|v| Spread::of(vec![value((*v)?)])).collect();
-            rows.row(format!("  {}", line.words()), &form, &spreads, |_| None);
+            rows.row(format!("  {}", line.words()), [&form, &form], &spreads, |_| None);
         }
     }
     let cells = comparison.matched().count();
@@ -163,8 +167,8 @@ fn notes(out: &mut String, comparison: &Comparison, total: usize, colour: bool) 
         differences.iter().flatten().any(|d| d.is_beyond_repeats() == Some(true))
     };
     if comparison.headlines().any(|metric| comparison.matched().any(|cell| is_marked(cell, &metric.name))) {
-        let note = "more than the repeats explain: 0 lies outside the 95 % confidence interval of the difference \
-                    (Welch); by chance alone one in twenty would be marked.";
+        let note = "more than the repeats explain: 0 lies outside the 95 % confidence interval of the difference (±, \
+                    Welch); by chance alone one in twenty would be marked.";
         paragraph(out, &format!("{MARK} {note}"), total, None);
     }
     let settings = &comparison.settings;

@@ -97,6 +97,11 @@ pub(crate) fn write_tables(
     }
 }
 
+/// Whether all columns fit beside each other.
+pub(crate) fn fits<'a>(columns: impl Iterator<Item = &'a Cells>, total: usize) -> bool {
+    total_width(columns) <= total
+}
+
 fn are_distinct(columns: &[Cells]) -> bool {
     let rows = columns.first().map_or(0, |c| c.cells.len());
     let mut keys: Vec<Vec<&str>> =

@@ -9,7 +9,7 @@ use crate::suggest;
 use crate::tree::{Node, Place};
 use crate::{CongestionControl, congestion_control, congestion_controls};
 use std::collections::BTreeMap;
-use wirespeed_congestion::Setup;
+use wirespeed_congestion::{BuildError, Setup};
 use wirespeed_units::{Bytes, Rate, Span};
 
 const MOST_FLOWS: u64 = 10_000;
@@ -243,7 +243,14 @@ fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Con
     }
     // Conditions beyond a range, such as a power of two, are known to the algorithm only.
     if let Err(error) = control.build(&Setup::new(Bytes::new(1448), 10), &numbers) {
-        return Err(Complaint::at(&table, error.to_string()).label("cannot be built"));
+        let blamed = choice.parameters.keys().find(|name| match &error {
+            BuildError::Range { name: wrong, .. } => {
+                control.parameter(name).is_some_and(|parameter| parameter.name == *wrong)
+            }
+            _ => false,
+        });
+        let at = blamed.map_or(table, |name| node.place_of(&["congestion", name]));
+        return Err(Complaint::at(&at, error.to_string()).label("out of range"));
     }
     Ok(Congestion { name: control.name.to_owned(), parameters, own: false })
 }

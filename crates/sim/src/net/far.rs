@@ -115,17 +115,16 @@ impl Far {
 
     /// Outages.
     fn arrive(&mut self, mut train: Train, out: &mut Vec<Train>) {
-        while let Some((from, to)) = self.outages.last().copied() {
-            if train.at.picoseconds() >= to {
-                // No train arrives before the one sent before it.
-                self.outages.pop();
-                continue;
-            }
+        for i in (0..self.outages.len()).rev() {
+            let (from, to) = self.outages[i];
             let before = earlier(&train, from);
             if before == train.packets {
                 break;
             }
             let lost = earlier(&train, to) - before;
+            if lost == 0 {
+                continue;
+            }
             self.missing.enter(&train, before, lost, Span::ZERO);
             if before > 0 {
                 out.push(train.part(0, before));
@@ -141,10 +140,17 @@ impl Far {
         out.push(train);
     }
 
-    /// Whether it is time for [`Far::lost`], lest the losses not yet counted grow without bound.
+    /// Forgets what is over at `at`, the time of a train that comes.
     #[inline]
-    pub(crate) fn is_long(&self) -> bool {
-        self.missing.runs.len() > MANY
+    pub(crate) fn tidy(&mut self, at: i64) {
+        while let Some((_, to)) = self.outages.last()
+            && *to <= at + self.delay.picoseconds()
+        {
+            self.outages.pop();
+        }
+        if self.missing.runs.len() > MANY {
+            self.lost(at);
+        }
     }
 
     /// How many have been lost at `now`.

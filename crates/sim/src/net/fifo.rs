@@ -127,9 +127,14 @@ impl Fifo {
         let mut arrivals = Arrivals::default();
         for i in 0..train.packets {
             let before = out.len();
+            let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
+            if wire.transmitter.free() <= at && self.pass(&train, train.packets - i, wire) {
+                // From here on none waits. As one train they leave room for those of other flows (Wire::send).
+                wire.send(train.part(i, train.packets - i), out);
+                break;
+            }
             let mut packet = train.part(i, 1);
             packet.gap = Span::ZERO;
-            let at = packet.at.picoseconds();
             if self.offer_one(packet, &mut started, wire, counters, out) {
                 arrivals.add(at);
             }
@@ -140,6 +145,14 @@ impl Fifo {
             }
         }
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.coming);
+    }
+
+    /// Whether `packets` that come as those of `train` pass a transmitter that is idle when the first comes.
+    fn pass(&mut self, train: &Train, packets: u32, wire: &mut Wire) -> bool {
+        let service = wire.transmitter.service(train.frame).whole;
+        let idle = train.gap.picoseconds() - service;
+        let share = idle as f64 / service.max(1) as f64;
+        packets > 1 && idle >= 0 && self.red.as_mut().is_none_or(|red| red.passes_idle(packets, share))
     }
 
     /// Decides about one packet. `started` is moved to its time. True if it is accepted.

@@ -48,6 +48,9 @@ impl InFlight {
 
     /// Appends `train`, put together with the last one if it continues it and both have at most `train_limit`
     /// packets. True if it became the first of all, so that its arrival has to be scheduled.
+    ///
+    /// Trains that overlap may be cut on the way such that a part of one arrives after the other has begun to; so
+    /// `train` goes before those that arrive later than it.
     pub fn push(&mut self, train: Train, train_limit: u32) -> bool {
         let end = train.last_at();
         if let Some(last) = self.trains.back_mut() {
@@ -57,6 +60,11 @@ impl InFlight {
                 self.last_at = end;
                 self.joined = true;
                 return false;
+            }
+            if train.at < last.at {
+                let place = self.trains.iter().rposition(|t| t.at <= train.at).map_or(0, |i| i + 1);
+                self.trains.insert(place, train);
+                return place == 0;
             }
             self.close();
         }
@@ -98,5 +106,81 @@ impl InFlight {
             last.gap = Span::ps(((self.last_at - last.at).picoseconds() + steps / 2) / steps);
             self.joined = false;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::tests::reference::{data, packets};
+    use crate::net::{Body, Ecn};
+
+    fn flight() -> InFlight {
+        InFlight::new(Span::ms(1))
+    }
+
+    #[test]
+    fn packets_at_an_even_distance_become_one_train() {
+        // 121.5 ns: the distance alternates between two picoseconds, and the mean is kept.
+        let mut flight = flight();
+        let at = |i: i64| (i * 243 + 1) / 2;
+        for i in 0..64 {
+            assert_eq!(flight.push(data(0, i as u64, 1, 1514, at(i), 0), 64), i == 0);
+        }
+        assert_eq!(flight.len(), 1);
+        assert!(!flight.push(data(0, 64, 1, 1514, at(64), 0), 64), "the train is full");
+        assert_eq!((flight.len(), flight.front_at()), (2, Some(SimTime::START)));
+        let train = flight.pop().unwrap();
+        assert_eq!(train.packets, 64);
+        assert!((train.last_at().picoseconds() - at(63)).abs() <= 32);
+        assert_eq!(packets(&[flight.pop().unwrap()]), [(0, 64, at(64))]);
+        assert!(flight.is_empty() && flight.pop().is_none());
+    }
+
+    #[test]
+    fn what_differs_stays_apart() {
+        let first = data(0, 0, 2, 1514, 0, 1000);
+        let next = data(0, 2, 2, 1514, 2000, 1000);
+        let alone = |change: &dyn Fn(&mut Train)| {
+            let (mut flight, mut next) = (flight(), next.clone());
+            change(&mut next);
+            flight.push(first.clone(), 64);
+            flight.push(next, 64);
+            flight.len() == 2
+        };
+        assert!(!alone(&|_| {}));
+        assert!(alone(&|t| t.flow = 1));
+        assert!(alone(&|t| t.frame = 1000));
+        assert!(alone(&|t| t.ecn = Ecn::Marked));
+        assert!(alone(&|t| t.at = SimTime::ps(2003)));
+        assert!(alone(&|t| t.gap = Span::ps(1003)));
+        assert!(alone(&|t| t.body = Body::Datagram { first: 2 }));
+        assert!(alone(&|t| t.at = SimTime::ps(2_000_000_000)));
+        let mut reference = flight();
+        reference.push(first.clone(), 1);
+        reference.push(next.clone(), 1);
+        assert_eq!(reference.len(), 2, "the reference mode puts nothing together");
+    }
+
+    #[test]
+    fn no_train_lasts_longer_than_allowed() {
+        let mut flight = InFlight::new(Span::ps(5000));
+        for i in 0..12 {
+            flight.push(data(0, i, 1, 1514, i as i64 * 1000, 0), 64);
+        }
+        let sizes: Vec<u32> = std::iter::from_fn(|| flight.pop()).map(|t| t.packets).collect();
+        assert_eq!(sizes, [6, 6]);
+    }
+
+    #[test]
+    fn what_arrives_earlier_goes_before() {
+        let mut flight = flight();
+        assert!(flight.push(data(0, 0, 1, 1514, 1000, 0), 64));
+        assert!(!flight.push(data(0, 5, 1, 1514, 9000, 0), 64));
+        assert!(!flight.push(data(1, 0, 1, 1514, 5000, 0), 64));
+        assert!(flight.push(data(2, 0, 1, 1514, 500, 0), 64), "a new first");
+        assert!(!flight.push(data(0, 6, 1, 1514, 9100, 0), 64), "the last is still the last");
+        let order: Vec<_> = std::iter::from_fn(|| flight.pop()).map(|t| (t.flow, t.packets)).collect();
+        assert_eq!(order, [(2, 1), (0, 1), (1, 1), (0, 2)]);
     }
 }

@@ -148,9 +148,10 @@ impl Link {
         self.train_limit
     }
 
-    /// The state at `now`, which is not before the first packet of the train offered last.
+    /// The state at `now`, or at the first packet of the train offered last if that is later.
     pub fn statistics(&mut self, now: SimTime) -> LinkStatistics {
-        let now = now.picoseconds();
+        let now = now.picoseconds().max(self.wire.seen);
+        self.wire.seen = now;
         let (mut waiting, mut ahead) = ((0, 0), 0);
         if let Queue::Delayed(delayed) = &mut self.queue {
             delayed.admit(now, &mut self.counters);

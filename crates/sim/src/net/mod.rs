@@ -15,6 +15,7 @@ mod random;
 mod red;
 mod settings;
 mod store;
+mod tap;
 mod timetable;
 mod train;
 mod transmitter;
@@ -30,4 +31,5 @@ pub use settings::{
     CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
     QueueSettings, RedSettings,
 };
+pub use tap::{Addressing, Tap};
 pub use train::{Ack, Body, Data, Ecn, Sack, Train};

@@ -36,6 +36,16 @@ impl Red {
         self.settings.ecn
     }
 
+    /// Whether `packets` pass that each find the transmitter idle, and could have been `idle` more of them before.
+    pub(crate) fn passes_idle(&mut self, packets: u32, idle: f64) -> bool {
+        if self.average >= self.settings.min as f64 {
+            return false;
+        }
+        self.average *= (1.0 - self.settings.weight).powf(idle * f64::from(packets));
+        self.count = -1;
+        true
+    }
+
     /// A packet comes. `waiting`: bytes before it; `idle`: packets that could have been sent while there were none,
     /// if the transmitter is idle.
     pub(crate) fn decide(&mut self, waiting: u64, idle: Option<f64>) -> Verdict {

@@ -16,6 +16,8 @@ pub(crate) struct Wire {
     pub passing: Passing,
     pub coming: Coming,
     pub far: Far,
+    /// The latest time anything was asked for.
+    pub seen: i64,
     /// When the last packet comes of the train that found the transmitter idle each time; far off if it has.
     spaced_last: i64,
     spaced_service: Service,
@@ -30,6 +32,7 @@ impl Wire {
             passing: Passing::new(delay),
             coming: Coming::default(),
             far: Far::new(settings),
+            seen: 0,
             spaced_last: i64::MAX,
             spaced_service: Service::default(),
         }
@@ -111,10 +114,12 @@ impl Wire {
     /// Forgets what is over at `at`, the time of a train that comes.
     #[inline]
     pub(crate) fn tidy(&mut self, at: i64) {
+        self.seen = self.seen.max(at);
         if at >= self.spaced_last {
             // Its packets were charged early, but its last one is being sent only now.
             self.transmitter.hold(self.spaced_service, self.spaced_last);
             self.spaced_last = i64::MAX;
+            self.table.interrupt();
         }
         self.coming.retire(at);
         if self.table.is_long() {
@@ -123,8 +128,6 @@ impl Wire {
         if self.passing.is_long() {
             self.passing.at(at);
         }
-        if self.far.is_long() {
-            self.far.lost(at);
-        }
+        self.far.tidy(at);
     }
 }

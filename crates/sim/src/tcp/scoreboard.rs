@@ -7,6 +7,7 @@
 
 use crate::tcp::rate::Snapshot;
 use std::collections::VecDeque;
+use std::ops::Range;
 use wirespeed_units::SimTime;
 
 /// Packets that left together and have fared the same since.
@@ -58,8 +59,9 @@ pub struct Scoreboard {
     decided: u64,
     /// No packet below this one waits for its retransmission (`retransmit_skb_hint`).
     hint: u64,
-    /// Retransmissions in the order in which they left: (when, first number); stale entries are skipped.
-    order: VecDeque<(SimTime, u64)>,
+    /// Retransmissions in the order in which they left: when, and which numbers. What has been acknowledged, or has
+    /// left again since, is skipped.
+    order: VecDeque<(SimTime, Range<u64>)>,
 }
 
 impl Scoreboard {
@@ -252,26 +254,44 @@ impl Scoreboard {
             }
             index += 1;
         }
+        marked + self.detect_retransmitted(left_before, is_lost)
+    }
+
+    /// The same for retransmissions.
+    fn detect_retransmitted(
+        &mut self,
+        left_before: impl Fn(&Segment) -> bool,
+        mut is_lost: impl FnMut(&Segment) -> bool,
+    ) -> u64 {
+        let mut marked = 0;
         let mut waiting = VecDeque::new();
-        while let Some(&(sent, first)) = self.order.front() {
-            let index = self.index(first);
-            let current = self.segments.get_mut(index).filter(|segment| {
-                segment.first <= first && segment.sent == sent && segment.was_retransmitted() && !segment.sacked
-            });
-            if let Some(segment) = current
-                && (segment.retransmitted || !segment.lost)
+        'entries: while let Some((sent, range)) = self.order.pop_front() {
+            let mut keeps = false;
+            let mut index = self.index(range.start);
+            while let Some(segment) = self.segments.get_mut(index)
+                && segment.first < range.end
             {
+                index += 1;
+                let counts = segment.sent == sent
+                    && !segment.sacked
+                    && (segment.retransmitted || (segment.ever_retransmitted && !segment.lost));
+                if !counts {
+                    continue;
+                }
                 if !left_before(segment) {
-                    break;
+                    waiting.push_back((sent, range));
+                    break 'entries;
                 }
                 if is_lost(segment) {
                     self.hint = self.hint.min(segment.first);
                     marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
                 } else {
-                    waiting.push_back((sent, first));
+                    keeps = true;
                 }
             }
-            self.order.pop_front();
+            if keeps {
+                waiting.push_back((sent, range));
+            }
         }
         while let Some(entry) = waiting.pop_back() {
             self.order.push_front(entry);
@@ -348,8 +368,8 @@ impl Scoreboard {
         segment.sent = now;
         segment.snapshot = Some(snapshot);
         self.retransmitted += u64::from(segment.packets);
-        let first = segment.first;
-        self.order.push_back((now, first));
+        let range = segment.first..segment.end();
+        self.order.push_back((now, range));
     }
 
     /// Whether the head has been retransmitted (`tcp_any_retrans_done` beside `retrans_out`).

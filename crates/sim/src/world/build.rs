@@ -25,8 +25,6 @@ const IP_TCP: u64 = 40;
 const IP_UDP: u64 = 28;
 /// RFC 7323 timestamps with their padding.
 const TIMESTAMPS: u64 = 12;
-/// GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER: payload of one GSO packet.
-const GSO_PAYLOAD: u64 = 65_215;
 /// Packets that CoDel and FQ-CoDel hold at most: what their qdiscs do in Linux.
 const CODEL_PACKETS: u32 = 1000;
 const FQ_CODEL_PACKETS: u32 = 10_240;
@@ -313,6 +311,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
     let sender = Sender::new(sender::Settings {
         flow: index,
         mss,
+        mss_clamp: mss + options as u32,
         headers,
         handshake_frame: handshake,
         timestamps,
@@ -320,7 +319,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         ecn,
         packets,
         last_bytes,
-        gso_packets: (GSO_PAYLOAD / u64::from(mss)).max(1) as u32,
+        gso_packets: (sender::GSO_BYTES / u64::from(mss)).max(1) as u32,
         send_buffer: fixed(from.tcp.wmem_max.get()),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),

@@ -98,7 +98,7 @@ impl<'a> Side<'a> {
             return Err(Complaint::at(
                 &at,
                 format!(
-                    "{name}: packets are lost by loss_model {}, so {loss} would say nothing",
+                    "{name}: packets are lost by loss_model {}, so {loss:e} would say nothing",
                     model.name()
                 ),
             )

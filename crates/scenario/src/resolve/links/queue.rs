@@ -3,7 +3,7 @@
 use super::direction::{Side, check_probability};
 use crate::error::Complaint;
 use crate::file::QueueTable;
-use crate::resolve::{positive, within};
+use crate::resolve::{positive, within, within_bytes};
 use crate::room::Room;
 use crate::run::Queue;
 use crate::tree::Place;
@@ -43,7 +43,7 @@ impl Side<'_> {
                 let (target, interval) = self.target(target, interval)?;
                 let (name, at) = self.queue_key("quantum");
                 let quantum = self.size(quantum.unwrap_or(QUANTUM), rate, &name, &at)?;
-                within(quantum.get(), 1..=u64::from(u32::MAX), &name, &at)?;
+                within_bytes(quantum, 1..=u64::from(u32::MAX), &name, &at)?;
                 Queue::FqCodel { target, interval, quantum, ecn: ecn.unwrap_or(true) }
             }
         };

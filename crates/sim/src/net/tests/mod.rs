@@ -1,5 +1,12 @@
 //! The link against a packet-by-packet reference, and against theory.
 
+mod accounts;
+mod behind;
+mod loss;
+mod managed;
 pub(crate) mod reference;
 mod speed;
+mod tap;
+mod theory;
+mod train;
 mod wire;

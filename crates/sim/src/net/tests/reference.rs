@@ -1,7 +1,10 @@
 //! kernel/qdisc/sch_wire.c, packet by packet and in picoseconds.
 
-use crate::net::{Body, Data, Ecn, LinkStatistics, Random, Train};
+use crate::net::{Body, Data, Ecn, Link, LinkStatistics, Random, Train};
 use wirespeed_units::{SimTime, Span};
+
+/// Start, arrival, bytes, lost.
+type Accepted = (i64, i64, u64, bool);
 
 /// The state of sch_wire.c.
 pub(crate) struct Reference {
@@ -12,8 +15,7 @@ pub(crate) struct Reference {
     pub random: Random,
     free: i64,
     remainder: u128,
-    /// start, arrival, bytes, lost
-    accepted: Vec<(i64, i64, u64, bool)>,
+    accepted: Vec<Accepted>,
     overflow: u64,
 }
 
@@ -42,24 +44,23 @@ impl Reference {
         let parts = self.remainder + u128::from(bytes) * 8_000_000_000_000;
         self.free = start + (parts / u128::from(self.rate)) as i64;
         self.remainder = parts % u128::from(self.rate);
-        let lost = self.loss > 0 && self.random.next() < self.loss;
+        let lost = self.loss > 0 && self.random.draw() < self.loss;
         self.accepted.push((start, self.free + self.delay, bytes, lost));
         (!lost).then_some(self.free + self.delay)
     }
 
     pub fn statistics(&self, now: i64) -> LinkStatistics {
-        let count = |test: &dyn Fn(&(i64, i64, u64, bool)) -> bool| {
-            self.accepted.iter().filter(|p| test(p)).count() as u64
-        };
+        let count =
+            |test: fn(&Accepted, i64) -> bool| self.accepted.iter().filter(|p| test(p, now)).count() as u64;
         LinkStatistics {
             waiting_bytes: self.waiting(now),
-            waiting_packets: count(&|p| p.0 > now),
-            flight_packets: count(&|p| p.0 <= now && p.1 > now),
-            sent_packets: count(&|p| p.0 <= now),
+            waiting_packets: count(|p, now| p.0 > now),
+            flight_packets: count(|p, now| p.0 <= now && p.1 > now),
+            sent_packets: count(|p, now| p.0 <= now),
             sent_bytes: self.accepted.iter().filter(|p| p.0 <= now).map(|p| p.2).sum(),
             overflow_packets: self.overflow,
-            lost_packets: count(&|p| p.1 <= now && p.3),
-            delivered_packets: count(&|p| p.1 <= now && !p.3),
+            lost_packets: count(|p, now| p.1 <= now && p.3),
+            delivered_packets: count(|p, now| p.1 <= now && !p.3),
             ..LinkStatistics::default()
         }
     }
@@ -86,4 +87,35 @@ pub(crate) fn packets(trains: &[Train]) -> Vec<(u32, u64, i64)> {
         (0..t.packets).map(move |i| (flow, number + u64::from(i), at + gap * i64::from(i)))
     };
     trains.iter().flat_map(of).collect()
+}
+
+/// Offers `trains`, which are in the order of their first packets, calls the link whenever it wants to be called,
+/// and returns all that arrives.
+pub(crate) fn run(link: &mut Link, trains: impl IntoIterator<Item = Train>) -> Vec<Train> {
+    let mut out = Vec::new();
+    for train in trains {
+        wake_until(link, train.at, &mut out);
+        link.offer(train, &mut out);
+    }
+    wake_until(link, SimTime::ps(i64::MAX), &mut out);
+    out
+}
+
+/// Calls the link whenever it wants to be called before `until`.
+pub(crate) fn wake_until(link: &mut Link, until: SimTime, out: &mut Vec<Train>) {
+    while let Some(at) = link.next_wake().filter(|at| *at < until) {
+        link.wake(at, out);
+        assert!(link.next_wake().is_none_or(|next| next > at), "time goes on");
+    }
+}
+
+/// Every packet offered is somewhere.
+pub(crate) fn assert_conserved(offered: u64, s: &LinkStatistics) {
+    let places = s.overflow_packets
+        + s.lost_packets
+        + s.delivered_packets
+        + s.waiting_packets
+        + s.flight_packets
+        + s.ahead_packets;
+    assert_eq!(offered, places, "every packet offered is somewhere: {s:?}");
 }

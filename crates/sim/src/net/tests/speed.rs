@@ -1,5 +1,7 @@
 //! What an offer costs: `cargo test --release -p wirespeed-sim net::tests::speed -- --ignored --nocapture`.
 
+#![expect(clippy::print_stdout, reason = "the measurement is for people")]
+
 use super::reference::data;
 use crate::net::{InFlight, Link, LinkSettings, LossSettings, QueueSettings};
 use std::hint::black_box;
@@ -34,7 +36,6 @@ fn measure(name: &str, settings: &LinkSettings, packets: u32, load: f64, gap_sha
 
 #[test]
 #[ignore = "a measurement; for release builds"]
-#[expect(clippy::print_stdout, reason = "the measurement is for people")]
 fn nanoseconds_per_train() {
     let plain = LinkSettings::new(Rate::gbit(100), Span::ms(5), Bytes::new(125_000_000));
     let odd = LinkSettings { rate: Rate::bps(9_700_000_000), ..plain.clone() };

@@ -1,19 +1,9 @@
 //! The default link equals sch_wire.c.
 
-use super::reference::{Reference, data, packets};
-use crate::net::{Link, LinkSettings, LinkStatistics, LossSettings};
+use super::reference::{Reference, assert_conserved, data, packets};
+use crate::net::{Link, LinkSettings, LossSettings};
 use proptest::prelude::*;
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
-
-fn conserved(offered: u64, s: &LinkStatistics) {
-    let places = s.overflow_packets
-        + s.lost_packets
-        + s.delivered_packets
-        + s.waiting_packets
-        + s.flight_packets
-        + s.ahead_packets;
-    assert_eq!(offered, places, "every packet is somewhere: {s:?}");
-}
 
 proptest! {
     /// Packets one by one: the same packets get through at the same picosecond, and all counters agree.
@@ -84,7 +74,7 @@ proptest! {
                 prop_assert!((got.2 - expected.2).abs() <= 64, "{:?} instead of {:?}", got, expected);
             }
             number += u64::from(count);
-            conserved(number, &link.statistics(SimTime::ps(now)));
+            assert_conserved(number, &link.statistics(SimTime::ps(now)));
             let end = now + gap * i64::from(count - 1);
             let (have, want) = (link.statistics(SimTime::ps(end)), reference.statistics(end));
             // A start may be on either side of `end` by the rounding.

@@ -1,5 +1,6 @@
 //! What an acknowledgement does: the order of `tcp_ack` in `net/ipv4/tcp_input.c`.
 
+use super::transmit::Push;
 use super::recovery::Repeat;
 use super::Sender;
 use crate::net::{Ack, Sack, Train};
@@ -130,7 +131,7 @@ impl Sender {
         }
         self.una = ack.next;
         if !had_data_out {
-            self.write(false, out);
+            self.write(Push::All, out);
             return;
         }
         let sacked_before = self.sacked_out() ;
@@ -186,8 +187,9 @@ impl Sender {
         if self.outstanding() == 0 {
             self.busy.set(false, self.now);
         }
-        self.make_room();
         self.push(out);
+        self.check_space();
+        self.let_application_write(out);
     }
 
     /// An acknowledgement older than others: only its selective part may say something new.
@@ -233,7 +235,10 @@ impl Sender {
             self.take_duplicate(range.start, range.end, prior_una, found);
         }
         let high = self.high;
-        for block in &sack.blocks {
+        // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
+        let mut blocks: Vec<_> = sack.blocks.iter().collect();
+        blocks.sort_by_key(|block| block.start);
+        for block in blocks {
             if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
                 continue;
             }
@@ -412,14 +417,6 @@ impl Sender {
             self.probe_end = None;
         }
         None
-    }
-
-    /// The send buffer has room: it grows while the window is in use (`tcp_new_space`).
-    fn make_room(&mut self) {
-        if self.in_flight() >= self.cwnd || self.outstanding() >= self.send_buffer_packets() {
-            return;
-        }
-        self.expand_send_buffer();
     }
 
     /// The timer that is set, for tests.

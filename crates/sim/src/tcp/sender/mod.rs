@@ -6,13 +6,16 @@
 //! leave at once and when a timer fires.
 
 mod ack;
+mod application;
 mod congestion;
 mod recovery;
 mod timer;
 mod transmit;
 
 pub use ack::Incoming;
+pub use application::MAX_TCP_HEADER;
 pub use timer::Pending;
+pub use transmit::GSO_BYTES;
 
 use crate::net::{Body, Ecn, Train};
 use crate::tcp::clock;
@@ -29,11 +32,6 @@ pub const REORDERING: u64 = 3;
 const MAX_REORDERING: u64 = 300;
 /// Initial window in packets (RFC 6928, TCP_INIT_CWND).
 pub const INITIAL_WINDOW: u64 = 10;
-/// Memory per packet that Linux reserves when it sizes the send buffer, beyond the payload rounded up to a power
-/// of two: MAX_TCP_HEADER, `skb_shared_info` and `sk_buff` (include/net/tcp.h, include/linux/skbuff.h, 64 bit).
-const SEND_HEADER: u64 = 320 + 320;
-const SEND_DESCRIPTOR: u64 = 256;
-
 /// What a sender is made with.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -41,6 +39,8 @@ pub struct Settings {
     pub flow: u32,
     /// Payload of a full segment in bytes.
     pub mss: u32,
+    /// The same without options (`mss_clamp`).
+    pub mss_clamp: u32,
     /// Ethernet, IP and TCP headers of a data packet in bytes.
     pub headers: u32,
     /// Bytes of the handshake's frames.
@@ -196,6 +196,16 @@ pub struct Sender {
     pacing_rate: u64,
     /// Packets left of the GSO packet that the application filled last.
     piece: u32,
+    /// Packets of a full one.
+    goal: u64,
+    /// What the application has written, in packets.
+    written: u64,
+    /// What was pushed when it had written so much (`pushed_seq`).
+    pushed: u64,
+    /// The writer waits for room (`SOCK_NOSPACE`).
+    blocked: bool,
+    /// The writer was woken and has not run yet.
+    woken: bool,
     send_buffer: u64,
     ecn_cwr: bool,
     host_queue: u64,
@@ -265,6 +275,11 @@ impl Sender {
             pacing_timer: None,
             pacing_rate: 0,
             piece,
+            goal: 1,
+            written: 0,
+            pushed: 0,
+            blocked: false,
+            woken: false,
             send_buffer,
             ecn_cwr: false,
             host_queue: 0,
@@ -337,14 +352,8 @@ impl Sender {
         self.max_window = window;
         self.window_end = window / u64::from(self.settings.mss);
         self.update_pacing_rate();
-        self.write(false, out);
-    }
-
-    /// The application writes no more than what fits in the send buffer now.
-    pub fn close(&mut self) {
-        let mss = u64::from(self.settings.mss);
-        let room = (self.send_buffer / mss).max(self.nxt - self.una);
-        self.end = self.end.min(self.una + room);
+        self.woken = true;
+        self.let_application_write(out);
     }
 
     /// Everything was sent and acknowledged.
@@ -379,21 +388,6 @@ impl Sender {
         let bytes = u64::from(packets) * mss;
         let has_last = first + u64::from(packets) == self.settings.packets;
         if has_last { bytes - mss + u64::from(self.settings.last_bytes) } else { bytes }
-    }
-
-    fn send_buffer_packets(&self) -> u64 {
-        self.send_buffer / u64::from(self.settings.mss)
-    }
-
-    /// `tcp_sndbuf_expand`: twice what the window needs, in the memory it occupies.
-    fn expand_send_buffer(&mut self) {
-        if self.settings.send_buffer.is_some() {
-            return;
-        }
-        let each = (u64::from(self.settings.mss) + SEND_HEADER).next_power_of_two() + SEND_DESCRIPTOR;
-        let packets = self.cwnd.max(INITIAL_WINDOW).max(self.reordering + 1);
-        let wanted = packets.saturating_mul(2 * each).min(self.settings.send_buffer_range.1);
-        self.send_buffer = self.send_buffer.max(wanted);
     }
 
     /// What the recording shows.
@@ -478,8 +472,7 @@ impl<'a> State<'a> {
 
     /// Written by the application and not sent, in packets.
     pub fn unsent(&self) -> u64 {
-        let s = self.sender;
-        s.send_buffer_packets().saturating_sub(s.outstanding()).min(s.end - s.nxt)
+        self.sender.written - self.sender.nxt
     }
 
     /// The congestion control.

@@ -1,6 +1,7 @@
 //! Loss detection and recovery: the state machine of `tcp_fastretrans_alert`, RACK (RFC 8985), proportional rate
 //! reduction (RFC 6937), F-RTO (RFC 5682) and undoing by DSACK (RFC 3708) or time stamps (RFC 3522).
 
+use super::transmit::Push;
 use super::ack::Findings;
 use super::{MAX_REORDERING, Rack, Sender};
 use crate::net::Train;
@@ -387,7 +388,7 @@ impl Sender {
                 }
             } else if found.advanced && !recovered {
                 self.high = self.nxt;
-                if self.end > self.nxt && self.window_end > self.nxt {
+                if self.written > self.nxt && self.window_end > self.nxt {
                     return Repeat::New;
                 }
                 self.frto = false;
@@ -425,7 +426,7 @@ impl Sender {
             Repeat::Nothing => {}
             Repeat::Lost => self.retransmit_lost(out),
             Repeat::New => {
-                self.write(false, out);
+                self.write(Push::All, out);
                 if self.nxt > self.high {
                     return;
                 }

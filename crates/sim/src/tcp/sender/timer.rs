@@ -1,6 +1,7 @@
 //! The sender's timers: one at a time, for a retransmission, a tail loss probe or reordering
 //! (`icsk_retransmit_timer`), and the pacer's.
 
+use super::transmit::Push;
 use super::{Sender};
 use crate::net::Train;
 use crate::tcp::clock;
@@ -177,9 +178,9 @@ impl Sender {
         if self.probe_end.is_none() {
             self.probe_retransmitted = false;
             let before = self.nxt;
-            let may_send_new = self.end > self.nxt && self.window_end > self.nxt;
+            let may_send_new = self.written > self.nxt && self.window_end > self.nxt;
             if may_send_new {
-                self.write(true, out);
+                self.write(Push::Probe, out);
             } else if let Some(tail) = self.board.tail().copied() {
                 self.retransmit(tail.end() - 1, 1, out);
                 self.probe_retransmitted = true;

@@ -15,14 +15,25 @@ const WINDOW_DIVISOR: u64 = 3;
 const PACING_SHIFT: u32 = 10;
 /// `net.ipv4.tcp_tso_rtt_log`: short paths may burst more.
 const RTT_LOG: u32 = 9;
-/// GSO_LEGACY_MAX_SIZE less the largest header.
-const GSO_BYTES: u64 = 65_215;
+/// GSO_LEGACY_MAX_SIZE less the largest header (`sk_trim_gso_size`).
+pub const GSO_BYTES: u64 = 65_536 - super::MAX_TCP_HEADER - 1;
 /// `net.ipv4.tcp_limit_output_bytes` (Linux 6.12).
 const LIMIT_OUTPUT_BYTES: u64 = 4 << 20;
 /// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
 const LONGEST_WAIT: Span = Span::ms(1);
 /// Packets that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
+
+/// How much is to be sent (`push_one` of `tcp_write_xmit`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Push {
+    /// All that may be sent.
+    All,
+    /// One piece, without waiting for more.
+    One,
+    /// One packet, even beyond the window.
+    Probe,
+}
 
 /// Why sending stopped.
 #[derive(Debug, Default, Clone, Copy)]
@@ -98,8 +109,8 @@ impl Sender {
         true
     }
 
-    /// Sends what may be sent (`tcp_write_xmit`); with `probe`, one packet beyond the window.
-    pub(super) fn write(&mut self, probe: bool, out: &mut Vec<Train>) {
+    /// Sends what may be sent (`tcp_write_xmit`).
+    pub(super) fn write(&mut self, push: Push, out: &mut Vec<Train>) {
         if !self.established {
             return;
         }
@@ -107,14 +118,13 @@ impl Sender {
         let mut limits = Limits::default();
         let mut sent = 0;
         loop {
-            let written = self.end.min(self.una + self.send_buffer_packets().max(1));
-            let available = written.saturating_sub(self.nxt);
+            let available = self.written - self.nxt;
             if available == 0 || self.waits_for_pacer() {
                 break;
             }
             let mut quota = self.quota();
             if quota == 0 {
-                if !probe {
+                if push != Push::Probe {
                     break;
                 }
                 quota = 1;
@@ -126,7 +136,7 @@ impl Sender {
                 break;
             }
             let length = u64::from(self.piece).max(quota).min(available);
-            if length > 1 && !probe && self.should_wait(length, burst, &mut limits) {
+            if length > 1 && push == Push::All && self.should_wait(length, burst, &mut limits) {
                 break;
             }
             let packets = quota.min(window).min(length);
@@ -135,7 +145,7 @@ impl Sender {
             }
             self.send_new(packets as u32, out);
             sent += packets;
-            if probe {
+            if push != Push::All {
                 break;
             }
         }
@@ -148,7 +158,7 @@ impl Sender {
             if self.phase.is_reducing() {
                 self.prr_out += sent;
             }
-            if !probe {
+            if push != Push::Probe {
                 self.schedule_probe(false);
             }
         }
@@ -156,8 +166,7 @@ impl Sender {
     }
 
     fn note_application_limit(&mut self) {
-        let nothing_written = self.end <= self.nxt;
-        if nothing_written && self.in_flight() < self.cwnd && self.board.lost <= self.board.retransmitted {
+        if self.written == self.nxt && self.in_flight() < self.cwnd && self.board.lost <= self.board.retransmitted {
             self.delivery.limited_by_application(self.in_flight());
         }
     }
@@ -214,12 +223,13 @@ impl Sender {
         });
         self.busy.set(true, sent);
         // The application fills GSO packets of a fixed size; a send takes from the front.
-        let full = self.settings.gso_packets;
+        let full = self.goal as u32;
         self.piece = if packets < self.piece {
             self.piece - packets
         } else {
             full - (packets - self.piece) % full
         };
+        self.check_space();
         if first == self.una || self.timer.pending == Some(Pending::Probe) {
             self.rearm();
         }
@@ -254,7 +264,7 @@ impl Sender {
             packets: Packets::new(u64::from(packets)),
             in_flight_before: Packets::new(in_flight),
             since_last: sent - self.last_sent,
-            app_limited: self.end <= self.nxt + u64::from(packets),
+            app_limited: self.written <= self.nxt + u64::from(packets),
             snd_nxt: (self.nxt + u64::from(packets)).saturating_mul(u64::from(self.settings.mss)),
         });
         self.last_sent = sent;
@@ -356,7 +366,8 @@ impl Sender {
         if self.board.lost > self.board.retransmitted && self.cwnd > self.in_flight() {
             self.retransmit_lost(out);
         }
-        self.write(false, out);
+        self.write(Push::All, out);
+        self.let_application_write(out);
     }
 
     /// Notes whether the window limits sending (`tcp_cwnd_validate`, RFC 7661's predecessor).
@@ -374,13 +385,15 @@ impl Sender {
             return;
         }
         self.cwnd_used = self.cwnd_used.max(out);
-        let written = self.end <= self.nxt;
+        if self.is_buffer_limited() {
+            self.buffer_limited.set(true, self.now);
+        }
         if self.settings.slow_start_after_idle
             && tick - self.cwnd_stamp >= self.rtt.rto
             && !self.settings.algorithm.needs_pacing
         {
             // A full send buffer means that the application is not the limit (`SOCK_NOSPACE`).
-            if self.phase == Phase::Open && written {
+            if self.phase == Phase::Open && !self.blocked {
                 let kind = RestartKind::Underused { used: Packets::new(self.cwnd_used) };
                 let restart = Restart { now: self.now, kind, snd_nxt: self.bytes(self.nxt) };
                 self.tell_restart(&restart);

@@ -1,0 +1,121 @@
+//! Whatever is offered, in whatever order: every packet is in one place, arrivals keep their order, nothing hangs.
+
+use super::reference::{assert_conserved, data, packets, wake_until};
+use crate::net::{
+    CoDelSettings, Ecn, FqCodelSettings, InFlight, Link, LinkSettings, LossSettings, PolicerSettings,
+    PortLimitSettings, QueueSettings, RedSettings,
+};
+use proptest::prelude::*;
+use wirespeed_units::{Bytes, Rate, SimTime, Span};
+
+fn queues() -> impl Strategy<Value = QueueSettings> {
+    let threshold = || prop::option::of(0..50_000_u64);
+    let times = || (0..200_i64, 100..2000_i64).prop_map(|(t, i)| (Span::us(t), Span::us(i)));
+    prop_oneof![
+        (0..100_000_u64, threshold())
+            .prop_map(|(limit, ecn_threshold)| QueueSettings::DropTailBytes { limit, ecn_threshold }),
+        (0..100_u32, threshold())
+            .prop_map(|(limit, ecn_threshold)| QueueSettings::DropTailPackets { limit, ecn_threshold }),
+        (0..20_000_u64, 1..40_000_u64, any::<bool>(), any::<bool>()).prop_map(|(min, more, gentle, ecn)| {
+            QueueSettings::Red(RedSettings {
+                min,
+                max: min + more,
+                max_probability: 0.1,
+                weight: 0.01,
+                limit: 100_000,
+                gentle,
+                ecn,
+            })
+        }),
+        (times(), 1..100_u32, any::<bool>()).prop_map(|((target, interval), limit, ecn)| {
+            QueueSettings::CoDel(CoDelSettings { target, interval, limit, ecn })
+        }),
+        (times(), 1..100_u32, any::<bool>(), 100..5000_u32).prop_map(
+            |((target, interval), limit, ecn, quantum)| {
+                QueueSettings::FqCodel(FqCodelSettings { quantum, target, interval, limit, ecn })
+            }
+        ),
+    ]
+}
+
+fn settings() -> impl Strategy<Value = LinkSettings> {
+    let loss = prop_oneof![
+        Just(LossSettings::None),
+        (0.0..0.1_f64).prop_map(|probability| LossSettings::Random { probability }),
+    ];
+    let bucket = || prop::option::of((1..20_u64, 2_000..50_000_u64));
+    let outages = prop::option::of((0..1000_i64, 1..1000_i64));
+    (queues(), loss, bucket(), bucket(), outages, 8..12_u64, prop_oneof![Just(1_u32), Just(16), Just(64)])
+        .prop_map(|(queue, loss, policer, port, outage, rate, train_limit)| LinkSettings {
+            queue,
+            loss,
+            train_limit,
+            policer: policer
+                .map(|(rate, burst)| PolicerSettings { rate: Rate::gbit(rate), burst: Bytes::new(burst) }),
+            port_limit: port
+                .map(|(rate, burst)| PortLimitSettings { rate: Rate::gbit(rate), burst: Bytes::new(burst) }),
+            outages: outage
+                .map(|(from, length)| {
+                    (SimTime::START + Span::us(from), SimTime::START + Span::us(from + length))
+                })
+                .into_iter()
+                .collect(),
+            ..LinkSettings::new(Rate::bps(rate * 999_999_937), Span::us(300), Bytes::ZERO)
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_packet_is_in_one_place(
+        settings in settings(),
+        offers in prop::collection::vec(
+            (0..4_u32, 1..65_u32, prop_oneof![Just(1514_u32), 60..1514_u32], 0..4_000_000_i64, 0..60_000_000_i64,
+             any::<bool>()),
+            1..120,
+        ),
+    ) {
+        let mut link = Link::new(&settings);
+        let mut out = Vec::new();
+        let (mut now, mut offered, mut next) = (0, 0, [0_u64; 4]);
+        let mut busy_until = [0; 4];
+        for (flow, packets, frame, gap, pause, capable) in offers {
+            if busy_until[flow as usize] > now {
+                // The packets of one flow come one after the other.
+                now += pause;
+                continue;
+            }
+            let packets = packets.min(settings.train_limit);
+            let mut train = data(flow, next[flow as usize], packets, frame, now, gap);
+            train.ecn = if capable { Ecn::Capable } else { Ecn::NotCapable };
+            busy_until[flow as usize] = train.last_at().picoseconds();
+            next[flow as usize] += u64::from(packets);
+            offered += u64::from(packets);
+            wake_until(&mut link, train.at, &mut out);
+            link.offer(train, &mut out);
+            let s = link.statistics(SimTime::ps(now));
+            assert_conserved(offered, &s);
+            if settings.train_limit == 1 {
+                prop_assert_eq!(s.ahead_packets, 0);
+            }
+            now += pause;
+        }
+        wake_until(&mut link, SimTime::ps(i64::MAX), &mut out);
+        let mut flight = InFlight::new(Span::ZERO);
+        for train in out.drain(..) {
+            flight.push(train, 1);
+        }
+        out.extend(std::iter::from_fn(|| flight.pop()));
+        prop_assert!(out.windows(2).all(|w| w[0].at <= w[1].at), "trains arrive in order");
+        let s = link.statistics(SimTime::ps(busy_until[0].max(now) + 1_000_000_000_000));
+        assert_conserved(offered, &s);
+        prop_assert_eq!(s.delivered_packets, packets(&out).len() as u64);
+        prop_assert_eq!(s.waiting_packets + s.flight_packets + s.ahead_packets + s.waiting_bytes, 0);
+        prop_assert!(out.iter().all(|t| t.packets <= settings.train_limit));
+
+        // No packet twice, and each flow in its order.
+        for flow in 0..4 {
+            let numbers: Vec<u64> = packets(&out).iter().filter(|p| p.0 == flow).map(|p| p.1).collect();
+            prop_assert!(numbers.windows(2).all(|w| w[0] < w[1]));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The writing application and the send buffer between it and TCP (`tcp_sendmsg`, `tcp_new_space`,
+//! `sk_stream_write_space`): a writer that always has more, blocks when the buffer is full and is woken when a
+//! third of it is free.
+
+use super::transmit::Push;
+use super::{INITIAL_WINDOW, Sender};
+use crate::net::Train;
+
+/// MAX_TCP_HEADER of a 64-bit kernel without wireless or tunnel drivers, such as the one built from `kernel/`;
+/// distributions have 320.
+pub const MAX_TCP_HEADER: u64 = 192;
+/// `struct skb_shared_info`, aligned.
+const SHARED_INFO: u64 = 320;
+/// Memory of a queued GSO packet beyond its payload: `sk_buff` (256), the head for its headers, `skb_shared_info`.
+const PIECE_OVERHEAD: u64 = RESERVED_DESCRIPTOR + MAX_TCP_HEADER + SHARED_INFO;
+/// Memory per packet that Linux reserves when it sizes the buffer, beyond the payload and rounded up to a power of
+/// two with it (`tcp_sndbuf_expand`).
+const RESERVED_HEADER: u64 = MAX_TCP_HEADER + SHARED_INFO;
+/// `struct sk_buff`, aligned.
+const RESERVED_DESCRIPTOR: u64 = 256;
+/// Below this a peer's window is not halved for the size of a piece (TCP_MSS_DEFAULT).
+const SMALL_WINDOW: u64 = 536;
+
+impl Sender {
+    /// Packets of a full piece: what Linux lets an application put into one GSO packet (`tcp_xmit_size_goal`).
+    fn piece_goal(&self) -> u64 {
+        let mss = u64::from(self.settings.mss);
+        let full = u64::from(self.settings.gso_packets);
+        let cutoff = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { self.max_window };
+        full.min(cutoff / mss).max(1)
+    }
+
+    /// Memory that sent and unsent data occupy (`sk_wmem_queued`).
+    fn queued_memory(&self) -> u64 {
+        let unsent = (self.written - self.nxt).div_ceil(self.goal.max(1));
+        (self.written - self.una) * u64::from(self.settings.mss)
+            + PIECE_OVERHEAD * (self.board.len() as u64 + unsent)
+    }
+
+    /// The application writes until the buffer is full, and what may leave leaves on the way (`tcp_sendmsg_locked`):
+    /// at each full piece that is alone or half a window beyond the last push, and at the end.
+    fn fill(&mut self, out: &mut Vec<Train>) {
+        self.goal = self.piece_goal();
+        while self.written < self.end {
+            let unsent = self.written - self.nxt;
+            let head = u64::from(self.piece).min(unsent);
+            let tail = if unsent <= head { head } else { (unsent - head) % self.goal };
+            if unsent == 0 || tail == 0 || tail >= self.goal {
+                if self.queued_memory() >= self.send_buffer {
+                    self.blocked = true;
+                    break;
+                }
+                if unsent == 0 {
+                    self.piece = self.goal as u32;
+                }
+                self.written = (self.written + self.goal).min(self.end);
+            } else {
+                // The last piece is filled up first, whatever room there is.
+                self.written = (self.written + self.goal - tail).min(self.end);
+                if unsent == head {
+                    self.piece = self.goal as u32;
+                }
+            }
+            let half = self.max_window / 2 / u64::from(self.settings.mss);
+            if self.written > self.pushed + half {
+                self.pushed = self.written;
+                self.write(Push::All, out);
+            } else if self.written - self.nxt <= u64::from(self.piece) {
+                self.write(Push::One, out);
+            }
+        }
+        self.write(Push::All, out);
+    }
+
+    /// Something left or was acknowledged: the buffer may grow, the writer may wake (`tcp_check_space`).
+    pub(super) fn check_space(&mut self) {
+        if !self.blocked {
+            return;
+        }
+        if self.in_flight() < self.cwnd {
+            self.expand_send_buffer();
+        }
+        let queued = self.queued_memory();
+        if queued < self.send_buffer && self.send_buffer - queued >= queued / 2 {
+            self.blocked = false;
+            self.woken = true;
+            self.buffer_limited.set(false, self.now);
+        }
+    }
+
+    /// The writer runs if it was woken, and what it writes may leave at once.
+    pub(super) fn let_application_write(&mut self, out: &mut Vec<Train>) {
+        while std::mem::take(&mut self.woken) {
+            self.fill(out);
+        }
+    }
+
+    /// Nothing is left to send while the writer waits for room: the buffer is the limit.
+    pub(super) fn is_buffer_limited(&self) -> bool {
+        self.blocked && self.written == self.nxt
+    }
+
+    /// The application writes no more; what it has written is still sent.
+    pub fn close(&mut self) {
+        if self.established {
+            self.end = self.end.min(self.written);
+        } else {
+            self.end = 0;
+        }
+        self.blocked = false;
+    }
+
+    /// `tcp_sndbuf_expand`: twice what the window needs, in the memory it occupies.
+    pub(super) fn expand_send_buffer(&mut self) {
+        if self.settings.send_buffer.is_some() {
+            return;
+        }
+        let each =
+            (u64::from(self.settings.mss_clamp) + RESERVED_HEADER).next_power_of_two() + RESERVED_DESCRIPTOR;
+        let packets = self.cwnd.max(INITIAL_WINDOW).max(self.reordering + 1);
+        let wanted = packets.saturating_mul(2 * each).min(self.settings.send_buffer_range.1);
+        self.send_buffer = self.send_buffer.max(wanted);
+    }
+}
