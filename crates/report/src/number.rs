@@ -104,10 +104,14 @@ impl Column {
         Column { unit: scale.unit, quantity, to_base, divisor: scale.divisor, form }
     }
 
-    /// A column of the same unit with the decimals that suit `values`.
+    /// A column of the same unit with the decimals that suit `values`; exponents stay.
     pub fn refit(&self, values: impl Iterator<Item = f64>) -> Self {
         let sizes: Vec<f64> = values.filter(|v| v.is_finite()).map(|v| (v * self.to_base).abs()).collect();
-        Column { form: Form::of(&self.quantity, &sizes, self.divisor), ..self.clone() }
+        let form = match self.form {
+            Form::Exponent => Form::Exponent,
+            Form::Decimals(_) => Form::of(&self.quantity, &sizes, self.divisor),
+        };
+        Column { form, ..self.clone() }
     }
 
     /// A cell; `None` and what is not finite are missing.

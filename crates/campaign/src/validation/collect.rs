@@ -68,7 +68,7 @@ fn tasks(
                     && row.seed == run.seed
                     && row.duration_s == cell.duration_s()
             };
-            let is_there = there.iter().any(|row| is_same(row));
+            let is_there = there.iter().any(is_same);
             known += usize::from(is_there);
             tasks.push((Task { cell: cell.clone(), repeat, run }, is_there));
         }

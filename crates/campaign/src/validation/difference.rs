@@ -1,6 +1,6 @@
 //! How far two sets of runs of the same cells and seeds are apart, run by run: the model with and without trains.
 
-use super::compare::QUANTITIES;
+use super::compare::{QUANTITIES, Quantity};
 use super::data::Row;
 use super::statistics::quantile;
 
@@ -26,16 +26,13 @@ pub fn distances(rows: &[Row], others: &[Row]) -> Vec<Distance> {
     counts.dedup();
     let mut distances = Vec::new();
     for flows in counts {
-        for quantity in 0..QUANTITIES.len() {
+        for (quantity, Quantity { metric, .. }) in QUANTITIES.iter().enumerate() {
             let differences: Vec<f64> = rows
                 .iter()
                 .filter(|row| row.cell.flows == flows)
                 .filter_map(|row| {
                     let other = others.iter().find(|o| o.cell == row.cell && o.repeat == row.repeat)?;
-                    relative(
-                        row.value(QUANTITIES[quantity].metric)?,
-                        other.value(QUANTITIES[quantity].metric)?,
-                    )
+                    relative(row.value(metric)?, other.value(metric)?)
                 })
                 .collect();
             let of = |q| quantile(differences.iter().copied(), q).unwrap_or(f64::NAN);

@@ -48,10 +48,10 @@ fn explain_congestion(control: &CongestionControl) -> String {
     fact("model", "yes");
     fact("kernel", &in_kernel(control));
     if control.needs_pacing {
-        fact("needs", "pacing; the socket does it, or qdisc = \"fq\"");
+        fact("needs", "pacing, which its socket does");
     }
     if control.needs_ecn {
-        fact("needs", "ECN on both hosts (tcp.ecn = 1), and marks on the way");
+        fact("needs", "ECN, for which it asks, and queues that mark");
     }
     fact("equations", &format!("docs/models/congestion/{}.md", control.name));
     fact("validation", &validation(control));
@@ -75,7 +75,7 @@ fn explain_congestion(control: &CongestionControl) -> String {
 /// Where a kernel has it.
 fn in_kernel(control: &CongestionControl) -> String {
     match control.linux {
-        None => "no: Linux does not have it".into(),
+        None => "no: Linux does not have it; a C file of your own can add it".into(),
         Some("reno") => "yes, as reno: part of every Linux".into(),
         Some(name) => format!("yes, as {name}: module tcp_{name}"),
     }

@@ -68,9 +68,13 @@ impl Difference {
 
     /// The same with half of its interval: `-0.20 ±0.05`.
     pub fn interval_text(&self, form: &Column) -> String {
-        let half = self.interval.map(|(low, high)| (high - low) / 2.0);
-        let half = half.map_or(String::new(), |half| format!(" ±{}", form.cell(Some(half))));
+        let half = self.half_text(form).map_or(String::new(), |half| format!(" ±{half}"));
         self.absolute_text(form) + &half
+    }
+
+    /// Half of its interval, as a cell of `form`.
+    pub fn half_text(&self, form: &Column) -> Option<String> {
+        self.interval.map(|(low, high)| form.cell(Some((high - low) / 2.0)))
     }
 }
 

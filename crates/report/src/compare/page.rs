@@ -78,8 +78,8 @@ fn table(out: &mut String, comparison: &Comparison) {
         );
     }
     out.push_str(
-        "</div><p class=\"hint\">Differences are from the first folder. Means over repeats, with their least and largest below. \
-         ≠ marks what repeats do not explain: 0 lies outside the 95 % confidence interval of the difference (Welch). \
+        "</div><p class=\"hint\">Differences are from the first folder. Means over repeats, with their least and largest below; \
+         differences with half of their 95 % confidence interval. ≠ marks what repeats do not explain: 0 lies outside the 95 % confidence interval of the difference (Welch). \
          By chance alone one in twenty would.</p>",
     );
     let _ =
@@ -173,12 +173,15 @@ fn difference_cells(out: &mut String, difference: Option<Difference>, form: &Col
         }
         None => "a single run each: what is chance cannot be told".into(),
     };
+    let half = difference
+        .half_text(form)
+        .map_or(String::new(), |half| format!("<small>± {}</small>", escape(&half)));
     let share = difference.relative.map_or(MISSING.into(), percent);
     let (class, mark) =
         if difference.is_beyond_repeats() == Some(true) { (" beyond", "≠ ") } else { ("", "") };
     let _ = write!(
         out,
-        "<td class=\"number\" title=\"{title}\">{}</td><td class=\"number{class}\" title=\"{title}\">{mark}{}</td>",
+        "<td class=\"number\" title=\"{title}\">{}{half}</td><td class=\"number{class}\" title=\"{title}\">{mark}{}</td>",
         escape(&difference.absolute_text(form)),
         escape(&share),
         title = escape(&title)

@@ -187,6 +187,7 @@ impl Train {
                         && b.sack.is_none()
                         && a.stride == b.stride
                         && a.ece == b.ece
+                        && a.window == b.window
                         && a.next + packets * u64::from(a.stride) == b.next
                 }
                 (Body::Datagram { first: a }, Body::Datagram { first: b }) => a + packets == *b,

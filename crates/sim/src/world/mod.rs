@@ -130,6 +130,10 @@ impl World {
 
     /// The first train on a pipe is at its end.
     fn on_arrival(&mut self, pipe: u32) {
+        // A train that was cut may have come in before the one this event was for.
+        if self.pipes[pipe as usize].on_the_way.front_at().is_none_or(|at| at > self.now) {
+            return;
+        }
         let Some(train) = self.pipes[pipe as usize].arrive() else { return };
         if let Some(next) = self.pipes[pipe as usize].on_the_way.front_at() {
             self.events.push(next, Event::Arrival(pipe));

@@ -14,6 +14,8 @@ pub const PACKET_OVERHEAD: u64 = 768;
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
+/// Packets that Linux merges in the receive queue at most: MAX_SKB_FRAGS, one fragment each (`tcp_try_coalesce`).
+const MERGED_PACKETS: u64 = 16;
 /// Largest window without scaling (MAX_TCP_WINDOW, `U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
@@ -232,11 +234,13 @@ impl Buffer {
 
     /// The reader takes everything (`tcp_recvmsg`, then `tcp_rcv_space_adjust`).
     pub(super) fn read(&mut self, now: SimTime, _next: u64) {
+        // Linux looks at its tuning after each merged packet it hands over, and counts what is still unread off.
+        let first = self.unread_bytes.min(MERGED_PACKETS * self.mss);
+        self.adjust(now, self.read_bytes + first, self.unread_bytes - first);
         self.read_bytes += self.unread_bytes;
         self.used = 0;
         self.unread_packets = 0;
         self.unread_bytes = 0;
-        self.adjust(now);
         if self.read_bytes >= self.wake_again {
             let (part, most) = self.low_water;
             self.wake_at = (self.size / part).clamp(1, most);
@@ -250,12 +254,13 @@ impl Buffer {
         }
     }
 
-    fn adjust(&mut self, now: SimTime) {
+    /// `tcp_rcv_space_adjust` when `read` bytes have been read and `unread` are still there.
+    fn adjust(&mut self, now: SimTime, read: u64, unread: u64) {
         let elapsed = clock::micros(now) - clock::micros(self.space_at);
         if self.rtt8 == 0 || elapsed < self.rtt8 >> 3 {
             return;
         }
-        let copied = self.read_bytes - self.space_from;
+        let copied = (read - self.space_from).saturating_sub(unread);
         if copied > self.space {
             if self.tuned {
                 let mut window = 2 * copied + 16 * self.mss;
@@ -269,7 +274,7 @@ impl Buffer {
             }
             self.space = copied;
         }
-        self.space_from = self.read_bytes;
+        self.space_from = read;
         self.space_at = now;
     }
 
