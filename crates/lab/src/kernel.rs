@@ -28,6 +28,9 @@ pub struct VirtualTime {
 /// takes seconds at most.
 const STALL_LIMIT: Duration = Duration::from_secs(180);
 
+/// How often a guest that ran out of its memory is started again with twice as much.
+const MEMORY_DOUBLINGS: u32 = 3;
+
 impl VirtualTime {
     /// Boots `kernel` with `init`, a program that calls [`run_as_init`].
     pub fn new(kernel: Kernel, init: PathBuf) -> Self {
@@ -77,9 +80,24 @@ impl Substrate for VirtualTime {
         directory: &RunDirectory,
         control: &Control,
     ) -> Result<Recording, LabError> {
-        let raw = directory.raw();
+        with_enough(memory(run), |memory| self.attempt(run, &directory.raw(), memory, control))
+    }
+}
+
+impl VirtualTime {
+    /// Carries out `run` in a guest of that much memory.
+    fn attempt(
+        &self,
+        run: &Run,
+        raw: &Path,
+        memory: Bytes,
+        control: &Control,
+    ) -> Result<Recording, LabError> {
         // Only what the guest itself writes is in its folder: its console is ours.
         let shared = raw.join("guest");
+        if shared.exists() {
+            fs::remove_dir_all(&shared).map_err(io_error("remove", &shared))?;
+        }
         fs::create_dir_all(&shared).map_err(io_error("create", &shared))?;
         let plan = shared.join(agent::PLAN);
         let text = serde_json::to_string(run).expect("a run is plain data");
@@ -91,7 +109,7 @@ impl Substrate for VirtualTime {
             arguments: Vec::new(),
             parameters: loading_parameters(run),
             writable: shared.clone(),
-            memory: memory(run),
+            memory,
             seed: run.seed,
             console: console.clone(),
             stall_limit: self.stall_limit,
@@ -129,12 +147,10 @@ impl Substrate for VirtualTime {
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
         self.describe(&mut recording, &exit);
-        tidy(&raw, &shared)?;
+        tidy(raw, &shared)?;
         Ok(recording)
     }
-}
 
-impl VirtualTime {
     fn describe(&self, recording: &mut Recording, exit: &Exit) {
         let found = recording.info.kernel.take().unwrap_or_default();
         let added = self.kernel.added.iter().map(|source| format!("{source}: added"));
@@ -150,6 +166,18 @@ impl VirtualTime {
             recording.info.warnings.push(exit.confinement.to_string());
         }
     }
+}
+
+/// Makes attempts with ever more memory while it runs out. What waits behind holes of holes is hard to foresee; a run
+/// that has enough at first is not disturbed: the memory's size is part of the guest's entropy.
+fn with_enough<T>(mut memory: Bytes, attempt: impl Fn(Bytes) -> Result<T, LabError>) -> Result<T, LabError> {
+    for _ in 0..MEMORY_DOUBLINGS {
+        match attempt(memory) {
+            Err(LabError::Boot(BootError::GuestMemory { .. })) => memory = memory * 2,
+            result => return result,
+        }
+    }
+    attempt(memory)
 }
 
 /// Keeps what has a use (captures) in `raw/`; the stream's content is in the tables now.
@@ -265,6 +293,23 @@ fn udp_records(run: &Run, flow: &wirespeed_scenario::run::Flow) -> u64 {
 mod tests {
     use super::*;
     use crate::layout::tests::run;
+
+    #[test]
+    fn a_guest_that_runs_out_of_memory_gets_more_but_not_without_end() {
+        let attempts = RefCell::new(Vec::new());
+        let result = |enough: u64| {
+            attempts.borrow_mut().clear();
+            with_enough(Bytes::new(100), |memory| {
+                attempts.borrow_mut().push(memory.get());
+                let lack = BootError::GuestMemory { memory, console: PathBuf::new() };
+                if memory.get() >= enough { Ok(memory.get()) } else { Err(lack.into()) }
+            })
+        };
+        assert_eq!(result(350).unwrap(), 400);
+        assert_eq!(*attempts.borrow(), [100, 200, 400]);
+        assert!(result(10_000).is_err());
+        assert_eq!(*attempts.borrow(), [100, 200, 400, 800]);
+    }
 
     #[test]
     fn memory_grows_with_what_the_path_holds() {

@@ -12,7 +12,19 @@ const LINES: &[(&str, &str)] = &[
     ("rtt", "\"10 ms\""),
     ("loss", "1e-5"),
     ("buffer", "\"1 bdp\""),
+    ("queue", "{ kind = \"red\", min = \"30 packets\" }"),
+    ("outages", "[[\"1 s\", \"2 s\"]]"),
+    ("policer", "{ rate = \"1 Gbit/s\", burst = \"2 packets\" }"),
     ("forward", "{ delay = \"1 ms\" }"),
+    ("[path.reverse]", ""),
+    ("queue.kind", "\"fq-codel\""),
+    ("queue.target", "\"1 ms\""),
+    ("queue.quantum", "\"1 packets\""),
+    ("loss_model.kind", "\"gilbert-elliott\""),
+    ("loss_model.good_to_bad", "1e-4"),
+    ("loss_model.bad_to_good", "0.1"),
+    ("port_limit.rate", "\"900 Mbit/s\""),
+    ("port_limit.burst", "\"0.5 bdp\""),
     ("[topology]", ""),
     ("kind", "\"dumbbell\""),
     ("senders", "2"),
@@ -62,6 +74,7 @@ fn value() -> impl Strategy<Value = String> {
         any::<f64>().prop_map(|n| format!("{n:e}")),
         "\\PC{0,12}",
         "\"\\PC{0,12}\"",
+        "\"(drop-tail|drop-tail-packets|red|codel|fq-codel|bit-error|gilbert-elliott)\"",
         "[\\[\\]{}\", =a-z0-9]{0,16}",
     ]
 }
@@ -83,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wild_override_is_a_study_or_a_mistake(key in "[a-z.\"0-9]{0,16}|path.(rate|rtt|loss)|flow.[0-9].window", value in value()) {
+    fn a_wild_override_is_a_study_or_a_mistake(key in "[a-z.\"0-9]{0,16}|path.(rate|rtt|loss|queue|loss_model|outages|policer)(.(kind|rate|burst|min|0|0.1))?|flow.[0-9].window", value in value()) {
         let sets = [(key, value)];
         let _ = parse(&text(usize::MAX, ""), "t.toml", &sets, Some(3));
     }

@@ -398,18 +398,3 @@ fn offloads_and_random_loss_are_warned_about() {
     assert!(study(&text).runs[0].host("sender").offloads.tso, "but honoured");
     assert!(study(SMALL).warnings.is_empty());
 }
-
-#[test]
-fn a_control_of_ones_own_is_declared_with_its_source() {
-    let text = "schema = 1\nname = \"own\"\n[congestion.mine]\nsource = \"cc/tcp_mine.c\"\n[path]\nrate = \"1 Gbit/s\"\n\
-                rtt = \"1 ms\"\n[[flow]]\n[run]\nduration = \"1 s\"\n[sweep]\n\"flow.congestion\" = [\"reno\", \"mine\"]\n";
-    let study = wirespeed_scenario::parse(text, "folder/own.toml", &[], None).unwrap();
-    assert_eq!(study.runs.len(), 2);
-    assert_eq!(study.own_controls, [std::path::Path::new("folder/cc/tcp_mine.c")]);
-    let taken = text.replace("congestion.mine", "congestion.cubic");
-    let error = wirespeed_scenario::parse(&taken, "own.toml", &[], None).unwrap_err().to_string();
-    assert!(error.starts_with("own.toml:3:"), "{error}");
-    let undeclared = text.replace("\"mine\"]", "\"yours\"]");
-    let error = format!("{:#}", wirespeed_scenario::parse(&undeclared, "own.toml", &[], None).unwrap_err());
-    assert!(error.contains("yours") && error.contains("mine"), "{error}");
-}

@@ -70,6 +70,29 @@ fn every_preset_can_be_named() {
     }
 }
 
+/// Every block of TOML on the page, filled up to a whole scenario: lines without a table belong to `[path]`.
+#[test]
+fn the_examples_of_the_how_to_are_good() {
+    let page = fs::read_to_string(root().join("docs/how-to/write-a-scenario.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 12, "only {} examples were found", blocks.len());
+    for block in blocks {
+        let mut text = String::new();
+        let missing = |header: &str, lines: &str| match block.lines().any(|line| line.starts_with(header)) {
+            true => String::new(),
+            false => format!("{header}\n{lines}\n"),
+        };
+        text += &missing("schema = 1", "name = \"t\"");
+        text += &missing("[path]", "rate = \"1 Gbit/s\"\nrtt = \"20 ms\"");
+        text += block;
+        text += &missing("[[flow]]", "");
+        text += &missing("[run]", "duration = \"60 s\"");
+        text += &missing("[sweep]", "\"flow.congestion\" = [\"cubic\", \"bbr\"]");
+        parse(&text, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e:#}\n{text}"));
+    }
+}
+
 /// Names and seeds of runs that are recorded: whatever is added to the file's language, they stay.
 #[test]
 fn runs_keep_their_names_and_seeds() {

@@ -119,7 +119,10 @@ fn over_flows(
 /// Names the folders by the last part of their paths, by the whole path where that part is not theirs alone.
 pub(super) fn name_all(sides: &mut [Side]) {
     let last = |path: &str| {
-        let part = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        // What `wirespeed run` calls the folder of its runs names nothing.
+        let folder = path.trim_end_matches('/');
+        let folder = folder.strip_suffix("/runs").unwrap_or(folder);
+        let part = folder.rsplit('/').next().unwrap_or_default();
         if part.is_empty() || part == "." || part == ".." { path.to_string() } else { part.to_string() }
     };
     let parts: Vec<String> = sides.iter().map(|side| last(&side.path)).collect();
@@ -148,7 +151,8 @@ mod tests {
             sides.into_iter().map(|side| side.name).collect::<Vec<_>>()
         };
         assert_eq!(named(&["out/a/", "out/b"]), ["a", "b"]);
-        assert_eq!(named(&["a/runs", "b/runs", "c"]), ["a/runs", "b/runs", "c"]);
+        assert_eq!(named(&["x/a/runs", "b/runs/", "runs"]), ["a", "b", "runs"]);
+        assert_eq!(named(&["x/a", "y/a/runs", "c"]), ["x/a", "y/a/runs", "c"]);
         assert_eq!(named(&[".", "../b"]), [".", "b"]);
     }
 }

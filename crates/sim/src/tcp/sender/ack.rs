@@ -26,6 +26,12 @@ pub struct Incoming<'a> {
     pub ece: bool,
     /// Selective acknowledgements.
     pub sack: Option<&'a Sack>,
+    /// How many acknowledgements this stands for, the last of them.
+    pub count: u32,
+    /// Time between them.
+    pub gap: Span,
+    /// Packets that each acknowledges.
+    pub stride: u32,
 }
 
 /// What an acknowledgement turned out to say (the FLAG_* of `tcp_input.c`).
@@ -74,6 +80,9 @@ impl Sender {
                     stamp: ack.stamp,
                     ece: ack.ece,
                     sack: ack.sack.as_deref(),
+                    count: taken,
+                    gap,
+                    stride: ack.stride,
                 },
                 out,
             );
@@ -82,6 +91,7 @@ impl Sender {
 
     fn may_take_together(&self, ack: &Ack) -> bool {
         self.phase == Phase::Open
+            && !self.settings.algorithm.needs_pacing
             && !ack.ece
             && self.board.sacked == 0
             && self.board.retransmitted == 0
@@ -181,6 +191,11 @@ impl Sender {
             undone: self.counts.undone > undone_before,
             stamp: ack.stamp,
             advanced: found.advanced,
+            together: super::congestion::Together {
+                count: ack.count,
+                gap: ack.gap,
+                stride: u64::from(ack.stride),
+            },
         };
         self.control_congestion(&seen, reduction);
         self.repeat(repeat, out);
@@ -317,12 +332,15 @@ impl Sender {
         let (rack, delivery) = (&mut self.rack, &mut self.delivery);
         let has_sack = self.settings.sack;
         let timestamps = self.settings.timestamps;
+        self.sent_times.clear();
+        let sent_times = &mut self.sent_times;
         self.board.acknowledge(self.una, |segment| {
             if segment.was_retransmitted() {
                 found.retransmitted_acked = true;
             } else if !segment.sacked {
                 times.first_acked.get_or_insert(segment.sent);
                 times.last_acked = Some(segment.sent);
+                sent_times.push((segment.end(), segment.sent));
                 reordered = reordered.min(segment.first);
                 found.original_delivered |= segment.end() <= high;
             }

@@ -1,10 +1,11 @@
 //! What the socket and its congestion control tell each other (`tcp_cong_control`, `tcp_update_pacing_rate`).
 
 use super::{INITIAL_WINDOW, Sender};
+use crate::tcp::clock;
 use wirespeed_congestion::{
     AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, Timestamps, Undo,
 };
-use wirespeed_units::{Packets, Rate, Span};
+use wirespeed_units::{Packets, Rate, SimTime, Span};
 
 /// `net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`, in percent.
 const PACING_SLOW_START: u128 = 200;
@@ -25,6 +26,15 @@ pub(super) struct Seen {
     pub undone: bool,
     pub stamp: u32,
     pub advanced: bool,
+    pub together: Together,
+}
+
+/// Several acknowledgements that the socket took as one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Together {
+    pub count: u32,
+    pub gap: Span,
+    pub stride: u64,
 }
 
 impl Sender {
@@ -91,7 +101,40 @@ impl Sender {
         if seen.undone {
             cc.on_undo(&Undo { now: self.now, snd_nxt });
         }
-        cc.on_ack(&sample);
+        // Algorithms count acknowledgements: each is told, though the socket took several at once.
+        let Together { count, gap, stride } = seen.together;
+        let mut part = sample;
+        let mut sent_times = self.sent_times.iter().peekable();
+        for back in (1..count).rev() {
+            let (behind, later) = (u64::from(back) * stride, gap * i64::from(back));
+            let now = SimTime::ps(sample.now.picoseconds() - later.picoseconds());
+            let una = self.una - behind;
+            while sent_times.peek().is_some_and(|(end, _)| *end < una) {
+                sent_times.next();
+            }
+            let rtt = sent_times.peek().map(|(_, sent)| Span::us(clock::micros(now) - clock::micros(*sent)));
+            part = AckSample {
+                now,
+                newly_acked: Packets::new(stride),
+                newly_delivered: Packets::new(stride),
+                snd_una: una.saturating_mul(u64::from(self.settings.mss)),
+                rtt,
+                prior_in_flight: Packets::new(sample.in_flight.get() + behind + stride),
+                in_flight: Packets::new(sample.in_flight.get() + behind),
+                delivered: Packets::new(sample.delivered.get() - behind),
+                rate: None,
+                ..sample
+            };
+            cc.on_ack(&part);
+        }
+        if count > 1 {
+            part = AckSample {
+                newly_acked: Packets::new(seen.acked - u64::from(count - 1) * stride),
+                newly_delivered: Packets::new(seen.delivered - u64::from(count - 1) * stride),
+                ..sample
+            };
+        }
+        cc.on_ack(&part);
         self.control = cc.control();
         let mut reduction = reduction;
         if reduction.is_none() && self.control.wants_reduction && self.phase < Phase::Cwr {

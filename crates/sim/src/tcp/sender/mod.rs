@@ -210,6 +210,8 @@ pub struct Sender {
     ecn_cwr: bool,
     host_queue: u64,
     throttled: bool,
+    /// When what the latest acknowledgement took off had left: (number after it, time).
+    sent_times: Vec<(u64, SimTime)>,
     counts: Counts,
     busy: Stopwatch,
     window_limited: Stopwatch,
@@ -284,6 +286,7 @@ impl Sender {
             ecn_cwr: false,
             host_queue: 0,
             throttled: false,
+            sent_times: Vec::new(),
             counts: Counts::default(),
             busy: Stopwatch::default(),
             window_limited: Stopwatch::default(),
