@@ -5,7 +5,7 @@ use super::path::Pipe;
 use super::{LONGEST_TRAIN, TRAIN_BYTES};
 use crate::net::{
     CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
-    QueueSettings, RedSettings,
+    QueueSettings, Random, RedSettings,
 };
 use crate::tcp::receiver::{self, BufferSettings, Receiver};
 use crate::tcp::sender::{self, Sender};
@@ -327,6 +327,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         slow_start_after_idle: idle,
         algorithm,
         parameters: parameters(congestion)?,
+        peer_stamp_offset: (Random::derived(run.seed, &format!("{} stamps", flow.label)).draw() >> 32) as u32,
         seed: stream(run.seed, &flow.label),
     });
     let receiver = Receiver::new(receiver::Settings {

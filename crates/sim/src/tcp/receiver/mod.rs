@@ -21,9 +21,11 @@ const DELAY_MIN_TICKS: i64 = 40;
 const DELAY_MAX_TICKS: i64 = 200;
 /// `net.ipv4.tcp_comp_sack_nr`: duplicate ACKs held back at most.
 const COMPRESSED_MOST: u32 = 44;
-/// `net.ipv4.tcp_comp_sack_delay_ns`. Its slack (100 us) is not waited for: any other interrupt after the delay lets
-/// the timer fire, and while packets arrive there is one.
+/// `net.ipv4.tcp_comp_sack_delay_ns`, and `tcp_comp_sack_slack_ns`. The slack always passes: a timer that fires in
+/// softirq (HRTIMER_MODE_SOFT) is looked at only when the earliest of its kind is due with its slack
+/// (kernel/time/hrtimer.c, `softirq_expires_next`), and TCP has few others.
 const COMPRESSED_DELAY: Span = Span::ms(1);
+const COMPRESSED_SLACK: Span = Span::us(100);
 /// Duplicate ACKs sent at once before any is held back (TCP_FASTRETRANS_THRESH).
 const UNCOMPRESSED: u32 = 3;
 /// SACK blocks after which a further one makes held-back ACKs leave (TCP_SACK_BLOCKS_EXPECTED).
@@ -408,7 +410,7 @@ impl Receiver {
             let rtt = self.buffer.round_trip_us().min(self.handshake_us);
             let part = Span::us(rtt).picoseconds() / 20;
             let delay = COMPRESSED_DELAY.min(Span::ps(part));
-            self.compressed_at = Some(self.now + delay);
+            self.compressed_at = Some(self.now + delay + COMPRESSED_SLACK);
         }
     }
 

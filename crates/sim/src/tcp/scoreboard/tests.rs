@@ -462,8 +462,6 @@ fn play(first: u64, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     #[test]
     fn it_knows_of_every_packet_what_a_list_of_packets_does(
         steps in steps(false),

@@ -95,7 +95,7 @@ impl Sender {
             timestamps: self
                 .settings
                 .timestamps
-                .then_some(Timestamps { value: seen.stamp, echo: self.echo }),
+                .then(|| Timestamps { value: seen.stamp.wrapping_add(self.settings.peer_stamp_offset), echo: self.echo }),
         };
         let cc = self.cc.as_mut().expect("data was acknowledged");
         if seen.undone {

@@ -71,6 +71,9 @@ pub struct Settings {
     pub algorithm: &'static Algorithm,
     /// Its parameters.
     pub parameters: BTreeMap<String, i64>,
+    /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
+    /// but to algorithms that take the stamps for a clock.
+    pub peer_stamp_offset: u32,
     /// Seed of its random stream.
     pub seed: u64,
 }
