@@ -25,8 +25,7 @@ const IP_TCP: u64 = 40;
 const IP_UDP: u64 = 28;
 /// RFC 7323 timestamps with their padding.
 const TIMESTAMPS: u64 = 12;
-/// Packets that CoDel and FQ-CoDel hold at most: what their qdiscs do in Linux.
-const CODEL_PACKETS: u32 = 1000;
+/// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
 /// What a run asks for and the model lacks.
@@ -61,9 +60,15 @@ pub fn check(run: &Run) -> Result<(), Unsupported> {
 }
 
 fn find(congestion: &Congestion) -> Result<&'static Algorithm, Unsupported> {
+    if congestion.own {
+        return Err(Unsupported(format!(
+            "congestion control {} is a C source, which the model cannot run; run it on the kernel",
+            congestion.name
+        )));
+    }
     algorithm(&congestion.name).ok_or_else(|| {
         Unsupported(format!(
-            "congestion control {} is not in the model, which runs no C sources; run it on the kernel",
+            "congestion control {} is not in the model; run it on the kernel",
             congestion.name
         ))
     })
@@ -212,7 +217,7 @@ fn settings(run: &Run, index: usize, direction: &Direction, forward: bool, extra
             QueueSettings::DropTailBytes { limit, ecn_threshold: mark_above.map(|b| b.get()) }
         }
         Queue::DropTailPackets { packets, mark_above } => QueueSettings::DropTailPackets {
-            limit: u32::try_from(*packets).unwrap_or(u32::MAX),
+            limit: *packets,
             ecn_threshold: mark_above.map(|b| b.get()),
         },
         Queue::Red { min, max, probability, weight, ecn } => QueueSettings::Red(RedSettings {
@@ -221,20 +226,21 @@ fn settings(run: &Run, index: usize, direction: &Direction, forward: bool, extra
             max_probability: *probability,
             weight: *weight,
             limit,
-            gentle: true,
+            // Linux' sch_red drops everything beyond the upper threshold.
+            gentle: false,
             ecn: *ecn,
         }),
         Queue::CoDel { target, interval, ecn } => QueueSettings::CoDel(CoDelSettings {
             target: *target,
             interval: *interval,
-            limit: packets_of(limit, frame).max(CODEL_PACKETS),
+            limit: packets_of(limit, frame),
             ecn: *ecn,
         }),
         Queue::FqCodel { target, interval, quantum, ecn } => QueueSettings::FqCodel(FqCodelSettings {
             quantum: u32::try_from(quantum.get()).unwrap_or(u32::MAX),
             target: *target,
             interval: *interval,
-            limit: packets_of(limit, frame).max(FQ_CODEL_PACKETS),
+            limit: packets_of(limit, frame),
             ecn: *ecn,
         }),
     };

@@ -68,7 +68,7 @@ impl Sender {
         let mut left = count;
         let mut index = 0;
         while left > 0 {
-            let taken = if left > 1 && self.may_take_together(ack) { self.worth_taking(ack.stride).min(left) } else { 1 };
+            let taken = if left > 1 && self.may_take_together(ack, index) { self.worth_taking(ack.stride).min(left) } else { 1 };
             index += taken;
             left -= taken;
             self.on_ack(
@@ -89,7 +89,7 @@ impl Sender {
         }
     }
 
-    fn may_take_together(&self, ack: &Ack) -> bool {
+    fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
         self.phase == Phase::Open
             && !self.settings.algorithm.needs_pacing
             && !ack.ece
@@ -98,7 +98,7 @@ impl Sender {
             && self.probe_end.is_none()
             && self.cwnd >= self.ssthresh()
             && self.cwnd >= 4 * self.burst()
-            && ack.next > self.una
+            && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
 
     /// How many acknowledgements until the next GSO packet can leave.

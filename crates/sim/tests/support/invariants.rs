@@ -1,0 +1,260 @@
+//! What holds in every run, whatever the scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_record::{FlowSample, QueueSample};
+use wirespeed_scenario::Run;
+use wirespeed_scenario::run::{Direction, FlowKind, Queue};
+use wirespeed_sim::Outcome;
+
+/// A train is at most so long; a sample may fall into one.
+const TRAIN_BYTES: u64 = 65_536 + 65_549;
+
+/// Checks everything that holds in every run.
+///
+/// # Errors
+/// What does not hold.
+pub fn check(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    times(run, outcome)?;
+    for index in 0..run.flows.len() {
+        flow(run, outcome, index)?;
+    }
+    queues(run, outcome)?;
+    balance(run, outcome)?;
+    datagrams(run, outcome)?;
+    capacity(run, outcome)
+}
+
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => {
+        if !$holds {
+            return Err(format!($($words)+));
+        }
+    };
+}
+
+/// Samples lie on the grid, from the start to the end.
+fn times(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    let end = run.duration.nanoseconds();
+    let of_queues: Vec<i64> = outcome.queues.iter().map(|row| row.t_ns).collect();
+    ensure!(of_queues.first() == Some(&0), "the first sample is at {:?}", of_queues.first());
+    ensure!(of_queues.last() == Some(&end), "the last sample is at {:?} of {end}", of_queues.last());
+    let of_flows = outcome.flows.iter().map(|row| row.t_ns).collect();
+    for rows in [of_queues, of_flows] {
+        ensure!(rows.is_sorted(), "samples are not in order of time");
+        let off = rows.iter().find(|t| **t != end && **t % run.sample.nanoseconds() != 0);
+        ensure!(off.is_none(), "a sample off the grid: {off:?}");
+    }
+    for event in &outcome.events {
+        ensure!((0..=end).contains(&event.t_ns), "event at {} of {end}", event.t_ns);
+    }
+    Ok(())
+}
+
+fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
+    let planned = &run.flows[index];
+    let name = &planned.label;
+    let rows: Vec<&FlowSample> = outcome.flows.iter().filter(|row| row.flow == index as u32).collect();
+    let last = rows.last().ok_or_else(|| format!("{name} has no sample"))?;
+    ensure!(rows[0].t_ns >= planned.start.nanoseconds(), "{name} is sampled before it starts");
+    ensure!(last.t_ns == run.duration.nanoseconds(), "{name} has no last sample");
+    let base = run.base_rtt(planned).nanoseconds();
+    for pair in rows.windows(2) {
+        monotone(pair[0], pair[1]).map_err(|what| format!("{name}, {what} falls before {} ns", pair[1].t_ns))?;
+    }
+    for row in &rows {
+        sane(row, planned, base).map_err(|what| format!("{name} at {} ns: {what}", row.t_ns))?;
+    }
+    if let Some(bytes) = planned.bytes.filter(|_| matches!(planned.kind, FlowKind::Tcp { .. })) {
+        let done = outcome.events.iter().any(|e| e.kind == "flow_end" && e.flow == Some(index as u32));
+        ensure!(
+            done == (last.delivered_bytes == bytes.get()),
+            "{name}: {} of {bytes} delivered, end seen: {done}",
+            last.delivered_bytes
+        );
+    }
+    Ok(())
+}
+
+fn monotone(a: &FlowSample, b: &FlowSample) -> Result<(), &'static str> {
+    let counters: [(&str, fn(&FlowSample) -> u64); 13] = [
+        ("time", |r| r.t_ns as u64),
+        ("delivered", |r| r.delivered_bytes),
+        ("read", |r| r.read_bytes),
+        ("sent", |r| r.sent_bytes),
+        ("acked", |r| r.acked_bytes.unwrap_or(0)),
+        ("retransmitted bytes", |r| r.retrans_bytes.unwrap_or(0)),
+        ("packets out", |r| r.data_packets_out),
+        ("packets in", |r| r.data_packets_in),
+        ("retransmitted packets", |r| r.retrans_packets.unwrap_or(0)),
+        ("delivered as the sender knows", |r| r.delivered_packets.unwrap_or(0)),
+        ("delivered with a mark", |r| r.delivered_ce_packets.unwrap_or(0)),
+        ("timeouts", |r| r.rto_count.unwrap_or(0).into()),
+        ("time busy", |r| r.busy_ns.unwrap_or(0) as u64),
+    ];
+    match counters.iter().find(|(_, of)| of(a) > of(b)) {
+        Some((what, _)) => Err(what),
+        None => Ok(()),
+    }
+}
+
+fn sane(row: &FlowSample, planned: &wirespeed_scenario::run::Flow, base_ns: i64) -> Result<(), String> {
+    let limit = planned.bytes.map_or(u64::MAX, |bytes| bytes.get());
+    let is_udp = matches!(planned.kind, FlowKind::Udp { .. });
+    ensure!(row.read_bytes <= row.delivered_bytes, "{} read of {}", row.read_bytes, row.delivered_bytes);
+    let once = row.sent_bytes - row.retrans_bytes.unwrap_or(0);
+    ensure!(row.delivered_bytes <= once, "{} delivered of {once} sent", row.delivered_bytes);
+    ensure!(is_udp || once <= limit, "{once} sent of {limit}");
+    ensure!(row.data_packets_in <= row.data_packets_out, "more packets arrive than leave");
+    if let Some(acked) = row.acked_bytes {
+        ensure!(acked <= row.delivered_bytes, "{acked} acked of {} delivered", row.delivered_bytes);
+    }
+    let Some(cwnd) = row.cwnd_bytes else { return Ok(()) };
+    let mss = u64::from(row.mss_bytes.ok_or("a window without a segment size")?);
+    ensure!(cwnd >= mss, "window of {cwnd} bytes, segments of {mss}");
+    ensure!(cwnd < 1 << 54, "window of {cwnd} bytes");
+    ensure!(row.ssthresh_bytes.is_none_or(|s| s >= mss), "threshold of {:?}", row.ssthresh_bytes);
+    let unacked = u64::from(row.unacked_packets.ok_or("no count of packets outstanding")?);
+    for (what, packets) in
+        [("sacked", row.sacked_packets), ("lost", row.lost_packets), ("retransmitted", row.retrans_out_packets)]
+    {
+        ensure!(u64::from(packets.unwrap_or(0)) <= unacked, "{packets:?} {what} of {unacked} outstanding");
+    }
+    // Where only the time stamp tells, an RTT is known to a tick of 1 ms.
+    for (what, rtt) in [("least", row.min_rtt_ns), ("smoothed", row.rtt_ns)] {
+        if let Some(rtt) = rtt {
+            ensure!(rtt >= base_ns - 1_001_000, "{what} RTT of {rtt} ns, propagation takes {base_ns}");
+        }
+    }
+    if let (Some(limit), Some(rto)) = (row.min_rtt_ns, row.rto_ns) {
+        ensure!(rto >= limit.min(120_000_000_000) && rto >= 200_000_000, "timeout of {rto} ns");
+    }
+    ensure!(row.pacing_rate_bps != Some(0), "paced to a standstill");
+    Ok(())
+}
+
+fn directions(run: &Run) -> impl Iterator<Item = (String, &Direction)> {
+    run.links.iter().flat_map(|link| {
+        [(format!("{}/forward", link.name), &link.forward), (format!("{}/reverse", link.name), &link.reverse)]
+    })
+}
+
+/// No link carries more than its rate, no queue holds more than its room.
+fn queues(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    let largest = run.hosts.iter().map(|host| host.mtu.get().max(88 + 52) + 14).max().unwrap_or(0);
+    for (name, direction) in directions(run) {
+        let rows: Vec<&QueueSample> = outcome.queues.iter().filter(|row| row.queue == name).collect();
+        ensure!(!rows.is_empty(), "{name} is not sampled");
+        for row in &rows {
+            let could = u128::from(direction.rate.get()) * row.t_ns as u128 / 8_000_000_000;
+            let sent = u128::from(row.sent_bytes);
+            ensure!(sent <= could + u128::from(largest), "{name} sent {sent} of {could} at {}", row.t_ns);
+            let fits = match &direction.queue {
+                Queue::DropTailPackets { packets, .. } => row.backlog_packets <= u64::from(*packets),
+                _ => row.backlog_bytes <= direction.buffer.get(),
+            };
+            ensure!(
+                fits,
+                "{name} holds {} packets, {} bytes, with room for {}",
+                row.backlog_packets,
+                row.backlog_bytes,
+                direction.buffer
+            );
+        }
+        for pair in rows.windows(2) {
+            let counts = |r: &QueueSample| [r.sent_packets, r.sent_bytes, r.dropped_packets];
+            let grows = counts(pair[0]).iter().zip(counts(pair[1])).all(|(a, b)| *a <= b);
+            ensure!(grows && pair[0].lost_packets <= pair[1].lost_packets, "{name} counts backwards");
+        }
+    }
+    Ok(())
+}
+
+/// Every packet that left a host arrived, was dropped, was lost, or is on its way: in each direction by itself.
+fn balance(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    const SENT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
+    const ARRIVED: [&str; 4] =
+        ["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
+    let total = |hosts: &BTreeSet<&str>, names: &[&str]| -> i128 {
+        let counts = |c: &&wirespeed_record::Counter| {
+            hosts.contains(c.host.as_str()) && names.contains(&c.counter.as_str())
+        };
+        outcome.counters.iter().filter(counts).map(|c| i128::from(c.after) - i128::from(c.before)).sum()
+    };
+    let last: BTreeMap<&str, &QueueSample> =
+        outcome.queues.iter().map(|row| (row.queue.as_str(), row)).collect();
+    let (left, right) = sides(run);
+    ensure!(left.is_disjoint(&right), "a host sends both ways: the test cannot tell its packets apart");
+    for (from, to, side) in [(&left, &right, "forward"), (&right, &left, "reverse")] {
+        let sent = total(from, &SENT);
+        let arrived = total(to, &ARRIVED);
+        let mut places: Vec<String> = run.links.iter().map(|link| format!("{}/{side}", link.name)).collect();
+        places.extend(from.iter().map(|host| format!("{host}/qdisc")));
+        places.extend(to.iter().map(|host| format!("{host}/access")));
+        let mut account = Vec::new();
+        for place in &places {
+            if let Some(row) = last.get(place.as_str()) {
+                account.push((format!("{place} dropped"), i128::from(row.dropped_packets)));
+                account.push((format!("{place} lost"), i128::from(row.lost_packets.unwrap_or(0))));
+            }
+            let under_way = outcome.in_flight.get(place).copied().unwrap_or(0);
+            account.push((format!("{place} under way"), i128::from(under_way)));
+        }
+        let gone: i128 = account.iter().map(|(_, packets)| packets).sum();
+        ensure!(sent == arrived + gone, "{side}: {sent} sent, {arrived} arrived, {account:?}");
+    }
+    Ok(())
+}
+
+/// Hosts that send from left to right, and hosts that send back.
+fn sides(run: &Run) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let mut sides = (BTreeSet::new(), BTreeSet::new());
+    for flow in &run.flows {
+        let (from, to) = (flow.from.as_str(), flow.to.as_str());
+        let forward = run.host(from).router < run.host(to).router;
+        let (left, right) = if forward { (from, to) } else { (to, from) };
+        sides.0.insert(left);
+        sides.1.insert(right);
+    }
+    sides
+}
+
+/// No datagram is faster than light, and those that arrive are counted.
+fn datagrams(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    for (index, planned) in run.flows.iter().enumerate() {
+        let FlowKind::Udp { .. } = planned.kind else { continue };
+        let rows: Vec<_> = outcome.datagrams.iter().filter(|row| row.flow == index as u32).collect();
+        let (from, to) = (run.host(&planned.from), run.host(&planned.to));
+        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
+        let links = run.links[low..high].iter();
+        let delays = links.map(|l| if from.router < to.router { l.forward.delay } else { l.reverse.delay });
+        let least = delays.sum::<wirespeed_units::Span>() + from.access_delay + to.access_delay;
+        for (number, row) in rows.iter().enumerate() {
+            ensure!(row.sequence == number as u64, "{}: datagram {number} is missing", planned.label);
+            if let Some(arrived) = row.arrived_ns {
+                let took = arrived - row.sent_ns;
+                ensure!(took >= least.nanoseconds() - 1, "{}: datagram took {took} ns", planned.label);
+            }
+        }
+        let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
+        let arrived = rows.iter().filter(|row| row.arrived_ns.is_some()).count() as u64;
+        let counts = last.map_or((0, 0), |row| (row.data_packets_out, row.data_packets_in));
+        ensure!(counts == (rows.len() as u64, arrived), "{}: {counts:?} are not the rows", planned.label);
+    }
+    Ok(())
+}
+
+/// Over the whole run no flow gets more payload than each of its links carries.
+fn capacity(run: &Run, outcome: &Outcome) -> Result<(), String> {
+    for (index, planned) in run.flows.iter().enumerate() {
+        let (from, to) = (run.host(&planned.from), run.host(&planned.to));
+        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
+        let rates = run.links[low..high].iter();
+        let rates = rates.map(|l| if from.router < to.router { l.forward.rate } else { l.reverse.rate });
+        let rate = rates.min().expect("a flow crosses a link");
+        let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
+        let delivered = last.map_or(0, |row| row.delivered_bytes);
+        let could = rate.volume(run.duration - planned.start).get() + TRAIN_BYTES;
+        ensure!(delivered <= could, "{} got {delivered} bytes of {could}", planned.label);
+    }
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! Random scenarios: every choice takes a number from a list; zero is always the plainest choice, so that shrinking
+//! the numbers makes the scenario plain.
+
+use std::fmt::{self, Write};
+
+/// Numbers to choose by; zeros when they run out.
+#[derive(Debug)]
+pub struct Draws<'a> {
+    numbers: &'a [u16],
+}
+
+impl Draws<'_> {
+    /// Of these numbers.
+    pub fn of(numbers: &[u16]) -> Draws<'_> {
+        Draws { numbers }
+    }
+
+    fn next(&mut self) -> usize {
+        let Some((first, rest)) = self.numbers.split_first() else { return 0 };
+        self.numbers = rest;
+        usize::from(*first)
+    }
+
+    /// Below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        self.next() % count
+    }
+
+    /// One of these; the first is the plainest.
+    pub fn pick<'b, T: ?Sized>(&mut self, choices: &[&'b T]) -> &'b T {
+        choices[self.below(choices.len())]
+    }
+
+    /// One in so many.
+    pub fn once_in(&mut self, many: usize) -> bool {
+        self.below(many) == many - 1
+    }
+}
+
+/// A scenario as text, for shrinking and printing.
+#[derive(Clone)]
+pub struct Scenario(pub String);
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "a scenario:\n{}", self.0)
+    }
+}
+
+const RATES: [u64; 9] = [
+    100_000_000,
+    1_000_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000_000_000,
+    123_456_789,
+    100_000_000_000,
+    400_000_000_000,
+];
+
+impl Scenario {
+    /// The scenario that these numbers mean: anything a file may say, within what a fraction of a second can carry.
+    pub fn any(numbers: &[u16]) -> Scenario {
+        let mut writer = Writer::new(numbers);
+        let topology = writer.draws.below(4);
+        writer.head("random");
+        let hops = writer.topology(topology);
+        writer.path(hops);
+        writer.hosts();
+        let flows = 1 + writer.draws.below(6);
+        for index in 0..flows {
+            writer.flow(topology, hops, index);
+        }
+        writer.run();
+        Scenario(writer.text)
+    }
+
+    /// One flow with an amount to send, a path that is bad for two seconds at most, and time enough after that.
+    pub fn transfer(numbers: &[u16]) -> Scenario {
+        let mut writer = Writer::new(numbers);
+        writer.head("transfer");
+        let rate = RATES[writer.draws.below(4)];
+        let rtt = writer.draws.pick(&["10 ms", "0 ms", "200 us", "100 ms", "900 ms"]);
+        let loss = writer.draws.pick(&["0", "1e-3", "0.02", "0.1"]);
+        let packets = writer.draws.pick(&["100 packets", "1 packets", "2 packets", "5 packets", "10000 packets"]);
+        writer.line(format!("[path]\nrate = \"{rate} bit/s\"\nrtt = \"{rtt}\"\nloss = {loss}"));
+        writer.line(format!("buffer = \"{packets}\""));
+        if writer.draws.once_in(3) {
+            let from = writer.draws.below(1000);
+            let to = from + 1 + writer.draws.below(1000);
+            writer.line(format!("outages = [[\"{from} ms\", \"{to} ms\"]]"));
+        }
+        if writer.draws.once_in(3) {
+            let loss = writer.draws.pick(&["1e-3", "0.02", "0.1", "0.3"]);
+            writer.line(format!("reverse.loss = {loss}"));
+        }
+        writer.hosts();
+        writer.line("[[flow]]".into());
+        writer.congestion();
+        let bytes = match writer.draws.below(3) {
+            0 => 1 + writer.draws.below(3000),
+            1 => writer.draws.below(60) * 1448 + 1,
+            _ => 1 + writer.draws.below(65536) * 4,
+        };
+        writer.line(format!("bytes = \"{bytes} B\""));
+        let seed = writer.draws.below(1000);
+        writer.line(format!("[run]\nduration = \"600 s\"\nsample = \"1 s\"\nseed = {seed}"));
+        Scenario(writer.text)
+    }
+}
+
+struct Writer<'a> {
+    draws: Draws<'a>,
+    text: String,
+    rate: u64,
+    duration_ms: u64,
+}
+
+impl Writer<'_> {
+    fn new(numbers: &[u16]) -> Writer<'_> {
+        Writer { draws: Draws::of(numbers), text: String::new(), rate: RATES[0], duration_ms: 200 }
+    }
+
+    fn line(&mut self, line: String) {
+        self.text.push_str(&line);
+        self.text.push('\n');
+    }
+
+    fn head(&mut self, name: &str) {
+        self.line(format!("schema = 1\nname = \"{name}\"\n"));
+    }
+
+    /// Writes the topology; returns how many links there are.
+    fn topology(&mut self, kind: usize) -> usize {
+        match kind {
+            0 | 1 => 1,
+            2 => {
+                let (senders, receivers) = (1 + self.draws.below(4), 1 + self.draws.below(4));
+                self.line(format!(
+                    "[topology]\nkind = \"dumbbell\"\nsenders = {senders}\nreceivers = {receivers}\n"
+                ));
+                1
+            }
+            _ => {
+                let hops = 2 + self.draws.below(3);
+                self.line(format!("[topology]\nkind = \"parking-lot\"\nhops = {hops}\n"));
+                hops
+            }
+        }
+    }
+
+    fn path(&mut self, hops: usize) {
+        self.rate = RATES[self.draws.below(RATES.len())];
+        let shortest = if self.rate > 5_000_000_000 { [20, 10, 40] } else { [200, 100, 1000] };
+        self.duration_ms = shortest[self.draws.below(3)];
+        let rtt = self.draws.pick(&[
+            "10 ms", "0 ms", "1 us", "50 us", "1 ms", "40 ms", "100 ms", "600 ms", "3333333333 ps",
+        ]);
+        let loss = self.draws.pick(&["0", "0", "1e-4", "1e-3", "0.01", "0.1", "0.5", "1"]);
+        let rate = self.rate;
+        self.line(format!("[path]\nrate = \"{rate} bit/s\"\nrtt = \"{rtt}\"\nloss = {loss}"));
+        self.room();
+        if self.draws.once_in(5) {
+            self.loss_model();
+        }
+        if self.draws.once_in(5) {
+            let (from, length) = (self.draws.below(200), 1 + self.draws.below(50));
+            self.line(format!("outages = [[\"{from} ms\", \"{} ms\"]]", from + length));
+        }
+        for bucket in ["policer", "port_limit"] {
+            if self.draws.once_in(6) {
+                let rate = self.rate * (1 + self.draws.below(12) as u64) / 10;
+                let burst = self.draws.pick(&["10 packets", "1 packets", "100 packets"]);
+                self.line(format!("{bucket} = {{ rate = \"{rate} bit/s\", burst = \"{burst}\" }}"));
+            }
+        }
+        if self.draws.once_in(4) {
+            let share = [1, 2, 10, 50][self.draws.below(4)];
+            self.line(format!("reverse.rate = \"{} bit/s\"", (self.rate / share).max(8_000)));
+        }
+        if self.draws.once_in(4) {
+            let loss = self.draws.pick(&["1e-3", "0.01", "0.1", "0.5"]);
+            self.line(format!("reverse.loss = {loss}"));
+        }
+        if self.draws.once_in(6) {
+            self.line("reverse.queue = \"fq-codel\"".into());
+        }
+        if hops > 1 && self.draws.once_in(2) {
+            // A link of its own kind among the others.
+            for index in 0..hops {
+                let rate = self.rate * [1, 2, 10][self.draws.below(3)] / [1, 2, 10][self.draws.below(3)];
+                self.line(format!("[[link]]\nname = \"hop{index}\"\nrate = \"{rate} bit/s\""));
+            }
+        }
+    }
+
+    /// Buffer and queue.
+    fn room(&mut self) {
+        let packets = [100, 1, 2, 3, 10, 50, 1000, 20000][self.draws.below(8)];
+        let at_least = |least: usize| packets.max(least);
+        let (room, queue) = match self.draws.below(10) {
+            0..=2 => (packets, String::new()),
+            3 => (0, format!("{{ kind = \"drop-tail-packets\", packets = {packets} }}")),
+            4 => {
+                let mark = self.draws.pick(&["1 packets", "2 packets", "9 packets"]);
+                (at_least(10), format!("{{ kind = \"drop-tail\", mark_above = \"{mark}\" }}"))
+            }
+            5 => {
+                let mark = self.draws.pick(&["1 packets", "2 packets", "9 packets"]);
+                let packets = at_least(10);
+                let queue = format!(
+                    "{{ kind = \"drop-tail-packets\", packets = {packets}, mark_above = \"{mark}\" }}"
+                );
+                (0, queue)
+            }
+            6 => {
+                let probability = self.draws.pick(&["0.02", "0.1", "1", "1e-4"]);
+                let ecn = self.draws.once_in(2);
+                let queue = format!("{{ kind = \"red\", probability = {probability}, ecn = {ecn} }}");
+                (at_least(50), queue)
+            }
+            7 | 8 => {
+                let target = self.draws.pick(&["5 ms", "50 us", "1 us"]);
+                let interval = self.draws.pick(&["100 ms", "10 ms", "1 ms"]);
+                let ecn = self.draws.once_in(2);
+                let times = if interval == "1 ms" && target == "5 ms" { "" } else {
+                    &format!("target = \"{target}\", interval = \"{interval}\", ")
+                };
+                (packets, format!("{{ kind = \"codel\", {times}ecn = {ecn} }}"))
+            }
+            _ => {
+                let quantum = self.draws.pick(&["1514 B", "300 B", "9014 B", "1 B"]);
+                let ecn = self.draws.once_in(2);
+                (packets, format!("{{ kind = \"fq-codel\", quantum = \"{quantum}\", ecn = {ecn} }}"))
+            }
+        };
+        if room > 0 {
+            self.line(format!("buffer = \"{room} packets\""));
+        }
+        if !queue.is_empty() {
+            self.line(format!("queue = {queue}"));
+        }
+    }
+
+    fn loss_model(&mut self) {
+        // Another model has no use for `loss`.
+        let start = self.text.rfind("loss = ").expect("the path has been written");
+        let end = start + self.text[start..].find('\n').expect("it is a line");
+        self.text.replace_range(start..=end, "");
+        let model = match self.draws.below(3) {
+            0 => format!("{{ kind = \"bit-error\", rate = {} }}", self.draws.pick(&["1e-8", "1e-6", "1e-4"])),
+            1 => "{ kind = \"gilbert-elliott\", good_to_bad = 0.001, bad_to_good = 0.1 }".into(),
+            _ => "{ kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 0.5, loss_good = 0.01, loss_bad = 0.5 }"
+                .into(),
+        };
+        self.line(format!("loss_model = {model}"));
+    }
+
+    fn hosts(&mut self) {
+        for host in ["sender", "receiver"] {
+            let mut table = String::new();
+            let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned"]);
+            if preset != "tuned" {
+                let _ = writeln!(table, "preset = \"{preset}\"");
+            }
+            let mtu = self.draws.pick(&["1500", "1500", "1500", "9000", "576", "1280", "296", "65535", "68"]);
+            if mtu != "1500" {
+                let _ = writeln!(table, "mtu = \"{mtu} B\"");
+            }
+            for setting in ["sack", "timestamps", "window_scaling"] {
+                if self.draws.once_in(6) {
+                    let _ = writeln!(table, "{setting} = false");
+                }
+            }
+            let ecn = self.draws.below(4);
+            if ecn < 3 && ecn != 0 {
+                let _ = writeln!(table, "ecn = 1");
+            }
+            if self.draws.once_in(4) {
+                let rate = self.rate * [2, 1, 10][self.draws.below(3)] / [1, 2][self.draws.below(2)];
+                let _ = writeln!(table, "nic_rate = \"{rate} bit/s\"");
+            }
+            if self.draws.once_in(3) {
+                let length = [1000, 1, 2, 10, 100][self.draws.below(5)];
+                let _ = writeln!(table, "txqueuelen = {length}");
+            }
+            let qdisc = self.draws.pick(&["pfifo_fast", "fq", "fq_codel"]);
+            if qdisc != "pfifo_fast" {
+                let _ = writeln!(table, "qdisc = \"{qdisc}\"");
+            }
+            if self.draws.once_in(5) {
+                let delay = self.draws.pick(&["1 ms", "1 us", "20 ms"]);
+                let _ = writeln!(table, "access_delay = \"{delay}\"");
+            }
+            if self.draws.once_in(8) {
+                let _ = writeln!(table, "sysctls = {{ \"net.ipv4.tcp_slow_start_after_idle\" = 0 }}");
+            }
+            if self.draws.once_in(8) {
+                let _ = writeln!(table, "tcp_rmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
+            }
+            if self.draws.once_in(8) {
+                let _ = writeln!(table, "tcp_wmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
+            }
+            if !table.is_empty() {
+                self.line(format!("\n[host.{host}]\n{table}"));
+            }
+        }
+    }
+
+    fn congestion(&mut self) {
+        let all = wirespeed_scenario::congestion_controls();
+        let control = &all[self.draws.below(all.len())];
+        let name = control.name;
+        if control.parameters.is_empty() || !self.draws.once_in(6) {
+            return self.line(format!("congestion = \"{name}\""));
+        }
+        let parameter = &control.parameters[self.draws.below(control.parameters.len())];
+        let value = if self.draws.once_in(2) { parameter.max } else { parameter.min };
+        self.line(format!("congestion = {{ name = \"{name}\", {} = {value} }}", parameter.name));
+    }
+
+    fn flow(&mut self, topology: usize, hops: usize, index: usize) {
+        self.line("\n[[flow]]".into());
+        match topology {
+            1 if index % 2 == 1 => self.line("from = \"receiver\"\nto = \"sender\"".into()),
+            3 => {
+                // The long one first, then one on each link.
+                let link = index % (hops + 1);
+                if link > 0 {
+                    self.line(format!("from = \"cross{link}-sender\"\nto = \"cross{link}-receiver\""));
+                }
+            }
+            _ => {}
+        }
+        if self.draws.once_in(3) {
+            let start = self.duration_ms as usize * self.draws.below(10) / 10;
+            self.line(format!("start = \"{start} ms\""));
+        }
+        if self.draws.once_in(4) {
+            let duration = 1 + self.duration_ms as usize * self.draws.below(10) / 10;
+            self.line(format!("duration = \"{duration} ms\""));
+        }
+        if self.draws.once_in(6) {
+            return self.udp();
+        }
+        self.congestion();
+        if self.draws.once_in(10) {
+            self.line("count = 3\nstagger = \"1 ms\"".into());
+        }
+        if self.draws.once_in(3) {
+            let bytes = self.draws.pick(&["100 kB", "1 B", "1448 B", "1449 B", "30 kB", "1 MB", "3 MB"]);
+            self.line(format!("bytes = \"{bytes}\""));
+        }
+        if self.draws.once_in(5) {
+            let window = self.draws.pick(&["100 packets", "1 packets", "2 packets", "10 packets", "1 B", "1 MiB"]);
+            self.line(format!("window = \"{window}\""));
+        }
+        if self.draws.once_in(5) {
+            let rate = (self.rate / [2, 1, 10, 100, 3][self.draws.below(5)]).max(8_000);
+            self.line(format!("max_rate = \"{rate} bit/s\""));
+        }
+    }
+
+    fn udp(&mut self) {
+        let (rate, size) = match self.draws.below(3) {
+            0 => (self.rate / 2, None),
+            1 => (self.rate * 3, None),
+            _ => (self.rate.min(5_000_000), Some("16 B")),
+        };
+        self.line(format!("kind = \"udp\"\nrate = \"{} bit/s\"", rate.clamp(8_000, 300_000_000)));
+        if let Some(size) = size {
+            self.line(format!("datagram = \"{size}\""));
+        }
+        if self.draws.once_in(3) {
+            self.line("bytes = \"10 kB\"".into());
+        }
+    }
+
+    fn run(&mut self) {
+        let sample = self.draws.pick(&["10 ms", "1 ms", "3 ms", "1 s"]);
+        let (duration, seed) = (self.duration_ms, self.draws.below(1000));
+        self.line(format!("\n[run]\nduration = \"{duration} ms\"\nsample = \"{sample}\"\nseed = {seed}"));
+        if self.draws.once_in(5) {
+            self.line("trains = false".into());
+        }
+    }
+}
