@@ -2,6 +2,7 @@
 
 use super::path::Way;
 use crate::net::{Body, Ecn, Train};
+use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use wirespeed_record::Datagram;
@@ -85,9 +86,6 @@ fn side(way: Way) -> usize {
     }
 }
 
-/// Memory of a queued packet beyond its frame.
-const OVERHEAD: u64 = 768;
-
 impl Flow {
     /// A flow with its route.
     pub fn new(endpoint: Endpoint, routes: [Vec<u32>; 2]) -> Flow {
@@ -129,12 +127,12 @@ impl Flow {
 
     /// Packets enter the host's own queue.
     pub fn enter_host(&mut self, packets: u64, frame: u32) {
-        self.in_host += packets * (u64::from(frame) + OVERHEAD);
+        self.in_host += packets * (u64::from(frame) + PACKET_OVERHEAD);
     }
 
     /// Packets have left it.
     pub fn leave_host(&mut self, train: &Train) {
-        let memory = u64::from(train.packets) * (u64::from(train.frame) + OVERHEAD);
+        let memory = u64::from(train.packets) * (u64::from(train.frame) + PACKET_OVERHEAD);
         self.in_host = self.in_host.saturating_sub(memory);
     }
 

@@ -105,7 +105,7 @@ impl Scenario {
         };
         writer.line(format!("bytes = \"{bytes} B\""));
         let seed = writer.draws.below(1000);
-        writer.line(format!("[run]\nduration = \"600 s\"\nsample = \"1 s\"\nseed = {seed}"));
+        writer.line(format!("[run]\nduration = \"3600 s\"\nsample = \"60 s\"\nseed = {seed}"));
         Scenario(writer.text)
     }
 }
@@ -165,7 +165,7 @@ impl Writer<'_> {
             self.loss_model();
         }
         if self.draws.once_in(5) {
-            let (from, length) = (self.draws.below(200), 1 + self.draws.below(50));
+            let (from, length) = (self.draws.below(self.duration_ms as usize), 1 + self.draws.below(50));
             self.line(format!("outages = [[\"{from} ms\", \"{} ms\"]]", from + length));
         }
         for bucket in ["policer", "port_limit"] {
@@ -201,18 +201,15 @@ impl Writer<'_> {
         let at_least = |least: usize| packets.max(least);
         let (room, queue) = match self.draws.below(10) {
             0..=2 => (packets, String::new()),
-            3 => (0, format!("{{ kind = \"drop-tail-packets\", packets = {packets} }}")),
+            // Without `packets` they are as many as `buffer` holds.
+            3 => (packets, "\"drop-tail-packets\"".into()),
             4 => {
                 let mark = self.draws.pick(&["1 packets", "2 packets", "9 packets"]);
                 (at_least(10), format!("{{ kind = \"drop-tail\", mark_above = \"{mark}\" }}"))
             }
             5 => {
                 let mark = self.draws.pick(&["1 packets", "2 packets", "9 packets"]);
-                let packets = at_least(10);
-                let queue = format!(
-                    "{{ kind = \"drop-tail-packets\", packets = {packets}, mark_above = \"{mark}\" }}"
-                );
-                (0, queue)
+                (at_least(10), format!("{{ kind = \"drop-tail-packets\", mark_above = \"{mark}\" }}"))
             }
             6 => {
                 let probability = self.draws.pick(&["0.02", "0.1", "1", "1e-4"]);
@@ -235,9 +232,7 @@ impl Writer<'_> {
                 (packets, format!("{{ kind = \"fq-codel\", quantum = \"{quantum}\", ecn = {ecn} }}"))
             }
         };
-        if room > 0 {
-            self.line(format!("buffer = \"{room} packets\""));
-        }
+        self.line(format!("buffer = \"{room} packets\""));
         if !queue.is_empty() {
             self.line(format!("queue = {queue}"));
         }
@@ -346,7 +341,7 @@ impl Writer<'_> {
         }
         self.congestion();
         if self.draws.once_in(10) {
-            self.line("count = 3\nstagger = \"1 ms\"".into());
+            self.line("count = 3\nstagger = \"300 us\"".into());
         }
         if self.draws.once_in(3) {
             let bytes = self.draws.pick(&["100 kB", "1 B", "1448 B", "1449 B", "30 kB", "1 MB", "3 MB"]);
@@ -378,9 +373,10 @@ impl Writer<'_> {
     }
 
     fn run(&mut self) {
-        let sample = self.draws.pick(&["10 ms", "1 ms", "3 ms", "1 s"]);
-        let (duration, seed) = (self.duration_ms, self.draws.below(1000));
-        self.line(format!("\n[run]\nduration = \"{duration} ms\"\nsample = \"{sample}\"\nseed = {seed}"));
+        let duration = self.duration_ms;
+        let sample = [10, 1, 3, duration][self.draws.below(4)];
+        let seed = self.draws.below(1000);
+        self.line(format!("\n[run]\nduration = \"{duration} ms\"\nsample = \"{sample} ms\"\nseed = {seed}"));
         if self.draws.once_in(5) {
             self.line("trains = false".into());
         }

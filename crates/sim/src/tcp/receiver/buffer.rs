@@ -4,18 +4,15 @@
 //! A packet occupies its payload and what describes it (truesize). The window is what the rest of the buffer could
 //! hold in payload, by a ratio learnt from the first packet (`scaling_ratio`, since Linux 6.6).
 
-use crate::tcp::clock;
+use crate::tcp::{PACKET_OVERHEAD, clock};
 use wirespeed_units::SimTime;
 
-/// Memory of a received packet beyond its payload: `sk_buff` (256) and the head it was built in with
-/// `skb_shared_info` (512), as a veth or a driver with page fragments hands it up (Linux 6.12, 64 bit).
-pub const PACKET_OVERHEAD: u64 = 768;
 /// `TCP_RMEM_TO_WIN_SCALE`: bits of the ratio.
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
 /// Packets that Linux merges in the receive queue at most: MAX_SKB_FRAGS, one fragment each (`tcp_try_coalesce`).
-const MERGED_PACKETS: u64 = 16;
+const MERGED_PACKETS: u64 = 17;
 /// Largest window without scaling (MAX_TCP_WINDOW, `U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
@@ -142,7 +139,10 @@ impl Buffer {
 
     /// How many packets can be taken before the reader is woken or the window needs a look, for the quick way.
     pub(super) fn takes_unread(&self, payload: u32) -> u32 {
-        let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / u64::from(payload.max(1));
+        let payload = u64::from(payload.max(1));
+        let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / payload;
+        let unpressed = self.pressed_above().saturating_sub(self.used + self.held) / (payload + PACKET_OVERHEAD);
+        let room = room.min(unpressed);
         let settled = self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
         if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
     }
@@ -227,9 +227,21 @@ impl Buffer {
         self.window
     }
 
-    /// Enough is there for the reader to be woken.
+    /// So much is unread as the reader waits for.
     pub(super) fn awaits_reader(&self) -> bool {
         self.unread_bytes >= self.wake_at
+    }
+
+    /// The reader is woken (`tcp_epollin_ready`): before so much is there, too, if memory or the window run out.
+    pub(super) fn wakes_reader(&self, next: u64) -> bool {
+        self.awaits_reader()
+            || self.unread_bytes > 0
+                && (self.used + self.held > self.pressed_above() || self.current(next) <= self.mss)
+    }
+
+    /// Memory above which the buffer is as good as full (`tcp_rmem_pressure`).
+    fn pressed_above(&self) -> u64 {
+        self.size - (self.size >> 3)
     }
 
     /// The reader takes everything (`tcp_recvmsg`, then `tcp_rcv_space_adjust`).

@@ -283,10 +283,9 @@ impl Receiver {
             return;
         }
         if !self.buffer.has_room() {
-            self.counts.dropped += 1;
-            self.ack_now = true;
-            self.settle(out);
-            return;
+            // What the reader waits for is always taken: Linux drops what is out of order (`tcp_prune_queue`) and
+            // wakes the reader, or packets out of order that fill the buffer would keep it out for ever.
+            self.buffer.read(self.now, self.next);
         }
         self.order.forget_duplicate();
         self.buffer.take(1, payload);
@@ -464,7 +463,7 @@ impl Receiver {
     /// The application reads if it was woken (SO_RCVLOWAT), which may make an ACK leave (`tcp_cleanup_rbuf`).
     fn read(&mut self, out: &mut Vec<Train>) {
         let ended = self.end.is_some_and(|end| self.next >= end);
-        if !self.buffer.awaits_reader() && !ended {
+        if !self.buffer.wakes_reader(self.next) && !ended {
             return;
         }
         self.buffer.read(self.now, self.next);

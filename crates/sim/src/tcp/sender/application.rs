@@ -5,14 +5,13 @@
 use super::transmit::Push;
 use super::{INITIAL_WINDOW, Sender};
 use crate::net::Train;
+use crate::tcp::PACKET_OVERHEAD;
 
 /// MAX_TCP_HEADER of a 64-bit kernel without wireless or tunnel drivers, such as the one built from `kernel/`;
 /// distributions have 320.
 pub const MAX_TCP_HEADER: u64 = 192;
 /// `struct skb_shared_info`, aligned.
 const SHARED_INFO: u64 = 320;
-/// Memory of a queued GSO packet beyond its payload: `sk_buff` (256), the head for its headers, `skb_shared_info`.
-const PIECE_OVERHEAD: u64 = RESERVED_DESCRIPTOR + MAX_TCP_HEADER + SHARED_INFO;
 /// Memory per packet that Linux reserves when it sizes the buffer, beyond the payload and rounded up to a power of
 /// two with it (`tcp_sndbuf_expand`).
 const RESERVED_HEADER: u64 = MAX_TCP_HEADER + SHARED_INFO;
@@ -34,7 +33,7 @@ impl Sender {
     fn queued_memory(&self) -> u64 {
         let unsent = (self.written - self.nxt).div_ceil(self.goal.max(1));
         (self.written - self.una) * u64::from(self.settings.mss)
-            + PIECE_OVERHEAD * (self.board.len() as u64 + unsent)
+            + PACKET_OVERHEAD * (self.board.len() as u64 + unsent)
     }
 
     /// The application writes until the buffer is full, and what may leave leaves on the way (`tcp_sendmsg_locked`):

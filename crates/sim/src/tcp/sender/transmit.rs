@@ -2,7 +2,7 @@
 
 use super::{Pending, Sender};
 use crate::net::{Body, Data, Ecn, Train};
-use crate::tcp::clock;
+use crate::tcp::{PACKET_OVERHEAD, clock};
 use crate::tcp::scoreboard::Segment;
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
 use wirespeed_units::{Packets, SimTime, Span};
@@ -176,7 +176,7 @@ impl Sender {
         if self.host_queue == 0 {
             return false;
         }
-        let truesize = packets * u64::from(self.settings.mss) + 768;
+        let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;
         let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
         if !self.is_paced() {
             limit = limit.min(LIMIT_OUTPUT_BYTES);
