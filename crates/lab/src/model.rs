@@ -29,7 +29,7 @@ impl Substrate for Model {
     fn carry_out(
         &self,
         run: &Run,
-        _directory: &RunDirectory,
+        directory: &RunDirectory,
         control: &Control,
     ) -> Result<Recording, LabError> {
         /// How often the caller hears of progress.
@@ -50,6 +50,13 @@ impl Substrate for Model {
             Ended::Cancelled => LabError::Interrupted,
             Ended::Unsupported(lacking) => LabError::Unsupported(lacking.to_string()),
         })?;
+        for (host, file) in &outcome.captures {
+            let raw = directory.raw();
+            let path = raw.join(format!("{host}.pcap"));
+            std::fs::create_dir_all(&raw).and_then(|()| std::fs::write(&path, file)).map_err(|source| {
+                LabError::Io { doing: format!("write {}", path.display()), source }
+            })?;
+        }
         let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before));
         let mut recording = Assembler::of_outcome(outcome).finish(run, &Layout::of(run), self.name());
         recording.info.kernel = None;

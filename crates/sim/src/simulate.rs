@@ -36,6 +36,8 @@ pub struct Outcome {
     pub packets: u64,
     /// Events handled.
     pub handled: u64,
+    /// Captures as files (pcap), by the host whose interface was captured.
+    pub captures: Vec<(String, Vec<u8>)>,
     /// What the reader has to know.
     pub warnings: Vec<String>,
 }
@@ -76,6 +78,7 @@ pub fn simulate(run: &Run, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Ou
         packets: world.data_packets(),
         handled: world.events_handled(),
         datagrams: world.take_datagrams(),
+        captures: world.take_captures(run),
         warnings: ignored(run),
         flows: recorder.flows,
         queues: recorder.queues,

@@ -1,5 +1,6 @@
 //! From a run to pipes and flows.
 
+use super::capture::Ends;
 use super::flow::{Endpoint, Flow, Tcp, Udp};
 use super::path::Pipe;
 use super::{LONGEST_TRAIN, TRAIN_BYTES};
@@ -25,6 +26,8 @@ const IP_TCP: u64 = 40;
 const IP_UDP: u64 = 28;
 /// RFC 7323 timestamps with their padding.
 const TIMESTAMPS: u64 = 12;
+/// SOCK_MIN_RCVBUF, half of SOCK_MIN_SNDBUF (TCP_SKB_MIN_TRUESIZE of include/net/sock.h, 64 bit).
+const SOCK_MIN: u64 = 2304;
 /// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
@@ -99,12 +102,26 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
     let flows = run
         .flows
         .iter()
-        .map(|flow| {
+        .enumerate()
+        .map(|(index, flow)| {
             let routes = [plan.route(&flow.from, &flow.to), plan.route(&flow.to, &flow.from)];
-            Ok(Flow::new(endpoint(run, flow)?, routes))
+            let endpoint = endpoint(run, flow)?;
+            let ends = ends(run, flow, index, &endpoint);
+            Ok(Flow::new(endpoint, routes, ends))
         })
         .collect::<Result<_, Unsupported>>()?;
     Ok((plan.pipes, flows))
+}
+
+fn ends(run: &Run, flow: &Planned, index: usize, endpoint: &Endpoint) -> Ends {
+    match endpoint {
+        Endpoint::Tcp(tcp) => {
+            let state = tcp.sender.state();
+            let scale = tcp.receiver.window_scale();
+            Ends::of(run, flow, index, state.mss(), state.uses_timestamps(), [scale; 2])
+        }
+        Endpoint::Udp(udp) => Ends::of(run, flow, index, udp.payload, false, [0; 2]),
+    }
 }
 
 struct Plan<'a> {
@@ -311,8 +328,8 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
     let bytes = flow.bytes.map(|bytes| bytes.get().max(1));
     let packets = bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss)));
     let last_bytes = bytes.map_or(mss, |bytes| ((bytes - 1) % u64::from(mss) + 1) as u32);
-    // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings.
-    let fixed = |ceiling: u64| window.map(|w| w.get().min(ceiling) * 2);
+    // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings and not below a least.
+    let fixed = |ceiling: u64, least: u64| window.map(|w| (w.get().min(ceiling) * 2).max(least));
     let idle = from.sysctls.get("net.ipv4.tcp_slow_start_after_idle").is_none_or(|value| value != "0");
     let sender = Sender::new(sender::Settings {
         flow: index,
@@ -326,7 +343,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         packets,
         last_bytes,
         gso_packets: (sender::GSO_BYTES / u64::from(mss)).max(1) as u32,
-        send_buffer: fixed(from.tcp.wmem_max.get()),
+        send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
@@ -346,7 +363,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         ecn,
         exact_ecn: algorithm.needs_ecn,
         buffer: BufferSettings {
-            fixed: fixed(to.tcp.rmem_max.get()),
+            fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
             range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
             ceiling: to.tcp.rmem_max.get(),
             scaling,

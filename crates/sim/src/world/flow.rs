@@ -1,5 +1,6 @@
 //! A flow: its two ends, its route, and what its hosts count.
 
+use super::capture::Ends;
 use super::path::Way;
 use crate::net::{Body, Ecn, Train};
 use crate::tcp::PACKET_OVERHEAD;
@@ -33,6 +34,8 @@ pub struct Flow {
     pub endpoint: Endpoint,
     /// Pipes from the sender to the receiver, and back.
     pub routes: [Vec<u32>; 2],
+    /// Its hosts and addresses.
+    pub(super) ends: Ends,
     /// When it began.
     pub started: Option<SimTime>,
     /// When the sender's pending timer event is due.
@@ -88,10 +91,11 @@ fn side(way: Way) -> usize {
 
 impl Flow {
     /// A flow with its route.
-    pub fn new(endpoint: Endpoint, routes: [Vec<u32>; 2]) -> Flow {
+    pub(super) fn new(endpoint: Endpoint, routes: [Vec<u32>; 2], ends: Ends) -> Flow {
         Flow {
             endpoint,
             routes,
+            ends,
             started: None,
             sender_event: None,
             receiver_event: None,

@@ -1,6 +1,7 @@
 //! A run as components that hand trains to each other, and the loop that lets time pass.
 
 mod build;
+mod capture;
 mod flow;
 mod path;
 mod record;
@@ -10,6 +11,7 @@ pub use record::{Recorder, ignored};
 
 use crate::engine::{Event, Events};
 use crate::net::{Body, Train};
+use capture::Capture;
 use flow::{Endpoint, Flow};
 use path::{Pipe, Way};
 use wirespeed_scenario::run::Run;
@@ -26,6 +28,7 @@ pub struct World {
     /// Filled and emptied within one event; kept to spare allocations.
     outgoing: Vec<Train>,
     passing: Vec<Train>,
+    captures: Vec<Capture>,
     handled: u64,
 }
 
@@ -44,6 +47,7 @@ impl World {
             now: SimTime::START,
             outgoing: Vec::new(),
             passing: Vec::new(),
+            captures: Capture::of(run),
             handled: 0,
         };
         for (index, flow) in run.flows.iter().enumerate() {
@@ -167,6 +171,7 @@ impl World {
     fn deliver(&mut self, train: Train) {
         let flow = &mut self.flows[train.flow as usize];
         flow.count_arrival(&train);
+        Self::show(&mut self.captures, &flow.ends, &train, true);
         let out = &mut self.outgoing;
         match (&mut flow.endpoint, &train.body) {
             (Endpoint::Tcp(tcp), Body::Data(data)) => {
@@ -197,6 +202,7 @@ impl World {
             for train in outgoing.drain(..) {
                 let flow = &mut self.flows[index as usize];
                 flow.count_departure(&train);
+                Self::show(&mut self.captures, &flow.ends, &train, false);
                 match flow.first_pipe(Way::of(&train.body)) {
                     Some(pipe) => self.offer(pipe, train),
                     None => unreachable!("a flow's hosts are apart"),

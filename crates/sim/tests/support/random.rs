@@ -67,7 +67,7 @@ impl Scenario {
         writer.head("random");
         let hops = writer.topology(topology);
         writer.path(hops);
-        writer.hosts();
+        writer.hosts(65535);
         let flows = 1 + writer.draws.below(6);
         for index in 0..flows {
             writer.flow(topology, hops, index);
@@ -95,7 +95,8 @@ impl Scenario {
             let loss = writer.draws.pick(&["1e-3", "0.02", "0.1", "0.3"]);
             writer.line(format!("reverse.loss = {loss}"));
         }
-        writer.hosts();
+        // A segment larger than the receive buffer waits for a window that never comes.
+        writer.hosts(9000);
         writer.line("[[flow]]".into());
         writer.congestion();
         let bytes = match writer.draws.below(3) {
@@ -105,7 +106,7 @@ impl Scenario {
         };
         writer.line(format!("bytes = \"{bytes} B\""));
         let seed = writer.draws.below(1000);
-        writer.line(format!("[run]\nduration = \"3600 s\"\nsample = \"60 s\"\nseed = {seed}"));
+        writer.line(format!("[run]\nduration = \"480 h\"\nsample = \"24 h\"\nseed = {seed}"));
         Scenario(writer.text)
     }
 }
@@ -252,15 +253,15 @@ impl Writer<'_> {
         self.line(format!("loss_model = {model}"));
     }
 
-    fn hosts(&mut self) {
+    fn hosts(&mut self, largest_mtu: usize) {
         for host in ["sender", "receiver"] {
             let mut table = String::new();
             let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned"]);
             if preset != "tuned" {
                 let _ = writeln!(table, "preset = \"{preset}\"");
             }
-            let mtu = self.draws.pick(&["1500", "1500", "1500", "9000", "576", "1280", "296", "65535", "68"]);
-            if mtu != "1500" {
+            let mtu = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68][self.draws.below(9)].min(largest_mtu);
+            if mtu != 1500 {
                 let _ = writeln!(table, "mtu = \"{mtu} B\"");
             }
             for setting in ["sack", "timestamps", "window_scaling"] {

@@ -335,6 +335,10 @@ impl Buffer {
         self.rtt8 >> 3
     }
 
+    pub(super) fn shift(&self) -> u32 {
+        self.shift
+    }
+
     pub(super) fn unread(&self) -> u64 {
         self.unread_packets
     }

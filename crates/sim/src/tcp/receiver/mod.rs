@@ -492,6 +492,11 @@ impl Receiver {
         self.acknowledge(out);
     }
 
+    /// Scale of the windows it offers (RFC 7323).
+    pub fn window_scale(&self) -> u8 {
+        self.buffer.shift() as u8
+    }
+
     /// Packets that arrived in order.
     pub fn delivered(&self) -> u64 {
         self.next

@@ -486,6 +486,11 @@ impl<'a> State<'a> {
         self.sender.cc.as_deref()
     }
 
+    /// Whether RFC 7323 timestamps are used.
+    pub fn uses_timestamps(&self) -> bool {
+        self.sender.settings.timestamps
+    }
+
     /// Payload of a full segment.
     pub fn mss(&self) -> u32 {
         self.sender.settings.mss
