@@ -60,9 +60,14 @@ lint: fmt ## formatting, clippy, documentation, licences and advisories
 	else echo 'cargo-deny is not installed; licences and advisories were NOT checked. To have them: cargo install --locked cargo-deny'; fi
 
 .PHONY: bench
-bench: kernel ## speed of the virtual-time kernel, beside ns-3 where it is installed
+bench: kernel bench-model ## speed of the virtual-time kernel and of the model, beside ns-3 and ns-2 where they are installed
 	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
 	python3 benches/kernel-speed.py --wirespeed '$(WIRESPEED)'
+
+.PHONY: bench-model
+bench-model: build ## speed of the model alone: its targets beside ns-2, and how cost grows
+	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
+	python3 benches/model-speed.py --wirespeed '$(WIRESPEED)'
 
 # The kernel's side of the grid is committed; `wirespeed validate --on kernel --extend` made it and extends it.
 .PHONY: validate

@@ -5,9 +5,11 @@ use crate::layout::Layout;
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use wirespeed_record::{Cost, Recording, RunDirectory};
+use wirespeed_record::{
+    Cost, FlowSample, HostSample, QueueSample, Recording, RunDirectory, StoreError, TableWriter,
+};
 use wirespeed_scenario::run::Run;
-use wirespeed_sim::{Ended, simulate};
+use wirespeed_sim::{Ended, Observer, Samples, simulate_observed};
 
 /// The model as a substrate.
 #[derive(Debug, Default, Clone, Copy)]
@@ -32,24 +34,14 @@ impl Substrate for Model {
         directory: &RunDirectory,
         control: &Control,
     ) -> Result<Recording, LabError> {
-        /// How often the caller hears of progress.
-        const REPORT: Duration = Duration::from_millis(200);
         let (began, cpu_before) = (Instant::now(), thread_cpu());
-        let mut reported = began;
-        let outcome = simulate(run, &mut |progress| {
-            if reported.elapsed() >= REPORT {
-                reported = Instant::now();
-                (control.progress)(Progress {
-                    reached_ns: progress.reached.nanoseconds(),
-                    delivered_bytes: progress.delivered_bytes,
-                });
-            }
-            !control.cancel.load(Relaxed)
-        })
-        .map_err(|ended| match ended {
-            Ended::Cancelled => LabError::Interrupted,
-            Ended::Unsupported(lacking) => LabError::Unsupported(lacking.to_string()),
-        })?;
+        let mut writer = Writer::new(control, directory)?;
+        let outcome = match (simulate_observed(run, &mut writer), writer.failure.take()) {
+            (_, Some(error)) => return Err(error.into()),
+            (Ok(outcome), None) => outcome,
+            (Err(Ended::Cancelled), None) => return Err(LabError::Interrupted),
+            (Err(Ended::Unsupported(lacking)), None) => return Err(LabError::Unsupported(lacking.to_string())),
+        };
         for (host, file) in &outcome.captures {
             let raw = directory.raw();
             let path = raw.join(format!("{host}.pcap"));
@@ -57,16 +49,85 @@ impl Substrate for Model {
                 LabError::Io { doing: format!("write {}", path.display()), source }
             })?;
         }
-        let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before));
+        let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before + writer.cpu));
+        let wall = began.elapsed().saturating_sub(writer.wall);
         let mut recording = Assembler::of_outcome(outcome).finish(run, &Layout::of(run), self.name());
         recording.info.kernel = None;
         recording.info.cost = Cost {
-            wall_s: began.elapsed().as_secs_f64(),
+            wall_s: wall.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),
             peak_rss_bytes: peak_memory(),
             packets,
         };
+        writer.finish(directory, &mut recording)?;
         Ok(recording)
+    }
+}
+
+/// Writes the samples while the run goes on, so that a long run needs no more memory than a short one.
+struct Writer<'a> {
+    control: &'a Control<'a>,
+    reported: Instant,
+    flows: TableWriter<FlowSample>,
+    queues: TableWriter<QueueSample>,
+    hosts: TableWriter<HostSample>,
+    failure: Option<StoreError>,
+    /// Time it took, which is not that of the run.
+    wall: Duration,
+    cpu: Duration,
+}
+
+impl<'a> Writer<'a> {
+    fn new(control: &'a Control<'a>, directory: &RunDirectory) -> Result<Self, StoreError> {
+        Ok(Writer {
+            control,
+            reported: Instant::now(),
+            flows: directory.table()?,
+            queues: directory.table()?,
+            hosts: directory.table()?,
+            failure: None,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+        })
+    }
+
+    fn drain(&mut self, samples: &mut Samples) -> Result<(), StoreError> {
+        self.flows.drain(&mut samples.flows)?;
+        self.queues.drain(&mut samples.queues)?;
+        self.hosts.drain(&mut samples.hosts)
+    }
+
+    /// Writes what is left and takes it out of the recording.
+    fn finish(mut self, directory: &RunDirectory, recording: &mut Recording) -> Result<(), StoreError> {
+        self.flows.write(&std::mem::take(&mut recording.flows))?;
+        self.queues.write(&std::mem::take(&mut recording.queues))?;
+        self.hosts.write(&std::mem::take(&mut recording.hosts))?;
+        directory.close(self.flows)?;
+        directory.close(self.queues)?;
+        directory.close(self.hosts)
+    }
+}
+
+impl Observer for Writer<'_> {
+    fn watch(&mut self, progress: wirespeed_sim::Progress) -> bool {
+        /// How often the caller hears of progress.
+        const REPORT: Duration = Duration::from_millis(200);
+        if self.reported.elapsed() >= REPORT {
+            self.reported = Instant::now();
+            (self.control.progress)(Progress {
+                reached_ns: progress.reached.nanoseconds(),
+                delivered_bytes: progress.delivered_bytes,
+            });
+        }
+        !self.control.cancel.load(Relaxed)
+    }
+
+    fn take(&mut self, samples: &mut Samples) -> bool {
+        let (began, cpu_before) = (Instant::now(), thread_cpu());
+        self.failure = self.drain(samples).err();
+        self.wall += began.elapsed();
+        self.cpu += thread_cpu().saturating_sub(cpu_before);
+        self.failure.is_none()
     }
 }
 

@@ -9,7 +9,9 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use std::fs::{self, File};
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
 const INFO: &str = "run.json";
@@ -82,6 +84,8 @@ pub enum RunState {
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Tables that are there already, written as the run went on.
+    written: Mutex<Vec<&'static str>>,
 }
 
 impl RunDirectory {
@@ -95,7 +99,7 @@ impl RunDirectory {
         }
         let raw = path.join(RAW);
         fs::create_dir_all(&raw).map_err(io_error("create", &raw))?;
-        let directory = RunDirectory { path: path.to_path_buf() };
+        let directory = RunDirectory { path: path.to_path_buf(), written: Mutex::default() };
         directory.mark("the run did not come to its end")?;
         Ok(directory)
     }
@@ -114,18 +118,36 @@ impl RunDirectory {
         replace_file(&path, format!("{reason}\n").as_bytes()).map_err(io_error("write", &path))
     }
 
-    /// Writes all tables, then `run.json`, and only then takes the mark away.
+    /// Begins a table that is written as the run goes on, so that its rows need not be kept.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn table<R: Row>(&self) -> Result<TableWriter<R>, StoreError> {
+        TableWriter::create(&self.path)
+    }
+
+    /// The table is whole: [`RunDirectory::finish`] leaves it as it is.
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    pub fn close<R: Row>(&self, table: TableWriter<R>) -> Result<(), StoreError> {
+        table.close()?;
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(R::TABLE);
+        Ok(())
+    }
+
+    /// Writes all tables that are not there yet, then `run.json`, and only then takes the mark away.
     ///
     /// # Errors
     /// If something cannot be written; the directory stays marked incomplete.
     pub fn finish(self, recording: &Recording) -> Result<(), StoreError> {
-        write_table(&self.path, &recording.flows)?;
-        write_table(&self.path, &recording.queues)?;
-        write_table(&self.path, &recording.hosts)?;
-        write_table(&self.path, &recording.counters)?;
-        write_table(&self.path, &recording.events)?;
-        write_table(&self.path, &recording.datagrams)?;
-        write_table(&self.path, &recording.ledger)?;
+        self.write(&recording.flows)?;
+        self.write(&recording.queues)?;
+        self.write(&recording.hosts)?;
+        self.write(&recording.counters)?;
+        self.write(&recording.events)?;
+        self.write(&recording.datagrams)?;
+        self.write(&recording.ledger)?;
         let path = self.path.join(INFO);
         let info = RunInfo { format_version: FORMAT_VERSION, ..recording.info.clone() };
         let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
@@ -133,6 +155,75 @@ impl RunDirectory {
         let mark = self.path.join(INCOMPLETE);
         fs::remove_file(&mark).map_err(io_error("remove", &mark))
     }
+
+    fn write<R: Row>(&self, rows: &[R]) -> Result<(), StoreError> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).contains(&R::TABLE);
+        if written { Ok(()) } else { write_table(&self.path, rows) }
+    }
+}
+
+/// A table that is being written, some rows at a time. Its bytes do not depend on how many at a time.
+#[derive(Debug)]
+pub struct TableWriter<R> {
+    path: PathBuf,
+    writer: ArrowWriter<File>,
+    rows: PhantomData<R>,
+}
+
+impl<R: Row> TableWriter<R> {
+    /// Rows that are written at once come in multiples of this, or pages would end elsewhere (Parquet's
+    /// `write_batch_size`). Only the last rows of a table may be fewer.
+    pub const GRAIN: usize = 1024;
+
+    fn create(directory: &Path) -> Result<Self, StoreError> {
+        let path = directory.join(format!("{}.parquet", R::TABLE));
+        let file = File::create(&path).map_err(io_error("write", &path))?;
+        // No creation time or other wall-clock value goes in: the same rows give the same bytes.
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .set_write_batch_size(Self::GRAIN)
+            .set_created_by("wirespeed".into())
+            .build();
+        let writer =
+            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| cannot_write(&path, e))?;
+        Ok(TableWriter { path, writer, rows: PhantomData })
+    }
+
+    /// Writes as many of the `rows` as make a whole number of grains and takes them out.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn drain(&mut self, rows: &mut Vec<R>) -> Result<(), StoreError> {
+        let whole = rows.len() / Self::GRAIN * Self::GRAIN;
+        self.write(&rows[..whole])?;
+        rows.drain(..whole);
+        Ok(())
+    }
+
+    /// Writes the last rows.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
+        for chunk in rows.chunks(AT_ONCE) {
+            self.writer.write(&R::to_batch(chunk)).map_err(|e| cannot_write(&self.path, e))?;
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Result<(), StoreError> {
+        self.writer.close().map(drop).map_err(|e| cannot_write(&self.path, e))
+    }
+}
+
+/// Rows of a Parquet row group, which is kept in memory until it is whole.
+const ROW_GROUP: usize = 8_192;
+/// Rows converted at once: bounds the memory of the conversion.
+const AT_ONCE: usize = 4096;
+
+fn cannot_write(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
+    StoreError::Io { doing: "write", path: path.into(), source: io::Error::other(error) }
 }
 
 /// Writes a file as a whole or not at all: what was there stays until everything has been written.
@@ -152,26 +243,9 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {
-    /// Rows a batch: bounds the memory of the conversion, and is Parquet's row group.
-    const BATCH: usize = 65_536;
-    let path = directory.join(format!("{}.parquet", R::TABLE));
-    let file = File::create(&path).map_err(io_error("write", &path))?;
-    // No creation time or other wall-clock value goes in: the same rows give the same bytes.
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by("wirespeed".into())
-        .build();
-    let failed = |e: parquet::errors::ParquetError| StoreError::Io {
-        doing: "write",
-        path: path.clone(),
-        source: io::Error::other(e),
-    };
-    let mut writer = ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(failed)?;
-    for chunk in rows.chunks(BATCH) {
-        writer.write(&R::to_batch(chunk)).map_err(failed)?;
-    }
-    writer.close().map_err(failed)?;
-    Ok(())
+    let mut table = TableWriter::create(directory)?;
+    table.write(rows)?;
+    table.close()
 }
 
 fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
@@ -312,6 +386,29 @@ mod tests {
             })
             .collect();
         assert_eq!(bytes[0], bytes[1]);
+    }
+
+    #[test]
+    fn a_table_written_bit_by_bit_has_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let row = |i: i64| crate::FlowSample { cwnd_bytes: Some(i as u64 * 7), ..crate::FlowSample::empty(i, 0) };
+        let recording = Recording { flows: (0..70_000).map(row).collect(), ..Default::default() };
+        let whole = folder.path().join("whole");
+        RunDirectory::create(&whole).unwrap().finish(&recording).unwrap();
+        let bits = folder.path().join("bits");
+        let directory = RunDirectory::create(&bits).unwrap();
+        let mut table = directory.table().unwrap();
+        let mut rows = Vec::new();
+        for part in recording.flows.chunks(5_000) {
+            rows.extend_from_slice(part);
+            table.drain(&mut rows).unwrap();
+        }
+        table.write(&rows).unwrap();
+        directory.close(table).unwrap();
+        directory.finish(&Recording::default()).unwrap();
+        assert_eq!(read(&bits).unwrap().flows, recording.flows);
+        let bytes = [whole, bits].map(|path| fs::read(path.join("flows.parquet")).unwrap());
+        assert!(bytes[0] == bytes[1]);
     }
 
     #[test]

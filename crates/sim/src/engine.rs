@@ -25,32 +25,87 @@ pub enum Event {
 /// Pending events.
 #[derive(Debug, Default)]
 pub struct Events {
+    /// All but arrivals.
     heap: BinaryHeap<Reverse<(SimTime, Event)>>,
+    arrivals: Arrivals,
 }
 
 impl Events {
-    /// Schedules one.
+    /// Schedules one that is no arrival.
     pub fn push(&mut self, at: SimTime, event: Event) {
+        debug_assert!(!matches!(event, Event::Arrival(_)), "a pipe has one arrival at a time");
         self.heap.push(Reverse((at, event)));
     }
 
-    /// Takes the next, if it is due before `end` or at it.
+    /// Says when the first train on a pipe arrives, if there is one.
+    #[inline]
+    pub fn set_arrival(&mut self, pipe: u32, at: Option<SimTime>) {
+        self.arrivals.set(pipe as usize, at.map_or(NEVER, SimTime::picoseconds));
+    }
+
+    /// Takes the next, if it is due before `end` or at it. An arrival stays until it is set anew.
+    #[inline]
     pub fn pop_until(&mut self, end: SimTime) -> Option<(SimTime, Event)> {
-        if self.heap.peek()?.0.0 > end {
-            return None;
+        let (arrival, pipe) = self.arrivals.first();
+        if let Some(Reverse((at, _))) = self.heap.peek()
+            && at.picoseconds() < arrival
+        {
+            if *at > end {
+                return None;
+            }
+            return self.heap.pop().map(|Reverse(entry)| entry);
         }
-        self.heap.pop().map(|Reverse(entry)| entry)
+        (arrival <= end.picoseconds() && arrival < NEVER)
+            .then_some((SimTime::ps(arrival), Event::Arrival(pipe as u32)))
+    }
+}
+
+/// No train is on the pipe.
+const NEVER: i64 = i64::MAX;
+/// Pipes that are looked through at once. Most runs have no more.
+const BLOCK: usize = 8;
+
+/// When the first train of each pipe arrives: nearly all events are arrivals, and pipes are few.
+#[derive(Debug, Default)]
+struct Arrivals {
+    at: Vec<[i64; BLOCK]>,
+    /// The earliest of each block, and which of it.
+    earliest: Vec<(i64, usize)>,
+}
+
+impl Arrivals {
+    #[inline]
+    fn set(&mut self, pipe: usize, at: i64) {
+        let (block, place) = (pipe / BLOCK, pipe % BLOCK);
+        if block >= self.at.len() {
+            self.at.resize(block + 1, [NEVER; BLOCK]);
+            self.earliest.resize(block + 1, (NEVER, 0));
+        }
+        self.at[block][place] = at;
+        self.earliest[block] = least(self.at[block].iter().copied());
     }
 
-    /// How many are pending.
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    /// The earliest; of several at one time that of the first pipe.
+    #[inline]
+    fn first(&self) -> (i64, usize) {
+        if let [(at, place)] = self.earliest[..] {
+            return (at, place);
+        }
+        let (at, block) = least(self.earliest.iter().map(|(at, _)| *at));
+        (at, self.earliest.get(block).map_or(0, |(_, place)| block * BLOCK + place))
     }
+}
 
-    /// Whether none is pending.
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+/// The least of some times, and which it is: the first of equals.
+#[inline]
+fn least(times: impl Iterator<Item = i64>) -> (i64, usize) {
+    let mut least = (NEVER, 0);
+    for (place, at) in times.enumerate() {
+        if at < least.0 {
+            least = (at, place);
+        }
     }
+    least
 }
 
 #[cfg(test)]
@@ -60,17 +115,29 @@ mod tests {
     #[test]
     fn events_come_by_time_then_class_then_component() {
         let mut events = Events::default();
-        for (at, event) in [
-            (2, Event::Arrival(0)),
-            (1, Event::Receiver(0)),
-            (1, Event::Sender(1)),
-            (1, Event::Sender(0)),
-            (1, Event::Arrival(7)),
-        ] {
+        for (at, event) in
+            [(2, Event::Wake(0)), (1, Event::Receiver(0)), (1, Event::Sender(1)), (1, Event::Sender(0))]
+        {
             events.push(SimTime::ps(at), event);
         }
-        let order: Vec<_> = std::iter::from_fn(|| events.pop_until(SimTime::ps(1))).map(|(_, e)| e).collect();
-        assert_eq!(order, [Event::Arrival(7), Event::Sender(0), Event::Sender(1), Event::Receiver(0)]);
-        assert_eq!(events.len(), 1);
+        for pipe in [40, 7, 21] {
+            events.set_arrival(pipe, Some(SimTime::ps(1)));
+        }
+        events.set_arrival(3, Some(SimTime::ps(2)));
+        let order: Vec<_> = std::iter::from_fn(|| {
+            let (_, event) = events.pop_until(SimTime::ps(1))?;
+            if let Event::Arrival(pipe) = event {
+                events.set_arrival(pipe, None);
+            }
+            Some(event)
+        })
+        .collect();
+        let arrivals = [Event::Arrival(7), Event::Arrival(21), Event::Arrival(40)];
+        assert_eq!(order[..3], arrivals);
+        assert_eq!(order[3..], [Event::Sender(0), Event::Sender(1), Event::Receiver(0)]);
+        assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Arrival(3))));
+        events.set_arrival(3, None);
+        assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Wake(0))));
+        assert_eq!(events.pop_until(SimTime::ps(i64::MAX)), None);
     }
 }

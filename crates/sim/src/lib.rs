@@ -10,5 +10,5 @@ mod simulate;
 pub mod tcp;
 mod world;
 
-pub use simulate::{Ended, Outcome, Progress, simulate};
+pub use simulate::{Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
 pub use world::{Unsupported, check};

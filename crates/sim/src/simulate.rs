@@ -15,6 +15,32 @@ pub struct Progress {
     pub delivered_bytes: u64,
 }
 
+/// Rows that have come together and are kept until somebody takes them.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// State of the flows over time.
+    pub flows: Vec<FlowSample>,
+    /// State of the queues over time.
+    pub queues: Vec<QueueSample>,
+    /// Counts of the hosts over time.
+    pub hosts: Vec<HostSample>,
+}
+
+/// A table with so many rows is offered.
+const MANY: usize = 4096;
+
+/// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
+pub trait Observer {
+    /// A sample was taken.
+    fn watch(&mut self, progress: Progress) -> bool;
+
+    /// Many rows have come together. What is taken out is not in [`Outcome`]; the rows of the last sample always
+    /// are.
+    fn take(&mut self, _samples: &mut Samples) -> bool {
+        true
+    }
+}
+
 /// What a run leaves behind: the tables of a recording, and what the ledger needs beside them.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -56,14 +82,32 @@ pub enum Ended {
 /// # Errors
 /// If it was given up, or asks for something the model lacks.
 pub fn simulate(run: &Run, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Ended> {
+    struct Watch<'a>(&'a mut dyn FnMut(Progress) -> bool);
+    impl Observer for Watch<'_> {
+        fn watch(&mut self, progress: Progress) -> bool {
+            (self.0)(progress)
+        }
+    }
+    simulate_observed(run, &mut Watch(watch))
+}
+
+/// The same for an observer that may take rows while the run goes on.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outcome, Ended> {
     let mut world = World::of(run).map_err(Ended::Unsupported)?;
-    let mut recorder = Recorder::default();
+    let mut recorder = Recorder::new(run);
     let end = SimTime::START + run.duration;
     let mut at = SimTime::START;
     loop {
         world.run_until(at);
+        let Samples { flows, queues, hosts } = &recorder.samples;
+        if flows.len().max(queues.len()).max(hosts.len()) >= MANY && !observer.take(&mut recorder.samples) {
+            return Err(Ended::Cancelled);
+        }
         recorder.sample(run, &mut world, at);
-        if !watch(Progress { reached: at, delivered_bytes: world.delivered_bytes() }) {
+        if !observer.watch(Progress { reached: at, delivered_bytes: world.delivered_bytes() }) {
             return Err(Ended::Cancelled);
         }
         if at >= end {
@@ -80,8 +124,8 @@ pub fn simulate(run: &Run, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Ou
         datagrams: world.take_datagrams(),
         captures: world.take_captures(run),
         warnings: ignored(run),
-        flows: recorder.flows,
-        queues: recorder.queues,
-        hosts: recorder.hosts,
+        flows: recorder.samples.flows,
+        queues: recorder.samples.queues,
+        hosts: recorder.samples.hosts,
     })
 }

@@ -31,31 +31,37 @@ impl Bytes {
     pub const ZERO: Bytes = Bytes(0);
 
     /// `n` bytes.
+    #[inline]
     pub const fn new(n: u64) -> Self {
         Bytes(n)
     }
 
     /// `n` KiB (1,024 bytes each).
+    #[inline]
     pub const fn kib(n: u64) -> Self {
         Bytes(n << 10)
     }
 
     /// `n` MiB (1,048,576 bytes each).
+    #[inline]
     pub const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }
 
     /// The count of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// The count of bits, which may exceed `u64` from 2 EiB on.
+    #[inline]
     pub const fn bits(self) -> u128 {
         self.0 as u128 * 8
     }
 
     /// The difference, or zero if `other` is larger.
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Bytes(self.0.saturating_sub(other.0))
     }
@@ -81,12 +87,14 @@ impl fmt::Display for Bytes {
 
 impl Add for Bytes {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Bytes(self.0.checked_add(other.0).expect("a sum of sizes fits in 64 bits"))
     }
 }
 
 impl AddAssign for Bytes {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -94,6 +102,7 @@ impl AddAssign for Bytes {
 
 impl Sub for Bytes {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Bytes(self.0.checked_sub(other.0).expect("a difference of sizes is not negative"))
     }
@@ -101,6 +110,7 @@ impl Sub for Bytes {
 
 impl Mul<u64> for Bytes {
     type Output = Self;
+    #[inline]
     fn mul(self, factor: u64) -> Self {
         Bytes(self.0.checked_mul(factor).expect("a multiple of a size fits in 64 bits"))
     }
@@ -128,11 +138,13 @@ pub struct Packets(u64);
 
 impl Packets {
     /// `n` packets.
+    #[inline]
     pub const fn new(n: u64) -> Self {
         Packets(n)
     }
 
     /// The count.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -22,32 +22,38 @@ pub struct Rate(u64);
 
 impl Rate {
     /// `n` bits per second.
+    #[inline]
     pub const fn bps(n: u64) -> Self {
         Rate(n)
     }
 
     /// `n` Mbit/s.
+    #[inline]
     pub const fn mbit(n: u64) -> Self {
         Rate(n * 1_000_000)
     }
 
     /// `n` Gbit/s.
+    #[inline]
     pub const fn gbit(n: u64) -> Self {
         Rate(n * 1_000_000_000)
     }
 
     /// Bits per second.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// Whole bytes per second.
+    #[inline]
     pub const fn bytes_per_second(self) -> u64 {
         self.0 / 8
     }
 
     /// What the rate carries in `span`, rounded down to whole bytes: the bandwidth-delay product if `span` is a
     /// round-trip time. Zero for a negative span.
+    #[inline]
     pub fn volume(self, span: Span) -> Bytes {
         let bits = self.0 as u128 * span.picoseconds().max(0) as u128 / 1_000_000_000_000;
         Bytes::new((bits / 8) as u64)
@@ -57,6 +63,7 @@ impl Rate {
     ///
     /// # Panics
     /// If the rate is zero.
+    #[inline]
     pub fn serialisation(self, bytes: Bytes) -> Span {
         assert!(self.0 > 0, "a rate of zero carries nothing");
         Span::ps((bytes.bits() * 1_000_000_000_000).div_ceil(self.0 as u128) as i64)

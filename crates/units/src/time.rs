@@ -28,41 +28,49 @@ impl Span {
     pub const ZERO: Span = Span(0);
 
     /// `n` picoseconds.
+    #[inline]
     pub const fn ps(n: i64) -> Self {
         Span(n)
     }
 
     /// `n` nanoseconds.
+    #[inline]
     pub const fn ns(n: i64) -> Self {
         Span(n * 1_000)
     }
 
     /// `n` microseconds.
+    #[inline]
     pub const fn us(n: i64) -> Self {
         Span(n * 1_000_000)
     }
 
     /// `n` milliseconds.
+    #[inline]
     pub const fn ms(n: i64) -> Self {
         Span(n * 1_000_000_000)
     }
 
     /// `n` seconds.
+    #[inline]
     pub const fn secs(n: i64) -> Self {
         Span(n * 1_000_000_000_000)
     }
 
     /// The count of picoseconds.
+    #[inline]
     pub const fn picoseconds(self) -> i64 {
         self.0
     }
 
     /// The count of nanoseconds, rounded towards zero.
+    #[inline]
     pub const fn nanoseconds(self) -> i64 {
         self.0 / 1_000
     }
 
     /// Seconds as a float, for printing and statistics only.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -92,12 +100,14 @@ textual!(
 
 impl Add for Span {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Span(self.0.checked_add(other.0).expect("a sum of spans stays within 106 days"))
     }
 }
 
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -105,6 +115,7 @@ impl AddAssign for Span {
 
 impl Sub for Span {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Span(self.0.checked_sub(other.0).expect("a difference of spans stays within 106 days"))
     }
@@ -112,6 +123,7 @@ impl Sub for Span {
 
 impl Mul<i64> for Span {
     type Output = Self;
+    #[inline]
     fn mul(self, factor: i64) -> Self {
         Span(self.0.checked_mul(factor).expect("a multiple of a span stays within 106 days"))
     }
@@ -132,16 +144,19 @@ impl SimTime {
     pub const START: SimTime = SimTime(0);
 
     /// `n` picoseconds after the start.
+    #[inline]
     pub const fn ps(n: i64) -> Self {
         SimTime(n)
     }
 
     /// Picoseconds since the start.
+    #[inline]
     pub const fn picoseconds(self) -> i64 {
         self.0
     }
 
     /// Nanoseconds since the start, rounded towards zero.
+    #[inline]
     pub const fn nanoseconds(self) -> i64 {
         self.0 / 1_000
     }
@@ -149,6 +164,7 @@ impl SimTime {
 
 impl Add<Span> for SimTime {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
         SimTime(self.0.checked_add(span.0).expect("a run ends within 106 days"))
     }
@@ -156,6 +172,7 @@ impl Add<Span> for SimTime {
 
 impl Sub for SimTime {
     type Output = Span;
+    #[inline]
     fn sub(self, other: Self) -> Span {
         Span(self.0 - other.0)
     }

@@ -134,14 +134,10 @@ impl World {
 
     /// The first train on a pipe is at its end.
     fn on_arrival(&mut self, pipe: u32) {
-        // A train that was cut may have come in before the one this event was for.
-        if self.pipes[pipe as usize].on_the_way.front_at().is_none_or(|at| at > self.now) {
-            return;
-        }
-        let Some(train) = self.pipes[pipe as usize].arrive() else { return };
-        if let Some(next) = self.pipes[pipe as usize].on_the_way.front_at() {
-            self.events.push(next, Event::Arrival(pipe));
-        }
+        let place = &mut self.pipes[pipe as usize];
+        let train = place.arrive();
+        self.events.set_arrival(pipe, place.on_the_way.front_at());
+        let Some(train) = train else { return };
         let index = train.flow;
         let way = Way::of(&train.body);
         let flow = &mut self.flows[index as usize];
@@ -250,20 +246,24 @@ impl World {
     /// Puts trains on their way along a pipe.
     fn carry(&mut self, index: u32, passed: &mut Vec<Train>) {
         let pipe = &mut self.pipes[index as usize];
+        let mut is_first = false;
         for mut train in passed.drain(..) {
-            if !self.trains {
-                while train.packets > 1 {
-                    let front = train.split(1);
-                    if pipe.on_the_way.push(front, 1) {
-                        let at = pipe.on_the_way.front_at().expect("one was just put there");
-                        self.events.push(at.max(self.now), Event::Arrival(index));
-                    }
-                }
+            // A burst that a slow link spreads out is several trains: what one does, it does at its first packet.
+            let most = if !self.trains {
+                1
+            } else if train.last_at() - train.at > LONGEST_TRAIN {
+                (LONGEST_TRAIN.picoseconds() / train.gap.picoseconds()) as u32 + 1
+            } else {
+                u32::MAX
+            };
+            while train.packets > most {
+                let front = train.split(most);
+                is_first |= pipe.on_the_way.push(front, most);
             }
-            if pipe.on_the_way.push(train, pipe.train_limit) {
-                let at = pipe.on_the_way.front_at().expect("one was just put there");
-                self.events.push(at.max(self.now), Event::Arrival(index));
-            }
+            is_first |= pipe.on_the_way.push(train, pipe.train_limit);
+        }
+        if is_first {
+            self.events.set_arrival(index, pipe.on_the_way.front_at().map(|at| at.max(self.now)));
         }
         if let Some(at) = pipe.next_wake()
             && pipe.wake_event.is_none_or(|earlier| at < earlier)

@@ -1,6 +1,7 @@
 //! What a world looks like at one instant, as rows of a recording.
 
 use super::World;
+use crate::simulate::Samples;
 use super::build::KNOWN_SYSCTLS;
 use super::flow::Endpoint;
 use std::collections::BTreeMap;
@@ -9,15 +10,17 @@ use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSa
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_units::SimTime;
 
-/// Rows collected over a run.
-#[derive(Debug, Default)]
+/// Collects rows over a run.
+#[derive(Debug)]
 pub struct Recorder {
-    /// A row per started flow and sample.
-    pub flows: Vec<FlowSample>,
-    /// A row per queue and sample.
-    pub queues: Vec<QueueSample>,
-    /// A row per interface and sample.
-    pub hosts: Vec<HostSample>,
+    /// What nobody has taken yet.
+    pub samples: Samples,
+    /// The hosts of each flow, from and to.
+    ends: Vec<[usize; 2]>,
+    /// By host.
+    traffic: Vec<Traffic>,
+    /// Names of the hosts' queues.
+    qdiscs: Vec<String>,
 }
 
 /// Packets and bytes of a host.
@@ -30,12 +33,28 @@ struct Traffic {
 }
 
 impl Recorder {
+    /// Nothing is collected.
+    pub fn new(run: &Run) -> Recorder {
+        let position = |name: &String| run.hosts.iter().position(|host| host.name == *name);
+        let index = |name| position(name).expect("a run names its own hosts");
+        Recorder {
+            samples: Samples::default(),
+            ends: run.flows.iter().map(|flow| [index(&flow.from), index(&flow.to)]).collect(),
+            traffic: vec![Traffic::default(); run.hosts.len()],
+            qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
+        }
+    }
+
     /// Adds the state at `now`.
     pub fn sample(&mut self, run: &Run, world: &mut World, now: SimTime) {
         let t_ns = now.nanoseconds();
+        self.count(world);
+        let samples = &mut self.samples;
         for (index, flow) in world.flows.iter().enumerate() {
             if flow.started.is_some_and(|at| at <= now) {
-                self.flows.push(flow_row(run, flow, index as u32, now));
+                samples.flows.push(FlowSample::empty(t_ns, index as u32));
+                let row = samples.flows.last_mut().expect("one was just put there");
+                fill_flow(row, run, flow, now);
             }
         }
         for pipe in &mut world.pipes {
@@ -43,7 +62,7 @@ impl Recorder {
                 continue;
             }
             let s = pipe.statistics(now);
-            self.queues.push(QueueSample {
+            samples.queues.push(QueueSample {
                 t_ns,
                 queue: pipe.name.clone(),
                 kind: pipe.kind.into(),
@@ -58,13 +77,12 @@ impl Recorder {
                 marked_packets: pipe.marks.then_some(s.marked_packets),
             });
         }
-        for host in &run.hosts {
-            let traffic = world.traffic(run, &host.name);
+        for ((host, traffic), qdisc) in run.hosts.iter().zip(&self.traffic).zip(&self.qdiscs) {
             if host.nic_rate.is_none() {
                 // An interface that is never the limit has no queue.
-                self.queues.push(QueueSample {
+                samples.queues.push(QueueSample {
                     t_ns,
-                    queue: format!("{}/qdisc", host.name),
+                    queue: qdisc.clone(),
                     kind: "unlimited".into(),
                     backlog_bytes: 0,
                     backlog_packets: 0,
@@ -77,7 +95,7 @@ impl Recorder {
                     marked_packets: None,
                 });
             }
-            self.hosts.push(HostSample {
+            samples.hosts.push(HostSample {
                 t_ns,
                 host: host.name.clone(),
                 device: "eth0".into(),
@@ -92,26 +110,22 @@ impl Recorder {
             });
         }
     }
+
+    /// Adds up what every host has sent and received.
+    fn count(&mut self, world: &World) {
+        self.traffic.fill(Traffic::default());
+        for ([from, to], flow) in self.ends.iter().zip(&world.flows) {
+            for (side, out, into) in [(0, *from, *to), (1, *to, *from)] {
+                self.traffic[out].sent += flow.departed[side].packets;
+                self.traffic[out].sent_bytes += flow.departed[side].bytes;
+                self.traffic[into].received += flow.arrived[side].packets;
+                self.traffic[into].received_bytes += flow.arrived[side].bytes;
+            }
+        }
+    }
 }
 
 impl World {
-    fn traffic(&self, run: &Run, host: &str) -> Traffic {
-        let mut total = Traffic::default();
-        for (planned, flow) in run.flows.iter().zip(&self.flows) {
-            for (side, out, into) in [(0, &planned.from, &planned.to), (1, &planned.to, &planned.from)] {
-                if out == host {
-                    total.sent += flow.departed[side].packets;
-                    total.sent_bytes += flow.departed[side].bytes;
-                }
-                if into == host {
-                    total.received += flow.arrived[side].packets;
-                    total.received_bytes += flow.arrived[side].bytes;
-                }
-            }
-        }
-        total
-    }
-
     /// Packets on their way, by pipe.
     pub fn in_flight(&mut self, now: SimTime) -> BTreeMap<String, u64> {
         let on_the_way = |pipe: &mut super::Pipe| (pipe.name.clone(), pipe.in_flight(now));
@@ -235,9 +249,8 @@ fn phase_number(phase: Phase) -> u32 {
     }
 }
 
-fn flow_row(run: &Run, flow: &super::Flow, index: u32, now: SimTime) -> FlowSample {
-    let mut row = FlowSample::empty(now.nanoseconds(), index);
-    let planned = &run.flows[index as usize];
+fn fill_flow(row: &mut FlowSample, run: &Run, flow: &super::Flow, now: SimTime) {
+    let planned = &run.flows[row.flow as usize];
     match &flow.endpoint {
         Endpoint::Udp(udp) => {
             row.delivered_bytes = udp.arrived * u64::from(udp.payload);
@@ -248,7 +261,7 @@ fn flow_row(run: &Run, flow: &super::Flow, index: u32, now: SimTime) -> FlowSamp
         }
         Endpoint::Tcp(tcp) => {
             let limit = planned.bytes.map_or(u64::MAX, |bytes| bytes.get());
-            fill_sender(&mut row, &tcp.sender, limit, now);
+            fill_sender(row, &tcp.sender, limit, now);
             let mss = u64::from(tcp.sender.state().mss());
             let received = tcp.receiver.counts();
             row.delivered_bytes = (tcp.receiver.delivered() * mss).min(limit);
@@ -260,7 +273,6 @@ fn flow_row(run: &Run, flow: &super::Flow, index: u32, now: SimTime) -> FlowSamp
             row.rcv_rtt_ns = (rtt_us > 0).then_some(rtt_us * 1000);
         }
     }
-    row
 }
 
 fn fill_sender(row: &mut FlowSample, sender: &crate::tcp::sender::Sender, limit: u64, now: SimTime) {

@@ -4,6 +4,7 @@
 //! A packet occupies its payload and what describes it (truesize). The window is what the rest of the buffer could
 //! hold in payload, by a ratio learnt from the first packet (`scaling_ratio`, since Linux 6.6).
 
+use super::merged::Merged;
 use crate::tcp::{PACKET_OVERHEAD, clock};
 use wirespeed_units::SimTime;
 
@@ -11,8 +12,6 @@ use wirespeed_units::SimTime;
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
-/// Packets that Linux merges in the receive queue at most: MAX_SKB_FRAGS, one fragment each (`tcp_try_coalesce`).
-const MERGED_PACKETS: u64 = 17;
 /// Largest window without scaling (MAX_TCP_WINDOW, `U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
@@ -47,6 +46,7 @@ pub(super) struct Buffer {
     used: u64,
     held: u64,
     unread_packets: u64,
+    merged: Merged,
     unread_bytes: u64,
     clamp: u64,
     /// The window is opened step by step up to the clamp (`rcv_ssthresh`).
@@ -85,6 +85,7 @@ impl Buffer {
             used: 0,
             held: 0,
             unread_packets: 0,
+            merged: Merged::default(),
             unread_bytes: 0,
             clamp: UNSCALED << shift,
             threshold: 0,
@@ -152,6 +153,7 @@ impl Buffer {
         self.learn(u64::from(payload));
         let (packets, payload) = (u64::from(packets), u64::from(payload));
         self.used += packets * (payload + PACKET_OVERHEAD);
+        self.merged.push(packets);
         self.unread_packets += packets;
         self.unread_bytes += packets * payload;
     }
@@ -166,6 +168,7 @@ impl Buffer {
         let memory = packets * (self.mss + PACKET_OVERHEAD);
         self.held = self.held.saturating_sub(memory);
         self.used += memory;
+        self.merged.join(packets);
         self.unread_packets += packets;
         self.unread_bytes += packets * self.mss;
     }
@@ -247,7 +250,7 @@ impl Buffer {
     /// The reader takes everything (`tcp_recvmsg`, then `tcp_rcv_space_adjust`).
     pub(super) fn read(&mut self, now: SimTime, _next: u64) {
         // Linux looks at its tuning after each merged packet it hands over, and counts what is still unread off.
-        let first = self.unread_bytes.min(MERGED_PACKETS * self.mss);
+        let first = self.unread_bytes.min(self.merged.read() * self.mss);
         self.adjust(now, self.read_bytes + first, self.unread_bytes - first);
         self.read_bytes += self.unread_bytes;
         self.used = 0;

@@ -2,6 +2,7 @@
 //! (`net/ipv4/tcp_input.c`, `tcp_output.c`).
 
 mod buffer;
+mod merged;
 mod order;
 
 use crate::net::{Ack, Body, Data, Ecn, Train};
@@ -134,7 +135,6 @@ impl Receiver {
         self.now = self.now.max(now);
         self.echo = stamp;
         self.opened = now;
-        self.buffer.open(now);
         out.push(Train {
             at: now,
             gap: Span::ZERO,
@@ -149,7 +149,9 @@ impl Receiver {
     /// Data arrives: `packets` at `at`, `at + gap`, ...
     pub fn on_data(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) {
         if self.handshake_us == 0 {
+            // The handshake's last ACK comes with the first data: only now is the connection established.
             self.handshake_us = (clock::micros(train.at) - clock::micros(self.opened)).max(1);
+            self.buffer.open(train.at);
         }
         if self.settings.timestamps {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);

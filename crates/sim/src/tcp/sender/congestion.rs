@@ -104,30 +104,26 @@ impl Sender {
         // Algorithms count acknowledgements: each is told, though the socket took several at once.
         let Together { count, gap, stride } = seen.together;
         let mut part = sample;
-        let mut sent_times = self.sent_times.iter().peekable();
-        for back in (1..count).rev() {
-            let (behind, later) = (u64::from(back) * stride, gap * i64::from(back));
-            let now = SimTime::ps(sample.now.picoseconds() - later.picoseconds());
-            let una = self.una - behind;
-            while sent_times.peek().is_some_and(|(end, _)| *end < una) {
-                sent_times.next();
-            }
-            let rtt = sent_times.peek().map(|(_, sent)| Span::us(clock::micros(now) - clock::micros(*sent)));
-            part = AckSample {
-                now,
-                newly_acked: Packets::new(stride),
-                newly_delivered: Packets::new(stride),
-                snd_una: una.saturating_mul(u64::from(self.settings.mss)),
-                rtt,
-                prior_in_flight: Packets::new(sample.in_flight.get() + behind + stride),
-                in_flight: Packets::new(sample.in_flight.get() + behind),
-                delivered: Packets::new(sample.delivered.get() - behind),
-                rate: None,
-                ..sample
-            };
-            cc.on_ack(&part);
-        }
         if count > 1 {
+            part.rate = None;
+            part.newly_acked = Packets::new(stride);
+            part.newly_delivered = Packets::new(stride);
+            let mut sent_times = self.sent_times.iter().peekable();
+            for back in (1..count).rev() {
+                let (behind, later) = (u64::from(back) * stride, gap * i64::from(back));
+                let una = self.una - behind;
+                while sent_times.peek().is_some_and(|(end, _)| *end < una) {
+                    sent_times.next();
+                }
+                part.now = SimTime::ps(sample.now.picoseconds() - later.picoseconds());
+                part.rtt =
+                    sent_times.peek().map(|(_, sent)| Span::us(clock::micros(part.now) - clock::micros(*sent)));
+                part.snd_una = una.saturating_mul(u64::from(self.settings.mss));
+                part.prior_in_flight = Packets::new(sample.in_flight.get() + behind + stride);
+                part.in_flight = Packets::new(sample.in_flight.get() + behind);
+                part.delivered = Packets::new(sample.delivered.get() - behind);
+                cc.on_ack(&part);
+            }
             part = AckSample {
                 newly_acked: Packets::new(seen.acked - u64::from(count - 1) * stride),
                 newly_delivered: Packets::new(seen.delivered - u64::from(count - 1) * stride),

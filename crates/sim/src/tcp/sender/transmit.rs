@@ -252,9 +252,10 @@ impl Sender {
         packet.saturating_mul(u64::from(self.settings.mss))
     }
 
-    /// When the next packet leaves: now, or when the pacer says.
+    /// When the next packet leaves: now. What the pacer holds back is not sent before; a head or a probe that a timer
+    /// repeats does not wait for it (Linux gives those the pacer's later time, which only its fq queue keeps).
     fn departure(&self) -> SimTime {
-        if self.is_paced() { self.pace.max(self.now) } else { self.now }
+        self.now
     }
 
     fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
