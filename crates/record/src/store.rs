@@ -220,7 +220,7 @@ impl<R: Row> TableWriter<R> {
 /// Rows of a Parquet row group, which is kept in memory until it is whole.
 const ROW_GROUP: usize = 8_192;
 /// Rows converted at once: bounds the memory of the conversion.
-const AT_ONCE: usize = 4096;
+const AT_ONCE: usize = 1024;
 
 fn cannot_write(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
     StoreError::Io { doing: "write", path: path.into(), source: io::Error::other(error) }

@@ -27,7 +27,7 @@ pub struct Samples {
 }
 
 /// A table with so many rows is offered.
-const MANY: usize = 4096;
+const MANY: usize = 1024;
 
 /// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
 pub trait Observer {

@@ -48,13 +48,24 @@ pub enum Body {
     },
     /// The handshake's packets; always alone.
     Handshake {
-        /// From the receiver (SYN, ACK) instead of the sender (SYN).
-        reply: bool,
+        /// Which of the three.
+        step: Step,
         /// Sender's millisecond clock when the SYN left (RFC 7323 TSval, echoed by the reply).
         stamp: u32,
         /// Receive window offered, bytes.
         window: u64,
     },
+}
+
+/// The packets of TCP's handshake (RFC 9293, section 3.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// SYN, from the sender.
+    Syn,
+    /// SYN and ACK, from the receiver.
+    Reply,
+    /// ACK, from the sender.
+    Confirm,
 }
 
 /// TCP payload.

@@ -10,7 +10,7 @@ pub use build::{Unsupported, check};
 pub use record::{Recorder, ignored};
 
 use crate::engine::{Event, Events};
-use crate::net::{Body, Train};
+use crate::net::{Body, Step, Train};
 use capture::Capture;
 use flow::{Endpoint, Flow};
 use path::{Pipe, Way};
@@ -179,10 +179,13 @@ impl World {
             (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
                 tcp.sender.on_acks(train.at, train.gap, train.packets, ack, out);
             }
-            (Endpoint::Tcp(tcp), Body::Handshake { reply: false, stamp, .. }) => {
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Syn, stamp, .. }) => {
                 tcp.receiver.on_connect(train.at, *stamp, out);
             }
-            (Endpoint::Tcp(tcp), Body::Handshake { reply: true, window, .. }) => {
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Confirm, .. }) => {
+                tcp.receiver.on_confirm(train.at);
+            }
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, window, .. }) => {
                 flow.established.get_or_insert(train.at);
                 tcp.sender.on_reply(train.at, *window, out);
             }
@@ -278,3 +281,6 @@ impl World {
 const LONGEST_TRAIN: Span = Span::ms(1);
 /// The most packets of a train: what Linux moves as one GSO packet, 64 KiB.
 const TRAIN_BYTES: u64 = 65_536;
+/// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
+/// that use such frames they last no longer.
+const LEAST_LIMIT: u64 = 43;

@@ -1,7 +1,7 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
-use super::{LONGEST_TRAIN, TRAIN_BYTES};
-use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, Train};
+use super::{LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
+use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, Step, Train};
 use wirespeed_units::{SimTime, Span};
 
 /// Which way a packet of a flow goes.
@@ -17,8 +17,8 @@ impl Way {
     /// Which way a packet goes is a matter of what it carries.
     pub fn of(body: &Body) -> Way {
         match body {
-            Body::Data(_) | Body::Datagram { .. } | Body::Handshake { reply: false, .. } => Way::Forward,
-            Body::Ack(_) | Body::Handshake { reply: true, .. } => Way::Back,
+            Body::Ack(_) | Body::Handshake { step: Step::Reply, .. } => Way::Back,
+            Body::Data(_) | Body::Datagram { .. } | Body::Handshake { .. } => Way::Forward,
         }
     }
 }
@@ -162,5 +162,5 @@ impl Pipe {
 }
 
 fn train_limit(frame: u64) -> u32 {
-    (TRAIN_BYTES / frame.max(1)).max(2) as u32
+    (TRAIN_BYTES / frame.max(1)).max(LEAST_LIMIT) as u32
 }

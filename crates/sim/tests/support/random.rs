@@ -67,7 +67,7 @@ impl Scenario {
         writer.head("random");
         let hops = writer.topology(topology);
         writer.path(hops);
-        writer.hosts(65535);
+        writer.hosts(0..100_000);
         let flows = 1 + writer.draws.below(6);
         for index in 0..flows {
             writer.flow(topology, hops, index);
@@ -95,8 +95,9 @@ impl Scenario {
             let loss = writer.draws.pick(&["1e-3", "0.02", "0.1", "0.3"]);
             writer.line(format!("reverse.loss = {loss}"));
         }
-        // A segment larger than the receive buffer waits for a window that never comes.
-        writer.hosts(9000);
+        // The model has no zero-window probes: no packets so small that memory closes the window before the reader is
+        // woken, and none larger than a window.
+        writer.hosts(576..9001);
         writer.line("[[flow]]".into());
         writer.congestion();
         let bytes = match writer.draws.below(3) {
@@ -253,14 +254,15 @@ impl Writer<'_> {
         self.line(format!("loss_model = {model}"));
     }
 
-    fn hosts(&mut self, largest_mtu: usize) {
+    fn hosts(&mut self, mtus: std::ops::Range<usize>) {
         for host in ["sender", "receiver"] {
             let mut table = String::new();
             let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned"]);
             if preset != "tuned" {
                 let _ = writeln!(table, "preset = \"{preset}\"");
             }
-            let mtu = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68][self.draws.below(9)].min(largest_mtu);
+            let mtu = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68][self.draws.below(9)];
+            let mtu = if mtus.contains(&mtu) { mtu } else { 1500 };
             if mtu != 1500 {
                 let _ = writeln!(table, "mtu = \"{mtu} B\"");
             }

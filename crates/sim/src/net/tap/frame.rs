@@ -1,7 +1,7 @@
 //! One packet's headers: Ethernet, IPv4 (RFC 791), TCP (RFC 9293) or UDP (RFC 768).
 
 use super::Addressing;
-use crate::net::train::{Body, Ecn, Sack, Train};
+use crate::net::train::{Body, Ecn, Sack, Step, Train};
 
 const ETHERNET: usize = 14;
 const IP: usize = 20;
@@ -124,13 +124,22 @@ impl Frame {
                     s.options.sack(sack, number);
                 }
             }
-            Body::Handshake { reply, stamp, window } => {
+            Body::Handshake { step, stamp, window } => {
                 id = 0;
+                s.sequence = u32::from(*step == Step::Confirm);
                 // The window of a SYN is not scaled (RFC 7323 section 2.2).
                 s.window = (*window).min(65_535) as u16;
-                s.flags = if *reply { SYN | ACK } else { SYN };
-                s.acknowledgement = u32::from(*reply);
-                s.options.handshake(addressing, *stamp, if *reply { *stamp } else { 0 });
+                (s.flags, s.acknowledgement) = match step {
+                    Step::Syn => (SYN, 0),
+                    Step::Reply => (SYN | ACK, 1),
+                    Step::Confirm => (ACK, 1),
+                };
+                match step {
+                    Step::Syn => s.options.handshake(addressing, *stamp, 0),
+                    Step::Reply => s.options.handshake(addressing, *stamp, *stamp),
+                    Step::Confirm if addressing.timestamps => s.options.timestamps(*stamp, 0),
+                    Step::Confirm => {}
+                }
             }
             Body::Datagram { first } => return Frame::udp(train, first + u64::from(i), addressing),
         }

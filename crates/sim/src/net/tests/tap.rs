@@ -1,7 +1,7 @@
 //! A capture read back by a parser that shares nothing with its writer.
 
 use super::reference::data;
-use crate::net::{Ack, Addressing, Body, Ecn, Sack, Tap, Train};
+use crate::net::{Ack, Addressing, Body, Ecn, Sack, Step, Tap, Train};
 use std::net::Ipv4Addr;
 use wirespeed_units::{SimTime, Span};
 
@@ -177,14 +177,14 @@ fn acknowledgements_have_strides_windows_and_blocks() {
 #[test]
 fn handshakes_announce_and_datagrams_count() {
     let mut tap = Tap::new(65_535, 0);
-    let handshake = |reply| Train {
+    let handshake = |step| Train {
         packets: 1,
         frame: 74,
-        body: Body::Handshake { reply, stamp: 3, window: 100_000 },
+        body: Body::Handshake { step, stamp: 3, window: 100_000 },
         ..ack(1, None)
     };
-    tap.see(&handshake(false), &forth());
-    tap.see(&handshake(true), &back());
+    tap.see(&handshake(Step::Syn), &forth());
+    tap.see(&handshake(Step::Reply), &back());
     tap.see(&Train { frame: 1000, body: Body::Datagram { first: 258 }, ..ack(2, None) }, &forth());
     tap.see(&Train { frame: 44, body: Body::Datagram { first: 258 }, ..ack(1, None) }, &forth());
     let packets = read(&tap.finish());

@@ -5,7 +5,7 @@ mod buffer;
 mod merged;
 mod order;
 
-use crate::net::{Ack, Body, Data, Ecn, Train};
+use crate::net::{Ack, Body, Data, Ecn, Step, Train};
 use crate::tcp::clock;
 use buffer::Buffer;
 use order::Order;
@@ -142,17 +142,21 @@ impl Receiver {
             frame: self.settings.handshake_frame,
             flow: self.settings.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { reply: true, stamp, window: self.buffer.offered() },
+            body: Body::Handshake { step: Step::Reply, stamp, window: self.buffer.offered() },
         });
+    }
+
+    /// The handshake's last packet arrived, or data in its place: only now is the connection established.
+    pub fn on_confirm(&mut self, now: SimTime) {
+        if self.handshake_us == 0 {
+            self.handshake_us = (clock::micros(now) - clock::micros(self.opened)).max(1);
+            self.buffer.open(now);
+        }
     }
 
     /// Data arrives: `packets` at `at`, `at + gap`, ...
     pub fn on_data(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) {
-        if self.handshake_us == 0 {
-            // The handshake's last ACK comes with the first data: only now is the connection established.
-            self.handshake_us = (clock::micros(train.at) - clock::micros(self.opened)).max(1);
-            self.buffer.open(train.at);
-        }
+        self.on_confirm(train.at);
         if self.settings.timestamps {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
         }

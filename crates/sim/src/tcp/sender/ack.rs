@@ -146,6 +146,11 @@ impl Sender {
         }
         let sacked_before = self.sacked_out() ;
         let acked = self.clean(prior_una, prior_highest, sacked_before, &mut found, &mut times, &mut newest);
+        if ack.count > 1 {
+            self.measure_each(&ack);
+            // The last one's own packets left later than the first ones'.
+            times.first_acked = times.last_acked;
+        }
         let rtt = self.measure_rtt(&mut found, &times, acked);
         self.update_reordering_window(&newest);
         let before = self.phase;
@@ -383,6 +388,20 @@ impl Sender {
                 && !(found.data_sacked || found.ece || found.duplicate_reported);
         }
         acked
+    }
+
+    /// Round-trip times of all but the last of several acknowledgements that were taken together.
+    fn measure_each(&mut self, ack: &Incoming) {
+        let mut sent_times = self.sent_times.iter().peekable();
+        for back in (1..ack.count).rev() {
+            let una = self.una - u64::from(back) * u64::from(ack.stride);
+            while sent_times.next_if(|(end, _)| *end < una).is_some() {}
+            let Some((_, sent)) = sent_times.peek() else { return };
+            let now = SimTime::ps(ack.now.picoseconds() - ack.gap.picoseconds() * i64::from(back));
+            let rtt = (clock::micros(now) - clock::micros(*sent)).max(0);
+            self.rtt.observe_minimum(rtt, clock::ticks(now), false);
+            self.rtt.measure(rtt, una, self.nxt);
+        }
     }
 
     /// `tcp_ack_update_rtt`; returns the round-trip time of the newest packet in microseconds.

@@ -17,7 +17,7 @@ pub use application::MAX_TCP_HEADER;
 pub use timer::Pending;
 pub use transmit::GSO_BYTES;
 
-use crate::net::{Body, Ecn, Train};
+use crate::net::{Body, Ecn, Step, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
@@ -301,19 +301,19 @@ impl Sender {
     pub fn connect(&mut self, now: SimTime, out: &mut Vec<Train>) {
         self.now = now;
         self.connecting_since = now;
-        out.push(self.syn(now));
+        out.push(self.handshake(Step::Syn, self.settings.handshake_frame, now));
         self.arm(Pending::Retransmission, self.rtt.rto);
     }
 
-    fn syn(&self, now: SimTime) -> Train {
+    pub(super) fn handshake(&self, step: Step, frame: u32, now: SimTime) -> Train {
         Train {
             at: now,
             gap: wirespeed_units::Span::ZERO,
             packets: 1,
-            frame: self.settings.handshake_frame,
+            frame,
             flow: self.settings.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { reply: false, stamp: clock::stamp(now), window: 65_535 },
+            body: Body::Handshake { step, stamp: clock::stamp(now), window: 65_535 },
         }
     }
 
@@ -323,6 +323,7 @@ impl Sender {
             return;
         }
         self.now = now;
+        out.push(self.handshake(Step::Confirm, self.settings.headers, now));
         self.established = true;
         self.timer.cancel();
         let rtt_us = clock::micros(now) - clock::micros(self.connecting_since);

@@ -3,7 +3,7 @@
 
 use super::transmit::Push;
 use super::{Sender};
-use crate::net::Train;
+use crate::net::{Step, Train};
 use crate::tcp::clock;
 use wirespeed_congestion::{CongestionKind, Phase};
 use wirespeed_units::SimTime;
@@ -119,7 +119,7 @@ impl Sender {
         match pending {
             _ if !self.established => {
                 self.rtt.back_off();
-                out.push(self.syn(now));
+                out.push(self.handshake(Step::Syn, self.settings.handshake_frame, now));
                 self.arm(Pending::Retransmission, self.rtt.rto);
             }
             Some(Pending::Retransmission) => self.on_timeout(out),

@@ -1,0 +1,61 @@
+//! Trains against their reference mode of one event a packet (`trains = false`): what the short cut costs.
+
+mod support;
+
+use support::{goodput, outcome, run_of, samples, scenario};
+
+/// Goodput in bit/s of all flows and retransmitted packets, with trains and without.
+fn both(path: &str, flows: &[&str], run: &str, more: &str) -> [(f64, u64); 2] {
+    [true, false].map(|trains| {
+        let run = run_of(&scenario(path, flows, &format!("{run}\ntrains = {trains}"), more));
+        let outcome = outcome(&run);
+        let flows = 0..run.flows.len() as u32;
+        let rate = flows.clone().map(|flow| goodput(&outcome, flow, run.duration.nanoseconds() / 4)).sum();
+        let again = flows.filter_map(|flow| samples(&outcome, flow).last()?.retrans_packets).sum();
+        (rate, again)
+    })
+}
+
+fn differ_at_most(bound: f64, name: &str, [trains, packets]: [(f64, u64); 2]) {
+    let difference = (trains.0 - packets.0).abs() / packets.0;
+    println!("{name}: {difference:.5} ({:.4e} and {:.4e} bit/s, {} and {})", trains.0, packets.0, trains.1, packets.1);
+    assert!(difference <= bound, "{name}: goodput differs by {difference}, more than {bound}");
+}
+
+/// A flow alone meets only its own packets: there is nothing to interleave.
+#[test]
+fn a_flow_alone_without_random_loss_is_the_same() {
+    for (name, path, flow) in [
+        ("window", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", "congestion = \"cubic\"\nwindow = \"100 packets\""),
+        ("ample", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"3 bdp\"", "congestion = \"cubic\""),
+        ("reno", "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 bdp\"", "congestion = \"reno\""),
+        ("vegas", "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 bdp\"", "congestion = \"vegas\""),
+        ("bbr", "rate = \"1 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"1 bdp\"", "congestion = \"bbr\""),
+        ("10G", "rate = \"10 Gbit/s\"\nrtt = \"2 ms\"\nbuffer = \"1 bdp\"", "congestion = \"cubic\""),
+        ("limited", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", "congestion = \"cubic\"\nmax_rate = \"300 Mbit/s\""),
+    ] {
+        differ_at_most(0.005, name, both(path, &[flow], "duration = \"4 s\"", ""));
+    }
+}
+
+/// Where losses are drawn per packet the same packets are lost only as long as the same are sent.
+#[test]
+fn losses_and_shared_queues_stay_within_their_spread() {
+    let two = ["congestion = \"cubic\"\ncount = 2\nstagger = \"3 ms\""];
+    for (name, path, flows, more) in [
+        ("loss 1e-4", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-4", &["congestion = \"cubic\""][..], ""),
+        ("bic 1e-3", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-3", &["congestion = \"bic\""], ""),
+        ("two cubic", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"0.5 bdp\"", &two, ""),
+        ("reno, udp", "rate = \"100 Mbit/s\"\nrtt = \"10 ms\"", &["congestion = \"reno\"", "kind = \"udp\"\nrate = \"30 Mbit/s\""], ""),
+        ("codel", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nqueue = \"codel\"\nbuffer = \"4 bdp\"", &two, ""),
+        ("fq-codel", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nqueue = \"fq-codel\"\nbuffer = \"4 bdp\"", &two, ""),
+        (
+            "parking lot",
+            "rate = \"1 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"200 packets\"",
+            &["congestion = \"cubic\"", "congestion = \"cubic\"\nfrom = \"cross1-sender\"\nto = \"cross1-receiver\""],
+            "[topology]\nkind = \"parking-lot\"\nhops = 2",
+        ),
+    ] {
+        differ_at_most(0.1, name, both(path, flows, "duration = \"8 s\"\nseed = 2", more));
+    }
+}
