@@ -37,7 +37,8 @@ pub trait Substrate: Sync {
     fn check(&self, run: &Run) -> Result<(), LabError>;
 
     /// Carries it out. Files of its own go to the directory's raw folder. The recording's tool and command are
-    /// the caller's to fill in.
+    /// the caller's to fill in. A table that the substrate has written to the directory itself
+    /// ([`RunDirectory::close`]) is empty in the recording: only the finished directory has everything.
     ///
     /// # Errors
     /// Why there is no recording; what was measured until then stays in the raw folder.

@@ -134,7 +134,11 @@ impl Collector<'_> {
         let path = self.scratch.join(format!("run-{index}"));
         let directory = RunDirectory::create(&path)?;
         let control = Control { cancel, progress: &|_| () };
-        let result = self.substrate.carry_out(&task.run, &directory, &control);
+        // A substrate may have written its tables itself: the whole recording is what is in the folder.
+        let result = self.substrate.carry_out(&task.run, &directory, &control).and_then(|recording| {
+            directory.finish(&recording)?;
+            Ok(wirespeed_record::read(&path)?)
+        });
         // What a failed run left tells why; that the rest cannot be removed harms no result.
         if matches!(result, Ok(_) | Err(LabError::Interrupted)) {
             let _ = fs::remove_dir_all(&path);

@@ -580,7 +580,9 @@ impl CongestionControl for Bbr {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("cwnd_packets", self.window.cwnd as f64);
-        observer.value("bandwidth_bps", self.bytes_per_second(self.rate(), UNIT) as f64 * 8.0);
+        // Without the pacing margin, as `bbr_get_info` reports it.
+        let bytes = (u128::from(self.rate()) * u128::from(self.window.mss()) * 1_000_000) >> BANDWIDTH_SHIFT;
+        observer.value("bandwidth_bps", bytes as f64 * 8.0);
         observer.value("pacing_gain_ratio", self.pacing_gain as f64 / UNIT as f64);
         observer.value("cwnd_gain_ratio", self.cwnd_gain as f64 / UNIT as f64);
         observer.value("full_bool", f64::from(u8::from(self.full)));

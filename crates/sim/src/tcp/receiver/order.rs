@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(held(&order), [5..7, 8..10]);
         assert_eq!(order.report(3).unwrap().blocks, [8..10, 5..7]);
         order.insert(7);
-        assert_eq!(held(&order), [5..10]);
-        assert_eq!(order.report(3).unwrap().blocks, [5..10]);
+        assert_eq!(held(&order), std::slice::from_ref(&(5..10)));
+        assert_eq!(order.report(3).unwrap().blocks, std::slice::from_ref(&(5..10)));
         assert_eq!(order.advance(5), 10);
         assert!(order.is_empty());
         assert_eq!(order.report(3), None);
