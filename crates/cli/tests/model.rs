@@ -160,7 +160,7 @@ fn an_unknown_control_lists_those_that_exist() {
 fn a_control_in_c_is_refused_with_the_remedy() {
     let (code, text) = mistake("cubic", "own", "\n[congestion.own]\nsource = \"own.c\"\n");
     assert!(code.is_some_and(|code| code != 0 && code != 1), "{text}");
-    for words in ["own", "--on kernel"] {
+    for words in ["own is a C source", "run it on the kernel"] {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
 }

@@ -546,7 +546,9 @@ impl CongestionControl for Bbr3 {
     fn observe(&self, observer: &mut dyn Observer) {
         let (gain, cwnd_gain) = self.mode.gains();
         observer.value("cwnd_packets", self.window.cwnd as f64);
-        observer.value("bandwidth_bps", self.bytes_per_second(self.bandwidth(), 100) as f64 * 8.0);
+        // Without the pacing margin, as the kernel's `get_info` reports it.
+        let bytes = (u128::from(self.bandwidth()) * u128::from(self.window.mss()) * 1_000_000) >> BANDWIDTH_SHIFT;
+        observer.value("bandwidth_bps", bytes as f64 * 8.0);
         observer.value("pacing_gain_ratio", gain as f64 / 100.0);
         observer.value("cwnd_gain_ratio", cwnd_gain as f64 / 100.0);
         observer.value("full_bool", f64::from(u8::from(self.full)));

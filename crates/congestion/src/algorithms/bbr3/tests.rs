@@ -25,7 +25,7 @@ fn startup_finds_the_rate_and_drains() {
     path.run(Span::ms(1_500), |_| ());
     assert_eq!(path.flow.see("full_bool"), 1.0);
     let rate = path.flow.see("bandwidth_bps");
-    let expected = 0.99 * 8.0 * MSS as f64 / 100e-6;
+    let expected = 8.0 * MSS as f64 / 100e-6;
     assert!((rate / expected - 1.0).abs() < 0.03, "{rate}, not {expected}");
     assert!((400..=480).contains(&path.flow.cwnd()), "{}", path.flow.cwnd());
 }
