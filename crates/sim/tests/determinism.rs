@@ -23,7 +23,8 @@ fn tables(outcome: &Outcome) -> String {
 
 /// Runs with something random of every kind: losses, early drops, algorithms that draw.
 fn various() -> Vec<Run> {
-    let flows = ["congestion = \"cubic\"", "congestion = \"cdg\"", "congestion = \"bbr\"\nstart = \"100 ms\""];
+    let flows =
+        ["congestion = \"cubic\"", "congestion = \"cdg\"", "congestion = \"bbr\"\nstart = \"100 ms\""];
     let udp = [&flows[..], &["kind = \"udp\"\nrate = \"20 Mbit/s\""]].concat();
     let path = "rate = \"100 Mbit/s\"\nrtt = \"10 ms\"\n";
     let run = "duration = \"2 s\"\nseed = 5";
@@ -32,7 +33,9 @@ fn various() -> Vec<Run> {
         run_of(&scenario(&format!("{path}queue = \"red\""), &udp, run, "")),
         run_of(&scenario(&format!("{path}queue = \"fq-codel\""), &udp, run, "")),
         run_of(&scenario(
-            &format!("{path}loss_model = {{ kind = \"gilbert-elliott\", good_to_bad = 1e-3, bad_to_good = 0.3 }}"),
+            &format!(
+                "{path}loss_model = {{ kind = \"gilbert-elliott\", good_to_bad = 1e-3, bad_to_good = 0.3 }}"
+            ),
             &flows,
             &format!("{run}\ntrains = false"),
             "",
@@ -58,7 +61,11 @@ fn another_seed_is_another_run() {
     for mut run in various() {
         let one = tables(&outcome(&run));
         run.seed += 1;
-        assert!(one != tables(&outcome(&run)), "{}: the seed has no effect", run.links[0].forward.queue.name());
+        assert!(
+            one != tables(&outcome(&run)),
+            "{}: the seed has no effect",
+            run.links[0].forward.queue.name()
+        );
     }
 }
 
@@ -120,7 +127,12 @@ fn the_fingerprint_is_the_committed_one() {
         let delivered: u64 = (0..run.flows.len() as u32)
             .map(|flow| samples(&outcome, flow).last().map_or(0, |row| row.delivered_bytes))
             .sum();
-        format!("{} {} {delivered} bytes, {:016x}\n", run.links[0].forward.queue.name(), run.trains, hash(&tables(&outcome)))
+        format!(
+            "{} {} {delivered} bytes, {:016x}\n",
+            run.links[0].forward.queue.name(),
+            run.trains,
+            hash(&tables(&outcome))
+        )
     };
     let computed: String = various().into_iter().map(line).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fingerprints.txt");
@@ -128,5 +140,8 @@ fn the_fingerprint_is_the_committed_one() {
         std::fs::write(&path, &computed).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(computed, committed, "the model changed: if that was meant, write the file anew with UPDATE_GOLDEN=1");
+    assert_eq!(
+        computed, committed,
+        "the model changed: if that was meant, write the file anew with UPDATE_GOLDEN=1"
+    );
 }

@@ -32,13 +32,21 @@ fn beyond(bound: f64, name: &str, [trains, packets]: [(f64, u64); 2]) -> Option<
 fn a_flow_alone_without_random_loss_is_the_same() {
     let mut differ = Vec::new();
     for (name, path, flow) in [
-        ("window", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", "congestion = \"cubic\"\nwindow = \"100 packets\""),
+        (
+            "window",
+            "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"",
+            "congestion = \"cubic\"\nwindow = \"100 packets\"",
+        ),
         ("ample", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"3 bdp\"", "congestion = \"cubic\""),
         ("reno", "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 bdp\"", "congestion = \"reno\""),
         ("vegas", "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 bdp\"", "congestion = \"vegas\""),
         ("bbr", "rate = \"1 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"1 bdp\"", "congestion = \"bbr\""),
         ("10G", "rate = \"10 Gbit/s\"\nrtt = \"2 ms\"\nbuffer = \"1 bdp\"", "congestion = \"cubic\""),
-        ("limited", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", "congestion = \"cubic\"\nmax_rate = \"300 Mbit/s\""),
+        (
+            "limited",
+            "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"",
+            "congestion = \"cubic\"\nmax_rate = \"300 Mbit/s\"",
+        ),
     ] {
         differ.extend(beyond(0.005, name, both(path, &[flow], "duration = \"4 s\"", "")));
     }
@@ -51,16 +59,34 @@ fn losses_and_shared_queues_stay_within_their_spread() {
     let two = ["congestion = \"cubic\"\ncount = 2\nstagger = \"3 ms\""];
     let mut differ = Vec::new();
     for (name, path, flows, more) in [
-        ("loss 1e-4", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-4", &["congestion = \"cubic\""][..], ""),
+        (
+            "loss 1e-4",
+            "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-4",
+            &["congestion = \"cubic\""][..],
+            "",
+        ),
         ("bic 1e-3", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-3", &["congestion = \"bic\""], ""),
         ("two cubic", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"0.5 bdp\"", &two, ""),
-        ("reno, udp", "rate = \"100 Mbit/s\"\nrtt = \"10 ms\"", &["congestion = \"reno\"", "kind = \"udp\"\nrate = \"30 Mbit/s\""], ""),
+        (
+            "reno, udp",
+            "rate = \"100 Mbit/s\"\nrtt = \"10 ms\"",
+            &["congestion = \"reno\"", "kind = \"udp\"\nrate = \"30 Mbit/s\""],
+            "",
+        ),
         ("codel", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nqueue = \"codel\"\nbuffer = \"4 bdp\"", &two, ""),
-        ("fq-codel", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nqueue = \"fq-codel\"\nbuffer = \"4 bdp\"", &two, ""),
+        (
+            "fq-codel",
+            "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nqueue = \"fq-codel\"\nbuffer = \"4 bdp\"",
+            &two,
+            "",
+        ),
         (
             "parking lot",
             "rate = \"1 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"200 packets\"",
-            &["congestion = \"cubic\"", "congestion = \"cubic\"\nfrom = \"cross1-sender\"\nto = \"cross1-receiver\""],
+            &[
+                "congestion = \"cubic\"",
+                "congestion = \"cubic\"\nfrom = \"cross1-sender\"\nto = \"cross1-receiver\"",
+            ],
             "[topology]\nkind = \"parking-lot\"\nhops = 2",
         ),
     ] {

@@ -32,7 +32,9 @@ fn within(what: &str, value: f64, low: f64, high: f64) {
 fn a_packet_takes_its_serialisation_and_propagation_exactly() {
     for (rate, bits_per_ns) in [("1 Gbit/s", 1.0), ("10 Mbit/s", 0.01), ("100 Gbit/s", 100.0)] {
         for (payload, rtt_ms) in [(1472, 10), (100, 1)] {
-            let flow = format!("kind = \"udp\"\nrate = \"1 Mbit/s\"\ndatagram = \"{payload} B\"\nbytes = \"{payload} B\"");
+            let flow = format!(
+                "kind = \"udp\"\nrate = \"1 Mbit/s\"\ndatagram = \"{payload} B\"\nbytes = \"{payload} B\""
+            );
             let path = format!("rate = \"{rate}\"\nrtt = \"{rtt_ms} ms\"\nbuffer = \"1 MB\"");
             let (_, outcome) = carry_out(&scenario(&path, &[&flow], "duration = \"100 ms\"", ""));
             let [row] = &outcome.datagrams[..] else { panic!("one datagram was sent") };
@@ -82,7 +84,8 @@ fn reno_follows_mathis() {
 #[test]
 fn cubic_follows_its_response_function() {
     for (loss, rtt_s, duration) in [(1e-5, 0.1, 600), (1e-4, 0.1, 300)] {
-        let path = format!("rate = \"10 Gbit/s\"\nrtt = \"{} ms\"\nloss = {loss}\nbuffer = \"1 bdp\"", rtt_s * 1e3);
+        let path =
+            format!("rate = \"10 Gbit/s\"\nrtt = \"{} ms\"\nloss = {loss}\nbuffer = \"1 bdp\"", rtt_s * 1e3);
         let run = format!("duration = \"{duration} s\"\nsample = \"100 ms\"");
         let (_, outcome) = carry_out(&scenario(&path, &["congestion = \"cubic\""], &run, ""));
         let window = goodput(&outcome, 0, seconds(30)) / 8.0 / MSS * rtt_s;
@@ -203,6 +206,11 @@ fn with_ecn_packets_are_marked_instead_of_lost() {
         assert_eq!(flow.retrans_packets, Some(0), "{queue_kind}");
         assert!(flow.delivered_ce_packets > Some(0), "{queue_kind}");
         // Each mark that is heard halves the window: it stays bounded without a loss.
-        within("window in packets", mean(&outcome, 0, seconds(10), |row| row.cwnd_bytes.map(|b| b as f64 / MSS)), 20.0, 1000.0);
+        within(
+            "window in packets",
+            mean(&outcome, 0, seconds(10), |row| row.cwnd_bytes.map(|b| b as f64 / MSS)),
+            20.0,
+            1000.0,
+        );
     }
 }

@@ -80,7 +80,13 @@ impl Delivery {
     }
 
     /// Everything an ACK says has been taken in (`tcp_rate_gen`).
-    pub fn sample(&mut self, now: SimTime, newly: u64, newest: &Newest, min_rtt_us: i64) -> Option<RateSample> {
+    pub fn sample(
+        &mut self,
+        now: SimTime,
+        newly: u64,
+        newest: &Newest,
+        min_rtt_us: i64,
+    ) -> Option<RateSample> {
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }

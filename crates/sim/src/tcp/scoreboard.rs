@@ -132,8 +132,7 @@ impl Scoreboard {
         if segment.first >= number {
             return index;
         }
-        let back =
-            Segment { first: number, packets: (segment.end() - number) as u32, ..*segment };
+        let back = Segment { first: number, packets: (segment.end() - number) as u32, ..*segment };
         segment.packets -= back.packets;
         self.segments.insert(index + 1, back);
         index + 1

@@ -97,7 +97,8 @@ pub(super) fn stream(seed: u64, name: &str) -> u64 {
 /// Pipes and flows of a run.
 pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
     check(run)?;
-    let mut plan = Plan { run, pipes: Vec::new(), links: Vec::new(), access: Vec::new(), interfaces: Vec::new() };
+    let mut plan =
+        Plan { run, pipes: Vec::new(), links: Vec::new(), access: Vec::new(), interfaces: Vec::new() };
     plan.lay();
     let flows = run
         .flows
@@ -180,7 +181,8 @@ impl Plan<'_> {
 
     fn route(&self, from: &str, to: &str) -> Vec<u32> {
         let position = |name| self.run.hosts.iter().position(|host| host.name == name);
-        let (from, to) = (position(from).expect("a run names its own hosts"), position(to).expect("as above"));
+        let (from, to) =
+            (position(from).expect("a run names its own hosts"), position(to).expect("as above"));
         let (a, b) = (self.run.hosts[from].router, self.run.hosts[to].router);
         let links: Vec<u32> = if a < b {
             self.links[a..b].iter().map(|sides| sides[0]).collect()
@@ -227,16 +229,22 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
     }
 }
 
-fn settings(run: &Run, index: usize, direction: &Direction, forward: bool, extra: Span, frame: u64) -> LinkSettings {
+fn settings(
+    run: &Run,
+    index: usize,
+    direction: &Direction,
+    forward: bool,
+    extra: Span,
+    frame: u64,
+) -> LinkSettings {
     let limit = direction.buffer.get();
     let queue = match &direction.queue {
         Queue::DropTail { mark_above } => {
             QueueSettings::DropTailBytes { limit, ecn_threshold: mark_above.map(|b| b.get()) }
         }
-        Queue::DropTailPackets { packets, mark_above } => QueueSettings::DropTailPackets {
-            limit: *packets,
-            ecn_threshold: mark_above.map(|b| b.get()),
-        },
+        Queue::DropTailPackets { packets, mark_above } => {
+            QueueSettings::DropTailPackets { limit: *packets, ecn_threshold: mark_above.map(|b| b.get()) }
+        }
         Queue::Red { min, max, probability, weight, ecn } => QueueSettings::Red(RedSettings {
             min: min.get(),
             max: max.get(),
@@ -262,7 +270,9 @@ fn settings(run: &Run, index: usize, direction: &Direction, forward: bool, extra
         }),
     };
     let loss = match direction.loss_model {
-        LossModel::Independent if direction.loss > 0.0 => LossSettings::Random { probability: direction.loss },
+        LossModel::Independent if direction.loss > 0.0 => {
+            LossSettings::Random { probability: direction.loss }
+        }
         LossModel::Independent => LossSettings::None,
         LossModel::BitError { rate } => LossSettings::BitError { rate },
         LossModel::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {

@@ -36,7 +36,14 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn of(run: &Run, flow: &Flow, index: usize, mss: u32, timestamps: bool, scales: [u8; 2]) -> Ends {
+    pub(super) fn of(
+        run: &Run,
+        flow: &Flow,
+        index: usize,
+        mss: u32,
+        timestamps: bool,
+        scales: [u8; 2],
+    ) -> Ends {
         let host = |name: &str| {
             run.hosts.iter().position(|host| host.name == name).expect("a run names only its own hosts")
         };

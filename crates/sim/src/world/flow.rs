@@ -200,7 +200,10 @@ impl Udp {
         if now >= self.stop_at || left == 0 {
             return;
         }
-        let until_stop = (self.stop_at - now).picoseconds().unsigned_abs().div_ceil(self.gap.picoseconds().max(1).unsigned_abs());
+        let until_stop = (self.stop_at - now)
+            .picoseconds()
+            .unsigned_abs()
+            .div_ceil(self.gap.picoseconds().max(1).unsigned_abs());
         let packets = u64::from(self.batch).min(left).min(until_stop.max(1)) as u32;
         out.push(Train {
             at: now,

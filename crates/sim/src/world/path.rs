@@ -51,12 +51,21 @@ pub struct Pipe {
 enum Means {
     Link(Box<Link>),
     /// No queue, only a delay; packets that entered and when they will have left are counted by what is under way.
-    Delay { delay: Span, bytes: u64 },
+    Delay {
+        delay: Span,
+        bytes: u64,
+    },
 }
 
 impl Pipe {
     /// A link or an interface.
-    pub fn link(name: String, kind: &'static str, is_host: bool, settings: &LinkSettings, frame: u64) -> Pipe {
+    pub fn link(
+        name: String,
+        kind: &'static str,
+        is_host: bool,
+        settings: &LinkSettings,
+        frame: u64,
+    ) -> Pipe {
         let train_limit = match settings.train_limit {
             1 => 1,
             _ => train_limit(frame),

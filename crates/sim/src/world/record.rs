@@ -1,9 +1,9 @@
 //! What a world looks like at one instant, as rows of a recording.
 
 use super::World;
-use crate::simulate::Samples;
 use super::build::KNOWN_SYSCTLS;
 use super::flow::Endpoint;
+use crate::simulate::Samples;
 use std::collections::BTreeMap;
 use wirespeed_congestion::{Observer, Phase};
 use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};

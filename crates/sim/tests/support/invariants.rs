@@ -59,7 +59,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
     ensure!(last.t_ns == run.duration.nanoseconds(), "{name} has no last sample");
     let base = run.base_rtt(planned).nanoseconds();
     for pair in rows.windows(2) {
-        monotone(pair[0], pair[1]).map_err(|what| format!("{name}, {what} falls before {} ns", pair[1].t_ns))?;
+        monotone(pair[0], pair[1])
+            .map_err(|what| format!("{name}, {what} falls before {} ns", pair[1].t_ns))?;
     }
     for row in &rows {
         let sack = run.host(&planned.from).tcp.sack && run.host(&planned.to).tcp.sack;
@@ -120,11 +121,16 @@ fn sane(
     ensure!(cwnd < 1 << 54, "window of {cwnd} bytes");
     ensure!(row.ssthresh_bytes.is_none_or(|s| s >= mss), "threshold of {:?}", row.ssthresh_bytes);
     let unacked = u64::from(row.unacked_packets.ok_or("no count of packets outstanding")?);
-    for (what, packets) in
-        [("sacked", row.sacked_packets), ("lost", row.lost_packets), ("retransmitted", row.retrans_out_packets)]
-    {
+    for (what, packets) in [
+        ("sacked", row.sacked_packets),
+        ("lost", row.lost_packets),
+        ("retransmitted", row.retrans_out_packets),
+    ] {
         // Without SACK a duplicate ACK stands for a packet, and there may be more of them than packets.
-        ensure!(!sack || u64::from(packets.unwrap_or(0)) <= unacked, "{packets:?} {what} of {unacked} outstanding");
+        ensure!(
+            !sack || u64::from(packets.unwrap_or(0)) <= unacked,
+            "{packets:?} {what} of {unacked} outstanding"
+        );
     }
     // Where only the time stamp tells, an RTT is known to a tick of 1 ms.
     for (what, rtt) in [("least", row.min_rtt_ns), ("smoothed", row.rtt_ns)] {
@@ -184,8 +190,7 @@ fn queues(run: &Run, outcome: &Outcome) -> Result<(), String> {
 /// Every packet that left a host arrived, was dropped, was lost, or is on its way: in each direction by itself.
 fn balance(run: &Run, outcome: &Outcome) -> Result<(), String> {
     const SENT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
-    const ARRIVED: [&str; 4] =
-        ["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
+    const ARRIVED: [&str; 4] = ["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
     let total = |hosts: &BTreeSet<&str>, names: &[&str]| -> i128 {
         let counts = |c: &&wirespeed_record::Counter| {
             hosts.contains(c.host.as_str()) && names.contains(&c.counter.as_str())

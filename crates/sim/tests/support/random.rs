@@ -83,7 +83,8 @@ impl Scenario {
         let rate = RATES[writer.draws.below(4)];
         let rtt = writer.draws.pick(&["10 ms", "0 ms", "200 us", "100 ms", "900 ms"]);
         let loss = writer.draws.pick(&["0", "1e-3", "0.02", "0.1"]);
-        let packets = writer.draws.pick(&["100 packets", "1 packets", "2 packets", "5 packets", "10000 packets"]);
+        let packets =
+            writer.draws.pick(&["100 packets", "1 packets", "2 packets", "5 packets", "10000 packets"]);
         writer.line(format!("[path]\nrate = \"{rate} bit/s\"\nrtt = \"{rtt}\"\nloss = {loss}"));
         writer.line(format!("buffer = \"{packets}\""));
         if writer.draws.once_in(3) {
@@ -157,7 +158,15 @@ impl Writer<'_> {
         let shortest = if self.rate > 5_000_000_000 { [20, 10, 40] } else { [200, 100, 1000] };
         self.duration_ms = shortest[self.draws.below(3)];
         let rtt = self.draws.pick(&[
-            "10 ms", "0 ms", "1 us", "50 us", "1 ms", "40 ms", "100 ms", "600 ms", "3333333333 ps",
+            "10 ms",
+            "0 ms",
+            "1 us",
+            "50 us",
+            "1 ms",
+            "40 ms",
+            "100 ms",
+            "600 ms",
+            "3333333333 ps",
         ]);
         let loss = self.draws.pick(&["0", "0", "1e-4", "1e-3", "0.01", "0.1", "0.5", "1"]);
         let rate = self.rate;
@@ -223,7 +232,9 @@ impl Writer<'_> {
                 let target = self.draws.pick(&["5 ms", "50 us", "1 us"]);
                 let interval = self.draws.pick(&["100 ms", "10 ms", "1 ms"]);
                 let ecn = self.draws.once_in(2);
-                let times = if interval == "1 ms" && target == "5 ms" { "" } else {
+                let times = if interval == "1 ms" && target == "5 ms" {
+                    ""
+                } else {
                     &format!("target = \"{target}\", interval = \"{interval}\", ")
                 };
                 (packets, format!("{{ kind = \"codel\", {times}ecn = {ecn} }}"))
@@ -295,10 +306,12 @@ impl Writer<'_> {
                 let _ = writeln!(table, "sysctls = {{ \"net.ipv4.tcp_slow_start_after_idle\" = 0 }}");
             }
             if self.draws.once_in(8) {
-                let _ = writeln!(table, "tcp_rmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
+                let _ =
+                    writeln!(table, "tcp_rmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
             }
             if self.draws.once_in(8) {
-                let _ = writeln!(table, "tcp_wmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
+                let _ =
+                    writeln!(table, "tcp_wmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
             }
             if !table.is_empty() {
                 self.line(format!("\n[host.{host}]\n{table}"));
@@ -351,7 +364,8 @@ impl Writer<'_> {
             self.line(format!("bytes = \"{bytes}\""));
         }
         if self.draws.once_in(5) {
-            let window = self.draws.pick(&["100 packets", "1 packets", "2 packets", "10 packets", "1 B", "1 MiB"]);
+            let window =
+                self.draws.pick(&["100 packets", "1 packets", "2 packets", "10 packets", "1 B", "1 MiB"]);
             self.line(format!("window = \"{window}\""));
         }
         if self.draws.once_in(5) {

@@ -142,7 +142,8 @@ impl Buffer {
     pub(super) fn takes_unread(&self, payload: u32) -> u32 {
         let payload = u64::from(payload.max(1));
         let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / payload;
-        let unpressed = self.pressed_above().saturating_sub(self.used + self.held) / (payload + PACKET_OVERHEAD);
+        let unpressed =
+            self.pressed_above().saturating_sub(self.used + self.held) / (payload + PACKET_OVERHEAD);
         let room = room.min(unpressed);
         let settled = self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
         if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
@@ -279,7 +280,8 @@ impl Buffer {
         if copied > self.space {
             if self.tuned {
                 let mut window = 2 * copied + 16 * self.mss;
-                let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
+                let growth =
+                    u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
                 window = window.saturating_add(u64::try_from(growth * 2).unwrap_or(u64::MAX >> 1));
                 let size = self.memory_of(window).min(self.largest);
                 if size > self.size {
@@ -328,8 +330,11 @@ impl Buffer {
         let sample = i64::from(now.saturating_sub(echo)) * 1000;
         if sample > 0 {
             let scaled = sample << 3;
-            self.rtt8 =
-                if self.rtt8 == 0 || scaled < self.rtt8 { scaled } else { self.rtt8 - (self.rtt8 >> 3) + sample };
+            self.rtt8 = if self.rtt8 == 0 || scaled < self.rtt8 {
+                scaled
+            } else {
+                self.rtt8 - (self.rtt8 >> 3) + sample
+            };
         }
     }
 

@@ -41,9 +41,12 @@ fn board(first: u64, sizes: &[u32]) -> Scoreboard {
 fn drawn(board: &Scoreboard) -> String {
     let flags = |s: &Segment| {
         let mut text = format!("{}+{}", s.first, s.packets);
-        for (is, letter) in
-            [(s.sacked, 'S'), (s.lost, 'L'), (s.retransmitted, 'R'), (s.ever_retransmitted && !s.retransmitted, 'r')]
-        {
+        for (is, letter) in [
+            (s.sacked, 'S'),
+            (s.lost, 'L'),
+            (s.retransmitted, 'R'),
+            (s.ever_retransmitted && !s.retransmitted, 'r'),
+        ] {
             if is {
                 text.push(letter);
             }
@@ -345,7 +348,8 @@ impl Both {
                 // Only whole segments are taken out, so that the model takes over what became of it.
                 let (first, end) = self.numbers(a, b);
                 self.board.duplicate(first, end);
-                let left = self.board.segments.iter().flat_map(|s| (s.first..s.end()).map(|_| s.retransmitted));
+                let left =
+                    self.board.segments.iter().flat_map(|s| (s.first..s.end()).map(|_| s.retransmitted));
                 for (packet, retransmitted) in self.naive.packets.iter_mut().zip(left) {
                     assert!(packet.retransmitted == retransmitted || (packet.sacked && packet.retransmitted));
                     packet.retransmitted = retransmitted;
@@ -381,8 +385,9 @@ impl Both {
             }
             Step::Timeout(ticks) => {
                 let until = ticks.map(before);
-                let marked =
-                    self.board.mark_after_timeout(until.is_none(), |s| until.is_none_or(|until| s.sent <= until));
+                let marked = self
+                    .board
+                    .mark_after_timeout(until.is_none(), |s| until.is_none_or(|until| s.sent <= until));
                 let mut expected = 0;
                 for packet in &mut self.naive.packets {
                     packet.sacked &= until.is_some();
@@ -428,8 +433,7 @@ impl Both {
         for segment in &board.segments {
             assert!(segment.packets > 0, "no segment is empty");
             for packet in packets.by_ref().take(segment.packets as usize) {
-                let flags =
-                    [segment.sacked, segment.lost, segment.retransmitted, segment.ever_retransmitted];
+                let flags = [segment.sacked, segment.lost, segment.retransmitted, segment.ever_retransmitted];
                 assert_eq!(flags, packet.flags(), "in {}", drawn(board));
                 assert!(segment.sacked || segment.snapshot.is_some() || !self.compares_detection);
                 // Joined segments keep the time of one of them; nobody asks for it while they are acknowledged.

@@ -1,8 +1,8 @@
 //! What an acknowledgement does: the order of `tcp_ack` in `net/ipv4/tcp_input.c`.
 
-use super::transmit::Push;
-use super::recovery::Repeat;
 use super::Sender;
+use super::recovery::Repeat;
+use super::transmit::Push;
 use crate::net::{Ack, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
@@ -68,7 +68,11 @@ impl Sender {
         let mut left = count;
         let mut index = 0;
         while left > 0 {
-            let taken = if left > 1 && self.may_take_together(ack, index) { self.worth_taking(ack.stride).min(left) } else { 1 };
+            let taken = if left > 1 && self.may_take_together(ack, index) {
+                self.worth_taking(ack.stride).min(left)
+            } else {
+                1
+            };
             index += taken;
             left -= taken;
             self.on_ack(
@@ -105,7 +109,8 @@ impl Sender {
     fn worth_taking(&self, stride: u32) -> u32 {
         let room = self.cwnd.saturating_sub(self.in_flight());
         let wanted = self.burst().min(u64::from(self.piece)).max(1);
-        (wanted.saturating_sub(room)).div_ceil(u64::from(stride.max(1))).max(1).min(u64::from(u32::MAX)) as u32
+        (wanted.saturating_sub(room)).div_ceil(u64::from(stride.max(1))).max(1).min(u64::from(u32::MAX))
+            as u32
     }
 
     /// One acknowledgement arrives.
@@ -144,7 +149,7 @@ impl Sender {
             self.write(Push::All, out);
             return;
         }
-        let sacked_before = self.sacked_out() ;
+        let sacked_before = self.sacked_out();
         let acked = self.clean(prior_una, prior_highest, sacked_before, &mut found, &mut times, &mut newest);
         if ack.count > 1 {
             self.measure_each(&ack);
@@ -163,10 +168,8 @@ impl Sender {
             || found.duplicate_reported
             || self.phase != Phase::Open;
         if dubious {
-            let is_duplicate = !(found.advanced
-                || found.data_acked
-                || found.window_updated
-                || found.duplicate_reported);
+            let is_duplicate =
+                !(found.advanced || found.data_acked || found.window_updated || found.duplicate_reported);
             let (began, again) = self.judge(prior_una, u64::from(is_duplicate), &mut found);
             reduction = reduction.or(began);
             repeat = again;
@@ -176,8 +179,7 @@ impl Sender {
         }
         let newly_delivered = self.delivery.delivered - delivered_before;
         let newly_lost = self.delivery.lost - lost_before;
-        let rate =
-            self.delivery.sample(self.now, newly_delivered, &newest, self.rtt.minimum());
+        let rate = self.delivery.sample(self.now, newly_delivered, &newest, self.rtt.minimum());
         let seen = super::congestion::Seen {
             phase: if reduction.is_some() { before } else { self.phase },
             acked,

@@ -92,10 +92,10 @@ impl Sender {
             pacing_rate: Rate::bps(self.pacing_rate.saturating_mul(8)),
             paced: self.settings.paced || self.settings.algorithm.needs_pacing,
             earliest_departure: self.pace,
-            timestamps: self
-                .settings
-                .timestamps
-                .then(|| Timestamps { value: seen.stamp.wrapping_add(self.settings.peer_stamp_offset), echo: self.echo }),
+            timestamps: self.settings.timestamps.then(|| Timestamps {
+                value: seen.stamp.wrapping_add(self.settings.peer_stamp_offset),
+                echo: self.echo,
+            }),
         };
         let cc = self.cc.as_mut().expect("data was acknowledged");
         if seen.undone {
@@ -116,8 +116,9 @@ impl Sender {
                     sent_times.next();
                 }
                 part.now = SimTime::ps(sample.now.picoseconds() - later.picoseconds());
-                part.rtt =
-                    sent_times.peek().map(|(_, sent)| Span::us(clock::micros(part.now) - clock::micros(*sent)));
+                part.rtt = sent_times
+                    .peek()
+                    .map(|(_, sent)| Span::us(clock::micros(part.now) - clock::micros(*sent)));
                 part.snd_una = una.saturating_mul(u64::from(self.settings.mss));
                 part.prior_in_flight = Packets::new(sample.in_flight.get() + behind + stride);
                 part.in_flight = Packets::new(sample.in_flight.get() + behind);

@@ -1,8 +1,8 @@
 //! Loss detection and recovery: the state machine of `tcp_fastretrans_alert`, RACK (RFC 8985), proportional rate
 //! reduction (RFC 6937), F-RTO (RFC 5682) and undoing by DSACK (RFC 3708) or time stamps (RFC 3522).
 
-use super::transmit::Push;
 use super::ack::Findings;
+use super::transmit::Push;
 use super::{MAX_REORDERING, Rack, Sender};
 use crate::net::Train;
 use crate::tcp::clock;

@@ -1,8 +1,8 @@
 //! The sender's timers: one at a time, for a retransmission, a tail loss probe or reordering
 //! (`icsk_retransmit_timer`), and the pacer's.
 
+use super::Sender;
 use super::transmit::Push;
-use super::{Sender};
 use crate::net::{Step, Train};
 use crate::tcp::clock;
 use wirespeed_congestion::{CongestionKind, Phase};
@@ -70,10 +70,7 @@ impl Sender {
 
     /// `tcp_schedule_loss_probe`; says whether it did.
     pub(super) fn schedule_probe(&mut self, advancing: bool) -> bool {
-        if self.outstanding() == 0
-            || !self.settings.sack
-            || !matches!(self.phase, Phase::Open | Phase::Cwr)
-        {
+        if self.outstanding() == 0 || !self.settings.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) {
             return false;
         }
         let mut ticks = match self.rtt.smoothed8() {

@@ -2,8 +2,8 @@
 
 use super::{Pending, Sender};
 use crate::net::{Body, Data, Ecn, Train};
-use crate::tcp::{PACKET_OVERHEAD, clock};
 use crate::tcp::scoreboard::Segment;
+use crate::tcp::{PACKET_OVERHEAD, clock};
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
 use wirespeed_units::{Packets, SimTime, Span};
 
@@ -166,7 +166,10 @@ impl Sender {
     }
 
     fn note_application_limit(&mut self) {
-        if self.written == self.nxt && self.in_flight() < self.cwnd && self.board.lost <= self.board.retransmitted {
+        if self.written == self.nxt
+            && self.in_flight() < self.cwnd
+            && self.board.lost <= self.board.retransmitted
+        {
             self.delivery.limited_by_application(self.in_flight());
         }
     }
@@ -224,11 +227,8 @@ impl Sender {
         self.busy.set(true, sent);
         // The application fills GSO packets of a fixed size; a send takes from the front.
         let full = self.goal as u32;
-        self.piece = if packets < self.piece {
-            self.piece - packets
-        } else {
-            full - (packets - self.piece) % full
-        };
+        self.piece =
+            if packets < self.piece { self.piece - packets } else { full - (packets - self.piece) % full };
         self.check_space();
         if first == self.una || self.timer.pending == Some(Pending::Probe) {
             self.rearm();
@@ -243,7 +243,11 @@ impl Sender {
             && self.counts.packets_out > 0
             && idle > rto
         {
-            let restart = Restart { now: self.now, kind: RestartKind::Idle { idle, rto }, snd_nxt: self.bytes(self.nxt) };
+            let restart = Restart {
+                now: self.now,
+                kind: RestartKind::Idle { idle, rto },
+                snd_nxt: self.bytes(self.nxt),
+            };
             self.tell_restart(&restart);
         }
     }
@@ -288,7 +292,8 @@ impl Sender {
         self.counts.bytes_out += payload;
         let end = first + u64::from(packets);
         let cwr = std::mem::take(&mut self.ecn_cwr);
-        let data = |first| Data { first, stamp: clock::stamp(sent), echo: self.peer_stamp, last: false, cwr: false };
+        let data =
+            |first| Data { first, stamp: clock::stamp(sent), echo: self.peer_stamp, last: false, cwr: false };
         let train = |packets, frame, body| Train {
             at: sent,
             gap: Span::ZERO,

@@ -1,0 +1,241 @@
+//! What arriving data does (`tcp_rcv_established`, `tcp_data_queue`, `tcp_data_queue_ofo`).
+
+use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
+use crate::net::{Ack, Body, Data, Ecn, Train};
+use crate::tcp::clock;
+
+/// `TCP_MAX_QUICKACKS`.
+const QUICK_ACKS: u32 = 16;
+/// SACK blocks after which a further one makes held-back ACKs leave (TCP_SACK_BLOCKS_EXPECTED).
+const BLOCKS_EXPECTED: usize = 2;
+
+impl Receiver {
+    /// Data arrives: `packets` at `at`, `at + gap`, ...
+    pub fn on_data(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) {
+        self.on_confirm(train.at);
+        if self.settings.timestamps {
+            self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
+        }
+        let mut index = 0;
+        if data.last {
+            self.end = Some(data.first + u64::from(train.packets));
+        }
+        while index < train.packets {
+            let taken = self.take_even(train, data, index, out);
+            if taken > 0 {
+                index += taken;
+                continue;
+            }
+            self.now = self.now.max(train.at + train.gap * i64::from(index));
+            self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
+            index += 1;
+        }
+    }
+
+    /// Takes as many of the train's packets as arrive in order while nothing but every other packet's ACK is due;
+    /// returns how many, 0 if they must be looked at one by one.
+    fn take_even(&mut self, train: &Train, data: &Data, index: u32, out: &mut Vec<Train>) -> u32 {
+        let left = train.packets - index;
+        let first = data.first + u64::from(index);
+        let even = left > 1
+            && first == self.next
+            && self.order.is_empty()
+            && !self.order.has_duplicate()
+            && self.quick == 0
+            && !self.ack_now
+            && !self.settings.ecn
+            && self.next - self.acknowledged <= 1
+            && !data.last
+            && self.interval > 0;
+        if !even {
+            return 0;
+        }
+        let packets = left.min(self.buffer.takes_unread(train.frame_payload(self.settings.mss)));
+        if packets < 2 {
+            return 0;
+        }
+        let at = train.at + train.gap * i64::from(index);
+        let last = train.at + train.gap * i64::from(index + packets - 1);
+        let waiting = (self.next - self.acknowledged) as u32;
+        self.counts.packets_in += u64::from(packets);
+        self.buffer.take(packets, self.settings.mss);
+        self.now = self.now.max(last);
+        self.note_arrival();
+        self.next += u64::from(packets);
+        self.buffer.measure_round_trip(self.now, self.next);
+        let acks = (packets + waiting) / 2;
+        // The first ACK leaves with the packet that is the second since the last ACK.
+        let first_ack = 1 - waiting;
+        if acks > 0 {
+            self.echo = data.stamp;
+            let covered = self.acknowledged + 2;
+            self.acknowledged += u64::from(acks) * 2;
+            let window = self.buffer.select_window(self.acknowledged, self.next);
+            self.delayed = None;
+            self.compressed = 0;
+            self.compressed_at = None;
+            self.counts.acks_out += u64::from(acks);
+            out.push(Train {
+                at: at + train.gap * i64::from(first_ack),
+                gap: train.gap * 2,
+                packets: acks,
+                frame: self.settings.ack_frame,
+                flow: self.settings.flow,
+                ecn: Ecn::NotCapable,
+                body: Body::Ack(Ack {
+                    next: covered,
+                    stride: 2,
+                    window,
+                    stamp: clock::stamp(at),
+                    echo: data.stamp,
+                    ece: false,
+                    sack: None,
+                }),
+            });
+        }
+        if self.next > self.acknowledged {
+            self.delay();
+        }
+        packets
+    }
+
+    /// The clockwork of delayed ACKs (`tcp_event_data_recv`).
+    fn note_arrival(&mut self) {
+        let tick = clock::ticks(self.now);
+        if self.interval == 0 {
+            self.quicken(QUICK_ACKS);
+            self.interval = DELAY_MIN_TICKS;
+        } else {
+            let pause = tick - self.last_data;
+            if pause <= DELAY_MIN_TICKS / 2 {
+                self.interval = (self.interval >> 1) + DELAY_MIN_TICKS / 2;
+            } else if pause < self.interval {
+                self.interval = ((self.interval >> 1) + pause).min(DELAY_MAX_TICKS);
+            } else if pause > crate::tcp::rtt::RTO_MIN_US / 1000 {
+                self.quicken(QUICK_ACKS);
+            }
+        }
+        self.last_data = tick;
+    }
+
+    /// `tcp_incr_quickack`.
+    fn quicken(&mut self, most: u32) {
+        let window = self.buffer.offered() / (2 * u64::from(self.settings.mss));
+        let acks = if window == 0 { 2 } else { window.min(u64::from(most)) as u32 };
+        self.quick = self.quick.max(acks);
+    }
+
+    fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+        self.counts.packets_in += 1;
+        // The stamp of the packet that advances what was last acknowledged is echoed (RFC 7323, 4.3).
+        if number <= self.acknowledged {
+            self.echo = data.stamp;
+        }
+        let payload = frame.saturating_sub(self.header()).max(1);
+        if number < self.next {
+            self.counts.duplicates += 1;
+            self.order.report_duplicate(number..number + 1);
+            self.quicken(QUICK_ACKS);
+            self.interval = DELAY_MIN_TICKS;
+            self.settle(out);
+            return;
+        }
+        if number > self.next {
+            self.on_out_of_order(number, payload, ecn, data, out);
+            return;
+        }
+        if !self.buffer.has_room() {
+            // What the reader waits for is always taken: Linux drops what is out of order (`tcp_prune_queue`) and
+            // wakes the reader, or packets out of order that fill the buffer would keep it out for ever.
+            self.buffer.read(self.now, self.next);
+        }
+        self.order.forget_duplicate();
+        self.buffer.take(1, payload);
+        self.buffer.measure_round_trip(self.now, self.next);
+        self.note_arrival();
+        self.check_mark(number, ecn, data, out);
+        if self.buffer.grow(payload) {
+            self.quick |= 1;
+        }
+        self.next += 1;
+        if !self.order.is_empty() {
+            let before = self.next;
+            self.next = self.order.advance(self.next);
+            self.buffer.deliver(self.next - before);
+            if self.order.is_empty() {
+                self.ack_now = true;
+            }
+        }
+        self.settle(out);
+        self.read(out);
+    }
+
+    fn header(&self) -> u32 {
+        // Ethernet, IPv4, TCP and the time stamps with their padding.
+        14 + 20 + 20 + if self.settings.timestamps { 12 } else { 0 }
+    }
+
+    fn on_out_of_order(&mut self, number: u64, payload: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+        self.check_mark(number, ecn, data, out);
+        if !self.buffer.has_room() {
+            self.counts.dropped += 1;
+            return;
+        }
+        if self.order.contains(number) {
+            self.counts.duplicates += 1;
+            self.order.forget_duplicate();
+            self.order.report_duplicate(number..number + 1);
+        } else {
+            self.counts.out_of_order += 1;
+            self.order.forget_duplicate();
+            self.buffer.hold(1, payload);
+        }
+        if self.settings.sack && self.order.insert(number) >= BLOCKS_EXPECTED {
+            self.flush_compressed(out);
+        } else if !self.settings.sack {
+            self.order.insert(number);
+        }
+        if self.settings.sack {
+            self.buffer.grow(payload);
+        }
+        self.settle(out);
+    }
+
+    /// ECN at the receiver (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).
+    fn check_mark(&mut self, number: u64, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+        if !self.settings.ecn {
+            return;
+        }
+        if self.settings.exact_ecn {
+            let marked = ecn == Ecn::Marked;
+            if marked != self.congestion_seen {
+                // What came before is acknowledged with the old state, this packet with the new one.
+                if self.delayed.is_some() {
+                    self.acknowledge(out);
+                }
+                self.congestion_seen = marked;
+                self.ack_now = true;
+            }
+            return;
+        }
+        if data.cwr && number == data.first {
+            self.congestion_seen = false;
+        }
+        match ecn {
+            Ecn::Marked => {
+                if !self.congestion_seen {
+                    self.quicken(2);
+                    self.interval = DELAY_MIN_TICKS;
+                    self.congestion_seen = true;
+                }
+                self.ecn_was_seen = true;
+            }
+            Ecn::Capable => self.ecn_was_seen = true,
+            Ecn::NotCapable => {
+                if self.ecn_was_seen {
+                    self.quicken(2);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether an ACK leaves now, later, or is held back (`__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
+
+use super::{DELAY_MAX_TICKS, Receiver};
+use crate::net::{Ack, Body, Ecn, Train};
+use crate::tcp::clock;
+use wirespeed_units::Span;
+
+/// `net.ipv4.tcp_comp_sack_nr`: duplicate ACKs held back at most.
+const COMPRESSED_MOST: u32 = 44;
+/// `net.ipv4.tcp_comp_sack_delay_ns`, and `tcp_comp_sack_slack_ns`. The slack always passes: a timer that fires in
+/// softirq (HRTIMER_MODE_SOFT) is looked at only when the earliest of its kind is due with its slack
+/// (kernel/time/hrtimer.c, `softirq_expires_next`), and TCP has few others.
+const COMPRESSED_DELAY: Span = Span::ms(1);
+const COMPRESSED_SLACK: Span = Span::us(100);
+/// Duplicate ACKs sent at once before any is held back (TCP_FASTRETRANS_THRESH).
+const UNCOMPRESSED: u32 = 3;
+
+impl Receiver {
+    /// Whether an ACK leaves now, later, or is held back (`__tcp_ack_snd_check`).
+    pub(super) fn settle(&mut self, out: &mut Vec<Train>) {
+        let waiting = self.next - self.acknowledged;
+        let widely = waiting > 1
+            && (!self.buffer.awaits_reader() || self.buffer.would_offer(self.next) >= self.buffer.offered());
+        if widely || self.quick > 0 || self.ack_now {
+            self.acknowledge(out);
+            return;
+        }
+        if self.order.is_empty() {
+            self.delay();
+            return;
+        }
+        if !self.settings.sack || self.compressed >= COMPRESSED_MOST {
+            self.acknowledge(out);
+            return;
+        }
+        if self.compressed_next != self.next {
+            self.compressed_next = self.next;
+            self.duplicate_acks = 0;
+        }
+        if self.duplicate_acks < UNCOMPRESSED {
+            self.duplicate_acks += 1;
+            self.acknowledge(out);
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed_at.is_none() {
+            // The receiver's own smoothed round-trip time is that of the handshake: it sends no data.
+            let rtt = self.buffer.round_trip_us().min(self.handshake_us);
+            let part = Span::us(rtt).picoseconds() / 20;
+            let delay = COMPRESSED_DELAY.min(Span::ps(part));
+            self.compressed_at = Some(self.now + delay + COMPRESSED_SLACK);
+        }
+    }
+
+    pub(super) fn flush_compressed(&mut self, out: &mut Vec<Train>) {
+        if self.compressed > 0 {
+            self.acknowledge(out);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    pub(super) fn delay(&mut self) {
+        let ticks = self.interval.clamp(1, DELAY_MAX_TICKS);
+        let at = clock::wheel(self.now, ticks);
+        self.delayed = Some(self.delayed.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// An ACK leaves.
+    pub(super) fn acknowledge(&mut self, out: &mut Vec<Train>) {
+        let window = self.buffer.select_window(self.next, self.next);
+        let most = if self.settings.timestamps { 3 } else { 4 };
+        let sack = self.settings.sack.then(|| self.order.report(most)).flatten();
+        let blocks = sack.as_ref().map_or(0, |s| s.blocks.len() + usize::from(s.duplicate.is_some()));
+        // Two bytes of padding, kind and length, then eight per block.
+        let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
+        self.quick = self.quick.saturating_sub(1);
+        self.acknowledged = self.next;
+        self.delayed = None;
+        self.compressed = 0;
+        self.compressed_at = None;
+        self.ack_now = false;
+        self.counts.acks_out += 1;
+        out.push(Train {
+            at: self.now,
+            gap: Span::ZERO,
+            packets: 1,
+            frame: self.settings.ack_frame + options,
+            flow: self.settings.flow,
+            ecn: Ecn::NotCapable,
+            body: Body::Ack(Ack {
+                next: self.next,
+                stride: 1,
+                window,
+                stamp: clock::stamp(self.now),
+                echo: self.echo,
+                ece: self.congestion_seen,
+                sack: sack.map(Box::new),
+            }),
+        });
+    }
+
+    /// The application reads if it was woken (SO_RCVLOWAT), which may make an ACK leave (`tcp_cleanup_rbuf`).
+    pub(super) fn read(&mut self, out: &mut Vec<Train>) {
+        let ended = self.end.is_some_and(|end| self.next >= end);
+        if !self.buffer.wakes_reader(self.next) && !ended {
+            return;
+        }
+        self.buffer.read(self.now, self.next);
+        if self.next - self.acknowledged > 1 || self.buffer.is_much_wider(self.next) {
+            self.acknowledge(out);
+        }
+    }
+}
