@@ -3,8 +3,9 @@
 
 Targets are ratios to ns-2 in the packets a CPU second carries, in one interleaved run of ../shared/baseline/bench.py
 (see its README). Where ns-2 is missing only our own figures are printed. Packets are data packets sent, samples are
-taken every 10 ms, and CPU seconds are those of the run phase, on one core. Nothing is asserted: the exit code is 0
-whatever the figures are.
+taken every 10 ms, and CPU seconds are those of the run phase, on one core. Memory is that of the run phase in the
+second part, and in the first that of the whole process, which reads the recording again for metrics and report.
+Nothing is asserted: the exit code is 0 whatever the figures are.
 
   model-speed.py                                both parts
   model-speed.py --targets                      the scenarios of the targets, beside ns-2

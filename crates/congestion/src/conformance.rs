@@ -1,16 +1,13 @@
 //! What every algorithm of the registry must do, whatever it is.
 
 use crate::algorithms::algorithms;
-use crate::control::{CongestionControl, Control};
-use crate::event::{
-    AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, RestartKind, Sent, Timestamps,
-    Undo,
-};
+use crate::control::Control;
+use crate::event::{CongestionKind, Phase};
 use crate::parameter::BuildError;
 use crate::registry::{Algorithm, Setup, algorithm, build};
 use crate::testing::{Flow, MSS};
 use std::collections::BTreeMap;
-use wirespeed_units::{Bytes, Packets, Rate, SimTime, Span};
+use wirespeed_units::{Bytes, Span};
 
 /// Algorithms that follow a model of the path: a loss alone does not cut their window, and it grows to what the model
 /// says even if the application is slow.

@@ -34,20 +34,22 @@ impl Substrate for Model {
         directory: &RunDirectory,
         control: &Control,
     ) -> Result<Recording, LabError> {
-        let (began, cpu_before) = (Instant::now(), thread_cpu());
         let mut writer = Writer::new(control, directory)?;
+        let (began, cpu_before) = (Instant::now(), thread_cpu());
         let outcome = match (simulate_observed(run, &mut writer), writer.failure.take()) {
             (_, Some(error)) => return Err(error.into()),
             (Ok(outcome), None) => outcome,
             (Err(Ended::Cancelled), None) => return Err(LabError::Interrupted),
-            (Err(Ended::Unsupported(lacking)), None) => return Err(LabError::Unsupported(lacking.to_string())),
+            (Err(Ended::Unsupported(lacking)), None) => {
+                return Err(LabError::Unsupported(lacking.to_string()));
+            }
         };
         for (host, file) in &outcome.captures {
             let raw = directory.raw();
             let path = raw.join(format!("{host}.pcap"));
-            std::fs::create_dir_all(&raw).and_then(|()| std::fs::write(&path, file)).map_err(|source| {
-                LabError::Io { doing: format!("write {}", path.display()), source }
-            })?;
+            std::fs::create_dir_all(&raw)
+                .and_then(|()| std::fs::write(&path, file))
+                .map_err(|source| LabError::Io { doing: format!("write {}", path.display()), source })?;
         }
         let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before + writer.cpu));
         let wall = began.elapsed().saturating_sub(writer.wall);

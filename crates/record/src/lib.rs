@@ -13,7 +13,9 @@ mod tables;
 
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
 pub use stage::{Direction, Stage};
-pub use store::{RunDirectory, RunState, StoreError, TableWriter, find_runs, open, read, read_info, replace_file};
+pub use store::{
+    RunDirectory, RunState, StoreError, TableWriter, find_runs, open, read, read_info, replace_file,
+};
 pub use table::{Column, Row};
 pub use tables::{Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
 

@@ -391,7 +391,8 @@ mod tests {
     #[test]
     fn a_table_written_bit_by_bit_has_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
-        let row = |i: i64| crate::FlowSample { cwnd_bytes: Some(i as u64 * 7), ..crate::FlowSample::empty(i, 0) };
+        let row =
+            |i: i64| crate::FlowSample { cwnd_bytes: Some(i as u64 * 7), ..crate::FlowSample::empty(i, 0) };
         let recording = Recording { flows: (0..70_000).map(row).collect(), ..Default::default() };
         let whole = folder.path().join("whole");
         RunDirectory::create(&whole).unwrap().finish(&recording).unwrap();

@@ -53,7 +53,8 @@ fn a_flow_alone_without_random_loss_is_the_same() {
     assert!(differ.is_empty(), "goodput differs by more than 0.5 %: {differ:#?}");
 }
 
-/// Where losses are drawn per packet the same packets are lost only as long as the same are sent.
+/// Where losses are drawn per packet the same packets are lost only as long as the same are sent. A send buffer of
+/// three GSO packets, and CoDel's clock, depend on when each packet is seen: there the bound is wider.
 #[test]
 fn losses_and_shared_queues_stay_within_their_spread() {
     let two = ["congestion = \"cubic\"\ncount = 2\nstagger = \"3 ms\""];
@@ -90,7 +91,8 @@ fn losses_and_shared_queues_stay_within_their_spread() {
             "[topology]\nkind = \"parking-lot\"\nhops = 2",
         ),
     ] {
-        differ.extend(beyond(0.1, name, both(path, flows, "duration = \"8 s\"\nseed = 2", more)));
+        let bound = if ["window", "codel"].contains(&name) { 0.25 } else { 0.03 };
+        differ.extend(beyond(bound, name, both(path, flows, "duration = \"8 s\"\nseed = 2", more)));
     }
-    assert!(differ.is_empty(), "goodput differs by more than 10 %: {differ:#?}");
+    assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");
 }

@@ -1,6 +1,5 @@
 //! Random events for every algorithm. The fuzz target `congestion` includes this file too.
 
-use std::collections::BTreeMap;
 use wirespeed_congestion::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, CongestionKind, Control, Phase, RateSample,
     Restart, RestartKind, Sent, Setup, Timestamps, Undo, algorithms,

@@ -44,6 +44,19 @@ impl Default for Rtt {
 impl Rtt {
     /// A measurement (`tcp_rtt_estimator`, `tcp_set_rto`).
     pub fn measure(&mut self, rtt_us: i64, una: u64, nxt: u64) {
+        self.smooth(rtt_us, una, nxt);
+        self.set_timeout();
+    }
+
+    /// The timeout that follows from the measurements (`tcp_set_rto`).
+    pub fn set_timeout(&mut self) {
+        self.rto = (super::clock::ticks_of((self.srtt8 >> 3) + self.var)).min(RTO_MAX_TICKS);
+        self.backoff = 0;
+    }
+
+    /// A measurement of several; [`Rtt::set_timeout`] follows the last.
+    #[inline]
+    pub fn smooth(&mut self, rtt_us: i64, una: u64, nxt: u64) {
         let mut m = rtt_us;
         if self.srtt8 == 0 {
             self.srtt8 = m << 3;
@@ -54,16 +67,10 @@ impl Rtt {
         } else {
             m -= self.srtt8 >> 3;
             self.srtt8 += m;
-            if m < 0 {
-                m = -m - (self.mdev4 >> 2);
-                // A sudden decrease is not taken for variance.
-                if m > 0 {
-                    m >>= 3;
-                }
-            } else {
-                m -= self.mdev4 >> 2;
-            }
-            self.mdev4 += m;
+            let deviation = m.abs() - (self.mdev4 >> 2);
+            // A sudden decrease is not taken for variance. Without branches: the sign is a matter of chance.
+            let shift = 3 * u32::from((m < 0) & (deviation > 0));
+            self.mdev4 += deviation >> shift;
             if self.mdev4 > self.mdev_max {
                 self.mdev_max = self.mdev4;
                 self.var = self.var.max(self.mdev_max);
@@ -77,8 +84,6 @@ impl Rtt {
             }
         }
         self.srtt8 = self.srtt8.max(1);
-        self.rto = (super::clock::ticks_of((self.srtt8 >> 3) + self.var)).min(RTO_MAX_TICKS);
-        self.backoff = 0;
     }
 
     /// A timeout: twice as long next time.
@@ -88,6 +93,7 @@ impl Rtt {
     }
 
     /// Takes a measurement into the minimum; `maybe_delayed` ones do not raise it.
+    #[inline]
     pub fn observe_minimum(&mut self, rtt_us: i64, now_ticks: i64, maybe_delayed: bool) {
         if maybe_delayed && rtt_us > self.minimum() {
             return;

@@ -7,7 +7,7 @@ use crate::simulate::Samples;
 use std::collections::BTreeMap;
 use wirespeed_congestion::{Observer, Phase};
 use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
 
 /// Collects rows over a run.
@@ -234,6 +234,14 @@ pub fn ignored(run: &Run) -> Vec<String> {
     for host in &run.hosts {
         for name in host.sysctls.keys().filter(|name| !KNOWN_SYSCTLS.contains(&name.as_str())) {
             warnings.push(format!("{}: the model does not know {name}; it has no effect", host.name));
+        }
+    }
+    for link in run.links.iter().filter(|link| link.emulator != Emulator::default()) {
+        warnings.push(format!("link {}: the model has one kind of link; `emulator` has no effect", link.name));
+    }
+    for flow in &run.flows {
+        if let FlowKind::Udp { rcvbuf: Some(_), .. } = flow.kind {
+            warnings.push(format!("{}: the model's reader is never late; `rcvbuf` has no effect", flow.label));
         }
     }
     warnings

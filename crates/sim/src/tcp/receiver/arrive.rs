@@ -111,11 +111,17 @@ impl Receiver {
                 self.interval = (self.interval >> 1) + DELAY_MIN_TICKS / 2;
             } else if pause < self.interval {
                 self.interval = ((self.interval >> 1) + pause).min(DELAY_MAX_TICKS);
-            } else if pause > crate::tcp::rtt::RTO_MIN_US / 1000 {
+            } else if pause > self.timeout_ticks() {
                 self.quicken(QUICK_ACKS);
             }
         }
         self.last_data = tick;
+    }
+
+    /// The receiver's own retransmission timeout: it knows the handshake's round-trip time and no other.
+    fn timeout_ticks(&self) -> i64 {
+        let variance = (2 * self.handshake_us).max(crate::tcp::rtt::RTO_MIN_US);
+        clock::ticks_of(self.handshake_us + variance)
     }
 
     /// `tcp_incr_quickack`.

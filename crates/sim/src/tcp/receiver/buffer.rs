@@ -12,7 +12,7 @@ use wirespeed_units::SimTime;
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
-/// Largest window without scaling (MAX_TCP_WINDOW, `U16_MAX`).
+/// Largest window without scaling (`U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
 const SHIFT_MOST: u32 = 14;

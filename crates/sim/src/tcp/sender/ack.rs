@@ -394,15 +394,27 @@ impl Sender {
 
     /// Round-trip times of all but the last of several acknowledgements that were taken together.
     fn measure_each(&mut self, ack: &Incoming) {
-        let mut sent_times = self.sent_times.iter().peekable();
-        for back in (1..ack.count).rev() {
-            let una = self.una - u64::from(back) * u64::from(ack.stride);
-            while sent_times.next_if(|(end, _)| *end < una).is_some() {}
-            let Some((_, sent)) = sent_times.peek() else { return };
-            let now = SimTime::ps(ack.now.picoseconds() - ack.gap.picoseconds() * i64::from(back));
-            let rtt = (clock::micros(now) - clock::micros(*sent)).max(0);
-            self.rtt.observe_minimum(rtt, clock::ticks(now), false);
-            self.rtt.measure(rtt, una, self.nxt);
+        let (gap, stride) = (ack.gap.picoseconds(), u64::from(ack.stride));
+        let mut now = ack.now.picoseconds() - gap * i64::from(ack.count - 1);
+        let mut una = self.una - stride * u64::from(ack.count - 1);
+        let mut sent_times = self.sent_times.iter().map(|(end, sent)| (*end, clock::micros(*sent)));
+        let mut segment = sent_times.next();
+        let mut measured = false;
+        for _ in 1..ack.count {
+            while segment.is_some_and(|(end, _)| end < una) {
+                segment = sent_times.next();
+            }
+            let Some((_, sent_us)) = segment else { break };
+            let at = SimTime::ps(now);
+            let rtt = (clock::micros(at) - sent_us).max(0);
+            self.rtt.observe_minimum(rtt, clock::ticks(at), false);
+            self.rtt.smooth(rtt, una, self.nxt);
+            measured = true;
+            now += gap;
+            una += stride;
+        }
+        if measured {
+            self.rtt.set_timeout();
         }
     }
 

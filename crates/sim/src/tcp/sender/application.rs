@@ -117,7 +117,9 @@ impl Sender {
         let each =
             (u64::from(self.settings.mss_clamp) + RESERVED_HEADER).next_power_of_two() + RESERVED_DESCRIPTOR;
         let packets = self.cwnd.max(INITIAL_WINDOW).max(self.reordering + 1);
-        let wanted = packets.saturating_mul(2 * each).min(self.settings.send_buffer_range.1);
+        // BBR asks for more, `bbr_sndbuf_expand`.
+        let windows = if self.settings.algorithm.needs_pacing { 3 } else { 2 };
+        let wanted = packets.saturating_mul(windows * each).min(self.settings.send_buffer_range.1);
         self.send_buffer = self.send_buffer.max(wanted);
     }
 }

@@ -8,8 +8,8 @@ use wirespeed_congestion::{
 use wirespeed_units::{Packets, Rate, SimTime, Span};
 
 /// `net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`, in percent.
-const PACING_SLOW_START: u128 = 200;
-const PACING_AVOIDANCE: u128 = 120;
+const PACING_SLOW_START: u64 = 200;
+const PACING_AVOIDANCE: u64 = 120;
 
 /// What one acknowledgement amounted to.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Sender {
     /// Tells the algorithm of an acknowledgement and sets the window.
     pub(super) fn control_congestion(&mut self, seen: &Seen, reduction: Option<CongestionKind>) {
         let snd_nxt = self.bytes(self.nxt);
-        let sample = AckSample {
+        let mut sample = AckSample {
             now: self.now,
             phase: seen.phase,
             newly_acked: Packets::new(seen.acked),
@@ -103,11 +103,13 @@ impl Sender {
         }
         // Algorithms count acknowledgements: each is told, though the socket took several at once.
         let Together { count, gap, stride } = seen.together;
-        let mut part = sample;
         if count > 1 {
-            part.rate = None;
-            part.newly_acked = Packets::new(stride);
-            part.newly_delivered = Packets::new(stride);
+            let whole = (sample.newly_acked, sample.newly_delivered, sample.rtt, sample.rate);
+            let (now, una, prior) = (sample.now, sample.snd_una, sample.prior_in_flight);
+            let (in_flight, delivered) = (sample.in_flight.get(), sample.delivered.get());
+            sample.rate = None;
+            sample.newly_acked = Packets::new(stride);
+            sample.newly_delivered = Packets::new(stride);
             let mut sent_times = self.sent_times.iter().peekable();
             for back in (1..count).rev() {
                 let (behind, later) = (u64::from(back) * stride, gap * i64::from(back));
@@ -115,23 +117,26 @@ impl Sender {
                 while sent_times.peek().is_some_and(|(end, _)| *end < una) {
                     sent_times.next();
                 }
-                part.now = SimTime::ps(sample.now.picoseconds() - later.picoseconds());
-                part.rtt = sent_times
+                sample.now = SimTime::ps(now.picoseconds() - later.picoseconds());
+                sample.rtt = sent_times
                     .peek()
-                    .map(|(_, sent)| Span::us(clock::micros(part.now) - clock::micros(*sent)));
-                part.snd_una = una.saturating_mul(u64::from(self.settings.mss));
-                part.prior_in_flight = Packets::new(sample.in_flight.get() + behind + stride);
-                part.in_flight = Packets::new(sample.in_flight.get() + behind);
-                part.delivered = Packets::new(sample.delivered.get() - behind);
-                cc.on_ack(&part);
+                    .map(|(_, sent)| Span::us(clock::micros(sample.now) - clock::micros(*sent)));
+                sample.snd_una = una.saturating_mul(u64::from(self.settings.mss));
+                sample.prior_in_flight = Packets::new(in_flight + behind + stride);
+                sample.in_flight = Packets::new(in_flight + behind);
+                sample.delivered = Packets::new(delivered - behind);
+                cc.on_ack(&sample);
             }
-            part = AckSample {
-                newly_acked: Packets::new(seen.acked - u64::from(count - 1) * stride),
-                newly_delivered: Packets::new(seen.delivered - u64::from(count - 1) * stride),
-                ..sample
-            };
+            // The last one has the rest, and what is known of all.
+            let told = u64::from(count - 1) * stride;
+            sample.newly_acked = Packets::new(whole.0.get() - told);
+            sample.newly_delivered = Packets::new(whole.1.get() - told);
+            (sample.rtt, sample.rate) = (whole.2, whole.3);
+            (sample.now, sample.snd_una, sample.prior_in_flight) = (now, una, prior);
+            sample.in_flight = Packets::new(in_flight);
+            sample.delivered = Packets::new(delivered);
         }
-        cc.on_ack(&part);
+        cc.on_ack(&sample);
         self.control = cc.control();
         let mut reduction = reduction;
         if reduction.is_none() && self.control.wants_reduction && self.phase < Phase::Cwr {
@@ -181,9 +186,13 @@ impl Sender {
                 }
                 let slow = self.cwnd < self.ssthresh() / 2;
                 let percent = if slow { PACING_SLOW_START } else { PACING_AVOIDANCE };
-                let window = u128::from(self.cwnd.max(self.outstanding()).max(INITIAL_WINDOW.min(self.cwnd)));
-                let rate = u128::from(self.settings.mss) * 80_000 * percent * window / srtt8 as u128;
-                u64::try_from(rate).unwrap_or(u64::MAX)
+                let window = self.cwnd.max(self.outstanding()).max(INITIAL_WINDOW.min(self.cwnd));
+                let each = u64::from(self.settings.mss) * 80_000 * percent;
+                match each.checked_mul(window) {
+                    Some(product) => product / srtt8.unsigned_abs(),
+                    None => u64::try_from(u128::from(each) * u128::from(window) / srtt8 as u128)
+                        .unwrap_or(u64::MAX),
+                }
             }
         };
         self.pacing_rate = rate.min(self.settings.max_pacing);

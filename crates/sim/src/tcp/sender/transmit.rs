@@ -18,7 +18,7 @@ const RTT_LOG: u32 = 9;
 /// GSO_LEGACY_MAX_SIZE less the largest header (`sk_trim_gso_size`).
 pub const GSO_BYTES: u64 = 65_536 - super::MAX_TCP_HEADER - 1;
 /// `net.ipv4.tcp_limit_output_bytes` (Linux 6.12).
-const LIMIT_OUTPUT_BYTES: u64 = 4 << 20;
+const LIMIT_OUTPUT_BYTES: u64 = 16 * 65_536;
 /// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
 const LONGEST_WAIT: Span = Span::ms(1);
 /// Packets that leave before pacing begins (`tcp_update_skb_after_send`).
