@@ -7,7 +7,8 @@ mod steps;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let numbers: Vec<u16> = bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], *two.last().unwrap()])).collect();
+    let numbers: Vec<u16> =
+        bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], *two.last().unwrap()])).collect();
     let (&[window, seed], events) = numbers.split_first_chunk::<2>().unwrap_or((&[0, 0], &[]));
     let window = steps::WINDOWS[usize::from(window) % steps::WINDOWS.len()];
     let steps = steps::steps(events);

@@ -9,7 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use support::random::Scenario;
 
 fuzz_target!(|bytes: &[u8]| {
-    let numbers: Vec<u16> = bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], *two.last().unwrap()])).collect();
+    let numbers: Vec<u16> =
+        bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], *two.last().unwrap()])).collect();
     let scenario = Scenario::any(&numbers);
     let (run, outcome) = support::carry_out(&scenario.0);
     if let Err(what) = support::invariants::check(&run, &outcome) {

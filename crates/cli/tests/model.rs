@@ -28,7 +28,9 @@ fn run(folder: &Path, file: &str, set: &[&str]) -> Value {
 /// Dotted names of everything in a JSON value; `[]` for what is in a list.
 fn fields(value: &Value, path: &str, into: &mut Vec<String>) {
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| fields(value, &format!("{path}.{key}"), into)),
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| fields(value, &format!("{path}.{key}"), into))
+        }
         Value::Array(list) => list.iter().take(1).for_each(|value| fields(value, &format!("{path}[]"), into)),
         _ => into.push(path.trim_start_matches('.').to_owned()),
     }
@@ -65,7 +67,9 @@ fn first_look_has_every_field_and_a_report() {
             assert!(found.iter().any(|f| f == field), "{field} is not among {found:#?}");
         }
         assert_eq!(run["substrate"], "model");
-        assert!(run["cost"]["packets"].as_u64().unwrap() > 1000 && run["cost"]["wall_s"].as_f64().unwrap() > 0.0);
+        assert!(
+            run["cost"]["packets"].as_u64().unwrap() > 1000 && run["cost"]["wall_s"].as_f64().unwrap() > 0.0
+        );
     }
     let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains("first-look") && report.contains("<svg"), "the report shows figures");
