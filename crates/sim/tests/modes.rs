@@ -17,6 +17,7 @@ fn both(path: &str, flows: &[&str], run: &str, more: &str) -> [(f64, u64); 2] {
 }
 
 /// What differs by more than the bound, with both results.
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows by how much the modes differ")]
 fn beyond(bound: f64, name: &str, [trains, packets]: [(f64, u64); 2]) -> Option<String> {
     let difference = (trains.0 - packets.0).abs() / packets.0;
     let line = format!(

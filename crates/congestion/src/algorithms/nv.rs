@@ -63,6 +63,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             calm: 0,
             round: Round::default(),
             una: 0,
+            latest_una: 0,
             last_rtt: 0,
             min_rtt: u64::MAX,
             next_min_rtt: u64::MAX,
@@ -93,6 +94,8 @@ struct Nv {
     calm: u64,
     round: Round,
     una: u64,
+    /// First byte not acknowledged, as of the latest ACK.
+    latest_una: u64,
     /// Smoothed round-trip time in microseconds, zero if unknown.
     last_rtt: u64,
     min_rtt: u64,
@@ -162,6 +165,7 @@ impl Nv {
 
 impl WindowRule for Nv {
     fn measure(&mut self, ack: &AckSample, before: Phase, window: &mut Window) {
+        self.latest_una = ack.snd_una;
         let Some(rtt) = ack.rtt else { return };
         if before > Phase::Disorder {
             return;
@@ -227,6 +231,8 @@ impl WindowRule for Nv {
                 self.rounds = 0;
                 self.last_rtt = 0;
                 self.max_rate = 0;
+                // What recovery acknowledged is no measurement of a round trip.
+                self.una = self.latest_una;
                 self.round.start(self.una);
                 self.calls = 0;
             }

@@ -78,7 +78,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
 }
 
 fn monotone(a: &FlowSample, b: &FlowSample) -> Result<(), &'static str> {
-    let counters: [(&str, fn(&FlowSample) -> u64); 13] = [
+    type Counter = (&'static str, fn(&FlowSample) -> u64);
+    let counters: [Counter; 13] = [
         ("time", |r| r.t_ns as u64),
         ("delivered", |r| r.delivered_bytes),
         ("read", |r| r.read_bytes),

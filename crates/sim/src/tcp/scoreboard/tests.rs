@@ -517,7 +517,7 @@ fn a_window_of_ten_gigabytes() {
         }
         if round == 1 {
             // Every tenth retransmission is lost, too.
-            let again = |s: &Segment| ((s.first - first) / 1_000) % 10 == 0;
+            let again = |s: &Segment| ((s.first - first) / 1_000).is_multiple_of(10);
             assert_eq!(board.detect(|s| s.sent <= at(tick + 1), again), lost.div_ceil(10));
         }
     }
