@@ -93,7 +93,7 @@ fn losses_and_shared_queues_stay_within_their_spread() {
             "[topology]\nkind = \"parking-lot\"\nhops = 2",
         ),
     ] {
-        let bound = if ["window", "codel"].contains(&name) { 0.25 } else { 0.03 };
+        let bound = 0.03;
         differ.extend(beyond(bound, name, both(path, flows, "duration = \"8 s\"\nseed = 2", more)));
     }
     assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");

@@ -238,6 +238,8 @@ fn settings(
     frame: u64,
 ) -> LinkSettings {
     let limit = direction.buffer.get();
+    // CoDel looks at the delay of every packet that leaves: trains would hide most of them.
+    let decides_at_dequeue = matches!(direction.queue, Queue::CoDel { .. } | Queue::FqCodel { .. });
     let queue = match &direction.queue {
         Queue::DropTail { mark_above } => {
             QueueSettings::DropTailBytes { limit, ecn_threshold: mark_above.map(|b| b.get()) }
@@ -287,7 +289,7 @@ fn settings(
         loss,
         // The kernel's link has the same stream: the same packets are lost (crates/lab/src/layout.rs).
         seed: link_seed(run.seed, index, forward),
-        train_limit: if run.trains { u32::MAX } else { 1 },
+        train_limit: if run.trains && !decides_at_dequeue { u32::MAX } else { 1 },
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         port_limit: direction.port_limit.map(|p| PortLimitSettings { rate: p.rate, burst: p.burst }),

@@ -237,11 +237,13 @@ pub fn ignored(run: &Run) -> Vec<String> {
         }
     }
     for link in run.links.iter().filter(|link| link.emulator != Emulator::default()) {
-        warnings.push(format!("link {}: the model has one kind of link; `emulator` has no effect", link.name));
+        warnings
+            .push(format!("link {}: the model has one kind of link; `emulator` has no effect", link.name));
     }
     for flow in &run.flows {
         if let FlowKind::Udp { rcvbuf: Some(_), .. } = flow.kind {
-            warnings.push(format!("{}: the model's reader is never late; `rcvbuf` has no effect", flow.label));
+            warnings
+                .push(format!("{}: the model's reader is never late; `rcvbuf` has no effect", flow.label));
         }
     }
     warnings

@@ -547,7 +547,8 @@ impl CongestionControl for Bbr3 {
         let (gain, cwnd_gain) = self.mode.gains();
         observer.value("cwnd_packets", self.window.cwnd as f64);
         // Without the pacing margin, as the kernel's `get_info` reports it.
-        let bytes = (u128::from(self.bandwidth()) * u128::from(self.window.mss()) * 1_000_000) >> BANDWIDTH_SHIFT;
+        let bytes =
+            (u128::from(self.bandwidth()) * u128::from(self.window.mss()) * 1_000_000) >> BANDWIDTH_SHIFT;
         observer.value("bandwidth_bps", bytes as f64 * 8.0);
         observer.value("pacing_gain_ratio", gain as f64 / 100.0);
         observer.value("cwnd_gain_ratio", cwnd_gain as f64 / 100.0);

@@ -145,7 +145,9 @@ impl Buffer {
         let unpressed =
             self.pressed_above().saturating_sub(self.used + self.held) / (payload + PACKET_OVERHEAD);
         let room = room.min(unpressed);
-        let settled = self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
+        // A buffer of fixed size limits the flow by every packet's memory.
+        let settled =
+            self.tuned && self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
         if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
     }
 

@@ -96,6 +96,10 @@ impl Sender {
     fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
         self.phase == Phase::Open
             && !self.settings.algorithm.needs_pacing
+            // Only where the congestion window is the limit: a writer or a receiver's window that is, each
+            // acknowledgement lets go on.
+            && self.written >= self.nxt + 2 * self.burst()
+            && self.window_end >= self.nxt + 2 * self.burst()
             && !ack.ece
             && self.board.sacked == 0
             && self.board.retransmitted == 0
