@@ -198,9 +198,7 @@ fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egr
     let (name, direction) = if forward { ("forward", &link.forward) } else { ("reverse", &link.reverse) };
     let mut direction = direction.clone();
     direction.delay += extra_delay;
-    // Each direction of each link has its own random stream, whatever else is in the run.
-    let stream = (index as u64) << 1 | u64::from(forward);
-    let seed = run.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = run.link_seed(index, forward);
     Egress::Link { queue: format!("{}/{name}", link.name), direction, seed, emulator: link.emulator }
 }
 

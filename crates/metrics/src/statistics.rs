@@ -13,7 +13,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// The `q` quantile (0 to 1) on the line between neighbouring order statistics (Hyndman and Fan, 1996, type 7).
-pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let position = q.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;

@@ -242,6 +242,13 @@ impl Run {
         self.hosts.iter().find(|h| h.name == name).expect("a resolved run names only its own hosts")
     }
 
+    /// Seed of what is random on one direction of a link. Each direction of each link has its own stream, whatever
+    /// else is in the run, and every substrate has the same: the same packets are lost.
+    pub fn link_seed(&self, index: usize, forward: bool) -> u64 {
+        let stream = (index as u64) << 1 | u64::from(forward);
+        self.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     /// Base round-trip time of a flow: propagation only, both ways.
     pub fn base_rtt(&self, flow: &Flow) -> Span {
         let (from, to) = (self.host(&flow.from), self.host(&flow.to));

@@ -3,8 +3,9 @@
 use super::control::controls;
 use super::data::Row;
 use super::grid::Cell;
-use super::statistics::{Estimate, quantile};
+use super::statistics::Estimate;
 use std::collections::BTreeMap;
+use wirespeed_metrics::statistics::quantile;
 
 /// A cell agrees if the mean goodput is off the kernel's mean by no more than this share of it ...
 pub const TOLERANCE: f64 = 0.10;
@@ -116,7 +117,7 @@ impl Summary {
         let cells: Vec<&Compared> = cells.collect();
         let median = |index: usize| {
             let errors = cells.iter().filter_map(|c| c.pairs[index]).filter_map(|pair| pair.error());
-            quantile(errors.map(f64::abs), 0.5)
+            quantile(&errors.map(f64::abs).collect::<Vec<_>>(), 0.5)
         };
         Summary {
             name: name.into(),
@@ -192,7 +193,8 @@ impl Comparison {
         let share = 1.0 - self.all.share_outside();
         let worst = self.controls.iter().max_by(|a, b| a.share_outside().total_cmp(&b.share_outside()));
         let (worst, worst_share) = worst.map_or(("none", 0.0), |w| (w.name.as_str(), w.share_outside()));
-        let median = quantile(self.cells.iter().map(|c| c.error().abs()), 0.5).unwrap_or(1.0);
+        let median =
+            quantile(&self.cells.iter().map(|c| c.error().abs()).collect::<Vec<_>>(), 0.5).unwrap_or(1.0);
         let criterion = |asked, found, is_met| Criterion { asked, found, is_met };
         [
             criterion(

@@ -2,7 +2,7 @@
 
 use super::compare::{QUANTITIES, Quantity};
 use super::data::Row;
-use super::statistics::quantile;
+use wirespeed_metrics::statistics::quantile;
 
 /// The distance in one quantity over some of the runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub fn distances(rows: &[Row], others: &[Row]) -> Vec<Distance> {
                     relative(row.value(metric)?, other.value(metric)?)
                 })
                 .collect();
-            let of = |q| quantile(differences.iter().copied(), q).unwrap_or(f64::NAN);
+            let of = |q| quantile(&differences, q).unwrap_or(f64::NAN);
             distances.push(Distance {
                 of: if flows == 1 { "1 flow".into() } else { format!("{flows} flows") },
                 quantity,

@@ -1,5 +1,7 @@
 //! Means and what is known of them.
 
+use wirespeed_metrics::statistics;
+
 /// 97.5 % quantiles of Student's t distribution by degrees of freedom, from 1.
 const T_975: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -21,32 +23,18 @@ pub struct Estimate {
 impl Estimate {
     /// Of independent values; `None` of none.
     pub fn of(values: &[f64]) -> Option<Estimate> {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        match values.len() {
-            0 => None,
-            1 => Some(Estimate { mean, half_width: 0.0 }),
-            n => {
-                let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-                let t = T_975.get(n - 2).copied().unwrap_or(Z_975);
-                Some(Estimate { mean, half_width: t * (variance / count).sqrt() })
-            }
-        }
+        let mean = statistics::mean(values)?;
+        let half_width = statistics::standard_deviation(values).map_or(0.0, |deviation| {
+            let t = T_975.get(values.len() - 2).copied().unwrap_or(Z_975);
+            t * deviation / (values.len() as f64).sqrt()
+        });
+        Some(Estimate { mean, half_width })
     }
 
     /// Whether the interval holds `value`.
     pub fn holds(&self, value: f64) -> bool {
         (value - self.mean).abs() <= self.half_width
     }
-}
-
-/// The `q` quantile on the line between neighbours (Hyndman and Fan 1996, type 7); `None` of nothing.
-pub fn quantile(values: impl IntoIterator<Item = f64>, q: f64) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    let place = q * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(low + (high - low) * place.fract())
 }
 
 #[cfg(test)]
@@ -68,11 +56,5 @@ mod tests {
         let many: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let deviation = (25.0f64 / 99.0).sqrt();
         assert!((Estimate::of(&many).unwrap().half_width - 1.960 * deviation / 10.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn quantiles_lie_between_neighbours() {
-        assert_eq!(quantile([4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
-        assert_eq!(quantile([], 0.5), None);
     }
 }

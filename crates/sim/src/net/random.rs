@@ -22,11 +22,13 @@ impl Random {
 
     /// A stream of the same seed for another purpose, told apart by `name`.
     pub fn derived(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, mixed with the seed: unequal names give unrelated streams.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
-        Random(mix(seed ^ mix(hash)))
+        Random(mix(seed ^ mix(Self::name_hash(name))))
+    }
+
+    /// FNV-1a over a name: unequal names give unrelated streams.
+    pub fn name_hash(name: &str) -> u64 {
+        name.bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
     /// The next 64 bits.

@@ -86,14 +86,6 @@ fn parameters(congestion: &Congestion) -> Result<BTreeMap<String, i64>, Unsuppor
     congestion.parameters.iter().map(|(name, value)| number(name, value)).collect()
 }
 
-/// A stream's seed from the run's seed and the stream's name (FNV-1a), so that adding one shifts no other.
-pub(super) fn stream(seed: u64, name: &str) -> u64 {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    seed ^ hash
-}
-
 /// Pipes and flows of a run.
 pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
     check(run)?;
@@ -287,8 +279,7 @@ fn settings(
         delay: direction.delay + extra,
         queue,
         loss,
-        // The kernel's link has the same stream: the same packets are lost (crates/lab/src/layout.rs).
-        seed: link_seed(run.seed, index, forward),
+        seed: run.link_seed(index, forward),
         train_limit: if run.trains && !decides_at_dequeue { u32::MAX } else { 1 },
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
@@ -298,12 +289,6 @@ fn settings(
 
 fn packets_of(bytes: u64, frame: u64) -> u32 {
     u32::try_from(bytes / frame.max(1)).unwrap_or(u32::MAX)
-}
-
-/// Seed of the loss process of one direction of a link; the kernel substrate uses the same.
-pub fn link_seed(seed: u64, index: usize, forward: bool) -> u64 {
-    let stream = (index as u64) << 1 | u64::from(forward);
-    seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn endpoint(run: &Run, flow: &Planned) -> Result<Endpoint, Unsupported> {
@@ -363,7 +348,8 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         algorithm,
         parameters: parameters(congestion)?,
         peer_stamp_offset: (Random::derived(run.seed, &format!("{} stamps", flow.label)).draw() >> 32) as u32,
-        seed: stream(run.seed, &flow.label),
+        // By the flow's name, so that another flow shifts nothing.
+        seed: run.seed ^ Random::name_hash(&flow.label),
     });
     let receiver = Receiver::new(receiver::Settings {
         flow: index,

@@ -211,19 +211,17 @@ impl World {
         }
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
-        if let Some(at) = sender
-            && flow.sender_event.is_none_or(|earlier| at < earlier)
-        {
-            flow.sender_event = Some(at);
-            self.events.push(at.max(self.now), Event::Sender(index));
-            flow.sender_event = Some(at.max(self.now));
-        }
-        if let Some(at) = receiver
-            && flow.receiver_event.is_none_or(|earlier| at < earlier)
-        {
-            self.events.push(at.max(self.now), Event::Receiver(index));
-            flow.receiver_event = Some(at.max(self.now));
-        }
+        let (events, now) = (&mut self.events, self.now);
+        let mut schedule = |due: Option<SimTime>, planned: &mut Option<SimTime>, event| {
+            if let Some(at) = due
+                && planned.is_none_or(|earlier| at < earlier)
+            {
+                *planned = Some(at.max(now));
+                events.push(at.max(now), event);
+            }
+        };
+        schedule(sender, &mut flow.sender_event, Event::Sender(index));
+        schedule(receiver, &mut flow.receiver_event, Event::Receiver(index));
     }
 
     fn offer(&mut self, pipe: u32, train: Train) {

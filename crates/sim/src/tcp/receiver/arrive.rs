@@ -70,7 +70,7 @@ impl Receiver {
             self.echo = data.stamp;
             let covered = self.acknowledged + 2;
             self.acknowledged += u64::from(acks) * 2;
-            let window = self.buffer.select_window(self.acknowledged, self.next);
+            let window = self.buffer.select_window(self.acknowledged);
             self.delayed = None;
             self.compressed = 0;
             self.compressed_at = None;
@@ -153,7 +153,7 @@ impl Receiver {
         if !self.buffer.has_room() {
             // What the reader waits for is always taken: Linux drops what is out of order (`tcp_prune_queue`) and
             // wakes the reader, or packets out of order that fill the buffer would keep it out for ever.
-            self.buffer.read(self.now, self.next);
+            self.buffer.read(self.now);
         }
         self.order.forget_duplicate();
         self.buffer.take(1, payload);

@@ -203,7 +203,7 @@ impl Buffer {
     }
 
     /// `__tcp_select_window`.
-    pub(super) fn would_offer(&self, _next: u64) -> u64 {
+    pub(super) fn would_offer(&self) -> u64 {
         let whole = self.payload_of(self.size);
         let full = self.clamp.min(whole);
         let mut free = self.free();
@@ -225,9 +225,9 @@ impl Buffer {
     }
 
     /// `tcp_select_window`: what an ACK of everything below `acknowledged` offers, never less than was offered.
-    pub(super) fn select_window(&mut self, acknowledged: u64, _next: u64) -> u64 {
+    pub(super) fn select_window(&mut self, acknowledged: u64) -> u64 {
         let current = self.current(acknowledged);
-        let window = self.would_offer(acknowledged).max(current.next_multiple_of(1 << self.shift));
+        let window = self.would_offer().max(current.next_multiple_of(1 << self.shift));
         self.window = window.min(UNSCALED << self.shift);
         self.offered_at = acknowledged;
         self.window
@@ -251,7 +251,7 @@ impl Buffer {
     }
 
     /// The reader takes everything (`tcp_recvmsg`, then `tcp_rcv_space_adjust`).
-    pub(super) fn read(&mut self, now: SimTime, _next: u64) {
+    pub(super) fn read(&mut self, now: SimTime) {
         // Linux looks at its tuning after each merged packet it hands over, and counts what is still unread off.
         let first = self.unread_bytes.min(self.merged.read() * self.mss);
         self.adjust(now, self.read_bytes + first, self.unread_bytes - first);
@@ -303,7 +303,7 @@ impl Buffer {
         if 2 * current > self.clamp {
             return false;
         }
-        let window = self.would_offer(next);
+        let window = self.would_offer();
         window > 0 && window >= 2 * current
     }
 

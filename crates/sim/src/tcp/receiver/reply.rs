@@ -20,7 +20,7 @@ impl Receiver {
     pub(super) fn settle(&mut self, out: &mut Vec<Train>) {
         let waiting = self.next - self.acknowledged;
         let widely = waiting > 1
-            && (!self.buffer.awaits_reader() || self.buffer.would_offer(self.next) >= self.buffer.offered());
+            && (!self.buffer.awaits_reader() || self.buffer.would_offer() >= self.buffer.offered());
         if widely || self.quick > 0 || self.ack_now {
             self.acknowledge(out);
             return;
@@ -67,7 +67,7 @@ impl Receiver {
 
     /// An ACK leaves.
     pub(super) fn acknowledge(&mut self, out: &mut Vec<Train>) {
-        let window = self.buffer.select_window(self.next, self.next);
+        let window = self.buffer.select_window(self.next);
         let most = if self.settings.timestamps { 3 } else { 4 };
         let sack = self.settings.sack.then(|| self.order.report(most)).flatten();
         let blocks = sack.as_ref().map_or(0, |s| s.blocks.len() + usize::from(s.duplicate.is_some()));
@@ -105,7 +105,7 @@ impl Receiver {
         if !self.buffer.wakes_reader(self.next) && !ended {
             return;
         }
-        self.buffer.read(self.now, self.next);
+        self.buffer.read(self.now);
         if self.next - self.acknowledged > 1 || self.buffer.is_much_wider(self.next) {
             self.acknowledge(out);
         }

@@ -94,18 +94,19 @@ impl Sender {
     }
 
     fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
+        let burst = self.burst();
         self.phase == Phase::Open
             && !self.settings.algorithm.needs_pacing
             // Only where the congestion window is the limit: a writer or a receiver's window that is, each
             // acknowledgement lets go on.
-            && self.written >= self.nxt + 2 * self.burst()
-            && self.window_end >= self.nxt + 2 * self.burst()
+            && self.written >= self.nxt + 2 * burst
+            && self.window_end >= self.nxt + 2 * burst
             && !ack.ece
             && self.board.sacked == 0
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
             && self.cwnd >= self.ssthresh()
-            && self.cwnd >= 4 * self.burst()
+            && self.cwnd >= 4 * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
 

@@ -1,6 +1,6 @@
 //! What the socket and its congestion control tell each other (`tcp_cong_control`, `tcp_update_pacing_rate`).
 
-use super::{INITIAL_WINDOW, Sender};
+use super::Sender;
 use crate::tcp::clock;
 use wirespeed_congestion::{
     AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, Timestamps, Undo,
@@ -186,7 +186,7 @@ impl Sender {
                 }
                 let slow = self.cwnd < self.ssthresh() / 2;
                 let percent = if slow { PACING_SLOW_START } else { PACING_AVOIDANCE };
-                let window = self.cwnd.max(self.outstanding()).max(INITIAL_WINDOW.min(self.cwnd));
+                let window = self.cwnd.max(self.outstanding());
                 let each = u64::from(self.settings.mss) * 80_000 * percent;
                 match each.checked_mul(window) {
                     Some(product) => product / srtt8.unsigned_abs(),
