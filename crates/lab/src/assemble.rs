@@ -27,6 +27,7 @@ impl Assembler {
             flows: outcome.flows,
             queues: outcome.queues,
             hosts: outcome.hosts,
+            cores: outcome.cores,
             counters: outcome.counters,
             events: outcome.events,
             datagrams: outcome.datagrams,

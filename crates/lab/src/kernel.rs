@@ -4,7 +4,7 @@
 use crate::agent::is_read_while_loading;
 use crate::agent::{self, message::Decoder};
 use crate::assemble::Assembler;
-use crate::lacks::lacks;
+use crate::lacks::{lacks, without_effect};
 use crate::layout::Layout;
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use std::cell::RefCell;
@@ -147,6 +147,7 @@ impl VirtualTime {
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
         self.describe(&mut recording, &exit);
+        recording.info.warnings.extend(without_effect(run));
         tidy(raw, &shared)?;
         Ok(recording)
     }

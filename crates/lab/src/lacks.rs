@@ -1,7 +1,8 @@
-//! What a scenario can ask for that the virtual-time kernel does not have: refused by name, never left out silently.
+//! What a scenario can ask for that the virtual-time kernel does not have: refused by name, or warned about where the
+//! run still means the same; never left out silently.
 
 use wirespeed_scenario::congestion_control;
-use wirespeed_scenario::run::{Congestion, Direction, FlowKind, LossModel, Queue, Run};
+use wirespeed_scenario::run::{Congestion, Direction, Flow, FlowKind, Host, LossModel, Queue, Run};
 
 /// The first thing the run asks for that the kernel lacks, and the remedy.
 pub fn lacks(run: &Run) -> Option<String> {
@@ -17,10 +18,48 @@ pub fn lacks(run: &Run) -> Option<String> {
         ))
     });
     let in_flows = run.flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Tcp { congestion, .. } => unknown_to_linux(congestion),
+        FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion)
+            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
         FlowKind::Udp { .. } => None,
     });
     in_links.chain(in_flows).next()
+}
+
+/// What the run asks for that has no effect on the kernel, host by host.
+pub fn without_effect(run: &Run) -> Vec<String> {
+    let hosts = run.hosts.iter().flat_map(|host| {
+        let name = &host.name;
+        let hardware = host.hardware.as_ref().map(|hardware| {
+            let capture = if hardware.capture.is_some() { ", its capture takes no time" } else { "" };
+            format!(
+                "host {name}: hardware is not modelled by the kernel in virtual time; CPU and rings are free \
+                 there{capture}; run it --on model to see them"
+            )
+        });
+        let window = host.tcp.adv_win_scale.map(|scale| {
+            format!(
+                "host {name}: adv_win_scale = {scale} has no effect; Linux sizes windows by the payload that packets \
+                 carry since 6.6"
+            )
+        });
+        let queues = (!host.tcp.small_queues)
+            .then(|| format!("host {name}: small_queues = false has no effect; Linux has them since 3.6"));
+        let first = host.tcp.initial_window.map(|packets| {
+            format!("host {name}: initial_window = {packets} has no effect; the kernel begins with 10 packets")
+        });
+        [hardware, window, queues, first].into_iter().flatten()
+    });
+    hosts.collect()
+}
+
+/// A window that older kernels cut out of a fixed buffer is another one today.
+fn older_window(to: &Host, flow: &Flow) -> Option<String> {
+    let scale = to.tcp.adv_win_scale?;
+    Some(format!(
+        "flow {}: its window is fixed and {} has adv_win_scale = {scale}, which Linux has no more since 6.6: the window \
+         would be another one; run it --on model or leave one of them out",
+        flow.label, to.name
+    ))
 }
 
 /// What a direction has that kernel/qdisc/sch_wire.c has not.
@@ -128,5 +167,48 @@ mod tests {
         for (message, words) in refused {
             assert!(message.as_ref().is_some_and(|m| m.contains(words)), "{words}: {message:?}");
         }
+    }
+
+    #[test]
+    fn windows_of_older_kernels_are_refused_where_they_are_fixed() {
+        let windowed = |window: Option<Bytes>| {
+            let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+            run.hosts[1].tcp.adv_win_scale = Some(2);
+            let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
+            run.flows[0].kind = FlowKind::Tcp { congestion, window, max_rate: None };
+            run
+        };
+        let fixed = windowed(Some(Bytes::mib(8)));
+        assert!(lacks(&fixed).is_some_and(|message| message.contains("b has adv_win_scale = 2")));
+        let tuned = windowed(None);
+        assert_eq!(lacks(&tuned), None);
+        assert_eq!(
+            without_effect(&tuned),
+            [
+                "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
+            ]
+        );
+    }
+
+    #[test]
+    fn hardware_is_free_and_said_so() {
+        const FILE: &str = r#"schema = 1
+name = "t"
+path = { rate = "1 Gbit/s", rtt = "1 ms" }
+flow = [{}]
+run = { duration = "1 s" }
+[host.receiver]
+preset = "epyc-2024-400g"
+capture_core = 3
+"#;
+        let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
+        assert_eq!(lacks(&study.runs[0]), None);
+        assert_eq!(
+            without_effect(&study.runs[0]),
+            [
+                "host receiver: hardware is not modelled by the kernel in virtual time; CPU and rings are free there, its \
+              capture takes no time; run it --on model to see them"
+            ]
+        );
     }
 }

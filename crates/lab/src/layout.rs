@@ -230,9 +230,13 @@ pub(crate) mod tests {
                 window_scaling: true,
                 ecn: 2,
                 no_metrics_save: true,
+                adv_win_scale: None,
+                small_queues: true,
+                initial_window: None,
             },
             netdev_max_backlog: 1000,
             sysctls: BTreeMap::new(),
+            hardware: None,
         }
     }
 

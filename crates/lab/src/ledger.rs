@@ -172,6 +172,7 @@ impl<'a> Account<'a> {
                     continue;
                 }
                 let host = layout.nodes[to.node].name.as_str();
+                self.rx_rings(host);
                 let sample = self.evidence.interfaces.get(&(host, to.device.as_str()));
                 let dropped = sample.and_then(|s| s.softnet_dropped).unwrap_or(0) as i64;
                 let stage =
@@ -186,8 +187,31 @@ impl<'a> Account<'a> {
         }
     }
 
+    /// Packets that found no receive descriptor, where the rings of a host can be seen.
+    fn rx_rings(&mut self, host: &str) {
+        let prefix = format!("{host}/rx");
+        let rings = self.evidence.queues.range(prefix.as_str()..);
+        let rings = rings.take_while(|(name, _)| name.starts_with(&prefix));
+        let found: Vec<(&str, i64)> = rings
+            .filter(|(_, sample)| sample.kind == "rx_ring")
+            .map(|(name, sample)| (*name, sample.dropped_packets as i64))
+            .collect();
+        for (ring, dropped) in found {
+            self.loss(Stage::RxRing, ring, dropped, "no receive descriptor");
+        }
+    }
+
     fn in_flight(&mut self) -> i64 {
         let mut total = 0;
+        for host in &self.run.hosts {
+            // What came from the left is data, what came from the right is ACKs.
+            let key = format!("{}/rx", host.name);
+            let packets = self.evidence.in_flight.get(&key).copied().unwrap_or(0) as i64;
+            if packets != 0 && is_left(self.run, host) != self.forward {
+                self.row("in_flight", Some(Stage::RxRing), &key, packets, "receive rings and backlogs");
+                total += packets;
+            }
+        }
         for end in self.ends() {
             let queue = end.egress.queue(self.run);
             let packets = self.evidence.in_flight.get(&queue).copied().unwrap_or(0) as i64;

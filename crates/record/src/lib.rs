@@ -17,7 +17,7 @@ pub use store::{
     RunDirectory, RunState, StoreError, TableWriter, find_runs, open, read, read_info, replace_file,
 };
 pub use table::{Column, Row};
-pub use tables::{Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
+pub use tables::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
 
 /// A run and all it recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Recording {
     pub queues: Vec<QueueSample>,
     /// Interface states on the sampling grid.
     pub hosts: Vec<HostSample>,
+    /// Where the time of cores went, on the sampling grid.
+    pub cores: Vec<CoreSample>,
     /// Protocol counters before and after.
     pub counters: Vec<Counter>,
     /// What happened once.
@@ -49,6 +51,7 @@ pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         of::<FlowSample>(),
         of::<QueueSample>(),
         of::<HostSample>(),
+        of::<CoreSample>(),
         of::<Counter>(),
         of::<Event>(),
         of::<Datagram>(),

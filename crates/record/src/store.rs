@@ -144,6 +144,9 @@ impl RunDirectory {
         self.write(&recording.flows)?;
         self.write(&recording.queues)?;
         self.write(&recording.hosts)?;
+        if !recording.cores.is_empty() {
+            self.write(&recording.cores)?;
+        }
         self.write(&recording.counters)?;
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;
@@ -307,6 +310,11 @@ pub fn read(directory: &Path) -> Result<Recording, StoreError> {
         flows: read_table::<tables::FlowSample>(directory)?,
         queues: read_table::<tables::QueueSample>(directory)?,
         hosts: read_table::<tables::HostSample>(directory)?,
+        // Only hosts that show their inside have cores.
+        cores: match directory.join("cores.parquet").exists() {
+            true => read_table::<tables::CoreSample>(directory)?,
+            false => Vec::new(),
+        },
         counters: read_table::<tables::Counter>(directory)?,
         events: read_table::<tables::Event>(directory)?,
         datagrams: read_table::<tables::Datagram>(directory)?,

@@ -224,6 +224,34 @@ table! {
 }
 
 table! {
+    /// Where the time of a core went, cumulative since the start of the run. Cores that never worked have no rows.
+    "cores" CoreSample {
+        /// Time since the start of the run.
+        t_ns: i64,
+        /// Host.
+        host: String,
+        /// Number of the core.
+        core: u32,
+        /// NUMA node it is on.
+        node: u32,
+        /// In interrupts.
+        hardirq_ns: i64,
+        /// In softirq at the end of an interrupt.
+        softirq_ns: i64,
+        /// In softirq handed to the thread ksoftirqd.
+        ksoftirqd_ns: i64,
+        /// In applications that send or receive, system calls included.
+        app_ns: i64,
+        /// In a packet capture.
+        capture_ns: i64,
+        /// In other work.
+        load_ns: i64,
+        /// Softirq rounds that used up their budget (`time_squeeze` of softnet_stat).
+        squeezed: u64,
+    }
+}
+
+table! {
     /// A protocol counter (SNMP, TcpExt, ...) of a host at the start and the end of the run.
     "counters" Counter {
         /// Host.

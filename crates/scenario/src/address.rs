@@ -78,6 +78,13 @@ impl Address {
         }
     }
 
+    /// Writes `value` under this path taken as plain keys: a list is set as a whole.
+    pub fn set_plain(&self, root: &mut Node, value: &Node) {
+        if let (Value::Table(entries), [key]) = (&mut root.value, self.segments.as_slice()) {
+            entries.push(Entry { key: key.clone(), at: self.at.clone(), node: value.clone() });
+        }
+    }
+
     /// Whether every place this path addresses holds `value`; a word may stand in the table it is short for.
     pub fn holds(&self, root: &mut Node, value: &Value) -> Result<bool, Complaint> {
         let mut all = true;

@@ -87,24 +87,31 @@ impl Diagnostic for Mistake {
     }
 }
 
-/// A [`Mistake`] in the making.
+/// A [`Mistake`] in the making; it becomes a [`ScenarioError`].
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Complaint {
+pub struct Complaint {
+    /// Where.
     pub at: Place,
+    /// What is wrong, naming the object.
     pub message: String,
+    /// The word at the marked span.
     pub label: String,
+    /// How to put it right.
     pub help: Option<String>,
 }
 
 impl Complaint {
+    /// Something is wrong at this place.
     pub fn at(at: &Place, message: impl Into<String>) -> Self {
         Complaint { at: at.clone(), message: message.into(), label: "here".into(), help: None }
     }
 
+    /// With a word at the marked span.
     pub fn label(self, label: impl Into<String>) -> Self {
         Complaint { label: label.into(), ..self }
     }
 
+    /// With a remedy.
     pub fn help(self, help: impl Into<String>) -> Self {
         Complaint { help: Some(help.into()), ..self }
     }

@@ -153,7 +153,16 @@ fn conditions(metric: &str, node: &Node, axes: &[Axis]) -> Result<BTreeMap<Strin
 
 /// A bound's number; a quantity is converted into the unit in which the metric's name ends.
 fn number(metric: &str, key: &str, node: &Node) -> Result<f64, Complaint> {
-    let fault = |message: String| Complaint::at(&node.at, format!("expect.{metric}.{key}: {message}"));
+    quantity(metric, &format!("expect.{metric}.{key}"), node)
+}
+
+/// A number in the unit of `metric`: a plain one, or a quantity, which is converted into the unit in which the
+/// metric's name ends. `what` names it in messages.
+///
+/// # Errors
+/// If it is neither.
+pub fn quantity(metric: &str, what: &str, node: &Node) -> Result<f64, Complaint> {
+    let fault = |message: String| Complaint::at(&node.at, format!("{what}: {message}"));
     match &node.value {
         Value::Integer(v) => Ok(*v as f64),
         Value::Float(v) => Ok(*v),

@@ -4,19 +4,22 @@
 //! comments here are the schema's descriptions.
 
 mod congestion;
+mod hardware;
+mod host;
 mod link;
 
 pub(crate) use congestion::CongestionChoice;
+pub(crate) use hardware::{
+    AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,
+};
+pub(crate) use host::HostTable;
 pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
 
 use crate::room::Room;
-use crate::run::{Factor, Qdisc, TopologyKind};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Visitor};
-use serde::{Deserialize, de};
-use std::borrow::Cow;
+use crate::run::{Factor, TopologyKind};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -60,6 +63,11 @@ pub(crate) struct File {
     #[serde(default)]
     #[expect(dead_code, reason = "read from the tree, in the order of the file")]
     pub sweep: BTreeMap<String, Vec<Factor>>,
+    /// Factors of your own: NAME, its levels, and what each sets (dotted paths, as in `sweep`). `NAME = ["LEVEL", ...]` in
+    /// `sweep` or `--set NAME=LEVEL` then chooses.
+    #[serde(default)]
+    #[expect(dead_code, reason = "taken from the tree before anything is decoded")]
+    pub variant: BTreeMap<String, BTreeMap<String, BTreeMap<String, serde_json::Value>>>,
     /// Bounds by metric; `wirespeed list metrics` names them. A missed bound makes the exit code 1.
     #[serde(default)]
     #[expect(dead_code, reason = "read from the tree, with its places")]
@@ -98,66 +106,6 @@ pub(crate) struct TopologyTable {
     /// Parking lot: how many links; as many as there are [[link]] tables if left out.
     #[schemars(range(min = 1, max = 100))]
     pub hops: Option<u32>,
-}
-
-/// Settings of a host. What is left out comes from the preset, then from Linux 6.12.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct HostTable {
-    /// A named set of settings that this table's own lines override; `tuned` if left out, whose socket buffers
-    /// never limit a flow. `linux-6.12` leaves the kernel's defaults.
-    #[expect(dead_code, reason = "taken from the tree when the preset is laid under it")]
-    pub preset: Option<String>,
-    /// Another name for the host; flows then use that.
-    pub name: Option<String>,
-    /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
-    pub router: Option<usize>,
-    /// Rate of the network interface; never the limit if left out.
-    pub nic_rate: Option<Rate>,
-    /// One-way delay between host and router, each way, on top of the links' delay. Default 0.
-    pub access_delay: Option<Span>,
-    /// Interface MTU in IP bytes, 68 B to 65535 B. Default 1500 B.
-    pub mtu: Option<Bytes>,
-    /// Root queueing discipline. Default `pfifo_fast`.
-    pub qdisc: Option<Qdisc>,
-    /// Queue length of the interface, packets. Default 1000.
-    pub txqueuelen: Option<u32>,
-    /// TCP segmentation offload. Default off, as are `gso` and `gro`: loss and queue limits then count packets,
-    /// while with offloads one loss takes up to 64 KiB.
-    pub tso: Option<bool>,
-    /// Generic segmentation offload. Default off.
-    pub gso: Option<bool>,
-    /// Generic receive offload. Default off.
-    pub gro: Option<bool>,
-    /// Least, initial and largest receive buffer. Linux: 4 KiB, 128 KiB, 6 MiB.
-    pub tcp_rmem: Option<[Bytes; 3]>,
-    /// Least, initial and largest send buffer. Linux: 4 KiB, 16 KiB, 4 MiB.
-    pub tcp_wmem: Option<[Bytes; 3]>,
-    /// The third value of `tcp_rmem` alone, over `tcp_rmem` if both are given; can be swept.
-    pub tcp_rmem_max: Option<Bytes>,
-    /// The third value of `tcp_wmem` alone, over `tcp_wmem` if both are given; can be swept.
-    pub tcp_wmem_max: Option<Bytes>,
-    /// `net.core.rmem_max`. Linux: 212992 B.
-    pub rmem_max: Option<Bytes>,
-    /// `net.core.wmem_max`. Linux: 212992 B.
-    pub wmem_max: Option<Bytes>,
-    /// RFC 7323 timestamps. Default on.
-    pub timestamps: Option<bool>,
-    /// RFC 2018 selective acknowledgements. Default on.
-    pub sack: Option<bool>,
-    /// RFC 7323 window scaling. Default on.
-    pub window_scaling: Option<bool>,
-    /// RFC 3168 explicit congestion notification: 0 off, 1 on, 2 only when the other side asks. Default 2.
-    #[schemars(range(min = 0, max = 2))]
-    pub ecn: Option<u8>,
-    /// Do not carry ssthresh and round-trip time over from earlier connections. Default on, unlike Linux, so
-    /// that flows do not depend on those before them.
-    pub no_metrics_save: Option<bool>,
-    /// `net.core.netdev_max_backlog`, packets. Default 1000.
-    pub netdev_max_backlog: Option<u32>,
-    /// Further sysctls by dotted name, applied last.
-    #[serde(default)]
-    pub sysctls: BTreeMap<String, Setting>,
 }
 
 /// A transfer, or `count` of them.
@@ -275,41 +223,6 @@ impl<'de> Deserialize<'de> for Bounds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         de::IgnoredAny::deserialize(deserializer)?;
         Ok(Bounds::Several(Vec::new()))
-    }
-}
-
-/// The value of a sysctl: text, a number or a truth value (1 or 0).
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Setting(pub String);
-
-impl<'de> Deserialize<'de> for Setting {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Scalar;
-        impl Visitor<'_> for Scalar {
-            type Value = Setting;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a whole number or a truth value")
-            }
-            fn visit_bool<E: de::Error>(self, v: bool) -> Result<Setting, E> {
-                Ok(Setting(u8::from(v).to_string()))
-            }
-            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Setting, E> {
-                Ok(Setting(v.to_string()))
-            }
-            fn visit_str<E: de::Error>(self, v: &str) -> Result<Setting, E> {
-                Ok(Setting(v.to_owned()))
-            }
-        }
-        deserializer.deserialize_any(Scalar)
-    }
-}
-
-impl JsonSchema for Setting {
-    fn schema_name() -> Cow<'static, str> {
-        "Setting".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer", "boolean"], "description": "The value of a sysctl." })
     }
 }
 

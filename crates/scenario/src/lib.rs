@@ -18,9 +18,20 @@ mod study;
 mod suggest;
 mod sweep;
 mod tree;
+mod variant;
 
 pub use error::{Mistake, ScenarioError};
 pub use expect::Expectation;
+
+/// Files of this house besides scenarios (claims, studies): the same tree of values that know their place, and the
+/// same messages.
+pub mod document {
+    pub use crate::error::Complaint;
+    pub use crate::expect::quantity;
+    pub use crate::suggest::choices;
+    pub use crate::tree::{Entry, Node, Place, Source, Value, parse_document};
+}
+
 pub use file::json_schema;
 pub use presets::{DEFAULT_HOST_PRESET, Preset, PresetKind, preset, presets};
 pub use run::{Factor, Run};

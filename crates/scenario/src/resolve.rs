@@ -1,6 +1,7 @@
 //! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
 
 mod flows;
+mod hardware;
 mod hosts;
 mod links;
 

@@ -1,8 +1,10 @@
 //! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
+mod hardware;
 mod link;
 
+pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 
 use serde::{Deserialize, Serialize};
@@ -115,6 +117,9 @@ pub struct Host {
     pub netdev_max_backlog: u32,
     /// Further sysctls, by dotted name, applied last.
     pub sysctls: BTreeMap<String, String>,
+    /// Its inside, where the model is to show what happens there; `None`: infinitely fast. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Box<Hardware>>,
 }
 
 /// Root queueing discipline of a host's interface.
@@ -163,6 +168,17 @@ pub struct TcpSettings {
     pub ecn: u8,
     /// Do not carry ssthresh and RTT over from earlier connections.
     pub no_metrics_save: bool,
+    /// `tcp_adv_win_scale` of kernels before 6.6: the window is the buffer less its 2^n-th part. `None`: the newer
+    /// way, by the payload that packets turn out to carry. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adv_win_scale: Option<u8>,
+    /// A socket lets only so much wait in its own host's queue (TCP small queues; Linux before 3.6 had none).
+    /// Stored only if `false`.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub small_queues: bool,
+    /// Initial window in packets (route attribute `initcwnd`); `None`: 10 (RFC 6928). Linux before 2.6.39 had 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
 }
 
 /// One transfer.

@@ -7,6 +7,7 @@ use crate::resolve::{Resolved, resolve};
 use crate::run::{Factor, Run};
 use crate::sweep::{self, Axis, Combination};
 use crate::tree::{Node, Place, Source, Value, parse_document, parse_value};
+use crate::variant::Variants;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,6 +84,11 @@ fn study(
         Some(entry) => sweep::axes(&entry.node)?,
         None => Vec::new(),
     };
+    let variants = match root.remove("variant") {
+        Some(entry) => Variants::read(&entry.node)?,
+        None => Variants::default(),
+    };
+    variants.check(&written)?;
     let mut axes = written.clone();
     let mut sets = Vec::new();
     for (key, value) in overrides {
@@ -103,6 +109,16 @@ fn study(
         };
         sets.push((Address::parse("run.seed", &place)?, Node { at: place, value: Value::Integer(number) }));
     }
+    variants.check(&axes)?;
+    // Levels of variants first, so that single settings lie over them.
+    let mut single = Vec::new();
+    for (address, value) in sets {
+        match variants.level(&address, &value)? {
+            Some(level) => level.apply(&mut root)?,
+            None => single.push((address, value)),
+        }
+    }
+    let sets = single;
     for (address, value) in &sets {
         address.set(&mut root, value)?;
     }
@@ -114,7 +130,7 @@ fn study(
         }
         None => Vec::new(),
     };
-    let (runs, warnings, own_controls) = runs(&root, &axes, &sets)?;
+    let (runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
         unreachable!("a product of non-empty lists, each repeated at least once, is not empty")
@@ -202,14 +218,14 @@ type Overrides = [(Address, Node)];
 /// Every run, what is probably not meant in any of them, and the C files that any of them names.
 type Runs = (Vec<Run>, BTreeSet<String>, BTreeSet<PathBuf>);
 
-fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<Runs, Complaint> {
+fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Result<Runs, Complaint> {
     let combinations = sweep::combinations(axes).unwrap_or(usize::MAX);
     let mut runs: Vec<Run> = Vec::new();
     let mut warnings = BTreeSet::new();
     let mut own_controls = BTreeSet::new();
     for combination in sweep::product(axes) {
-        let resolved = one(root, axes, &combination, sets)
-            .map_err(|complaint| with_combination(complaint, root, axes, &combination, sets))?;
+        let resolved = one(root, axes, variants, &combination, sets)
+            .map_err(|complaint| with_combination(complaint, root, axes, variants, &combination, sets))?;
         // The repetitions cannot be swept, so the first combination tells how many runs there will be.
         if combinations.saturating_mul(resolved.repeat as usize) > sweep::MOST_RUNS {
             let place = axes.last().map_or(root.place_of(&["run", "repeat"]), |a| a.address.at.clone());
@@ -229,13 +245,22 @@ fn runs(root: &Node, axes: &[Axis], sets: &Overrides) -> Result<Runs, Complaint>
 fn one(
     root: &Node,
     axes: &[Axis],
+    variants: &Variants,
     combination: &Combination<'_>,
     sets: &Overrides,
 ) -> Result<Resolved, Complaint> {
     let mut tree = root.clone();
     let mut factors: BTreeMap<String, Factor> = BTreeMap::new();
+    // Levels first: they may lay out the flows that single factors then speak of.
     for (axis, value) in axes.iter().zip(combination) {
-        axis.address.set(&mut tree, value)?;
+        if let Some(level) = variants.level(&axis.address, value)? {
+            level.apply(&mut tree)?;
+        }
+    }
+    for (axis, value) in axes.iter().zip(combination) {
+        if variants.level(&axis.address, value)?.is_none() {
+            axis.address.set(&mut tree, value)?;
+        }
         factors.insert(axis.address.text.clone(), sweep::factor(value, &axis.address.text)?);
     }
     for (address, value) in sets {
@@ -243,6 +268,16 @@ fn one(
     }
     // A run must not be filed under a factor that something else has overwritten.
     for (axis, value) in axes.iter().zip(combination) {
+        if let Some(level) = variants.level(&axis.address, value)? {
+            if let Some(address) = level.overwritten(&mut tree)? {
+                let (name, key) = (&axis.address.text, &address.text);
+                let message = format!("`{key}` belongs to a level of `{name}`, but something overwrites it");
+                return Err(Complaint::at(level.place(), message)
+                    .label("would not be this level")
+                    .help(format!("add a level with the other value, or choose one level with --set {name}=LEVEL")));
+            }
+            continue;
+        }
         if !axis.address.holds(&mut tree, &value.value)? {
             let key = &axis.address.text;
             return Err(Complaint::at(&axis.address.at, format!("`{key}` is swept, but something overwrites it"))
@@ -258,6 +293,7 @@ fn with_combination(
     complaint: Complaint,
     root: &Node,
     axes: &[Axis],
+    variants: &Variants,
     combination: &Combination<'_>,
     sets: &Overrides,
 ) -> Complaint {
@@ -266,7 +302,7 @@ fn with_combination(
         axes.iter().map(|a| &a.values[a.values.len() - 1]).collect(),
     ];
     let everywhere =
-        first_and_last.iter().all(|c| one(root, axes, c, sets).err().as_ref() == Some(&complaint));
+        first_and_last.iter().all(|c| one(root, axes, variants, c, sets).err().as_ref() == Some(&complaint));
     if axes.is_empty() || everywhere {
         return complaint;
     }

@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(given: &str, choices: impl IntoIterator<Item = &'a str
 }
 
 /// Help that lists the choices and names the nearest first.
-pub(crate) fn choices(given: &str, what: &str, all: &[&str]) -> String {
+pub fn choices(given: &str, what: &str, all: &[&str]) -> String {
     let list = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
     match nearest(given, all.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? {what}: {list}"),

@@ -10,7 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Where something was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
+    /// The text.
     pub source: Arc<Source>,
     /// Bytes of `source.text`.
     pub span: Range<usize>,
@@ -18,13 +19,22 @@ pub(crate) struct Place {
 
 /// A text that values come from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
     /// The file's name, `--set` or the preset's name.
     pub name: String,
+    /// All of it.
     pub text: String,
 }
 
+impl Source {
+    /// A text and what messages call it.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Source { name: name.into(), text: text.into() })
+    }
+}
+
 impl Place {
+    /// These bytes of a text.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
         Place { source: source.clone(), span }
     }
@@ -37,18 +47,25 @@ impl Place {
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
+pub struct Node {
+    /// Where it was written.
     pub at: Place,
+    /// What it is.
     pub value: Value,
 }
 
 /// What a file can hold. Dates are refused on reading: nothing here is one.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
+    /// Another number, finite.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A list.
     Array(Vec<Node>),
     /// In the order of the file.
     Table(Vec<Entry>),
@@ -56,14 +73,20 @@ pub(crate) enum Value {
 
 /// A key of a table, its place, and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// Where the key is.
     pub at: Place,
+    /// Its value.
     pub node: Node,
 }
 
 /// Reads a whole document.
-pub(crate) fn parse_document(source: &Arc<Source>) -> Result<Node, Complaint> {
+///
+/// # Errors
+/// If it is not TOML, or holds what no file of ours has.
+pub fn parse_document(source: &Arc<Source>) -> Result<Node, Complaint> {
     let table = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
     let entries = entries(table.get_ref(), source)?;
     Ok(Node { at: Place::start(source), value: Value::Table(entries) })
@@ -76,10 +99,12 @@ pub(crate) fn parse_value(source: &Arc<Source>, offset: usize) -> Result<Node, C
 }
 
 impl Node {
+    /// A table without keys.
     pub fn empty_table(at: Place) -> Self {
         Node { at, value: Value::Table(Vec::new()) }
     }
 
+    /// The keys of a table; none of anything else.
     pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
@@ -87,6 +112,7 @@ impl Node {
         }
     }
 
+    /// What a list holds; nothing of anything else.
     pub fn elements(&self) -> &[Node] {
         match &self.value {
             Value::Array(elements) => elements,
@@ -94,6 +120,7 @@ impl Node {
         }
     }
 
+    /// The string, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),

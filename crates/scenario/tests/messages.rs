@@ -158,6 +158,55 @@ fn hosts_and_topology() {
 }
 
 #[test]
+fn the_inside_of_hosts() {
+    const MACHINE: &str = "[host.sender]\npreset = \"kit-2019-tuned\"\n";
+    let host = |line: &str| and(&format!("[host.sender]\n{line}"));
+    let kit = |line: &str| and(&format!("{MACHINE}{line}"));
+    let all = catalogue(&[
+        ("a ring without a machine", host("tx_ring = 256")),
+        ("interrupts without a machine", host("irq = \"one-cpu\"")),
+        ("a machine without costs", host("machine = { cores_per_node = 1, cache = \"1 MB\" }")),
+        (
+            "a machine with some costs",
+            host("machine = { cores_per_node = 1, cache = \"1 MB\" }\ncosts = { syscall = \"1 us\" }"),
+        ),
+        ("a machine without cores", host("machine = { cache = \"1 MB\" }")),
+        ("a machine without a cache", host("machine = { cores_per_node = 1 }")),
+        ("a machine without nodes", kit("machine = { nodes = 0 }")),
+        ("an unknown key of a machine", kit("machine = { cores = 8 }")),
+        ("an unknown cost", kit("costs = { copy = \"0.1 ns\" }")),
+        ("a cost beyond reason", kit("costs = { copy_memory = \"0.12 s\" }")),
+        ("a cost without a unit", kit("costs = { copy_memory = 0.12 }")),
+        ("a call of no bytes", kit("costs = { call = \"0 B\" }")),
+        ("a core outside the machine", kit("irq = \"0-3,40\"")),
+        ("a core outside a machine without twins", kit("machine = { twin_speed = 0 }\nirq = \"16\"")),
+        ("an application's core outside the machine", kit("apps = 32")),
+        ("a node outside the machine", kit("irq = \"node 2\"")),
+        ("an interface on no node", kit("nic_node = 2")),
+        ("a word that is no place for interrupts", kit("irq = \"balance\"")),
+        ("a word that is no place for applications", kit("apps = \"everywhere\"")),
+        ("a list of cores that is none", kit("irq = \"3-1\"")),
+        ("a core twice", kit("apps = \"0-3,2\"")),
+        ("cores for packet steering", kit("rps = \"all\"")),
+        ("a truth value for cores", kit("irq = true")),
+        ("an unknown way to queues", kit("rss = \"random\"")),
+        ("a ring of nothing", kit("rx_ring = 0")),
+        ("too many queues", kit("rx_queues = 5000")),
+        ("a capture nowhere", kit("capture_core = 64")),
+        ("other work nowhere", kit("load = [{ core = 99, share = 0.5 }]")),
+        ("other work beyond a core", kit("load = [{ core = 9, share = 1.5 }]")),
+        ("moderation of hours", kit("coalesce = \"2 s\"")),
+        ("balancing too fast", kit("irqbalance_interval = \"1 us\"")),
+        ("no speed", kit("speed = 0")),
+        ("twins faster than one", kit("machine = { twin_speed = 1.2 }")),
+        ("a receive buffer of nothing", kit("rx_buffer = \"32 B\"")),
+        ("a scale of nothing", host("adv_win_scale = 0")),
+        ("a swept core outside the machine", kit("[sweep]\n\"host.sender.capture_core\" = [9, 32]")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn links() {
     let path = |line: &str| with("rtt =", &format!("{line}\nrtt ="));
     let all = catalogue(&[

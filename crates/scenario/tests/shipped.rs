@@ -133,3 +133,24 @@ fn the_committed_schema_is_current() {
     let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(committed == now, "{} is stale: run the tests with WIRESPEED_BLESS=1", path.display());
 }
+
+/// Every scenario of the published studies; what a study's claims need is checked where they are read.
+#[test]
+fn every_study_means_something() {
+    let mut seen = 0;
+    for folder in fs::read_dir(root().join("studies")).unwrap() {
+        let folder = folder.unwrap().path();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if !name.ends_with(".toml") || name == "study.toml" || name.starts_with("claims") {
+                continue;
+            }
+            let study = load(&path, &[], None).unwrap_or_else(|e| panic!("{e:#}"));
+            assert!(study.about.ends_with('?'), "{}: `about` asks the question", path.display());
+            assert_eq!(study.warnings, Vec::<String>::new(), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 27, "only {seen} scenarios were found");
+}

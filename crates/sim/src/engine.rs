@@ -16,6 +16,8 @@ pub enum Event {
     Sender(u32),
     /// A receiver's timer.
     Receiver(u32),
+    /// Something happens inside a host.
+    Host(u32),
     /// A flow begins.
     Start(u32),
     /// A flow stops sending.

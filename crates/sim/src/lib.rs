@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod engine;
+pub mod host;
 pub mod net;
 mod simulate;
 pub mod tcp;

@@ -2,7 +2,7 @@
 
 use crate::world::{Recorder, Unsupported, World, ignored};
 use std::collections::BTreeMap;
-use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
@@ -50,6 +50,8 @@ pub struct Outcome {
     pub queues: Vec<QueueSample>,
     /// Counts of the hosts over time.
     pub hosts: Vec<HostSample>,
+    /// Where the time of cores went, over time.
+    pub cores: Vec<CoreSample>,
     /// Protocol counters at the end.
     pub counters: Vec<Counter>,
     /// What happened once.
@@ -127,5 +129,6 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         flows: recorder.samples.flows,
         queues: recorder.samples.queues,
         hosts: recorder.samples.hosts,
+        cores: recorder.cores,
     })
 }

@@ -1,5 +1,6 @@
 //! Which hosts there are, and how each is set.
 
+use super::hardware::hardware;
 use super::{check_delay, check_rate, over_preset, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
@@ -182,7 +183,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
     let merged = over_preset(table, PresetKind::Host, Some(DEFAULT_HOST_PRESET))?;
     let table: HostTable = decode(&merged, &what)?;
     let place = |key: &str| merged.place_of(&[key]);
-    let name = table.name.unwrap_or_else(|| key.to_owned());
+    let name = table.name.clone().unwrap_or_else(|| key.to_owned());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
         return Err(Complaint::at(&place("name"), format!("{what}: `{name}` cannot name a host"))
             .help("use letters, digits, `-`, `_` and `.`"));
@@ -233,6 +234,10 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
             ));
         }
     }
+    if let Some(scale) = table.adv_win_scale {
+        within(scale.into(), 1..=31, &format!("{what}.adv_win_scale"), &place("adv_win_scale"))?;
+    }
+    let hardware = hardware(&table, &merged, &what)?;
     let host = Host {
         name,
         router,
@@ -256,9 +261,13 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
             window_scaling: table.window_scaling.unwrap_or(true),
             ecn,
             no_metrics_save: table.no_metrics_save.unwrap_or(true),
+            adv_win_scale: table.adv_win_scale,
+            small_queues: table.small_queues.unwrap_or(true),
+            initial_window: table.initial_window,
         },
         netdev_max_backlog: table.netdev_max_backlog.unwrap_or(1000),
         sysctls: table.sysctls.into_iter().map(|(name, value)| (name, value.0)).collect(),
+        hardware,
     };
     Ok((host, merged))
 }

@@ -18,6 +18,10 @@ pub(crate) struct Fifo {
     threshold: u64,
     red: Option<Box<Red>>,
     train_limit: u32,
+    /// Transmit descriptors; `u64::MAX` if this is not an interface.
+    ring: u64,
+    /// Packets accepted since the transmitter was last idle.
+    burst: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +64,8 @@ impl Fifo {
             QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) => return None,
         };
         let threshold = threshold.unwrap_or(u64::MAX);
-        Some(Fifo { room, threshold, red, train_limit: settings.train_limit })
+        let ring = settings.ring.map_or(u64::MAX, u64::from);
+        Some(Fifo { room, threshold, red, train_limit: settings.train_limit, ring, burst: 0 })
     }
 
     /// Whether the whole train gets through unmarked beside `waiting`, however much of that leaves meanwhile.
@@ -70,6 +75,7 @@ impl Fifo {
         self.room.takes(waiting, train.frame, train.packets)
             && (before <= self.threshold || train.ecn == Ecn::NotCapable)
             && self.red.is_none()
+            && waiting.packets.saturating_add(u64::from(train.packets)) <= self.ring
     }
 
     /// Whether it does because a frame leaves for each that comes: `waiting` never grows.
@@ -79,6 +85,7 @@ impl Fifo {
             && train.gap.picoseconds() >= service.whole + i64::from(service.part > 0)
             && (waiting.bytes <= self.threshold || train.ecn == Ecn::NotCapable)
             && self.red.is_none()
+            && self.ring == u64::MAX
             && wire.coming.is_empty()
             && wire.table.waits_evenly(train.frame)
     }
@@ -94,6 +101,9 @@ impl Fifo {
         wire.tidy(train.at.picoseconds());
         // What had started when the table was last brought up to date has started now: an upper bound.
         if self.is_ample(not_started(wire), &train) {
+            if self.ring < u64::MAX {
+                self.count_burst(&train, wire);
+            }
             wire.send(train, out);
         } else {
             self.offer_near_limit(train, wire, counters, out);
@@ -111,6 +121,9 @@ impl Fifo {
         wire.table.advance(train.at.picoseconds());
         let waiting = not_started(wire);
         if self.is_ample(waiting, &train) || self.is_steady(waiting, &train, wire) {
+            if self.ring < u64::MAX {
+                self.count_burst(&train, wire);
+            }
             wire.send(train, out);
         } else if train.packets == 1 {
             let mut started = wire.table.started();
@@ -118,6 +131,14 @@ impl Fifo {
         } else {
             self.offer_each(train, wire, counters, out);
         }
+    }
+
+    /// Counts packets of a burst: those since the transmitter was idle for longer than a few frames last.
+    fn count_burst(&mut self, train: &Train, wire: &Wire) {
+        if wire.transmitter.free() + BURST_PAUSE.picoseconds() <= train.at.picoseconds() {
+            self.burst = 0;
+        }
+        self.burst += u64::from(train.packets);
     }
 
     /// Decides packet by packet.
@@ -188,6 +209,14 @@ impl Fifo {
             counters.overflow += 1;
             return false;
         }
+        if self.ring < u64::MAX {
+            self.count_burst(&packet, wire);
+            if waiting.packets >= self.ring {
+                // No descriptor is free: it is taken out of the queueing discipline once in vain.
+                counters.requeues += 1;
+                counters.first_requeue.get_or_insert((packet.at, self.burst));
+            }
+        }
         if congested {
             packet.ecn = Ecn::Marked;
             counters.marked += 1;
@@ -196,6 +225,10 @@ impl Fifo {
         true
     }
 }
+
+/// A pause in what an interface sends that parts one burst from the next: longer than a few frames last at
+/// 1 Gbit/s, shorter than any round-trip time that makes rounds visible.
+const BURST_PAUSE: Span = Span::us(200);
 
 /// What is accepted and has not started, as far as the table knows.
 #[inline]

@@ -34,6 +34,10 @@ pub(crate) struct Counters {
     pub overflow: u64,
     pub marked: u64,
     pub overlimits: u64,
+    /// Packets that went back to the queueing discipline because no descriptor was free.
+    pub requeues: u64,
+    /// When the first did, and which packet of its burst it was.
+    pub first_requeue: Option<(SimTime, u64)>,
 }
 
 /// The state of a link. Every packet offered is in exactly one of: overflow, lost, delivered, waiting, flight, ahead.
@@ -61,6 +65,10 @@ pub struct LinkStatistics {
     pub marked_packets: u64,
     /// Times the queue's management or the policer acted (Linux: overlimits).
     pub overlimits: u64,
+    /// Packets that found no transmit descriptor free and went back to the queueing discipline.
+    pub requeues: u64,
+    /// When the first did, and which packet of its burst it was.
+    pub first_requeue: Option<(SimTime, u64)>,
 }
 
 impl Link {
@@ -178,6 +186,8 @@ impl Link {
             delivered_packets: arrived - lost,
             marked_packets: self.counters.marked,
             overlimits: self.counters.overlimits,
+            requeues: self.counters.requeues,
+            first_requeue: self.counters.first_requeue,
         }
     }
 }

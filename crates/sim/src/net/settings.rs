@@ -24,6 +24,9 @@ pub struct LinkSettings {
     pub policer: Option<PolicerSettings>,
     /// Limits what leaves the transmitter.
     pub port_limit: Option<PortLimitSettings>,
+    /// Transmit descriptors of a host's interface: so many of those that wait have left the queueing discipline,
+    /// and one that finds them all taken goes back there once (drop-tail in packets only).
+    pub ring: Option<u32>,
 }
 
 impl LinkSettings {
@@ -39,6 +42,7 @@ impl LinkSettings {
             outages: Vec::new(),
             policer: None,
             port_limit: None,
+            ring: None,
         }
     }
 }

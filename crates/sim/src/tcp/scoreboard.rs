@@ -91,6 +91,21 @@ impl Scoreboard {
         self.segments.push_back(segment);
     }
 
+    /// New data from `from` on has not left after all. Returns where the data that has left ends.
+    pub fn withdraw(&mut self, from: u64) -> Option<u64> {
+        while let Some(tail) = self.segments.back_mut()
+            && tail.end() > from
+            && !(tail.sacked || tail.lost || tail.was_retransmitted())
+        {
+            if tail.first >= from {
+                self.segments.pop_back();
+            } else {
+                tail.packets = (from - tail.first) as u32;
+            }
+        }
+        self.tail().map(Segment::end)
+    }
+
     /// Acknowledges everything below `una`; `see` gets each segment (or the acknowledged part of one) as it goes.
     pub fn acknowledge(&mut self, una: u64, mut see: impl FnMut(&Segment)) {
         while let Some(front) = self.segments.front_mut() {

@@ -31,6 +31,9 @@ const SOCK_MIN: u64 = 2304;
 /// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
+/// Packets that fq holds at most, its default in Linux.
+const FQ_LIMIT: u32 = 10_000;
+
 /// What a run asks for and the model lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported(pub String);
@@ -202,9 +205,20 @@ fn marks(queue: &Queue) -> bool {
 
 /// The interface of a host: its qdisc, and the rate at which packets leave.
 fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings {
+    // Linux counts what it hands over as one: with segmentation offload a piece of up to 64 KiB.
+    let offload = host.offloads.tso || host.offloads.gso;
+    let piece = if offload { (TRAIN_BYTES / frame.max(1)).max(1) as u32 } else { 1 };
+    let ring = host.hardware.as_ref().map(|hardware| hardware.nic.tx_ring.saturating_mul(piece));
     let queue = match host.qdisc {
         Qdisc::PfifoFast | Qdisc::Fq => {
-            QueueSettings::DropTailPackets { limit: host.txqueuelen, ecn_threshold: None }
+            // What is in the ring has left the queueing discipline.
+            let waiting = match (host.qdisc, ring) {
+                (Qdisc::Fq, Some(_)) => FQ_LIMIT.saturating_mul(piece),
+                (_, Some(_)) => host.txqueuelen.saturating_mul(piece),
+                _ => host.txqueuelen,
+            };
+            let limit = waiting.saturating_add(ring.unwrap_or(0));
+            QueueSettings::DropTailPackets { limit, ecn_threshold: None }
         }
         Qdisc::FqCodel => QueueSettings::FqCodel(FqCodelSettings {
             quantum: frame as u32,
@@ -217,6 +231,7 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
     LinkSettings {
         queue,
         train_limit: if trains { u32::MAX } else { 1 },
+        ring,
         ..LinkSettings::new(rate, Span::ZERO, wirespeed_units::Bytes::new(0))
     }
 }
@@ -283,6 +298,7 @@ fn settings(
         train_limit: if run.trains && !decides_at_dequeue { u32::MAX } else { 1 },
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
+        ring: None,
         port_limit: direction.port_limit.map(|p| PortLimitSettings { rate: p.rate, burst: p.burst }),
     }
 }
@@ -339,11 +355,18 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         ecn,
         packets,
         last_bytes,
-        gso_packets: (sender::GSO_BYTES / u64::from(mss)).max(1) as u32,
+        // A modelled host without segmentation offload sends packet by packet; other hosts always have Linux' own.
+        gso_packets: if from.hardware.is_some() && !(from.offloads.tso || from.offloads.gso) {
+            1
+        } else {
+            (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
+        },
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
+        small_queues: from.tcp.small_queues,
+        initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),
         slow_start_after_idle: idle,
         algorithm,
         parameters: parameters(congestion)?,
@@ -366,7 +389,9 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
             ceiling: to.tcp.rmem_max.get(),
             scaling,
             // As our reader on a kernel does (crates/lab/src/agent/tcp.rs).
-            low_water: (16, 1 << 20),
+            low_water: to.hardware.is_none().then_some((16, 1 << 20)),
+            packet_memory: super::inside::packet_memory(to),
+            adv_win_scale: to.tcp.adv_win_scale,
         },
     });
     Ok(Endpoint::Tcp(Box::new(Tcp { sender, receiver })))

@@ -36,6 +36,11 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    /// The sending and the receiving host.
+    pub(super) fn hosts(&self) -> [usize; 2] {
+        self.hosts
+    }
+
     pub(super) fn of(
         run: &Run,
         flow: &Flow,

@@ -2,7 +2,7 @@
 
 use super::capture::Ends;
 use super::path::Way;
-use crate::net::{Body, Ecn, Train};
+use crate::net::{Body, Ecn, Step, Train};
 use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -117,6 +117,43 @@ impl Flow {
         let route = &self.routes[side(way)];
         let position = route.iter().position(|p| *p == pipe)?;
         route.get(position + 1).copied()
+    }
+
+    /// The host that its packets of a way go to.
+    pub fn destination(&self, way: Way) -> usize {
+        self.ends.hosts()[1 - side(way)]
+    }
+
+    /// The host that they come from.
+    pub fn origin(&self, way: Way) -> usize {
+        self.ends.hosts()[side(way)]
+    }
+
+    /// A train reaches the socket it is for.
+    pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
+        match (&mut self.endpoint, &train.body) {
+            (Endpoint::Tcp(tcp), Body::Data(data)) => {
+                tcp.receiver.on_data(train, data, out);
+                if tcp.receiver.is_finished() {
+                    self.finished.get_or_insert(train.at);
+                }
+            }
+            (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
+                tcp.sender.on_acks(train.at, train.gap, train.packets, ack, out);
+            }
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Syn, stamp, .. }) => {
+                tcp.receiver.on_connect(train.at, *stamp, out);
+            }
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Confirm, .. }) => {
+                tcp.receiver.on_confirm(train.at);
+            }
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, window, .. }) => {
+                self.established.get_or_insert(train.at);
+                tcp.sender.on_reply(train.at, *window, out);
+            }
+            (Endpoint::Udp(udp), Body::Datagram { first }) => udp.receive(train, *first),
+            _ => unreachable!("a flow's packets are of its own protocol"),
+        }
     }
 
     /// Packets leave a socket.

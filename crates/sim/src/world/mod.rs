@@ -3,17 +3,20 @@
 mod build;
 mod capture;
 mod flow;
+mod inside;
 mod path;
 mod record;
 
 pub use build::{Unsupported, check};
+pub use flow::{Endpoint, Flow};
+pub use path::Way;
 pub use record::{Recorder, ignored};
 
 use crate::engine::{Event, Events};
-use crate::net::{Body, Step, Train};
+use crate::host::Host;
+use crate::net::{Body, Train};
 use capture::Capture;
-use flow::{Endpoint, Flow};
-use path::{Pipe, Way};
+use path::Pipe;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::{SimTime, Span};
 
@@ -22,11 +25,17 @@ pub struct World {
     events: Events,
     pipes: Vec<Pipe>,
     flows: Vec<Flow>,
+    /// The inside of the hosts that have one.
+    hosts: Vec<Option<Box<Host>>>,
+    /// When each is planned to be looked at.
+    host_events: Vec<Option<SimTime>>,
     /// `false`: every packet is an event of its own.
     trains: bool,
     now: SimTime,
     /// Filled and emptied within one event; kept to spare allocations.
     outgoing: Vec<Train>,
+    /// As well: flows of which something changed.
+    touched: Vec<u32>,
     passing: Vec<Train>,
     captures: Vec<Capture>,
     handled: u64,
@@ -38,14 +47,18 @@ impl World {
     /// # Errors
     /// What the run asks for that the model lacks.
     pub fn of(run: &Run) -> Result<World, Unsupported> {
-        let (pipes, flows) = build::build(run)?;
+        let (pipes, mut flows) = build::build(run)?;
+        let hosts = inside::hosts(run, &mut flows);
         let mut world = World {
             events: Events::default(),
             pipes,
             flows,
+            host_events: vec![None; hosts.len()],
+            hosts,
             trains: run.trains,
             now: SimTime::START,
             outgoing: Vec::new(),
+            touched: Vec::new(),
             passing: Vec::new(),
             captures: Capture::of(run),
             handled: 0,
@@ -53,6 +66,9 @@ impl World {
         for (index, flow) in run.flows.iter().enumerate() {
             world.events.push(SimTime::START + flow.start, Event::Start(index as u32));
             world.events.push(SimTime::START + flow.stop, Event::Stop(index as u32));
+        }
+        for host in 0..world.hosts.len() {
+            world.plan_host(host);
         }
         Ok(world)
     }
@@ -68,6 +84,7 @@ impl World {
                 Event::Wake(pipe) => self.on_wake(pipe),
                 Event::Sender(flow) => self.on_sender_timer(flow, at),
                 Event::Receiver(flow) => self.on_receiver_timer(flow, at),
+                Event::Host(host) => self.on_host(host as usize, at),
                 Event::Start(flow) => self.on_start(flow),
                 Event::Stop(flow) => self.on_stop(flow),
             }
@@ -166,49 +183,50 @@ impl World {
 
     fn deliver(&mut self, train: Train) {
         let flow = &mut self.flows[train.flow as usize];
-        flow.count_arrival(&train);
         Self::show(&mut self.captures, &flow.ends, &train, true);
-        let out = &mut self.outgoing;
-        match (&mut flow.endpoint, &train.body) {
-            (Endpoint::Tcp(tcp), Body::Data(data)) => {
-                tcp.receiver.on_data(&train, data, out);
-                if tcp.receiver.is_finished() {
-                    flow.finished.get_or_insert(train.at);
-                }
-            }
-            (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
-                tcp.sender.on_acks(train.at, train.gap, train.packets, ack, out);
-            }
-            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Syn, stamp, .. }) => {
-                tcp.receiver.on_connect(train.at, *stamp, out);
-            }
-            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Confirm, .. }) => {
-                tcp.receiver.on_confirm(train.at);
-            }
-            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, window, .. }) => {
-                flow.established.get_or_insert(train.at);
-                tcp.sender.on_reply(train.at, *window, out);
-            }
-            (Endpoint::Udp(udp), Body::Datagram { first }) => udp.receive(&train, *first),
-            _ => unreachable!("a flow's packets are of its own protocol"),
+        let host = flow.destination(Way::of(&train.body));
+        if let Some(inside) = &mut self.hosts[host] {
+            inside.arrive(train);
+            self.plan_host(host);
+            return;
         }
+        flow.count_arrival(&train);
+        flow.take(&train, &mut self.outgoing);
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
     fn settle(&mut self, index: u32) {
         if !self.outgoing.is_empty() {
             let mut outgoing = std::mem::take(&mut self.outgoing);
-            for train in outgoing.drain(..) {
-                let flow = &mut self.flows[index as usize];
-                flow.count_departure(&train);
-                Self::show(&mut self.captures, &flow.ends, &train, false);
-                match flow.first_pipe(Way::of(&train.body)) {
-                    Some(pipe) => self.offer(pipe, train),
-                    None => unreachable!("a flow's hosts are apart"),
+            for mut train in outgoing.drain(..) {
+                let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
+                if let Some(inside) = &mut self.hosts[host] {
+                    inside.send_alone(&mut train, self.now);
+                    self.plan_host(host);
                 }
+                self.depart(train);
             }
             self.outgoing = outgoing;
         }
+        self.plan_timers(index);
+    }
+
+    /// A train leaves its host.
+    fn depart(&mut self, train: Train) {
+        if self.is_withdrawn(&train) {
+            return;
+        }
+        let flow = &mut self.flows[train.flow as usize];
+        flow.count_departure(&train);
+        Self::show(&mut self.captures, &flow.ends, &train, false);
+        match flow.first_pipe(Way::of(&train.body)) {
+            Some(pipe) => self.offer(pipe, train),
+            None => unreachable!("a flow's hosts are apart"),
+        }
+    }
+
+    /// Sees to the timers of a flow's endpoints.
+    fn plan_timers(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
         let (events, now) = (&mut self.events, self.now);
@@ -229,6 +247,11 @@ impl World {
         let mut passed = std::mem::take(&mut self.passing);
         let host = self.pipes[pipe as usize].is_host;
         let (packets, frame) = (train.packets, train.frame);
+        let last = match &train.body {
+            Body::Data(data) => Some(data.first + u64::from(packets)),
+            _ => None,
+        };
+        let hosted = host && self.hosts[self.flows[index].origin(Way::Forward)].is_some();
         let refused = self.pipes[pipe as usize].offer(train, &mut passed);
         if host && forward {
             let flow = &mut self.flows[index];
@@ -237,6 +260,9 @@ impl World {
                 tcp.sender.set_host_queue(flow.in_host);
                 if refused > 0 {
                     tcp.sender.on_local_drop(refused);
+                    if let (Some(last), true) = (last, hosted) {
+                        tcp.sender.withdraw(last - refused);
+                    }
                 }
             }
         }

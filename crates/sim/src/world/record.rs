@@ -6,7 +6,7 @@ use super::flow::Endpoint;
 use crate::simulate::Samples;
 use std::collections::BTreeMap;
 use wirespeed_congestion::{Observer, Phase};
-use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
 
@@ -15,6 +15,8 @@ use wirespeed_units::SimTime;
 pub struct Recorder {
     /// What nobody has taken yet.
     pub samples: Samples,
+    /// Where the time of cores went.
+    pub cores: Vec<CoreSample>,
     /// The hosts of each flow, from and to.
     ends: Vec<[usize; 2]>,
     /// By host.
@@ -39,6 +41,7 @@ impl Recorder {
         let index = |name| position(name).expect("a run names its own hosts");
         Recorder {
             samples: Samples::default(),
+            cores: Vec::new(),
             ends: run.flows.iter().map(|flow| [index(&flow.from), index(&flow.to)]).collect(),
             traffic: vec![Traffic::default(); run.hosts.len()],
             qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
@@ -72,12 +75,20 @@ impl Recorder {
                 sent_packets: s.sent_packets,
                 dropped_packets: s.overflow_packets,
                 lost_packets: (!pipe.is_host).then_some(s.lost_packets),
-                requeues: 0,
+                requeues: s.requeues,
                 overlimits: s.overlimits,
                 marked_packets: pipe.marks.then_some(s.marked_packets),
             });
         }
-        for ((host, traffic), qdisc) in run.hosts.iter().zip(&self.traffic).zip(&self.qdiscs) {
+        for inside in world.hosts.iter().flatten() {
+            super::inside::sample_rings(inside, t_ns, &mut samples.queues);
+            super::inside::sample_cores(inside, t_ns, &mut self.cores);
+        }
+        for (index, ((host, traffic), qdisc)) in
+            run.hosts.iter().zip(&self.traffic).zip(&self.qdiscs).enumerate()
+        {
+            let inside = world.hosts[index].as_deref();
+            let lost = inside.map(|inside| inside.lost()).unwrap_or_default();
             if host.nic_rate.is_none() {
                 // An interface that is never the limit has no queue.
                 samples.queues.push(QueueSample {
@@ -101,12 +112,12 @@ impl Recorder {
                 device: "eth0".into(),
                 rx_packets: traffic.received,
                 rx_bytes: traffic.received_bytes,
-                rx_dropped: 0,
+                rx_dropped: lost.rx_ring.iter().sum(),
                 tx_packets: traffic.sent,
                 tx_bytes: traffic.sent_bytes,
                 tx_dropped: 0,
-                softnet_dropped: Some(0),
-                softnet_squeezed: None,
+                softnet_dropped: Some(lost.softnet_backlog.iter().sum()),
+                softnet_squeezed: inside.map(|inside| inside.cores().map(|core| core.squeezed).sum()),
             });
         }
     }
@@ -129,7 +140,11 @@ impl World {
     /// Packets on their way, by pipe.
     pub fn in_flight(&mut self, now: SimTime) -> BTreeMap<String, u64> {
         let on_the_way = |pipe: &mut super::Pipe| (pipe.name.clone(), pipe.in_flight(now));
-        self.pipes.iter_mut().map(on_the_way).collect()
+        let mut found: BTreeMap<String, u64> = self.pipes.iter_mut().map(on_the_way).collect();
+        for inside in self.hosts.iter().flatten() {
+            found.insert(format!("{}/rx", inside.name), inside.held());
+        }
+        found
     }
 
     /// Protocol counters of every host at the end, by the names they have on Linux.
@@ -162,6 +177,16 @@ impl World {
                     add(&planned.from, "UdpOutDatagrams", udp.sent);
                     add(&planned.to, "UdpInDatagrams", udp.arrived);
                 }
+            }
+        }
+        for inside in self.hosts.iter().flatten() {
+            let lost = inside.lost();
+            let behind = [
+                ("TcpExtTCPBacklogDrop", lost.tcp_backlog.iter().sum()),
+                ("UdpRcvbufErrors", lost.udp_rcvbuf),
+            ];
+            for (name, value) in behind {
+                *counters.entry((inside.name.clone(), name)).or_default() += value;
             }
         }
         let row = |((host, counter), after): ((String, &str), u64)| Counter {
@@ -241,9 +266,11 @@ pub fn ignored(run: &Run) -> Vec<String> {
             .push(format!("link {}: the model has one kind of link; `emulator` has no effect", link.name));
     }
     for flow in &run.flows {
-        if let FlowKind::Udp { rcvbuf: Some(_), .. } = flow.kind {
+        if let FlowKind::Udp { rcvbuf: Some(_), .. } = flow.kind
+            && run.host(&flow.to).hardware.is_none()
+        {
             warnings
-                .push(format!("{}: the model's reader is never late; `rcvbuf` has no effect", flow.label));
+                .push(format!("{}: a reader without a machine is never late; `rcvbuf` has no effect", flow.label));
         }
     }
     warnings

@@ -217,6 +217,18 @@ fn balance(run: &Run, outcome: &Outcome) -> Result<(), String> {
             let under_way = outcome.in_flight.get(place).copied().unwrap_or(0);
             account.push((format!("{place} under way"), i128::from(under_way)));
         }
+        for host in to {
+            // The inside of the hosts that show it: receive rings, and what comes before a socket.
+            let ring = format!("{host}/rx");
+            let dropped = last.iter().filter(|(name, row)| name.starts_with(&ring) && row.kind == "rx_ring");
+            let dropped: i128 = dropped.map(|(_, row)| i128::from(row.dropped_packets)).sum();
+            account.push((format!("{ring} dropped"), dropped));
+            let held = outcome.in_flight.get(&ring).copied().unwrap_or(0);
+            account.push((format!("{ring} held"), i128::from(held)));
+            let row = outcome.hosts.iter().rfind(|row| row.host == **host);
+            let backlog = row.and_then(|row| row.softnet_dropped).unwrap_or(0);
+            account.push((format!("{host} softnet backlog"), i128::from(backlog)));
+        }
         let gone: i128 = account.iter().map(|(_, packets)| packets).sum();
         ensure!(sent == arrived + gone, "{side}: {sent} sent, {arrived} arrived, {account:?}");
     }

@@ -265,12 +265,36 @@ impl Writer<'_> {
         self.line(format!("loss_model = {model}"));
     }
 
+    /// Settings of the inside of a host, small and odd ones among them.
+    fn inside(&mut self, table: &mut String) {
+        let knobs: [(&str, &[&str]); 10] = [
+            ("rx_ring", &["1", "2", "64", "1000"]),
+            ("tx_ring", &["1", "8", "256"]),
+            ("rx_queues", &["1", "3", "16"]),
+            ("irq", &["\"balanced\"", "\"one-cpu\"", "\"0-3\"", "\"node 1\""]),
+            ("apps", &["\"free\"", "\"0\"", "\"0-3\""]),
+            ("rps", &["\"1-3\"", "\"0\""]),
+            ("coalesce", &["\"0 s\"", "\"1 ms\""]),
+            ("napi", &["false"]),
+            ("capture_core", &["0"]),
+            ("netdev_max_backlog", &["1", "10", "300"]),
+        ];
+        for (key, values) in knobs {
+            if self.draws.once_in(5) {
+                let _ = writeln!(table, "{key} = {}", self.draws.pick(values));
+            }
+        }
+    }
+
     fn hosts(&mut self, mtus: std::ops::Range<usize>) {
         for host in ["sender", "receiver"] {
             let mut table = String::new();
-            let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned"]);
+            let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned", "cornell-2010"]);
             if preset != "tuned" {
                 let _ = writeln!(table, "preset = \"{preset}\"");
+            }
+            if ["kit-2019-tuned", "cornell-2010"].contains(&preset) {
+                self.inside(&mut table);
             }
             let mtu = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68][self.draws.below(9)];
             let mtu = if mtus.contains(&mtu) { mtu } else { 1500 };

@@ -100,7 +100,7 @@ impl Receiver {
     }
 
     /// The clockwork of delayed ACKs (`tcp_event_data_recv`).
-    fn note_arrival(&mut self) {
+    pub(super) fn note_arrival(&mut self) {
         let tick = clock::ticks(self.now);
         if self.interval == 0 {
             self.quicken(QUICK_ACKS);
@@ -131,7 +131,7 @@ impl Receiver {
         self.quick = self.quick.max(acks);
     }
 
-    fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+    pub(super) fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
         self.counts.packets_in += 1;
         // The stamp of the packet that advances what was last acknowledged is echoed (RFC 7323, 4.3).
         if number <= self.acknowledged {
@@ -150,7 +150,14 @@ impl Receiver {
             self.on_out_of_order(number, payload, ecn, data, out);
             return;
         }
-        if !self.buffer.has_room() {
+        if !self.buffer.has_room() && self.buffer.is_hosted() {
+            self.buffer.clamp_window();
+            // Held packets must not keep out what they wait for; Linux drops those instead (`tcp_prune_queue`).
+            if self.buffer.unread() > 0 {
+                self.counts.dropped += 1;
+                return;
+            }
+        } else if !self.buffer.has_room() {
             // What the reader waits for is always taken: Linux drops what is out of order (`tcp_prune_queue`) and
             // wakes the reader, or packets out of order that fill the buffer would keep it out for ever.
             self.buffer.read(self.now);
@@ -160,7 +167,7 @@ impl Receiver {
         self.buffer.measure_round_trip(self.now, self.next);
         self.note_arrival();
         self.check_mark(number, ecn, data, out);
-        if self.buffer.grow(payload) {
+        if self.buffer.grow(payload, 1) {
             self.quick |= 1;
         }
         self.next += 1;
@@ -176,7 +183,7 @@ impl Receiver {
         self.read(out);
     }
 
-    fn header(&self) -> u32 {
+    pub(super) fn header(&self) -> u32 {
         // Ethernet, IPv4, TCP and the time stamps with their padding.
         14 + 20 + 20 + if self.settings.timestamps { 12 } else { 0 }
     }
@@ -202,7 +209,7 @@ impl Receiver {
             self.order.insert(number);
         }
         if self.settings.sack {
-            self.buffer.grow(payload);
+            self.buffer.grow(payload, 1);
         }
         self.settle(out);
     }

@@ -12,6 +12,8 @@ use wirespeed_units::SimTime;
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
+/// `struct sk_buff`, beside a receive buffer of its own.
+const DESCRIPTOR: u64 = 256;
 /// Largest window without scaling (`U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
@@ -30,8 +32,13 @@ pub struct BufferSettings {
     pub ceiling: u64,
     /// RFC 7323 window scaling.
     pub scaling: bool,
-    /// The reader is woken when so much of the buffer is filled: a part of it, and at most so many bytes.
-    pub low_water: (u64, u64),
+    /// The reader is woken when so much of the buffer is filled: a part of it, and at most so many bytes. `None`:
+    /// the reader is a thread of a modelled host and reads whatever is there.
+    pub low_water: Option<(u64, u64)>,
+    /// Memory of the interface's receive buffers, which every packet occupies; `None`: as large as the packet.
+    pub packet_memory: Option<u64>,
+    /// `tcp_adv_win_scale`; `None`: the window follows what packets carry for their memory.
+    pub adv_win_scale: Option<u8>,
 }
 
 #[derive(Debug)]
@@ -63,7 +70,9 @@ pub(super) struct Buffer {
     rtt_from: u64,
     rtt_at: Option<SimTime>,
     last_echo: u32,
-    low_water: (u64, u64),
+    low_water: Option<(u64, u64)>,
+    packet_memory: Option<u64>,
+    adv_win_scale: Option<u8>,
     wake_at: u64,
     wake_again: u64,
 }
@@ -100,6 +109,8 @@ impl Buffer {
             rtt_at: None,
             last_echo: 0,
             low_water: settings.low_water,
+            packet_memory: settings.packet_memory,
+            adv_win_scale: settings.adv_win_scale,
             wake_at: 1,
             wake_again: 0,
         };
@@ -118,11 +129,26 @@ impl Buffer {
     }
 
     fn payload_of(&self, memory: u64) -> u64 {
+        // `tcp_win_from_space` before and since Linux 6.6.
+        if let Some(scale) = self.adv_win_scale {
+            return memory - (memory >> scale);
+        }
         ((u128::from(memory) * u128::from(self.ratio)) >> RATIO_BITS) as u64
     }
 
     fn memory_of(&self, payload: u64) -> u64 {
+        if let Some(scale) = self.adv_win_scale {
+            return ((u128::from(payload) << scale) / ((1 << scale) - 1).max(1)) as u64;
+        }
         ((u128::from(payload) << RATIO_BITS) / u128::from(self.ratio)) as u64
+    }
+
+    /// Memory that a packet of so much payload occupies (`skb->truesize`).
+    pub(super) fn packet(&self, payload: u64) -> u64 {
+        match self.packet_memory {
+            Some(memory) => memory.max(payload) + DESCRIPTOR,
+            None => payload + PACKET_OVERHEAD,
+        }
     }
 
     fn free(&self) -> u64 {
@@ -130,10 +156,10 @@ impl Buffer {
     }
 
     fn learn(&mut self, payload: u64) {
-        if self.ratio != RATIO_INITIAL || payload < self.mss {
+        if self.ratio != RATIO_INITIAL || payload < self.mss || self.adv_win_scale.is_some() {
             return;
         }
-        self.ratio = ((payload << RATIO_BITS) / (payload + PACKET_OVERHEAD)).clamp(1, 255);
+        self.ratio = ((payload << RATIO_BITS) / self.packet(payload)).clamp(1, 255);
         self.clamp = self.payload_of(self.size);
         self.space = self.space.min(self.clamp);
     }
@@ -143,7 +169,7 @@ impl Buffer {
         let payload = u64::from(payload.max(1));
         let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / payload;
         let unpressed =
-            self.pressed_above().saturating_sub(self.used + self.held) / (payload + PACKET_OVERHEAD);
+            self.pressed_above().saturating_sub(self.used + self.held) / self.packet(payload);
         let room = room.min(unpressed);
         // A buffer of fixed size limits the flow by every packet's memory.
         let settled =
@@ -155,7 +181,7 @@ impl Buffer {
     pub(super) fn take(&mut self, packets: u32, payload: u32) {
         self.learn(u64::from(payload));
         let (packets, payload) = (u64::from(packets), u64::from(payload));
-        self.used += packets * (payload + PACKET_OVERHEAD);
+        self.used += packets * self.packet(payload);
         self.merged.push(packets);
         self.unread_packets += packets;
         self.unread_bytes += packets * payload;
@@ -163,12 +189,12 @@ impl Buffer {
 
     /// A packet out of order.
     pub(super) fn hold(&mut self, packets: u64, payload: u32) {
-        self.held += packets * (u64::from(payload) + PACKET_OVERHEAD);
+        self.held += packets * self.packet(u64::from(payload));
     }
 
     /// Packets that were held are in order now.
     pub(super) fn deliver(&mut self, packets: u64) {
-        let memory = packets * (self.mss + PACKET_OVERHEAD);
+        let memory = packets * self.packet(self.mss);
         self.held = self.held.saturating_sub(memory);
         self.used += memory;
         self.merged.join(packets);
@@ -183,15 +209,35 @@ impl Buffer {
         occupied <= self.size || (self.tuned && occupied < self.largest)
     }
 
-    /// The window opens a step (`tcp_grow_window`); says whether it did.
-    pub(super) fn grow(&mut self, payload: u32) -> bool {
+    /// The window opens a step (`tcp_grow_window`) after `packets` of so much payload each came as one; says whether
+    /// it did.
+    pub(super) fn grow(&mut self, payload: u32, packets: u32) -> bool {
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
-        if room == 0 {
+        let (payload, packets) = (u64::from(payload), u64::from(packets));
+        let (bytes, memory) = (payload * packets, self.packet(payload) * packets);
+        if room == 0 || self.adv_win_scale.is_some() && !self.may_grow(bytes, memory) {
             return false;
         }
-        let step = 2 * self.mss.max(u64::from(payload));
+        let step = 2 * self.mss.max(bytes);
         self.threshold += room.min(step);
         true
+    }
+
+    /// Before Linux 6.6: whether the window may grow although packets occupy more memory than their part of it
+    /// (`__tcp_grow_window`): up to a part of the buffer that shrinks with what they carry.
+    fn may_grow(&self, payload: u64, memory: u64) -> bool {
+        if self.payload_of(memory) <= payload {
+            return true;
+        }
+        let (mut memory, mut window) = (self.payload_of(memory) / 2, self.payload_of(self.size) / 2);
+        while self.threshold <= window {
+            if memory <= payload {
+                return true;
+            }
+            memory >>= 1;
+            window >>= 1;
+        }
+        false
     }
 
     pub(super) fn offered(&self) -> u64 {
@@ -259,8 +305,9 @@ impl Buffer {
         self.used = 0;
         self.unread_packets = 0;
         self.unread_bytes = 0;
-        if self.read_bytes >= self.wake_again {
-            let (part, most) = self.low_water;
+        if let Some((part, most)) = self.low_water
+            && self.read_bytes >= self.wake_again
+        {
             self.wake_at = (self.size / part).clamp(1, most);
             self.wake_again = self.read_bytes + self.size * 2;
             // A larger low-water mark makes the buffer large enough for it (`tcp_set_rcvlowat`).
@@ -270,6 +317,43 @@ impl Buffer {
                 self.clamp = self.clamp.max(self.wake_at);
             }
         }
+    }
+
+    /// The reader is a thread of a modelled host.
+    pub(super) fn is_hosted(&self) -> bool {
+        self.low_water.is_none()
+    }
+
+    /// The reader takes `packets` (`tcp_recvmsg`).
+    pub(super) fn read_some(&mut self, now: SimTime, packets: u64) {
+        let packets = packets.min(self.unread_packets);
+        if packets == 0 {
+            return;
+        }
+        let bytes = if packets == self.unread_packets { self.unread_bytes } else { packets * self.mss };
+        let share = u128::from(self.used) * u128::from(packets) / u128::from(self.unread_packets);
+        self.used -= share as u64;
+        self.unread_packets -= packets;
+        self.unread_bytes -= bytes.min(self.unread_bytes);
+        self.read_bytes += bytes;
+        self.adjust(now, self.read_bytes, 0);
+    }
+
+    /// More memory is occupied than there is: the window is held to what was unread then (`tcp_clamp_window`).
+    pub(super) fn clamp_window(&mut self) {
+        if self.held == 0 {
+            let unread = self.unread_bytes.saturating_sub(self.mss).max(2 * self.mss);
+            self.clamp = self.clamp.min(unread);
+        }
+        self.threshold = self.clamp.min(2 * self.mss);
+    }
+
+    pub(super) fn occupied(&self) -> u64 {
+        self.used + self.held
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
     }
 
     /// `tcp_rcv_space_adjust` when `read` bytes have been read and `unread` are still there.

@@ -102,7 +102,7 @@ impl Receiver {
     /// The application reads if it was woken (SO_RCVLOWAT), which may make an ACK leave (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, out: &mut Vec<Train>) {
         let ended = self.end.is_some_and(|end| self.next >= end);
-        if !self.buffer.wakes_reader(self.next) && !ended {
+        if self.buffer.is_hosted() || !self.buffer.wakes_reader(self.next) && !ended {
             return;
         }
         self.buffer.read(self.now);

@@ -38,9 +38,9 @@ impl Sender {
 
     /// The application writes until the buffer is full, and what may leave leaves on the way (`tcp_sendmsg_locked`):
     /// at each full piece that is alone or half a window beyond the last push, and at the end.
-    fn fill(&mut self, out: &mut Vec<Train>) {
+    pub(super) fn fill(&mut self, out: &mut Vec<Train>) {
         self.goal = self.piece_goal();
-        while self.written < self.end {
+        while self.written < self.end.min(self.granted) {
             let unsent = self.written - self.nxt;
             let head = u64::from(self.piece).min(unsent);
             let tail = if unsent <= head { head } else { (unsent - head) % self.goal };
@@ -52,10 +52,10 @@ impl Sender {
                 if unsent == 0 {
                     self.piece = self.goal as u32;
                 }
-                self.written = (self.written + self.goal).min(self.end);
+                self.written = (self.written + self.goal).min(self.end.min(self.granted));
             } else {
                 // The last piece is filled up first, whatever room there is.
-                self.written = (self.written + self.goal - tail).min(self.end);
+                self.written = (self.written + self.goal - tail).min(self.end.min(self.granted));
                 if unsent == head {
                     self.piece = self.goal as u32;
                 }

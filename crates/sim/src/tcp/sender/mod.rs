@@ -8,6 +8,7 @@
 mod ack;
 mod application;
 mod congestion;
+mod hosted;
 mod recovery;
 mod state;
 mod timer;
@@ -67,6 +68,10 @@ pub struct Settings {
     pub paced: bool,
     /// Ceiling of the pacing rate in bytes per second.
     pub max_pacing: u64,
+    /// TCP small queues.
+    pub small_queues: bool,
+    /// Initial window in packets.
+    pub initial_window: u64,
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
     /// Congestion control.
@@ -205,6 +210,8 @@ pub struct Sender {
     goal: u64,
     /// What the application has written, in packets.
     written: u64,
+    /// What it may have written by now: no end unless it is a thread of a modelled host.
+    granted: u64,
     /// What was pushed when it had written so much (`pushed_seq`).
     pushed: u64,
     /// The writer waits for room (`SOCK_NOSPACE`).
@@ -284,6 +291,7 @@ impl Sender {
             piece,
             goal: 1,
             written: 0,
+            granted: u64::MAX,
             pushed: 0,
             blocked: false,
             woken: false,
@@ -339,7 +347,7 @@ impl Sender {
         }
         let setup = Setup {
             mss: Bytes::new(u64::from(self.settings.mss)),
-            initial_window: INITIAL_WINDOW,
+            initial_window: self.settings.initial_window,
             ssthresh: None,
             now,
             handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),

@@ -176,7 +176,7 @@ impl Sender {
 
     /// Too much of this socket waits in the host's own queue (TCP small queues, `tcp_small_queue_check`).
     fn is_throttled(&mut self, packets: u64) -> bool {
-        if self.host_queue == 0 {
+        if self.host_queue == 0 || !self.settings.small_queues {
             return false;
         }
         let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;

@@ -1,0 +1,164 @@
+//! Hosts as they are written.
+
+use super::{AppsChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
+use crate::run::{Qdisc, Rss};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// Settings of a host. What is left out comes from the preset, then from Linux 6.12.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostTable {
+    /// A named set of settings that this table's own lines override; `tuned` if left out, whose socket buffers
+    /// never limit a flow. `linux-6.12` leaves the kernel's defaults.
+    #[expect(dead_code, reason = "taken from the tree when the preset is laid under it")]
+    pub preset: Option<String>,
+    /// Another name for the host; flows then use that.
+    pub name: Option<String>,
+    /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
+    pub router: Option<usize>,
+    /// Rate of the network interface; never the limit if left out.
+    pub nic_rate: Option<Rate>,
+    /// One-way delay between host and router, each way, on top of the links' delay. Default 0.
+    pub access_delay: Option<Span>,
+    /// Interface MTU in IP bytes, 68 B to 65535 B. Default 1500 B.
+    pub mtu: Option<Bytes>,
+    /// Root queueing discipline. Default `pfifo_fast`.
+    pub qdisc: Option<Qdisc>,
+    /// Queue length of the interface, packets. Default 1000.
+    pub txqueuelen: Option<u32>,
+    /// TCP segmentation offload. Default off, as are `gso` and `gro`: loss and queue limits then count packets,
+    /// while with offloads one loss takes up to 64 KiB.
+    pub tso: Option<bool>,
+    /// Generic segmentation offload. Default off.
+    pub gso: Option<bool>,
+    /// Generic receive offload. Default off.
+    pub gro: Option<bool>,
+    /// Least, initial and largest receive buffer. Linux: 4 KiB, 128 KiB, 6 MiB.
+    pub tcp_rmem: Option<[Bytes; 3]>,
+    /// Least, initial and largest send buffer. Linux: 4 KiB, 16 KiB, 4 MiB.
+    pub tcp_wmem: Option<[Bytes; 3]>,
+    /// The third value of `tcp_rmem` alone, over `tcp_rmem` if both are given; can be swept.
+    pub tcp_rmem_max: Option<Bytes>,
+    /// The third value of `tcp_wmem` alone, over `tcp_wmem` if both are given; can be swept.
+    pub tcp_wmem_max: Option<Bytes>,
+    /// `net.core.rmem_max`. Linux: 212992 B.
+    pub rmem_max: Option<Bytes>,
+    /// `net.core.wmem_max`. Linux: 212992 B.
+    pub wmem_max: Option<Bytes>,
+    /// RFC 7323 timestamps. Default on.
+    pub timestamps: Option<bool>,
+    /// RFC 2018 selective acknowledgements. Default on.
+    pub sack: Option<bool>,
+    /// RFC 7323 window scaling. Default on.
+    pub window_scaling: Option<bool>,
+    /// RFC 3168 explicit congestion notification: 0 off, 1 on, 2 only when the other side asks. Default 2.
+    #[schemars(range(min = 0, max = 2))]
+    pub ecn: Option<u8>,
+    /// Do not carry ssthresh and round-trip time over from earlier connections. Default on, unlike Linux, so
+    /// that flows do not depend on those before them.
+    pub no_metrics_save: Option<bool>,
+    /// Model only: a socket lets only so much wait in its own host's queue (TCP small queues). Linux before 3.6 had
+    /// none. Default on.
+    pub small_queues: Option<bool>,
+    /// Initial window in packets (route attribute `initcwnd`); the model follows it. Linux before 2.6.39 had 3.
+    /// Default 10.
+    #[schemars(range(min = 1, max = 1000))]
+    pub initial_window: Option<u32>,
+    /// `net.core.netdev_max_backlog`, packets. Default 1000.
+    pub netdev_max_backlog: Option<u32>,
+    /// Further sysctls by dotted name, applied last.
+    #[serde(default)]
+    pub sysctls: BTreeMap<String, Setting>,
+    /// `tcp_adv_win_scale` of kernels before 6.6: a window is the buffer less its 2^n-th part. Default: the newer
+    /// way, by the payload that packets turn out to carry. Model only.
+    #[schemars(range(min = 1, max = 31))]
+    pub adv_win_scale: Option<u8>,
+
+    /// Sockets, cores and caches. A host without this table is infinitely fast. Model only, as all below.
+    pub machine: Option<MachineTable>,
+    /// What work costs on this machine.
+    pub costs: Option<CostsTable>,
+    /// Other work that keeps cores busy.
+    pub load: Option<Vec<LoadTable>>,
+    /// Speed as a part of the nominal one (governor, frequency); every cost is divided by it. Default 1.
+    #[schemars(range(min = 0.01, max = 10.0))]
+    pub speed: Option<f64>,
+    /// Receive descriptors of each queue (`ethtool -G rx`). Default 1024.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub rx_ring: Option<u32>,
+    /// Transmit descriptors (`ethtool -G tx`). Default 1024.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub tx_ring: Option<u32>,
+    /// Receive queues (`ethtool -L`); a flow's packets all go to one. Default: one for each core.
+    #[schemars(range(min = 1, max = 4096))]
+    pub rx_queues: Option<u32>,
+    /// How flows come to queues: by a `hash` (default), two may meet on one; or `spread`, flow i on queue i.
+    pub rss: Option<Rss>,
+    /// What serves interrupts: "balanced" (irqbalance), "one-cpu" (core 0), or queue i on core i of "node 1" or of
+    /// a list such as "0-3,8". Default: the interface's node.
+    pub irq: Option<IrqChoice>,
+    /// How often irqbalance moves interrupts, with `irq = "balanced"`. Default 10 s.
+    pub irqbalance_interval: Option<Span>,
+    /// Where applications run: "free" (default), free on "node 1", or flow i pinned to core i of a list.
+    pub apps: Option<AppsChoice>,
+    /// A packet capture (`tcpdump`) looks at every packet, on this core; none if left out.
+    pub capture_core: Option<u32>,
+    /// Cores that packets' protocol work is handed to (`rps_cpus`); that of the interrupt if left out.
+    pub rps: Option<CoreSet>,
+    /// Least time from one interrupt of a queue to the next (`ethtool -C rx-usecs`). Default 0: each packet may
+    /// raise one.
+    pub coalesce: Option<Span>,
+    /// An interrupt does not wait while fewer packets than this came since the last one (adaptive moderation).
+    /// Default 0: it always waits.
+    pub coalesce_frames: Option<u32>,
+    /// Interrupts stay off while packets are polled. Default true; `false`: one interrupt a packet, and a backlog.
+    pub napi: Option<bool>,
+    /// Memory of a receive buffer; every packet occupies one, whatever its length. As large as the packet if left
+    /// out.
+    pub rx_buffer: Option<Bytes>,
+    /// The node that the interface's bus is on. Default 0.
+    pub nic_node: Option<u32>,
+    /// Rate of that bus after its own overhead; never the limit if left out.
+    pub nic_bus: Option<Rate>,
+}
+
+/// The value of a sysctl: text, a number or a truth value (1 or 0).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setting(pub String);
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Scalar;
+        impl Visitor<'_> for Scalar {
+            type Value = Setting;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a whole number or a truth value")
+            }
+            fn visit_bool<E: de::Error>(self, v: bool) -> Result<Setting, E> {
+                Ok(Setting(u8::from(v).to_string()))
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Setting, E> {
+                Ok(Setting(v.to_string()))
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Setting, E> {
+                Ok(Setting(v.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Scalar)
+    }
+}
+
+impl JsonSchema for Setting {
+    fn schema_name() -> Cow<'static, str> {
+        "Setting".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer", "boolean"], "description": "The value of a sysctl." })
+    }
+}

@@ -1,0 +1,158 @@
+//! What a host is made of, for the model to show what happens inside it: cores, interrupts, rings, and what work
+//! costs. A substrate with real hosts has hardware of its own and takes only the settings an operator has.
+
+use serde::{Deserialize, Serialize};
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// The inside of a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hardware {
+    /// Sockets, cores, caches.
+    pub machine: Machine,
+    /// The interface.
+    pub nic: Nic,
+    /// Which cores serve the interface's interrupts.
+    pub irq: Irq,
+    /// Cores on which the applications may run; flow by flow in turn where they are pinned.
+    pub apps: Apps,
+    /// Core of a packet capture (`tcpdump`) that looks at every packet of the interface; `None`: no capture.
+    pub capture: Option<u32>,
+    /// Cores that each packet's protocol work is handed to (Receive Packet Steering); empty: the interrupt's own.
+    pub rps: Vec<u32>,
+    /// Other work.
+    pub load: Vec<Load>,
+    /// What work costs at the machine's nominal speed.
+    pub costs: Costs,
+}
+
+/// Sockets, cores and caches. Core `c` is on node `c / cores_per_node`; with hyper-threads its twin is core
+/// `c + nodes * cores_per_node`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// NUMA nodes.
+    pub nodes: u32,
+    /// Cores of each.
+    pub cores_per_node: u32,
+    /// Speed of a hyper-thread while its twin works, as a part of its full speed; `None`: no hyper-threads.
+    pub twin_speed: Option<f64>,
+    /// Speed as a part of the nominal one (governor, frequency); every cost is divided by it.
+    pub speed: f64,
+    /// Memory that stays in a cache between the softirq that fills a socket and the application that reads it.
+    pub cache: Bytes,
+    /// Rate of the link between nodes (QPI, UPI), each way; `None`: never the limit.
+    pub interlink: Option<Rate>,
+    /// The kernel's `sched_min_granularity`: a thread runs so long before another of the same core may.
+    pub granularity: Span,
+}
+
+/// The interface.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nic {
+    /// The node its bus is on.
+    pub node: u32,
+    /// Rate of that bus after its own overhead (kit-2019: width x transfers x encoding - 1 Gbit/s); `None`: never
+    /// the limit.
+    pub bus: Option<Rate>,
+    /// Receive queues; a flow's packets all go to one.
+    pub rx_queues: u32,
+    /// How flows come to queues.
+    pub rss: Rss,
+    /// Receive descriptors of each queue.
+    pub rx_ring: u32,
+    /// Transmit descriptors.
+    pub tx_ring: u32,
+    /// Least time from one interrupt of a queue to the next; zero: every packet may raise one.
+    pub coalesce: Span,
+    /// The interrupt does not wait while fewer packets than this came since the last one (adaptive moderation);
+    /// 0: it always waits.
+    pub coalesce_frames: u32,
+    /// Interrupts stay off while packets are polled (NAPI); `false`: one interrupt a packet, and a backlog between
+    /// interface and stack.
+    pub napi: bool,
+    /// Memory of a receive buffer; every packet occupies one, whatever its length. `None`: as large as the packet.
+    pub rx_buffer: Option<Bytes>,
+}
+
+/// How flows come to receive queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rss {
+    /// By a hash of their addresses, drawn from the run's seed: two may meet on one queue.
+    Hash,
+    /// In turn: flow i to queue i, as flow steering can be set.
+    Spread,
+}
+
+/// Which cores serve the interface's interrupts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Irq {
+    /// Queue i on core i of the list, in turn (`smp_affinity_list`).
+    Cores(Vec<u32>),
+    /// irqbalance moves every queue's interrupt after each such time. It knows the load by interrupts, not that
+    /// of the applications.
+    Balanced(Span),
+}
+
+/// Where applications run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Apps {
+    /// Flow i of the host is pinned to core i of the list, in turn.
+    Pinned(Vec<u32>),
+    /// The scheduler chooses among these.
+    Free(Vec<u32>),
+}
+
+/// Work that has nothing to do with the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// The core it is pinned to.
+    pub core: u32,
+    /// The part of it that it wants, 0 to 1.
+    pub share: f64,
+}
+
+/// What work costs. Where each number comes from stands with its preset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// One interrupt: entry, exit, scheduling the poll.
+    pub interrupt: Span,
+    /// One NAPI poll, whatever it finds.
+    pub poll: Span,
+    /// Receiving one packet from the ring: descriptor, buffer, header, merging.
+    pub rx_packet: Span,
+    /// The same in addition if the polling core is not on the interface's node.
+    pub rx_packet_remote: Span,
+    /// TCP's work for one packet or what GRO merged.
+    pub rx_segment: Span,
+    /// UDP's work for one datagram.
+    pub rx_datagram: Span,
+    /// TCP's work for one ACK at the sender.
+    pub rx_ack: Span,
+    /// Sending one ACK.
+    pub tx_ack: Span,
+    /// Sending one piece: TCP, qdisc, driver, completion.
+    pub tx_segment: Span,
+    /// Each packet of it that the host cuts itself (no TSO).
+    pub tx_packet: Span,
+    /// One call of the application, read or write.
+    pub syscall: Span,
+    /// Waking a thread, for the waker; and switching to it, for the woken.
+    pub wakeup: Span,
+    /// Copying one byte to or from an application while it is in the cache.
+    pub copy_cached: Span,
+    /// The same from the memory of the own node.
+    pub copy_memory: Span,
+    /// The same from another node.
+    pub copy_remote: Span,
+    /// One packet for a capture.
+    pub capture: Span,
+    /// Bytes that the application asks for in one call.
+    pub call: Bytes,
+}

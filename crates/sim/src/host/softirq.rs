@@ -1,0 +1,306 @@
+//! Softirq work on a core: polling receive queues within a budget, merging (GRO), handing packets to sockets, and
+//! giving the work to ksoftirqd when it does not end (`net_rx_action`, `__do_softirq`).
+
+use super::core::Kind;
+use super::cost::{part, times};
+use super::thread::ThreadId;
+use super::{Host, Outside};
+use crate::net::{Body, Train};
+use crate::world::Endpoint;
+use wirespeed_units::{SimTime, Span};
+
+/// Packets of one poll (NAPI_POLL_WEIGHT).
+const WEIGHT: u32 = 64;
+/// `net.core.netdev_budget`: packets of one round.
+const BUDGET: u32 = 300;
+/// Rounds before ksoftirqd takes over (MAX_SOFTIRQ_RESTART), and the time (MAX_SOFTIRQ_TIME).
+const ROUNDS: u32 = 10;
+const LONGEST: Span = Span::ms(2);
+/// Bytes of what GRO merges at most (GSO_LEGACY_MAX_SIZE).
+const MERGED: u64 = 65_536;
+
+/// Where in a piece of softirq work we are.
+pub(super) struct Place {
+    pub core: usize,
+    pub at: SimTime,
+}
+
+impl Host {
+    /// One poll. A round of softirq ends when its budget is used up or nothing is left; what an interrupt brings
+    /// meanwhile begins another (`restart` of `__do_softirq`).
+    pub(super) fn softirq(&mut self, index: usize, at: SimTime, kind: Kind, outside: &mut Outside) {
+        let packets = self.poll_one(index, at, kind, outside);
+        let core = &mut self.cores[index];
+        let session = &mut core.session;
+        session.since.get_or_insert(at);
+        session.packets += packets;
+        let used_up = session.packets >= BUDGET;
+        core.squeezed += u64::from(used_up);
+        if used_up || !core.has_softirq() {
+            core.session.packets = 0;
+            core.session.rounds += 1;
+        }
+    }
+
+    /// The stretch of softirq work has gone on for too long: ksoftirqd takes it over, which has to share the core.
+    pub(super) fn hand_to_ksoftirqd(&mut self, index: usize, at: SimTime) -> bool {
+        let core = &mut self.cores[index];
+        let lasts = core.session.since.is_some_and(|since| at - since >= LONGEST);
+        if core.session.rounds < ROUNDS && !lasts {
+            return false;
+        }
+        core.handed = true;
+        self.wake(self.ksoftirqd[index], at);
+        true
+    }
+
+    /// A turn of ksoftirqd: one poll, until nothing is left.
+    pub(super) fn ksoftirqd(&mut self, index: usize, id: ThreadId, at: SimTime, outside: &mut Outside) {
+        if self.cores[index].has_softirq() {
+            self.softirq(index, at, Kind::Ksoftirqd, outside);
+            let took = self.cores[index].free_at - at;
+            self.threads[id].virtual_time += took;
+            self.cores[index].ran += took;
+        }
+        if !self.cores[index].has_softirq() {
+            self.cores[index].handed = false;
+            self.sleep(id);
+        }
+    }
+
+    fn poll_one(&mut self, index: usize, at: SimTime, kind: Kind, outside: &mut Outside) -> u32 {
+        let mut taken = std::mem::take(&mut self.scratch);
+        let (count, mut cost, from_ring) = match self.cores[index].polls.pop_front() {
+            Some(queue) => {
+                self.admit(queue, at);
+                let count = self.queues[queue].take(WEIGHT, &mut taken);
+                if count < WEIGHT {
+                    self.queues[queue].scheduled = false;
+                    self.plan_irq(queue);
+                } else {
+                    // irqbalance may have moved the interrupt; polling goes on where it was until the ring is empty.
+                    self.cores[index].polls.push_back(queue);
+                }
+                let costs = &self.settings.costs;
+                let remote = self.cores[index].node != self.settings.nic.node as usize;
+                let each = costs.rx_packet + if remote { costs.rx_packet_remote } else { Span::ZERO };
+                (count, costs.poll + times(each, u64::from(count)), true)
+            }
+            None => (self.take_backlog(index, &mut taken), self.settings.costs.poll, false),
+        };
+        let mut place = Place { core: index, at };
+        if from_ring && !self.settings.rps.is_empty() {
+            self.steer(&mut taken, outside);
+        } else {
+            if self.gro && from_ring {
+                merge(&mut taken);
+            }
+            for train in taken.drain(..) {
+                // The cost of taking the packets out is spread over them.
+                self.spend(&mut place, part(times(cost, u64::from(train.packets)), count));
+                self.hand_over(train, &mut place, outside);
+            }
+            cost = Span::ZERO;
+        }
+        self.spend(&mut place, cost);
+        taken.clear();
+        self.scratch = taken;
+        self.cores[index].spend(kind, at, place.at);
+        count
+    }
+
+    /// Time goes by at a place.
+    pub(super) fn spend(&mut self, place: &mut Place, nominal: Span) {
+        place.at = place.at + self.takes(place.core, place.at, nominal);
+    }
+
+    fn take_backlog(&mut self, index: usize, out: &mut Vec<Train>) -> u32 {
+        let core = &mut self.cores[index];
+        let mut taken = 0;
+        while taken < WEIGHT
+            && let Some(front) = core.backlog.front_mut()
+        {
+            let wanted = WEIGHT - taken;
+            let train = if front.packets <= wanted {
+                core.backlog.pop_front().expect("it was looked at")
+            } else {
+                front.split(wanted)
+            };
+            taken += train.packets;
+            out.push(train);
+        }
+        core.backlog_packets -= taken;
+        taken
+    }
+
+    /// Receive Packet Steering: the protocol work goes to other cores, flow by flow.
+    fn steer(&mut self, taken: &mut Vec<Train>, outside: &mut Outside) {
+        for train in taken.drain(..) {
+            let target = self.settings.rps[train.flow as usize % self.settings.rps.len()] as usize;
+            let at = train.at;
+            self.queue_backlog(target, train, outside);
+            self.plan_core(target, at);
+        }
+    }
+
+    /// Hands a train to its socket.
+    fn hand_over(&mut self, train: Train, place: &mut Place, outside: &mut Outside) {
+        let direction = Self::direction(&train);
+        self.polled[direction] += u64::from(train.packets);
+        if let Some(id) = self.capture {
+            self.capture_packets += u64::from(train.packets);
+            self.wake(id, place.at);
+        }
+        outside.touched.push(train.flow);
+        let flow = &mut outside.flows[train.flow as usize];
+        flow.count_arrival(&train);
+        let id = train.flow;
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.filled_by = place.core;
+        }
+        match (&flow.endpoint, &train.body) {
+            (Endpoint::Tcp(_), Body::Data(_)) => self.hand_data(train, place, outside),
+            (Endpoint::Udp(_), Body::Datagram { .. }) => self.hand_datagrams(train, place, outside),
+            _ => self.hand_reply(train, place, outside),
+        }
+    }
+
+    fn hand_data(&mut self, train: Train, place: &mut Place, outside: &mut Outside) {
+        let id = train.flow;
+        let socket = self.sockets.get_mut(&id).expect("a flow's host has its socket");
+        if socket.is_locked(place.at) {
+            let Endpoint::Tcp(tcp) = &outside.flows[id as usize].endpoint else { return };
+            let memory = tcp.receiver.packet_memory(&train) * u64::from(train.packets);
+            // `sk_add_backlog`: receive and send buffer together, as `tcp_add_backlog` allows.
+            if socket.backlog_memory + tcp.receiver.memory() > tcp.receiver.buffer_size() + SEND_BUFFER_SHARE {
+                self.lost.tcp_backlog[0] += u64::from(train.packets);
+                return;
+            }
+            socket.backlog_memory += memory;
+            socket.backlog.push_back(train);
+            let thread = socket.thread;
+            self.wake(thread, place.at);
+            return;
+        }
+        self.receive_data(train, place, outside);
+    }
+
+    /// TCP takes data, answers, and wakes the reader.
+    pub(super) fn receive_data(&mut self, mut train: Train, place: &mut Place, outside: &mut Outside) {
+        let id = train.flow;
+        let merged = self.gro && train.packets > 1;
+        let segments = if merged { 1 } else { u64::from(train.packets) };
+        let before = place.at;
+        self.spend(place, times(self.settings.costs.rx_segment, segments));
+        train.gap = if merged { Span::ZERO } else { part(place.at - before, train.packets) };
+        train.at = if merged { place.at } else { before + train.gap };
+        let Endpoint::Tcp(tcp) = &mut outside.flows[id as usize].endpoint else { return };
+        let Body::Data(data) = &train.body else { return };
+        let sent = outside.out.len();
+        if merged {
+            tcp.receiver.on_merged(&train, data, outside.out);
+        } else {
+            tcp.receiver.on_data(&train, data, outside.out);
+        }
+        let (wakes, finished) = (tcp.receiver.wants_reader(), tcp.receiver.is_finished());
+        if finished {
+            outside.flows[id as usize].finished.get_or_insert(place.at);
+        }
+        self.send_from(sent, place, outside);
+        let thread = self.sockets[&id].thread;
+        if wakes && !self.threads[thread].runnable {
+            self.spend(place, self.settings.costs.wakeup);
+            self.wake(thread, place.at);
+        }
+    }
+
+    fn hand_datagrams(&mut self, mut train: Train, place: &mut Place, outside: &mut Outside) {
+        let Body::Datagram { first } = train.body else { return };
+        let begin = place.at;
+        self.spend(place, times(self.settings.costs.rx_datagram, u64::from(train.packets)));
+        let id = train.flow;
+        let socket = self.sockets.get_mut(&id).expect("a flow's host has its socket");
+        let thread = socket.thread;
+        let Some(datagrams) = &mut socket.datagrams else { return };
+        let taken = datagrams.room().min(u64::from(train.packets));
+        datagrams.waiting += taken;
+        self.lost.udp_rcvbuf += u64::from(train.packets) - taken;
+        if taken == 0 {
+            return;
+        }
+        train.at = begin;
+        train.gap = part(place.at - begin, train.packets);
+        if taken < u64::from(train.packets) {
+            train = train.split(taken as u32);
+        }
+        if let Endpoint::Udp(udp) = &mut outside.flows[id as usize].endpoint {
+            udp.receive(&train, first);
+        }
+        if !self.threads[thread].runnable {
+            self.spend(place, self.settings.costs.wakeup);
+            self.wake(thread, place.at);
+        }
+    }
+
+    /// ACKs and the handshake.
+    fn hand_reply(&mut self, mut train: Train, place: &mut Place, outside: &mut Outside) {
+        let id = train.flow;
+        let before = place.at;
+        self.spend(place, times(self.settings.costs.rx_ack, u64::from(train.packets)));
+        train.gap = part(place.at - before, train.packets);
+        train.at = before + train.gap;
+        let sent = outside.out.len();
+        outside.flows[id as usize].take(&train, outside.out);
+        self.send_from(sent, place, outside);
+        self.wake_writer(id, place, outside);
+    }
+
+    /// Wakes a flow's writer if there is room for it to write.
+    pub(super) fn wake_writer(&mut self, id: u32, place: &mut Place, outside: &mut Outside) {
+        let Endpoint::Tcp(tcp) = &outside.flows[id as usize].endpoint else { return };
+        let thread = self.sockets[&id].thread;
+        if tcp.sender.wants_writer() && self.is_writer(thread) && !self.threads[thread].runnable {
+            self.spend(place, self.settings.costs.wakeup);
+            self.wake(thread, place.at);
+        }
+    }
+}
+
+/// What a socket's backlog may hold beyond its receive buffer (`tcp_add_backlog`: the send buffer, at least, and
+/// 64 KiB for what was merged on the way).
+const SEND_BUFFER_SHARE: u64 = 64 * 1024;
+
+/// Merges packets of a flow that follow each other, up to 64 KiB, whatever other flows' come between (GRO).
+fn merge(taken: &mut Vec<Train>) {
+    let mut merged: Vec<Train> = Vec::with_capacity(taken.len());
+    for mut train in taken.drain(..) {
+        let most = (MERGED / u64::from(train.frame.max(1))).max(1) as u32;
+        loop {
+            let last = merged.iter_mut().rev().find(|other| other.flow == train.flow);
+            match last {
+                Some(last) if last.packets < most && continues(last, &train) => {
+                    let room = most - last.packets;
+                    if train.packets <= room {
+                        last.append(&train);
+                        break;
+                    }
+                    last.append(&train.split(room));
+                }
+                _ if train.packets > most => merged.push(train.split(most)),
+                _ => {
+                    merged.push(train);
+                    break;
+                }
+            }
+        }
+    }
+    *taken = merged;
+}
+
+/// Whether GRO merges `next` into `last`: data only, and of one time stamp (`tcp_gro_receive`).
+fn continues(last: &Train, next: &Train) -> bool {
+    match (&last.body, &next.body) {
+        (Body::Data(a), Body::Data(b)) => a.stamp == b.stamp && last.is_continued_by(next),
+        _ => false,
+    }
+}

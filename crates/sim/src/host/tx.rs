@@ -1,0 +1,71 @@
+//! What leaving packets cost their host, and when they leave. The queueing discipline and the transmit ring behind
+//! this are the host's pipe ([`crate::world`]).
+
+use super::cost::times;
+use super::softirq::Place;
+use super::{Host, Outside};
+use crate::net::{Body, Train};
+use wirespeed_units::{SimTime, Span};
+
+/// Bytes of a piece that leaves as one (GSO).
+const PIECE: u64 = 65_536;
+
+impl Host {
+    /// The trains from number `sent` on were put out in a piece of work: they take their time one after the other.
+    pub(super) fn send_from(&mut self, sent: usize, place: &mut Place, outside: &mut Outside) {
+        for index in sent..outside.out.len() {
+            let train = &mut outside.out[index];
+            let (first, each) = self.departure(train);
+            let before = place.at;
+            self.spend(place, first + times(each, u64::from(train.packets)));
+            Self::time(train, before, place.at, each);
+            if let Some(id) = self.capture {
+                self.capture_packets += u64::from(train.packets);
+                let at = place.at;
+                self.wake(id, at);
+            }
+        }
+    }
+
+    /// A train was put out by a timer or by the interface's having room again.
+    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) {
+        let Some(socket) = self.sockets.get(&train.flow) else { return };
+        let (first, each) = self.departure(train);
+        // A datagram is the application's work, what TCP puts out by itself that of the core its ACKs come to.
+        let core = match train.body {
+            Body::Datagram { .. } => self.threads[socket.thread].core,
+            _ => socket.filled_by,
+        };
+        let begin = now.max(self.cores[core].free_at);
+        let until = self.steal(core, now, first + times(each, u64::from(train.packets)));
+        Self::time(train, begin, until, each);
+        self.plan_core(core, until);
+    }
+
+    /// Costs of a departing train: once, and for each packet.
+    fn departure(&self, train: &Train) -> (Span, Span) {
+        let costs = &self.settings.costs;
+        match &train.body {
+            Body::Data(_) => {
+                let pieces = train.bytes().div_ceil(PIECE);
+                let each = if self.tso { Span::ZERO } else { costs.tx_packet };
+                (times(costs.tx_segment, pieces), each)
+            }
+            Body::Datagram { .. } => {
+                let payload = u64::from(train.frame);
+                (Span::ZERO, costs.syscall + times(costs.copy_cached, payload) + costs.tx_segment)
+            }
+            Body::Ack(_) | Body::Handshake { .. } => (Span::ZERO, costs.tx_ack),
+        }
+    }
+
+    /// Packets leave when the work on them is done, and not before they would have.
+    fn time(train: &mut Train, begin: SimTime, until: SimTime, each: Span) {
+        let others = i64::from(train.packets - 1);
+        let spread = each * others;
+        let first = if spread > until - begin { begin } else { until + Span::ps(-spread.picoseconds()) };
+        let gap = (until - first).picoseconds() / others.max(1);
+        train.at = train.at.max(first).max(begin);
+        train.gap = train.gap.max(Span::ps(gap));
+    }
+}

@@ -1,0 +1,82 @@
+//! A receiver inside a modelled host: packets come merged (GRO), and the application reads when its core lets it.
+
+use super::Receiver;
+use crate::net::{Data, Train};
+use crate::tcp::clock;
+use wirespeed_units::SimTime;
+
+impl Receiver {
+    /// Packets that GRO merged into one arrive: they are taken together, and one ACK at most answers them.
+    pub fn on_merged(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) {
+        self.on_confirm(train.at);
+        if self.settings.timestamps {
+            self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
+        }
+        if data.last {
+            self.end = Some(data.first + u64::from(train.packets));
+        }
+        self.now = self.now.max(train.at);
+        let payload = train.frame.saturating_sub(self.header()).max(1);
+        let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
+        if !in_order || self.settings.ecn || !self.buffer.has_room() {
+            let sent = out.len();
+            for index in 0..u64::from(train.packets) {
+                self.on_packet(data.first + index, train.frame, train.ecn, data, out);
+            }
+            // What was put out on the way is said by the last.
+            let surplus = out.len().saturating_sub(sent + 1);
+            out.drain(sent..sent + surplus);
+            self.counts.acks_out -= surplus as u64;
+            return;
+        }
+        self.counts.packets_in += u64::from(train.packets);
+        if self.next <= self.acknowledged {
+            self.echo = data.stamp;
+        }
+        self.buffer.take(train.packets, payload);
+        self.buffer.measure_round_trip(self.now, self.next);
+        self.note_arrival();
+        if self.buffer.grow(payload, train.packets) {
+            self.quick |= 1;
+        }
+        self.next += u64::from(train.packets);
+        self.settle(out);
+    }
+
+    /// The application has something to read, or its end.
+    pub fn wants_reader(&self) -> bool {
+        self.buffer.wakes_reader(self.next) || self.is_finished() && self.buffer.unread() > 0
+    }
+
+    /// Packets that wait for the application.
+    pub fn unread(&self) -> u64 {
+        self.buffer.unread()
+    }
+
+    /// Memory that data in the receive buffer occupies, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.buffer.occupied()
+    }
+
+    /// Memory that one packet of a train occupies, in bytes.
+    pub fn packet_memory(&self, train: &Train) -> u64 {
+        self.buffer.packet(u64::from(train.frame.saturating_sub(self.header())))
+    }
+
+    /// Memory of the receive buffer in bytes (`sk_rcvbuf`).
+    pub fn buffer_size(&self) -> u64 {
+        self.buffer.size()
+    }
+
+    /// The application has read so many packets, which may make an ACK leave (`tcp_cleanup_rbuf`).
+    pub fn read_some(&mut self, now: SimTime, packets: u64, out: &mut Vec<Train>) {
+        self.now = self.now.max(now);
+        self.buffer.read_some(self.now, packets);
+        if self.next > self.acknowledged
+            && (self.next - self.acknowledged > 1 || self.buffer.is_much_wider(self.next))
+            || self.buffer.is_much_wider(self.next)
+        {
+            self.acknowledge(out);
+        }
+    }
+}
