@@ -17,7 +17,38 @@ fn main() {
     println!("cargo::rerun-if-changed=../../.git/HEAD");
     println!("cargo::rerun-if-changed=../../.git/index");
     embed_scenarios();
+    embed_studies();
     embed_validation();
+}
+
+/// `STUDIES`: name, and name and text of every file of each folder in studies/.
+fn embed_studies() {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../studies");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let listed = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("the repository has studies/");
+        let mut paths: Vec<_> =
+            entries.map(|entry| entry.expect("studies/ can be listed").path()).collect();
+        paths.sort();
+        paths
+    };
+    let mut rows = String::new();
+    for study in listed(&folder).iter().filter(|path| path.join("study.toml").is_file()) {
+        println!("cargo::rerun-if-changed={}", study.display());
+        rows.push_str(&format!("    ({:?}, &[\n", study.file_name().expect("listed").to_string_lossy()));
+        for path in listed(study).iter().filter(|path| path.extension().is_some_and(|e| e == "toml")) {
+            let name = path.file_name().expect("a listed file has a name").to_string_lossy();
+            let path = path.canonicalize().expect("a listed file is there");
+            rows.push_str(&format!("        ({name:?}, include_str!({path:?})),\n"));
+        }
+        rows.push_str("    ]),\n");
+    }
+    let text = format!(
+        "type Files = &'static [(&'static str, &'static str)];\n\
+         /// Studies that come with wirespeed: name, and file names and texts.\n\
+         const STUDIES: &[(&str, Files)] = &[\n{rows}];\n"
+    );
+    write_new(&Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("studies.rs"), &text);
 }
 
 /// `VALIDATION`: the page that `wirespeed validate` wrote, for `wirespeed explain`; empty as long as there is none.

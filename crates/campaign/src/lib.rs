@@ -1,7 +1,9 @@
 //! Many runs: carried out by a pool of workers, resumed where an earlier campaign stopped, judged by the study's
 //! expectations and put into one report.
 
+pub mod claims;
 mod pool;
+pub mod reproduce;
 pub mod validation;
 mod verdict;
 

@@ -31,6 +31,8 @@ enum Command {
     Report(commands::report::Arguments),
     /// Hold folders of results against each other: another substrate, kernel, or setting.
     Compare(commands::compare::Arguments),
+    /// Run a published study again and hold its claims against what comes out.
+    Reproduce(commands::reproduce::Arguments),
     /// List what there is.
     #[command(subcommand)]
     List(commands::list::What),
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),

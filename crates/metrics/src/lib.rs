@@ -11,7 +11,9 @@ mod cumulative;
 mod delay;
 mod document;
 mod fairness;
+mod goodput;
 mod host;
+mod limiting;
 mod limits;
 mod link;
 pub mod loss;
@@ -25,6 +27,7 @@ mod udp;
 mod view;
 
 pub use document::{explain, reference};
+pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
 pub use view::{FlowSeries, QueueSeries, View};
 

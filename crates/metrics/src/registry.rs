@@ -1,7 +1,7 @@
 //! The table of all metrics. The rows stand beside the functions that compute them, one family per file.
 
 use crate::view::View;
-use crate::{convergence, delay, fairness, host, limits, link, loss, rates, retransmission, udp};
+use crate::{convergence, delay, fairness, goodput, host, limits, link, loss, rates, retransmission, udp};
 use std::sync::LazyLock;
 
 /// Which way a metric is better.
@@ -51,6 +51,7 @@ impl Metric {
 static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     [
         rates::ROWS,
+        goodput::ROWS,
         link::ROWS,
         fairness::ROWS,
         convergence::ROWS,

@@ -45,7 +45,7 @@
     }
   }
 
-  function axis(spec, upright) {
+  function axis(spec, upright, down) {
     const out = {
       title: { text: plain(spec.title), standoff: 8, font: { color: colour("muted"), size: 12.5 } },
       color: colour("muted"), gridcolor: colour("grid"), linecolor: colour("axis"), tickcolor: colour("axis"),
@@ -58,7 +58,7 @@
       const width = Math.max(10, Math.min(34, Math.floor(innerWidth / 32)));
       const brief = (name) => (name.length > width ? name.slice(0, width - 1) + "…" : name);
       Object.assign(out, { tickvals: spec.names.map((_, i) => i), ticktext: spec.names.map((n) => plain(brief(n))),
-        range: [spec.range[1], spec.range[0]], showgrid: false, ticks: "", automargin: true, fixedrange: true });
+        range: down ? [spec.range[1], spec.range[0]] : spec.range.slice(), showgrid: false, ticks: "", automargin: true, fixedrange: true });
     }
     return out;
   }
@@ -67,7 +67,7 @@
     const names = figure.y.kind === "names";
     const over = figure.x.kind === "time" || (figure.x.kind === "linear" && figure.layers.some((l) => l.shape === "line"));
     const small = innerWidth < 640;
-    const xaxis = axis(figure.x, names), yaxis = axis(figure.y, !names);
+    const xaxis = axis(figure.x, names, false), yaxis = axis(figure.y, !names, true); // names read from the top down
     if (figure.x.kind === "time") Object.assign(xaxis, { showspikes: true, spikemode: "across", spikethickness: 1, spikecolor: colour("muted"), spikedash: "dot", spikesnap: "hovered data" });
     return {
       font: { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: colour("text") },

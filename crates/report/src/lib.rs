@@ -10,6 +10,7 @@
 
 mod answer;
 mod builder;
+pub mod claims;
 mod compare;
 mod digest;
 mod figure;
@@ -29,5 +30,6 @@ mod thin;
 
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
+pub use number::with_unit;
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use report::Report;

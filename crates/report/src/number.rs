@@ -72,7 +72,7 @@ impl Quantity {
 }
 
 /// A value in a metric's own unit, as text with a unit: `4.31 Gbit/s`.
-pub(crate) fn with_unit(value: f64, unit: &str) -> String {
+pub fn with_unit(value: f64, unit: &str) -> String {
     let (quantity, factor) = Quantity::of_unit(unit);
     quantity.text(value * factor)
 }

@@ -18,6 +18,8 @@ pub enum What {
     Presets,
     /// Scenarios that come with wirespeed.
     Scenarios,
+    /// Published studies that `wirespeed reproduce` runs.
+    Studies,
     /// Runs in a folder, and whether they are complete.
     Runs {
         /// The folder that `wirespeed run` wrote.
@@ -49,6 +51,7 @@ pub fn run(what: &What) -> Result<(), Failure> {
             })
             .collect(),
         What::Scenarios => scenarios(),
+        What::Studies => super::reproduce::listed(),
         What::Runs { folder } => runs(folder)?,
     };
     print(&table(&rows))

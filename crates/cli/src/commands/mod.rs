@@ -5,6 +5,7 @@ pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod validate;
 

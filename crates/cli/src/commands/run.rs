@@ -54,6 +54,16 @@ pub(crate) enum On {
     Kernel,
 }
 
+impl On {
+    /// Its name on the command line and in recordings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            On::Model => "model",
+            On::Kernel => "kernel",
+        }
+    }
+}
+
 /// File formats of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Figures {
@@ -61,7 +71,7 @@ pub enum Figures {
     Svg,
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write key=value, for example path.loss=1e-5")?;
     Ok((key.trim().into(), value.trim().into()))
 }
@@ -161,7 +171,7 @@ fn command_for(arguments: &Arguments, run: Option<&Run>) -> String {
 }
 
 /// For a POSIX shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:+".contains(c);
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
@@ -248,6 +258,7 @@ fn json_row(judged: &Judged) -> Value {
         "substrate": info.substrate,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
+        "limit": wirespeed_metrics::limiting(&judged.recording),
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
         })).collect::<Vec<_>>(),

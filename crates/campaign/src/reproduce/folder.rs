@@ -1,0 +1,73 @@
+//! A study as files: from a folder, or from inside the program.
+
+use super::settings::Settings;
+use crate::claims::{Claim, read};
+use std::collections::BTreeMap;
+use std::path::Path;
+use wirespeed_scenario::ScenarioError;
+
+/// A study: its settings, claims and scenarios.
+#[derive(Debug, Clone)]
+pub struct StudyFiles {
+    /// `study.toml`.
+    pub settings: Settings,
+    /// Published claims, then ours.
+    pub claims: Vec<Claim>,
+    /// Scenarios: file name and text.
+    pub scenarios: BTreeMap<String, String>,
+}
+
+const SETTINGS: &str = "study.toml";
+const CLAIMS: &str = "claims.toml";
+const OWN: &str = "claims-own.toml";
+
+impl StudyFiles {
+    /// From files by name; `place` is what messages put in front of it.
+    ///
+    /// # Errors
+    /// The first mistake in the settings or claims, at its place.
+    pub fn new<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+        place: &str,
+    ) -> Result<Self, ScenarioError> {
+        let mut scenarios: BTreeMap<String, String> =
+            files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let name = |file: &str| format!("{place}/{file}");
+        let settings = scenarios.remove(SETTINGS).unwrap_or_default();
+        let settings = Settings::read(&settings, &name(SETTINGS))?;
+        let mut claims = match scenarios.remove(CLAIMS) {
+            Some(text) => read(&text, &name(CLAIMS), false)?,
+            None => Vec::new(),
+        };
+        if let Some(text) = scenarios.remove(OWN) {
+            claims.extend(read(&text, &name(OWN), true)?);
+        }
+        Ok(StudyFiles { settings, claims, scenarios })
+    }
+
+    /// From a folder.
+    ///
+    /// # Errors
+    /// As [`StudyFiles::new`], and if a file cannot be read.
+    pub fn load(folder: &Path) -> Result<Self, ScenarioError> {
+        let fault = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ScenarioError::Read { path, source }
+        };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(fault(folder))? {
+            let path = entry.map_err(fault(folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                files.push((name, std::fs::read_to_string(&path).map_err(fault(&path))?));
+            }
+        }
+        if !files.iter().any(|(name, _)| name == SETTINGS) {
+            let path = folder.join(SETTINGS);
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(ScenarioError::Read { path, source });
+        }
+        let place = folder.display().to_string();
+        Self::new(files.iter().map(|(name, text)| (name.as_str(), text.as_str())), &place)
+    }
+}

@@ -1,0 +1,153 @@
+//! Numbers of the runs that claims and figures need.
+
+use super::plan::{CellPlan, ClaimPlan};
+use crate::claims::{Cell, Judgement, Verdict, judge};
+use crate::pool::Outcome;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use wirespeed_metrics::loss::by_stage;
+use wirespeed_metrics::{View, evaluate, find};
+use wirespeed_record::{Cost, StoreError};
+
+/// Metrics that give a number for each stage and not one.
+const FAMILIES: &[&str] = &["loss_fraction_by_stage", "lost_packets_by_stage"];
+/// Ends the window that a claim leaves out.
+const FIRST_DROP: &str = "first_retransmission_ns";
+
+/// The numbers of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Numbers {
+    metrics: BTreeMap<&'static str, f64>,
+    after_first_drop: BTreeMap<&'static str, f64>,
+    stages: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// A run's numbers, or why there are none.
+pub type Found = Result<Numbers, NoNumbers>;
+
+/// Why a run has no numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoNumbers {
+    /// The substrate cannot run it.
+    NotRunnable(String),
+    /// It has not been run, or not to its end.
+    NotRun(String),
+}
+
+impl Numbers {
+    /// A metric of the run.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).copied()
+    }
+
+    /// Reads a run's directory.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(directory: &Path) -> Result<Self, StoreError> {
+        let mut recording = wirespeed_record::read(directory)?;
+        let metrics = evaluate(&recording);
+        let view = View::new(&recording);
+        let stages =
+            FAMILIES.iter().filter_map(|family| Some((*family, by_stage(&view, family)?))).collect();
+        let after_first_drop = match metrics.get(FIRST_DROP) {
+            Some(first) if (*first as i64) < recording.info.duration_ns => {
+                recording.info.omit_ns = *first as i64;
+                evaluate(&recording)
+            }
+            _ => BTreeMap::new(),
+        };
+        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost })
+    }
+}
+
+/// Reads the runs of a campaign, several at a time.
+///
+/// # Errors
+/// If a directory cannot be read.
+pub fn read_all(outcomes: &[Outcome], jobs: usize) -> Result<Vec<Found>, StoreError> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Result<Found, StoreError>>>> =
+        Mutex::new(outcomes.iter().map(|_| None).collect());
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Relaxed);
+                    let Some(outcome) = outcomes.get(index) else { break };
+                    let numbers = match outcome.directory() {
+                        Some(directory) => Numbers::read(directory).map(Ok),
+                        None => Ok(Err(NoNumbers::NotRun(match outcome {
+                            Outcome::Failed(error) => error.to_string(),
+                            _ => "interrupted".into(),
+                        }))),
+                    };
+                    found.lock().expect("readers do not panic holding the list")[index] = Some(numbers);
+                }
+            });
+        }
+    });
+    let found = found.into_inner().expect("readers do not panic holding the list");
+    found.into_iter().map(|numbers| numbers.expect("every run was read")).collect()
+}
+
+/// Mean over the repetitions that have the metric.
+pub fn mean(cell: &CellPlan, found: &[Found], metric: &str) -> Option<f64> {
+    wirespeed_metrics::statistics::mean(&values(cell, found, metric))
+}
+
+/// The metric of each repetition that has it.
+pub fn values(cell: &CellPlan, found: &[Found], metric: &str) -> Vec<f64> {
+    cell.runs.iter().filter_map(|run| found[*run].as_ref().ok()?.metric(metric)).collect()
+}
+
+/// What a claim comes to on the substrate whose numbers these are, by run of the plan.
+pub fn verdict(plan: &ClaimPlan, found: &[Found]) -> Judgement {
+    let no_number = |verdict| Judgement { measured: String::new(), verdict };
+    let cells = match &plan.cells {
+        Ok(cells) => cells,
+        Err(why) => return no_number(Verdict::Missing { why: why.clone() }),
+    };
+    let family = FAMILIES.iter().find(|family| **family == plan.metric);
+    let row = find(&plan.metric);
+    if row.is_none() && family.is_none() {
+        return no_number(Verdict::Missing { why: format!("metric {} is not there yet", plan.metric) });
+    }
+    for run in cells.iter().flat_map(|cell| &cell.runs) {
+        match &found[*run] {
+            Err(NoNumbers::NotRunnable(why)) => return no_number(Verdict::NotRunnable { why: why.clone() }),
+            Err(NoNumbers::NotRun(why)) => {
+                return no_number(Verdict::Missing { why: format!("not run: {why}") });
+            }
+            Ok(_) => {}
+        }
+    }
+    let cells: Vec<Cell> = cells.iter().map(|cell| self::cell(plan, cell, found, family.copied())).collect();
+    judge(&plan.claim.expect, plan.over.as_deref(), row.map_or("", |row| row.unit), &cells)
+}
+
+fn cell(plan: &ClaimPlan, cell: &CellPlan, found: &[Found], family: Option<&str>) -> Cell {
+    let numbers: Vec<&Numbers> = cell.runs.iter().filter_map(|run| found[*run].as_ref().ok()).collect();
+    let of = |numbers: &Numbers| match plan.after_first_drop {
+        true => numbers.after_first_drop.get(plan.metric.as_str()).copied(),
+        false => numbers.metric(&plan.metric),
+    };
+    let values: Vec<f64> = numbers.iter().filter_map(|numbers| of(numbers)).collect();
+    let mut stages: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for numbers in family.iter().flat_map(|family| numbers.iter().filter_map(|n| n.stages.get(family))) {
+        for (stage, value) in numbers {
+            stages.entry(stage.clone()).or_default().push(*value);
+        }
+    }
+    let mean = wirespeed_metrics::statistics::mean;
+    Cell {
+        factors: cell.factors.clone(),
+        value: mean(&values),
+        stages: stages.into_iter().filter_map(|(stage, values)| Some((stage, mean(&values)?))).collect(),
+    }
+}

@@ -1,0 +1,17 @@
+//! A published study, run again: its scenarios and claims, the runs they need, and what these say of the claims.
+
+mod folder;
+mod measure;
+mod page;
+mod plan;
+mod results;
+mod settings;
+mod table;
+
+pub use folder::StudyFiles;
+pub use measure::{Found, NoNumbers, read_all};
+pub use page::page;
+pub use plan::{CellPlan, ClaimPlan, FigurePlan, Plan, Wanted};
+pub use results::{CarriedOut, ClaimResult, Entry, FigureCell, Results, Summary};
+pub use settings::{DrawRow, FigureRow, Form, Settings};
+pub use table::{summary_lines, table};

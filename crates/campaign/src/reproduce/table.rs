@@ -1,0 +1,143 @@
+//! The claims as a table for the terminal.
+
+use super::results::{CarriedOut, Results, Summary};
+
+/// Claim, published, kernel, model, verdict; wrapped to `width` columns, at least 80. Below it the counts.
+pub fn table(results: &Results, width: usize) -> String {
+    let heads = ["claim", "published", "kernel", "model", "verdict"];
+    let mode = |substrate: &str| match results.carried_out.get(substrate) {
+        Some(carried) if !carried.mode.is_empty() => format!("{substrate} ({})", carried.mode),
+        _ => substrate.to_owned(),
+    };
+    let mut rows: Vec<[String; 5]> =
+        vec![[heads[0].into(), heads[1].into(), mode("kernel"), mode("model"), heads[4].into()]];
+    for claim in &results.claims {
+        let measured = |substrate: &str| {
+            let entry = claim.results.get(substrate);
+            entry.map_or("–".into(), |entry| match entry.judgement.measured.as_str() {
+                "" => "–".to_owned(),
+                words => words.to_owned(),
+            })
+        };
+        let marks = [(claim.own, " (ours)"), (claim.calibration, " (calibration)")];
+        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+        rows.push([
+            format!("{}{marks}", claim.id),
+            claim.published.clone(),
+            measured("kernel"),
+            measured("model"),
+            claim.verdict(),
+        ]);
+    }
+    let room = width.max(80).saturating_sub(2 * (heads.len() - 1));
+    // Shares of the width; the last column takes what the others leave.
+    let mut widths: Vec<usize> = [22, 20, 17, 20, 21].iter().map(|share| room * share / 100).collect();
+    let mut spare = 0;
+    for (column, width) in widths.iter_mut().enumerate().take(4) {
+        let needed = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        if needed < *width {
+            spare += *width - needed;
+            *width = needed;
+        }
+    }
+    widths[4] += spare;
+    let mut out = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(text, width)| wrap(text, *width)).collect();
+        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let parts = cells.iter().zip(&widths).map(|(cell, width)| {
+                let text = cell.get(line).map_or("", String::as_str);
+                format!("{text}{}", " ".repeat(width.saturating_sub(text.chars().count())))
+            });
+            out.push_str(parts.collect::<Vec<_>>().join("  ").trim_end());
+            out.push('\n');
+        }
+        if index == 0 {
+            out.push_str(&widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join("  "));
+            out.push('\n');
+        }
+    }
+    out.push('\n');
+    for line in summary_lines(results) {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// The counts and the cost in sentences.
+pub fn summary_lines(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (substrate, summary) in &results.summary {
+        lines.push(counts(substrate, summary));
+    }
+    for (substrate, carried) in &results.carried_out {
+        lines.push(cost(substrate, carried));
+    }
+    lines
+}
+
+fn counts(substrate: &str, s: &Summary) -> String {
+    let mut line = format!("On {substrate} {} of {} published claims agree", s.agree, s.judged);
+    if s.calibration > 0 {
+        line.push_str(&format!(
+            " ({} of {} used for calibration, {} of {} not)",
+            s.calibration_agree,
+            s.calibration,
+            s.agree - s.calibration_agree,
+            s.judged - s.calibration
+        ));
+    }
+    if s.refuted_by_kernel > 0 {
+        let rest = s.judged - s.agree;
+        line.push_str(&format!("; of the {rest} others the kernel refutes {}", s.refuted_by_kernel));
+    }
+    if s.own_judged > 0 {
+        line.push_str(&format!("; {} of {} readings of ours", s.own_agree, s.own_judged));
+    }
+    let rest = [(s.drawn, "drawn"), (s.not_runnable, "not runnable here"), (s.missing, "without a number")];
+    for (count, what) in rest.iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&format!("; {count} {what}"));
+    }
+    line + "."
+}
+
+fn cost(substrate: &str, carried: &CarriedOut) -> String {
+    let mode = if carried.mode.is_empty() { String::new() } else { format!(" ({})", carried.mode) };
+    format!(
+        "{substrate}{mode}: {} runs, {} of them now in {:.1} s of wall time; {:.0} s of CPU time, {:.3e} packets and {:.1} h of virtual time in all.",
+        carried.runs,
+        carried.now,
+        carried.wall_s,
+        carried.cpu_s,
+        carried.packets as f64,
+        carried.virtual_s / 3600.0
+    )
+}
+
+/// Lines of at most `width` letters; a word that is longer is cut.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word: Vec<char> = word.chars().collect();
+        let line = lines.last_mut().expect("there is always a line");
+        let used = line.chars().count();
+        if used > 0 && used + 1 + word.len() <= width {
+            line.push(' ');
+            line.extend(&word);
+            continue;
+        }
+        if used > 0 {
+            lines.push(String::new());
+        }
+        while word.len() > width {
+            let rest = word.split_off(width);
+            lines.last_mut().expect("there is always a line").extend(&word);
+            lines.push(String::new());
+            word = rest;
+        }
+        lines.last_mut().expect("there is always a line").extend(&word);
+    }
+    lines
+}

@@ -1,0 +1,332 @@
+//! `wirespeed reproduce`: a published study, run again and held against what it says.
+
+use super::run::{On, cores, create, quoted, substrate};
+use crate::failure::Failure;
+use crate::progress::Display;
+use crate::{interrupt, print, tool};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use wirespeed_campaign::claims::{Claim, read};
+use wirespeed_campaign::reproduce::{
+    CarriedOut, ClaimResult, Found, NoNumbers, Plan, Results, Settings, StudyFiles, Wanted, page, read_all,
+    table,
+};
+use wirespeed_campaign::{Campaign, Outcome};
+use wirespeed_record::replace_file;
+use wirespeed_scenario::{Run, ScenarioError};
+
+/// Arguments of `wirespeed reproduce`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A study that comes with wirespeed (`wirespeed list studies`), or the folder of one.
+    #[arg(required_unless_present = "claims")]
+    study: Option<String>,
+    /// What to run it on; both side by side: model,kernel.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "model")]
+    on: Vec<On>,
+    /// This figure or table only, as the study calls it.
+    #[arg(long, value_name = "ID")]
+    figure: Option<String>,
+    /// This claim only; may be repeated.
+    #[arg(long = "claim", value_name = "ID")]
+    only: Vec<String>,
+    /// Run what the claims need, and not the rest of the study's campaign.
+    #[arg(long)]
+    only_claims: bool,
+    /// Shortened runs, and fewer of them. Results are not the study's then, and say so.
+    #[arg(long)]
+    quick: bool,
+    /// A file of claims to check instead of the study's; `study` in it is a study's name or the path of a scenario.
+    #[arg(long, value_name = "FILE")]
+    claims: Option<PathBuf>,
+    /// Give a key of every scenario another value; results then say so. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::run::key_value)]
+    overrides: Vec<(String, String)>,
+    /// Runs at a time [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Folder for the results [default: wirespeed-out/NAME]. What another substrate gave is kept in it.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Run again what is there already.
+    #[arg(long)]
+    fresh: bool,
+    /// Exit with 1 if a claim differs and the study has no explanation for it.
+    #[arg(long)]
+    strict: bool,
+    /// Print the results as JSON instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries the command out.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let wanted = Wanted {
+        figure: arguments.figure.clone(),
+        claims: arguments.only.clone(),
+        only_claims: arguments.only_claims || arguments.claims.is_some(),
+        quick: arguments.quick,
+        set: arguments.overrides.clone(),
+    };
+    let studies = studies(arguments)?;
+    let name = name(arguments, &studies);
+    let mut plan = Plan::default();
+    for study in &studies {
+        plan.add(study, &wanted)?;
+    }
+    if plan.claims.is_empty() && plan.runs.is_empty() {
+        return Err(nothing(arguments, &studies));
+    }
+    for warning in &plan.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&name));
+    create(&out)?;
+    let settings = studies.first().map(|study| study.settings.clone()).unwrap_or_default();
+    let mut results = Results {
+        study: name,
+        generated_by: format!("wirespeed {}", crate::VERSION),
+        claims: every_claim(&studies),
+        ..Results::default()
+    };
+    let file = out.join("claims.json");
+    if let Some(earlier) = std::fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok()) {
+        results.continue_from(earlier);
+    }
+    let mode = mode(arguments);
+    let mut interrupted = false;
+    for on in &arguments.on {
+        let (found, carried) = carry_out(arguments, *on, &plan, &out, &mode)?;
+        interrupted |= interrupt::flag().load(std::sync::atomic::Ordering::Relaxed);
+        let substrate = on.name();
+        results.add(substrate, &mode, &plan.claims, &plan.figures, &found);
+        results.carried_out.insert(substrate.into(), carried);
+        if interrupted {
+            break;
+        }
+    }
+    results.summarise();
+    conclude(arguments, &results, &settings, &out, interrupted)
+}
+
+/// Claims in their order, also those not wanted now: an earlier invocation may have results of them.
+fn every_claim(studies: &[StudyFiles]) -> Vec<ClaimResult> {
+    studies.iter().flat_map(|study| study.claims.iter().map(|claim| ClaimResult::new(claim, &study.settings))).collect()
+}
+
+fn nothing(arguments: &Arguments, studies: &[StudyFiles]) -> Failure {
+    let claims = studies.iter().flat_map(|study| &study.claims);
+    let known: Vec<String> = match (&arguments.figure, arguments.only.is_empty()) {
+        (Some(_), true) => {
+            let drawn = studies.iter().flat_map(|study| &study.settings.figures).map(|figure| figure.id.clone());
+            drawn.chain(claims.map(|claim| claim.figure.clone())).fold(Vec::new(), |mut all, id| {
+                if !all.contains(&id) {
+                    all.push(id);
+                }
+                all
+            })
+        }
+        _ => claims.map(|claim| claim.id.clone()).collect(),
+    };
+    Failure::Usage {
+        message: "no claim and no figure is called so".into(),
+        remedy: format!("there are: {}", known.join(", ")),
+    }
+}
+
+/// The studies to reproduce: one, or those that a file of claims speaks of.
+fn studies(arguments: &Arguments) -> Result<Vec<StudyFiles>, Failure> {
+    let base = arguments.study.as_deref().map(study).transpose()?;
+    let Some(path) = &arguments.claims else {
+        return Ok(base.into_iter().collect());
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ScenarioError::Read { path: path.clone(), source })?;
+    let mut by_study: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
+    for claim in read(&text, &path.display().to_string(), false)? {
+        by_study.entry(claim.study.clone()).or_default().push(claim);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut studies = Vec::new();
+    for (name, claims) in by_study {
+        let known = base.as_ref().filter(|base| base.settings.name == name).cloned();
+        let mut study = match known {
+            Some(base) => base,
+            None => scenario_or_study(&name, folder)?,
+        };
+        study.claims = claims;
+        studies.push(study);
+    }
+    Ok(studies)
+}
+
+/// What `study` of a claim names: the path of a scenario, from the claims' folder or from here, or a study.
+fn scenario_or_study(name: &str, folder: &Path) -> Result<StudyFiles, Failure> {
+    let path = [folder.join(name), PathBuf::from(name)].into_iter().find(|path| path.is_file());
+    let Some(path) = path else { return study(name) };
+    let text = std::fs::read_to_string(&path)
+        .map_err(|source| ScenarioError::Read { path: path.clone(), source })?;
+    let settings = Settings { name: name.into(), title: name.into(), ..Settings::default() };
+    let scenarios = [(path.display().to_string(), text)].into();
+    Ok(StudyFiles { settings, claims: Vec::new(), scenarios })
+}
+
+/// A study by its folder or name.
+fn study(name: &str) -> Result<StudyFiles, Failure> {
+    let folder = Path::new(name);
+    if folder.join("study.toml").is_file() {
+        return Ok(StudyFiles::load(folder)?);
+    }
+    match STUDIES.iter().find(|(known, _)| *known == name) {
+        Some((known, files)) => Ok(StudyFiles::new(files.iter().copied(), &format!("studies/{known}"))?),
+        None => {
+            let known: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+            Err(Failure::Usage {
+                message: format!("`{name}` is neither a study nor a folder with a study.toml"),
+                remedy: format!("studies: {}", known.join(", ")),
+            })
+        }
+    }
+}
+
+/// Name and title of every study that comes with wirespeed.
+pub fn listed() -> Vec<[String; 3]> {
+    STUDIES
+        .iter()
+        .map(|(name, files)| match StudyFiles::new(files.iter().copied(), name) {
+            Ok(study) => {
+                let claims = format!("{} claims", study.claims.len());
+                [(*name).into(), claims, format!("{} ({})", study.settings.title, study.settings.reference)]
+            }
+            Err(error) => [(*name).into(), String::new(), error.to_string()],
+        })
+        .collect()
+}
+
+include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+
+fn name(arguments: &Arguments, studies: &[StudyFiles]) -> String {
+    match (&arguments.claims, studies.first()) {
+        (Some(path), _) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        (None, Some(study)) => study.settings.name.clone(),
+        (None, None) => "study".into(),
+    }
+}
+
+/// How the runs differ from the study's.
+fn mode(arguments: &Arguments) -> String {
+    let quick = arguments.quick.then(|| "quick: shortened, not the study's durations and repetitions".to_owned());
+    let sets = arguments.overrides.iter().map(|(key, value)| format!("{key} = {value}"));
+    quick.into_iter().chain(sets).collect::<Vec<_>>().join(", ")
+}
+
+/// The plan's runs on one substrate: their numbers, and what that cost.
+fn carry_out(
+    arguments: &Arguments,
+    on: On,
+    plan: &Plan,
+    out: &Path,
+    mode: &str,
+) -> Result<(Vec<Found>, CarriedOut), Failure> {
+    let own: Vec<PathBuf> = plan.own_controls.iter().cloned().collect();
+    let substrate = substrate(on, &own)?;
+    let mut found: Vec<Option<Found>> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    for run in &plan.runs {
+        match substrate.check(run) {
+            Ok(()) => {
+                runs.push(run.clone());
+                found.push(None);
+            }
+            Err(error) => found.push(Some(Err(NoNumbers::NotRunnable(error.to_string())))),
+        }
+    }
+    // Shortened runs do not take the place of whole ones.
+    let folder = out.join(on.name()).join(if mode.is_empty() { "runs" } else { "runs-shortened" });
+    create(&folder)?;
+    let began = Instant::now();
+    let command = |_: &Run| command(arguments);
+    let jobs = arguments.jobs.unwrap_or_else(cores);
+    let outcomes = {
+        let display = Display::new(&runs, arguments.json);
+        let campaign = Campaign {
+            runs: &runs,
+            substrate: &*substrate,
+            folder: &folder,
+            jobs,
+            fresh: arguments.fresh,
+            tool: tool(),
+            command: &command,
+        };
+        let outcomes = campaign.carry_out(interrupt::flag(), &display);
+        display.finish();
+        outcomes
+    };
+    let mut numbers = read_all(&outcomes, jobs)?.into_iter();
+    let found: Vec<Found> = found
+        .into_iter()
+        .map(|known| known.unwrap_or_else(|| numbers.next().expect("a number for every run")))
+        .collect();
+    let costs = || found.iter().flatten().map(|numbers| numbers.cost);
+    let with_numbers = plan.runs.iter().zip(&found).filter(|(_, found)| found.is_ok());
+    let carried = CarriedOut {
+        mode: mode.to_owned(),
+        runs: found.iter().filter(|found| found.is_ok()).count(),
+        now: outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(_))).count(),
+        wall_s: began.elapsed().as_secs_f64(),
+        cpu_s: costs().map(|cost| cost.cpu_s).sum(),
+        packets: costs().map(|cost| cost.packets).sum(),
+        virtual_s: with_numbers.map(|(run, _)| run.duration.as_secs_f64()).sum(),
+    };
+    Ok((found, carried))
+}
+
+/// The command that repeats this.
+fn command(arguments: &Arguments) -> String {
+    let mut words = vec!["wirespeed reproduce".to_owned()];
+    words.extend(arguments.study.iter().map(|study| quoted(study)));
+    let on: Vec<&str> = arguments.on.iter().map(|on| on.name()).collect();
+    words.push(format!("--on {}", on.join(",")));
+    words.extend(arguments.claims.iter().map(|path| format!("--claims {}", quoted(&path.display().to_string()))));
+    words.extend(arguments.figure.iter().map(|id| format!("--figure {}", quoted(id))));
+    words.extend(arguments.only.iter().map(|id| format!("--claim {}", quoted(id))));
+    words.extend(arguments.only_claims.then(|| "--only-claims".to_owned()));
+    words.extend(arguments.quick.then(|| "--quick".to_owned()));
+    words.extend(arguments.overrides.iter().map(|(key, value)| format!("--set {}", quoted(&format!("{key}={value}")))));
+    words.join(" ")
+}
+
+/// Files, table, exit code.
+fn conclude(
+    arguments: &Arguments,
+    results: &Results,
+    settings: &Settings,
+    out: &Path,
+    interrupted: bool,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(results).expect("results are plain data") + "\n";
+    let report = out.join("report.html");
+    let html = page(results, settings, &command(arguments)).html();
+    for (path, text) in [(out.join("claims.json"), &json), (report.clone(), &html)] {
+        replace_file(&path, text.as_bytes())
+            .map_err(|source| Failure::Output { what: path.display().to_string(), source })?;
+    }
+    if arguments.json {
+        print(&json)?;
+    } else {
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = columns.unwrap_or(if std::io::stdout().is_terminal() { 120 } else { 160 });
+        print(&table(results, width))?;
+        print(&format!("\nReport: {}\n", report.display()))?;
+    }
+    if interrupted {
+        Err(Failure::Interrupted)
+    } else if arguments.strict && results.unexplained() > 0 {
+        Err(Failure::Expectation)
+    } else {
+        Ok(())
+    }
+}

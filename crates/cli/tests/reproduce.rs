@@ -1,0 +1,193 @@
+//! Studies from folder to verdict, on the model.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use support::{errors, wirespeed};
+
+const STUDY: &str = r#"schema = 1
+name = "tiny"
+title = "A tiny study"
+assumptions = ["Nothing is known of the buffer."]
+[names]
+flows = "flow.count"
+[quick]
+"run.duration" = "1 s"
+[claim.too-much]
+explanation = "No link carries more than its rate."
+[[figure]]
+id = "1"
+scenario = "path.toml"
+title = "goodput against loss"
+text = "It falls."
+draw = "lines"
+metric = "goodput_bps"
+x = "path.loss"
+by = "flow.congestion"
+"#;
+
+const SCENARIO: &str = r#"schema = 1
+name = "tiny-path"
+[path]
+rate = "50 Mbit/s"
+rtt = "10 ms"
+buffer = "1 bdp"
+[[flow]]
+congestion = "cubic"
+[run]
+duration = "4 s"
+sample = "100 ms"
+[sweep]
+"flow.congestion" = ["cubic", "reno"]
+"path.loss" = [0, 0.05]
+"#;
+
+const CLAIMS: &str = r#"[[claim]]
+id = "fills"
+study = "tiny"
+figure = "1"
+finding = "Without loss both fill the path."
+setup = { "path.loss" = 0 }
+metric = "link_utilisation"
+expect = { min = 0.8 }
+[[claim]]
+id = "too-much"
+study = "tiny"
+figure = "1"
+finding = "Two flows get a gigabit."
+setup = { flows = 2, "path.loss" = 0, "flow.congestion" = "reno" }
+metric = "goodput_bps"
+expect = { value = "1 Gbit/s", rtol = 0.1 }
+[[claim]]
+id = "falls"
+study = "tiny"
+figure = "1"
+finding = "Loss costs rate."
+setup = { "flow.congestion" = "reno" }
+metric = "goodput_bps"
+expect = { order = "0 > 0.05", over = "path.loss" }
+[[claim]]
+id = "shape"
+study = "tiny"
+figure = "1"
+finding = "It falls."
+metric = "goodput_bps"
+expect = { shape = "falls" }
+[[claim]]
+id = "unknown"
+study = "tiny"
+figure = "1"
+finding = "Something else."
+metric = "coffee_bytes"
+expect = { min = 1 }
+"#;
+
+fn study(folder: &Path) {
+    let study = folder.join("tiny");
+    fs::create_dir(&study).unwrap();
+    for (name, text) in [("study.toml", STUDY), ("claims.toml", CLAIMS), ("path.toml", SCENARIO)] {
+        fs::write(study.join(name), text).unwrap();
+    }
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", errors(output));
+    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}
+
+fn verdicts(results: &Value) -> Vec<(String, String)> {
+    let claims = results["claims"].as_array().unwrap().iter();
+    let verdict = |claim: &Value| claim["results"]["model"]["verdict"].as_str().unwrap_or("-").to_owned();
+    claims.map(|claim| (claim["id"].as_str().unwrap().to_owned(), verdict(claim))).collect()
+}
+
+#[test]
+fn a_study_runs_once_and_its_claims_have_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let results = json(&wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--json"]));
+    let expected = [
+        ("fills", "agrees"),
+        ("too-much", "differs"),
+        ("falls", "agrees"),
+        ("shape", "drawn"),
+        ("unknown", "missing"),
+    ];
+    assert_eq!(verdicts(&results), expected.map(|(id, verdict)| (id.to_owned(), verdict.to_owned())));
+    // Four of the figure, and one with two flows; what claims and figure share ran once.
+    let carried = &results["carried_out"]["model"];
+    assert_eq!((carried["runs"].as_u64(), carried["now"].as_u64()), (Some(5), Some(5)));
+    assert!(carried["packets"].as_u64().unwrap() > 10_000);
+    let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    for part in ["No link carries more than its rate.", "figure-1-model", "Nothing is known of the buffer."] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Complete runs are kept; another figure than those that are there is named.
+    let again = json(&wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--json"]));
+    assert_eq!(again["carried_out"]["model"]["now"], 0);
+    let wrong = wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--figure", "7"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(errors(&wrong).contains("there are: 1"), "{}", errors(&wrong));
+}
+
+#[test]
+fn quick_runs_say_so_and_leave_whole_ones_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let output = wirespeed(folder.path(), &["reproduce", "tiny", "--quick", "--out", "out"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("quick") && table.contains("Report: out/report.html"), "{table}");
+    assert!(fs::read_to_string(folder.path().join("out/report.html")).unwrap().contains("not the study"));
+    let whole = json(&wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--json"]));
+    assert_eq!(whole["carried_out"]["model"]["now"], 5);
+}
+
+#[test]
+fn strict_fails_for_what_nobody_explains() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let run = |id: &str| {
+        wirespeed(folder.path(), &["reproduce", "tiny", "--strict", "--claim", id, "--out", id]).status.code()
+    };
+    assert_eq!(run("too-much"), Some(0), "it is explained");
+    assert_eq!(run("unknown"), Some(1));
+}
+
+#[test]
+fn claims_of_ones_own_change_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("path.toml"), SCENARIO).unwrap();
+    let claims = "[[claim]]\nid = \"a\"\nstudy = \"path.toml\"\nfinding = \"A wider path is filled too.\"\n\
+                  setup = { \"path.rate\" = [\"20 Mbit/s\", \"80 Mbit/s\"], \"path.loss\" = 0 }\n\
+                  metric = \"link_utilisation\"\nexpect = { min = 0.8 }\n";
+    fs::write(folder.path().join("mine.toml"), claims).unwrap();
+    let results = json(&wirespeed(folder.path(), &["reproduce", "--claims", "mine.toml", "--json"]));
+    assert_eq!(verdicts(&results), [("a".to_owned(), "agrees".to_owned())]);
+    assert_eq!(results["carried_out"]["model"]["runs"], 4);
+    assert!(folder.path().join("wirespeed-out/mine/claims.json").is_file());
+}
+
+#[test]
+fn a_mistake_in_the_claims_is_shown_at_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let path = folder.path().join("tiny/claims.toml");
+    fs::write(&path, CLAIMS.replace("expect = { min = 0.8 }", "expect = { minimum = 0.8 }")).unwrap();
+    let output = wirespeed(folder.path(), &["reproduce", "tiny"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(errors(&output));
+}
+
+#[test]
+fn studies_are_inside_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = wirespeed(folder.path(), &["list", "studies"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("ulm-2016"));
+    let output = wirespeed(folder.path(), &["reproduce", "ulm-2017"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("studies: ulm-2016") || errors(&output).contains("ulm-2016"), "{}", errors(&output));
+}

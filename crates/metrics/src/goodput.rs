@@ -1,0 +1,71 @@
+//! Goodput over bins, as a traffic generator prints it, and when packets were first lost.
+
+use crate::LONG_BIN_NS;
+use crate::registry::{Better, Metric};
+use crate::statistics::quantile;
+use crate::view::{View, bins};
+
+macro_rules! quantile_row {
+    ($name:literal, $what:literal, $q:literal) => {
+        Metric {
+            name: $name,
+            unit: "bit/s",
+            definition: concat!(
+                $what,
+                " over 1 s bins of goodput_bps, all flows together: what iperf3 prints every second. Bins count from \
+                 the start of the measurement window; those whose borders lie in a gap of samples longer than a bin \
+                 are left out."
+            ),
+            reference: "quantiles: Hyndman and Fan 1996, type 7; ulm-2016 (box plots of iperf3's intervals)",
+            better: Better::Higher,
+            headline: false,
+            compute: |view| quantile(&bin_rates(view), $q),
+        }
+    };
+}
+
+pub(crate) const ROWS: &[Metric] = &[
+    quantile_row!("goodput_min_1s_bps", "Least", 0.0),
+    quantile_row!("goodput_q25_1s_bps", "25 % quantile", 0.25),
+    quantile_row!("goodput_q50_1s_bps", "Median", 0.5),
+    quantile_row!("goodput_q75_1s_bps", "75 % quantile", 0.75),
+    quantile_row!("goodput_max_1s_bps", "Largest", 1.0),
+    Metric {
+        name: "goodput_range_1s_bps",
+        unit: "bit/s",
+        definition: "Largest less least over 1 s bins of goodput_bps, bins as for goodput_q50_1s_bps.",
+        reference: "ulm-2016, figure 7b (extremes)",
+        better: Better::Lower,
+        headline: false,
+        compute: |view| {
+            let rates = bin_rates(view);
+            Some(quantile(&rates, 1.0)? - quantile(&rates, 0.0)?)
+        },
+    },
+    Metric {
+        name: "first_retransmission_ns",
+        unit: "ns",
+        definition: "Time from the start of the run until a sample of any flow first shows a retransmission; the \
+                     whole run counts, what is omitted from rates included. Resolved to the sampling grid. Absent if \
+                     nothing was retransmitted.",
+        reference: "ulm-2016, figure 6a (after the first drop)",
+        better: Better::Neither,
+        headline: false,
+        compute: |view| {
+            let samples = view.flows.iter().flat_map(|flow| &flow.samples);
+            let first = samples.filter(|s| s.retrans_packets.is_some_and(|n| n > 0)).map(|s| s.t_ns).min()?;
+            Some(first as f64)
+        },
+    },
+];
+
+fn bin_rates(view: &View) -> Vec<f64> {
+    if view.measured().next().is_none() {
+        return Vec::new();
+    }
+    let rate = |(from, to): (i64, i64)| {
+        let bytes = view.measured().map(|flow| flow.payload.growth(from, to, to - from)).sum::<Option<f64>>()?;
+        Some(bytes * 8e9 / (to - from) as f64)
+    };
+    bins(view.from_ns, view.to_ns, LONG_BIN_NS).filter_map(rate).collect()
+}

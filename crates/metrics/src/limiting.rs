@@ -1,0 +1,197 @@
+//! What limited a run, in a sentence: from the accounts of cores, stages and windows that its recording holds. The
+//! same words serve a model and a live host.
+
+use std::collections::BTreeMap;
+use wirespeed_record::{CoreSample, Direction, FlowSample, LedgerRow, Recording, Stage};
+
+/// A core that is busy for so large a part of the time has no room for more.
+const FULL: f64 = 0.97;
+/// A part of the packets that is worth a word.
+const WORTH_A_WORD: f64 = 1e-6;
+/// A part of the time that a window or a buffer must have stopped a flow to be called its limit.
+const MOSTLY: f64 = 0.3;
+
+/// One sentence about what limited the run, or `None` if the recording does not tell.
+pub fn limiting(recording: &Recording) -> Option<String> {
+    let mut parts: Vec<String> = busy_cores(recording);
+    parts.extend(losses(recording));
+    if parts.is_empty() {
+        parts.extend(windows(recording));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// A core's time by kind over the measurement window, as parts of it.
+struct Busy<'a> {
+    host: &'a str,
+    core: u32,
+    softirq: f64,
+    application: f64,
+    other: f64,
+}
+
+fn busy_cores(recording: &Recording) -> Vec<String> {
+    let info = &recording.info;
+    let window = (info.duration_ns - info.omit_ns) as f64;
+    let mut first: BTreeMap<(&str, u32), &CoreSample> = BTreeMap::new();
+    let mut last: BTreeMap<(&str, u32), &CoreSample> = BTreeMap::new();
+    for row in &recording.cores {
+        let key = (row.host.as_str(), row.core);
+        if row.t_ns <= info.omit_ns {
+            first.insert(key, row);
+        }
+        last.insert(key, row);
+    }
+    let mut busy: Vec<Busy> = last
+        .iter()
+        .map(|((host, core), after)| {
+            let before = first.get(&(*host, *core));
+            let part = |of: fn(&CoreSample) -> i64| {
+                (of(after) - before.map_or(0, |row| of(row))) as f64 / window.max(1.0)
+            };
+            Busy {
+                host,
+                core: *core,
+                softirq: part(|r| r.hardirq_ns + r.softirq_ns + r.ksoftirqd_ns),
+                application: part(|r| r.app_ns),
+                other: part(|r| r.capture_ns + r.load_ns),
+            }
+        })
+        .filter(|core| core.softirq + core.application + core.other >= FULL)
+        .collect();
+    busy.sort_by(|a, b| b.softirq.total_cmp(&a.softirq));
+    let words = |core: &Busy| {
+        let percent = |part: f64| format!("{:.0} %", part * 100.0);
+        let kinds = [("softirq", core.softirq), ("application", core.application), ("other work", core.other)];
+        let kinds: Vec<String> = kinds
+            .iter()
+            .filter(|(_, part)| *part >= 0.01)
+            .map(|(kind, part)| format!("{kind} {}", percent(*part)))
+            .collect();
+        format!("{} core {}: {} busy", core.host, core.core, kinds.join(", "))
+    };
+    // More than two cores in a sentence say less, not more.
+    let more = busy.len().saturating_sub(2);
+    let mut parts: Vec<String> = busy.iter().take(2).map(words).collect();
+    if more > 0 {
+        parts.push(format!("{more} more core{} full", if more == 1 { "" } else { "s" }));
+    }
+    parts
+}
+
+fn losses(recording: &Recording) -> Vec<String> {
+    let rows = &recording.ledger;
+    let sent = |direction: Direction| {
+        let row = rows.iter().find(|row| row.direction == direction && row.entry == "sent");
+        row.map_or(0, |row| row.packets).max(1) as f64
+    };
+    let mut lost: Vec<(&LedgerRow, f64)> = rows
+        .iter()
+        .filter(|row| row.entry == "lost")
+        .map(|row| (row, row.packets as f64 / sent(row.direction)))
+        .filter(|(_, part)| *part >= WORTH_A_WORD)
+        .collect();
+    lost.sort_by(|a, b| b.1.total_cmp(&a.1));
+    lost.iter().take(2).filter_map(|(row, part)| Some(loss(row, row.stage?, *part))).collect()
+}
+
+fn loss(row: &LedgerRow, stage: Stage, part: f64) -> String {
+    let what = match row.direction {
+        Direction::Data => "packets",
+        Direction::Ack => "ACKs",
+    };
+    let hint = match stage {
+        Stage::RxRing => ": flow control cannot see this ring",
+        Stage::SoftnetBacklog => ": flow control cannot see this backlog",
+        Stage::Qdisc => ": the host's own queue is too short for its bursts",
+        Stage::TcpBacklog => ": the reader held the socket for too long",
+        Stage::RcvBuf => ": the application reads too slowly for this buffer",
+        Stage::Network => "",
+        _ => "",
+    };
+    format!("{} of {what} lost at {stage} ({}){hint}", share(part), row.place)
+}
+
+/// A part as a percentage of two digits.
+fn share(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent {
+        p if p >= 10.0 => format!("{p:.0} %"),
+        p if p >= 1.0 => format!("{p:.1} %"),
+        p if p >= 0.1 => format!("{p:.2} %"),
+        p => format!("{p:.1e} %"),
+    }
+}
+
+/// What stopped the senders for most of the time: a window or a buffer.
+fn windows(recording: &Recording) -> Option<String> {
+    let mut last: BTreeMap<u32, &FlowSample> = BTreeMap::new();
+    for row in &recording.flows {
+        last.insert(row.flow, row);
+    }
+    let sum = |of: fn(&FlowSample) -> Option<i64>| last.values().filter_map(|row| of(row)).sum::<i64>() as f64;
+    let busy = sum(|row| row.busy_ns).max(1.0);
+    let (window, buffer) = (sum(|row| row.rwnd_limited_ns) / busy, sum(|row| row.sndbuf_limited_ns) / busy);
+    if window.max(buffer) < MOSTLY {
+        return None;
+    }
+    let (name, part) = if window >= buffer { ("receive window", window) } else { ("send buffer", buffer) };
+    Some(format!("the {name} stopped the senders for {} of the time", share(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn core(t_ns: i64, softirq_ns: i64) -> CoreSample {
+        CoreSample {
+            t_ns,
+            host: "receiver".into(),
+            core: 3,
+            node: 0,
+            hardirq_ns: 0,
+            softirq_ns,
+            ksoftirqd_ns: 0,
+            app_ns: 0,
+            capture_ns: 0,
+            load_ns: 0,
+            squeezed: 0,
+        }
+    }
+
+    fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
+        LedgerRow {
+            direction: Direction::Data,
+            entry: entry.into(),
+            stage,
+            place: place.into(),
+            packets,
+            source: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_full_core_and_its_ring_are_named() {
+        let mut recording = Recording::default();
+        recording.info.duration_ns = 1_000;
+        recording.cores = vec![core(0, 0), core(1_000, 1_000)];
+        recording.ledger =
+            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "receiver/rx3", 40)];
+        assert_eq!(
+            limiting(&recording).as_deref(),
+            Some(
+                "receiver core 3: softirq 100 % busy; 0.40 % of packets lost at rx_ring (receiver/rx3): flow control \
+                 cannot see this ring"
+            )
+        );
+    }
+
+    #[test]
+    fn what_did_not_limit_is_not_blamed() {
+        let mut recording = Recording::default();
+        recording.info.duration_ns = 1_000;
+        recording.cores = vec![core(0, 0), core(1_000, 400)];
+        recording.ledger = vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
+        assert_eq!(limiting(&recording), None);
+    }
+}
