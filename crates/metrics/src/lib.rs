@@ -20,6 +20,7 @@ pub mod loss;
 pub mod per_flow;
 mod rates;
 mod registry;
+mod requeue;
 mod retransmission;
 pub mod series;
 pub mod statistics;

@@ -1,7 +1,7 @@
 //! The table of all metrics. The rows stand beside the functions that compute them, one family per file.
 
 use crate::view::View;
-use crate::{convergence, delay, fairness, goodput, host, limits, link, loss, rates, retransmission, udp};
+use crate::{convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp};
 use std::sync::LazyLock;
 
 /// Which way a metric is better.
@@ -56,6 +56,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         fairness::ROWS,
         convergence::ROWS,
         delay::ROWS,
+        requeue::ROWS,
         retransmission::ROWS,
         loss::ROWS,
         loss::STAGE_ROWS,

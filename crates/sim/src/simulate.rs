@@ -117,9 +117,11 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         }
         at = (at + run.sample).min(end);
     }
+    let mut events = world.happenings(run);
+    events.extend(world.first_requeues(end));
     Ok(Outcome {
         counters: world.counters(run),
-        events: world.happenings(run),
+        events,
         in_flight: world.in_flight(end),
         packets: world.data_packets(),
         handled: world.events_handled(),

@@ -3,7 +3,7 @@
 mod expect;
 mod judge;
 mod order;
-pub(crate) pub(crate) mod read;
+pub(crate) mod read;
 mod words;
 
 pub use expect::{Bound, Expect, Ratio};

@@ -225,6 +225,21 @@ impl World {
         events
     }
 
+    /// When a host's transmit ring was full for the first time, and which packet of its burst found it so.
+    pub fn first_requeues(&mut self, now: SimTime) -> Vec<Event> {
+        let of = |pipe: &mut super::Pipe| {
+            let (at, packet) = pipe.statistics(now).first_requeue?;
+            Some(Event {
+                t_ns: at.nanoseconds(),
+                kind: "requeue".into(),
+                flow: None,
+                host: pipe.name.split_once('/').map(|(host, _)| host.to_owned()),
+                detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
+            })
+        };
+        self.pipes.iter_mut().filter_map(of).collect()
+    }
+
     /// Every datagram.
     pub fn take_datagrams(&mut self) -> Vec<Datagram> {
         let take = |endpoint: &mut Endpoint| match endpoint {

@@ -1,0 +1,43 @@
+//! When a host's transmit ring was full.
+
+use crate::registry::{Better, Metric};
+use crate::view::View;
+
+pub(crate) const ROWS: &[Metric] = &[Metric {
+    name: "first_requeue_in_round",
+    unit: "",
+    definition: "Which packet of its burst was the first that found no transmit descriptor free and went back to the \
+                 queueing discipline; a burst is what a host sends between two pauses of its interface. Absent if \
+                 none did, or if the substrate does not see the ring.",
+    reference: "onl-wiki; NETDEV_TX_BUSY of Linux",
+    better: Better::Neither,
+    headline: false,
+    compute: first_requeue,
+}];
+
+/// The event's words begin "packet N of a burst".
+fn first_requeue(view: &View) -> Option<f64> {
+    let requeues = view.recording.events.iter().filter(|event| event.kind == "requeue");
+    let first = requeues.min_by_key(|event| event.t_ns)?;
+    first.detail.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_record::{Event, Recording};
+
+    #[test]
+    fn the_earliest_requeue_counts() {
+        let event = |t_ns, packet: u32| Event {
+            t_ns,
+            kind: "requeue".into(),
+            flow: None,
+            host: Some("sender".into()),
+            detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
+        };
+        let recording = Recording { events: vec![event(9, 700), event(5, 512)], ..Recording::default() };
+        assert_eq!(first_requeue(&View::new(&recording)), Some(512.0));
+        assert_eq!(first_requeue(&View::new(&Recording::default())), None);
+    }
+}

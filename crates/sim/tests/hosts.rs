@@ -1,0 +1,136 @@
+//! What happens inside hosts, shown by runs of the studies' own files: nothing of it is decided anywhere in the code.
+
+use std::path::PathBuf;
+use wirespeed_sim::{Outcome, simulate};
+
+/// The runs of a study's file with some settings changed.
+fn runs(file: &str, settings: &[(&str, &str)]) -> Vec<Outcome> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(file);
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let study = wirespeed_scenario::load(&path, &settings, None).expect("the study's file is in order");
+    study.runs.iter().map(|run| simulate(run, &mut |_| true).expect("the model carries it out")).collect()
+}
+
+fn run(file: &str, settings: &[(&str, &str)]) -> Outcome {
+    let mut all = runs(file, settings);
+    assert_eq!(all.len(), 1, "one run was meant");
+    all.remove(0)
+}
+
+fn counter(outcome: &Outcome, host: &str, name: &str) -> u64 {
+    let found = outcome.counters.iter().find(|c| c.host == host && c.counter == name);
+    found.map_or(0, |c| c.after)
+}
+
+/// Packets dropped at the queues whose name begins so.
+fn dropped(outcome: &Outcome, prefix: &str) -> u64 {
+    let end = outcome.queues.last().expect("a run has samples").t_ns;
+    let last = outcome.queues.iter().filter(|row| row.t_ns == end && row.queue.starts_with(prefix));
+    last.map(|row| row.dropped_packets).sum()
+}
+
+fn requeues(outcome: &Outcome) -> u64 {
+    outcome.queues.iter().filter(|row| row.queue == "sender/qdisc").map(|row| row.requeues).max().unwrap_or(0)
+}
+
+/// Payload that arrived from `from_s` on, all flows, in Gbit/s.
+fn rate(outcome: &Outcome, from_s: f64) -> f64 {
+    let end = outcome.flows.last().expect("a run has samples").t_ns;
+    let from = (from_s * 1e9) as i64;
+    let sum = |at: i64| -> u64 {
+        outcome.flows.iter().filter(|row| row.t_ns == at).map(|row| row.delivered_bytes).sum()
+    };
+    (sum(end) - sum(from)) as f64 * 8.0 / (end - from) as f64
+}
+
+fn retransmissions(outcome: &Outcome) -> u64 {
+    let end = outcome.flows.last().expect("a run has samples").t_ns;
+    outcome.flows.iter().filter(|row| row.t_ns == end).filter_map(|row| row.retrans_packets).sum()
+}
+
+#[test]
+fn a_host_whose_one_core_does_all_collapses_and_a_larger_buffer_loses_more() {
+    let lost = |rate: &str, buffer: &str| {
+        let outcome = run(
+            "cornell-2010/fig6.toml",
+            &[
+                ("host.receiver.irq", "one-cpu"),
+                ("flow.rate", rate),
+                ("flow.rcvbuf", buffer),
+                ("run.duration", "3 s"),
+            ],
+        );
+        let lost = counter(&outcome, "receiver", "UdpRcvbufErrors") + dropped(&outcome, "receiver/rx");
+        lost as f64 / counter(&outcome, "sender", "UdpOutDatagrams") as f64
+    };
+    assert_eq!(lost("2000 Mbit/s", "1 MB"), 0.0);
+    let (small, large) = (lost("2400 Mbit/s", "1 MB"), lost("2400 Mbit/s", "4 MB"));
+    assert!(small > 0.05 && large > small && large < 0.25, "{small} {large}");
+}
+
+#[test]
+fn at_a_long_round_trip_time_more_acks_are_lost_than_data_and_none_in_the_network() {
+    let outcome = run(
+        "cornell-2010/fig9a.toml",
+        &[("flow.congestion", "cubic"), ("path.rtt", "194.9 ms"), ("run.duration", "15 s"), ("run.repeat", "1")],
+    );
+    let (data, acks) = (dropped(&outcome, "receiver/rx"), dropped(&outcome, "sender/rx"));
+    assert!(acks > data, "{acks} ACKs and {data} data packets in receive rings");
+    assert_eq!(dropped(&outcome, "bottleneck"), 0);
+}
+
+#[test]
+fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
+    let with = |ring: &str| run("onl-wiki/hd.toml", &[("host.sender.tx_ring", ring), ("run.repeat", "1")]);
+    let short = with("256");
+    assert_eq!((dropped(&short, "sender/qdisc"), retransmissions(&short)), (1, 0));
+    let requeue = short.events.iter().find(|event| event.kind == "requeue").expect("the ring was full");
+    let packet: u64 = requeue.detail.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("a number");
+    assert!((460..=565).contains(&packet), "the first requeue was packet {packet} of its round");
+    let long = with("16384");
+    assert_eq!((dropped(&long, "sender/qdisc"), requeues(&long)), (0, 0));
+    assert!(rate(&long, 2.0) > 1.5 * rate(&short, 2.0));
+}
+
+#[test]
+fn a_capture_on_the_senders_core_slows_the_flow() {
+    let with = |level: &str| {
+        run("onl-wiki/tcpdump.toml", &[("host.sender.tcpdump", level), ("run.repeat", "1"), ("run.duration", "10 s")])
+    };
+    let (off, on) = (rate(&with("off"), 5.0), rate(&with("on"), 5.0));
+    assert!(on < 0.97 * off, "{on} against {off} Gbit/s");
+}
+
+#[test]
+fn elephants_on_one_queue_share_one_core() {
+    let with = |queues: &str| {
+        run(
+            "kit-2019/fig1.toml",
+            &[
+                ("flows", "3"),
+                // Small packets: with large ones a core takes in all that the link carries.
+                ("host.sender.mtu", "1500 B"),
+                ("host.receiver.mtu", "1500 B"),
+                ("run.duration", "4 s"),
+                ("host.receiver.rx_queues", queues),
+                ("host.receiver.rss", "spread"),
+                ("host.receiver.irq", "8-10"),
+                ("host.receiver.apps", "11-13"),
+                ("run.repeat", "1"),
+            ],
+        )
+    };
+    let (one, three) = (with("1"), with("3"));
+    assert!(rate(&three, 3.0) > 1.5 * rate(&one, 3.0), "{} {}", rate(&three, 3.0), rate(&one, 3.0));
+}
+
+#[test]
+fn interrupts_on_the_wrong_socket_lose_and_the_application_there_does_not() {
+    let with = |placement: &str| {
+        run("kit-2019/fig9.toml", &[("host.receiver.placement", placement), ("run.repeat", "1")])
+    };
+    let (good, interrupts, application) = (with("1"), with("2"), with("3"));
+    assert!(dropped(&interrupts, "receiver/rx") > 100 && dropped(&application, "receiver/rx") == 0);
+    assert!(rate(&good, 1.0) > rate(&application, 1.0) && rate(&application, 1.0) > rate(&interrupts, 1.0));
+    assert!(rate(&application, 1.0) < 68.0, "the link between the sockets carries no more");
+}
