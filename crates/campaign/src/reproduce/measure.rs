@@ -96,11 +96,6 @@ pub fn read_all(outcomes: &[Outcome], jobs: usize) -> Result<Vec<Found>, StoreEr
     found.into_iter().map(|numbers| numbers.expect("every run was read")).collect()
 }
 
-/// Mean over the repetitions that have the metric.
-pub fn mean(cell: &CellPlan, found: &[Found], metric: &str) -> Option<f64> {
-    wirespeed_metrics::statistics::mean(&values(cell, found, metric))
-}
-
 /// The metric of each repetition that has it.
 pub fn values(cell: &CellPlan, found: &[Found], metric: &str) -> Vec<f64> {
     cell.runs.iter().filter_map(|run| found[*run].as_ref().ok()?.metric(metric)).collect()

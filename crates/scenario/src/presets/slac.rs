@@ -45,7 +45,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             copy_cached = "0.86 ns"
             copy_memory = "1.55 ns"         # 4.3 Gbit/s with MTU 9000 (sc03-paix-reno-16): 16.6 us a packet of the reading
                                             # processor, less its call and switch
-            copy_remote = "1.45 ns"         # there is no other node
+            copy_remote = "1.55 ns"         # there is no other node
             rx_packet_remote = "0 s"        # there is no other node
             rx_packet = "2 us"              # class of host
             rx_segment = "2.5 us"           # class of host
