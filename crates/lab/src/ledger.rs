@@ -147,7 +147,13 @@ impl<'a> Account<'a> {
             let Some(sample) = self.evidence.queues.get(queue.as_str()) else { continue };
             let dropped = sample.dropped_packets as i64;
             match end.egress {
-                Egress::Host(_) => self.loss(Stage::Qdisc, &queue, dropped, "qdisc drops"),
+                Egress::Host(host) => {
+                    self.loss(Stage::Qdisc, &queue, dropped, "qdisc drops");
+                    if let Some(host) = self.run.hosts.get(host).filter(|host| host.hardware.is_some()) {
+                        let place = format!("{}/tx", host.name);
+                        self.loss(Stage::TxRing, &place, 0, "a full ring sends packets back to the qdisc");
+                    }
+                }
                 _ => {
                     self.loss(
                         Stage::Network,

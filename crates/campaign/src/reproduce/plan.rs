@@ -166,9 +166,17 @@ impl Plan {
             factors.push((path, values, together.contains(&factor.name)));
         }
         let mut sets = self::sets(settings, scenario, wanted);
-        if let Some(over) = over.filter(|over| !factors.iter().any(|(path, ..)| path == over)) {
+        if let Some(over) = over {
+            // What is compared is run, whether the setup names it or not.
             let levels = claim.expect.levels();
-            sets.push(setting(over, &levels.iter().map(|level| level_toml(level)).collect::<Vec<_>>(), &swept));
+            let named = |values: &[Node]| {
+                levels.iter().all(|level| values.iter().any(|value| plain(value) == level.to_string()))
+            };
+            if !factors.iter().any(|(path, values, _)| path == over && named(values)) {
+                factors.retain(|(path, ..)| path != over);
+                let levels: Vec<_> = levels.iter().map(|level| level_toml(level)).collect();
+                sets.push(setting(over, &levels, &swept));
+            }
         }
         let steps = factors.iter().filter(|f| f.2).map(|f| f.1.len()).max().unwrap_or(1);
         let mut cells: Vec<CellPlan> = Vec::new();
