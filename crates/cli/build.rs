@@ -27,8 +27,7 @@ fn embed_studies() {
     println!("cargo::rerun-if-changed={}", folder.display());
     let listed = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("the repository has studies/");
-        let mut paths: Vec<_> =
-            entries.map(|entry| entry.expect("studies/ can be listed").path()).collect();
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("studies/ can be listed").path()).collect();
         paths.sort();
         paths
     };

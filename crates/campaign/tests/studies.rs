@@ -25,7 +25,11 @@ fn every_study_is_whole() {
             continue;
         }
         let study = StudyFiles::load(&path).unwrap_or_else(|e| panic!("{e:#}"));
-        assert_eq!(path.file_name().unwrap(), study.settings.name.as_str(), "a study is called as its folder");
+        assert_eq!(
+            path.file_name().unwrap(),
+            study.settings.name.as_str(),
+            "a study is called as its folder"
+        );
         for figure in &study.settings.figures {
             assert!(study.scenarios.contains_key(&figure.scenario), "{}: {}", figure.id, figure.scenario);
             for metric in figure.draw.iter().flat_map(|draw| draw.metrics.iter().chain(&draw.spread)) {
@@ -48,7 +52,8 @@ fn ulm_2016_has_its_1280_tests() {
         assert_eq!(run.duration.as_secs_f64(), 900.0);
     }
     assert_eq!(plan.runs.len(), 1280, "{by_file:?}");
-    let count = |stem: &str| by_file.iter().filter(|(name, _)| name.starts_with(stem)).map(|(_, n)| n).sum::<usize>();
+    let count =
+        |stem: &str| by_file.iter().filter(|(name, _)| name.starts_with(stem)).map(|(_, n)| n).sum::<usize>();
     assert_eq!((count("single"), count("pairs"), count("convergence")), (840, 220, 220));
     for claim in &plan.claims {
         let cells = claim.cells.as_ref().unwrap_or_else(|why| panic!("{}: {why}", claim.claim.id));

@@ -189,5 +189,9 @@ fn studies_are_inside_the_program() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("ulm-2016"));
     let output = wirespeed(folder.path(), &["reproduce", "ulm-2017"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("studies: ulm-2016") || errors(&output).contains("ulm-2016"), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("studies: ulm-2016") || errors(&output).contains("ulm-2016"),
+        "{}",
+        errors(&output)
+    );
 }

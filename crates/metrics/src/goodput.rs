@@ -64,7 +64,8 @@ fn bin_rates(view: &View) -> Vec<f64> {
         return Vec::new();
     }
     let rate = |(from, to): (i64, i64)| {
-        let bytes = view.measured().map(|flow| flow.payload.growth(from, to, to - from)).sum::<Option<f64>>()?;
+        let bytes =
+            view.measured().map(|flow| flow.payload.growth(from, to, to - from)).sum::<Option<f64>>()?;
         Some(bytes * 8e9 / (to - from) as f64)
     };
     bins(view.from_ns, view.to_ns, LONG_BIN_NS).filter_map(rate).collect()

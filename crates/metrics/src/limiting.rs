@@ -62,7 +62,8 @@ fn busy_cores(recording: &Recording) -> Vec<String> {
     busy.sort_by(|a, b| b.softirq.total_cmp(&a.softirq));
     let words = |core: &Busy| {
         let percent = |part: f64| format!("{:.0} %", part * 100.0);
-        let kinds = [("softirq", core.softirq), ("application", core.application), ("other work", core.other)];
+        let kinds =
+            [("softirq", core.softirq), ("application", core.application), ("other work", core.other)];
         let kinds: Vec<String> = kinds
             .iter()
             .filter(|(_, part)| *part >= 0.01)
@@ -129,7 +130,8 @@ fn windows(recording: &Recording) -> Option<String> {
     for row in &recording.flows {
         last.insert(row.flow, row);
     }
-    let sum = |of: fn(&FlowSample) -> Option<i64>| last.values().filter_map(|row| of(row)).sum::<i64>() as f64;
+    let sum =
+        |of: fn(&FlowSample) -> Option<i64>| last.values().filter_map(|row| of(row)).sum::<i64>() as f64;
     let busy = sum(|row| row.busy_ns).max(1.0);
     let (window, buffer) = (sum(|row| row.rwnd_limited_ns) / busy, sum(|row| row.sndbuf_limited_ns) / busy);
     if window.max(buffer) < MOSTLY {
@@ -191,7 +193,8 @@ mod tests {
         let mut recording = Recording::default();
         recording.info.duration_ns = 1_000;
         recording.cores = vec![core(0, 0), core(1_000, 400)];
-        recording.ledger = vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
+        recording.ledger =
+            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
         assert_eq!(limiting(&recording), None);
     }
 }

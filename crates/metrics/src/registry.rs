@@ -1,7 +1,9 @@
 //! The table of all metrics. The rows stand beside the functions that compute them, one family per file.
 
 use crate::view::View;
-use crate::{convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp};
+use crate::{
+    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp,
+};
 use std::sync::LazyLock;
 
 /// Which way a metric is better.

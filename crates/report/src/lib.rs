@@ -30,6 +30,6 @@ mod thin;
 
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
-pub use number::with_unit;
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
+pub use number::with_unit;
 pub use report::Report;

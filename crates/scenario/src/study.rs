@@ -272,9 +272,9 @@ fn one(
             if let Some(address) = level.overwritten(&mut tree)? {
                 let (name, key) = (&axis.address.text, &address.text);
                 let message = format!("`{key}` belongs to a level of `{name}`, but something overwrites it");
-                return Err(Complaint::at(level.place(), message)
-                    .label("would not be this level")
-                    .help(format!("add a level with the other value, or choose one level with --set {name}=LEVEL")));
+                return Err(Complaint::at(level.place(), message).label("would not be this level").help(
+                    format!("add a level with the other value, or choose one level with --set {name}=LEVEL"),
+                ));
             }
             continue;
         }

@@ -98,7 +98,9 @@ impl Variants {
     fn sets(&self, axis: &Axis, address: &Address) -> Result<bool, Complaint> {
         for value in &axis.values {
             match self.level(&axis.address, value)? {
-                Some(level) if level.settings.iter().any(|(other, _)| other.same(address)) => return Ok(true),
+                Some(level) if level.settings.iter().any(|(other, _)| other.same(address)) => {
+                    return Ok(true);
+                }
                 Some(_) => {}
                 None => return Ok(axis.address.same(address)),
             }

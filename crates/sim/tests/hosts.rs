@@ -72,7 +72,12 @@ fn a_host_whose_one_core_does_all_collapses_and_a_larger_buffer_loses_more() {
 fn at_a_long_round_trip_time_more_acks_are_lost_than_data_and_none_in_the_network() {
     let outcome = run(
         "cornell-2010/fig9a.toml",
-        &[("flow.congestion", "cubic"), ("path.rtt", "194.9 ms"), ("run.duration", "15 s"), ("run.repeat", "1")],
+        &[
+            ("flow.congestion", "cubic"),
+            ("path.rtt", "194.9 ms"),
+            ("run.duration", "15 s"),
+            ("run.repeat", "1"),
+        ],
     );
     let (data, acks) = (dropped(&outcome, "receiver/rx"), dropped(&outcome, "sender/rx"));
     assert!(acks > data, "{acks} ACKs and {data} data packets in receive rings");
@@ -95,7 +100,10 @@ fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
 #[test]
 fn a_capture_on_the_senders_core_slows_the_flow() {
     let with = |level: &str| {
-        run("onl-wiki/tcpdump.toml", &[("host.sender.tcpdump", level), ("run.repeat", "1"), ("run.duration", "10 s")])
+        run(
+            "onl-wiki/tcpdump.toml",
+            &[("host.sender.tcpdump", level), ("run.repeat", "1"), ("run.duration", "10 s")],
+        )
     };
     let (off, on) = (rate(&with("off"), 5.0), rate(&with("on"), 5.0));
     assert!(on < 0.97 * off, "{on} against {off} Gbit/s");

@@ -174,7 +174,8 @@ impl<'a> Trial<'a> {
             [] => String::new(),
             [(value, _)] => self.text(*value),
             [first, .., last] => {
-                let end = |(value, cell): (f64, &Cell)| format!("{} ({})", self.text(value), self.label(cell));
+                let end =
+                    |(value, cell): (f64, &Cell)| format!("{} ({})", self.text(value), self.label(cell));
                 format!("{} to {}", end(*first), end(*last))
             }
         }

@@ -29,7 +29,9 @@ impl Order {
         let tiers: Vec<Vec<Vec<String>>> = text
             .split('>')
             .map(|tier| {
-                tier.split(',').map(|group| group.split('~').map(|name| name.trim().to_owned()).collect()).collect()
+                tier.split(',')
+                    .map(|group| group.split('~').map(|name| name.trim().to_owned()).collect())
+                    .collect()
             })
             .collect();
         let order = Order { text: text.trim().to_owned(), tiers };

@@ -4,11 +4,12 @@ use super::expect::{Bound, Expect, Ratio};
 use super::{Claim, Factor, Order};
 use std::collections::BTreeMap;
 use wirespeed_scenario::ScenarioError;
-use wirespeed_scenario::document::{Complaint, Entry, Node, Source, Value, choices, parse_document, quantity};
+use wirespeed_scenario::document::{
+    Complaint, Entry, Node, Source, Value, choices, parse_document, quantity,
+};
 
 /// The keys of a claim.
-pub const CLAIM_KEYS: &[&str] =
-    &["id", "study", "figure", "finding", "setup", "metric", "expect", "note"];
+pub const CLAIM_KEYS: &[&str] = &["id", "study", "figure", "finding", "setup", "metric", "expect", "note"];
 const EXPECT_KEYS: &[&str] = &["value", "rtol", "min", "max", "order", "over", "ratio", "zero", "shape"];
 const RATIO_KEYS: &[&str] = &["of", "to", "min", "max", "value", "rtol"];
 
@@ -78,11 +79,15 @@ fn factors(table: &Node, what: &str) -> Result<Vec<Factor>, Complaint> {
     };
     for Entry { key, at, node } in entries {
         let list = matches!(node.value, Value::Array(_));
-        let nested = node.elements().iter().any(|value| matches!(value.value, Value::Array(_) | Value::Table(_)));
+        let nested =
+            node.elements().iter().any(|value| matches!(value.value, Value::Array(_) | Value::Table(_)));
         if matches!(node.value, Value::Table(_)) || nested {
-            return Err(Complaint::at(at, format!("{what}: factor `{key}` is not a value or a list of values"))
-                .label("not a factor")
-                .help("write the whole path in quotes, for example \"path.rtt\" = \"6.2 ms\""));
+            return Err(Complaint::at(
+                at,
+                format!("{what}: factor `{key}` is not a value or a list of values"),
+            )
+            .label("not a factor")
+            .help("write the whole path in quotes, for example \"path.rtt\" = \"6.2 ms\""));
         }
         if list && node.elements().is_empty() {
             return Err(Complaint::at(&node.at, format!("{what}: factor `{key}` has no value"))
@@ -103,9 +108,9 @@ fn expect(node: &Node, metric: &str, what: &str) -> Result<Expect, Complaint> {
         order: match node.get("order") {
             None => None,
             Some(order) => Some(Order::parse(text(order, "order", what)?).map_err(|reason| {
-                Complaint::at(&order.at, format!("{what}: order: {reason}"))
-                    .label("not an order")
-                    .help("write \"a > b > c\"; `~` between what is within 5 %, `,` between what is not compared")
+                Complaint::at(&order.at, format!("{what}: order: {reason}")).label("not an order").help(
+                    "write \"a > b > c\"; `~` between what is within 5 %, `,` between what is not compared",
+                )
             })?),
         },
         over: node.get("over").map(|over| text(over, "over", what).map(str::to_owned)).transpose()?,
@@ -150,9 +155,9 @@ fn value_and_tolerance(node: &Node, metric: &str, what: &str) -> Result<Option<(
         (Some(value), None) => Err(Complaint::at(&value.at, format!("{what}: `value` without `rtol`"))
             .label("how near?")
             .help("add the relative tolerance, for example rtol = 0.1")),
-        (None, Some(rtol)) => {
-            Err(Complaint::at(&rtol.at, format!("{what}: `rtol` without `value`")).label("of what?").help("add `value`"))
-        }
+        (None, Some(rtol)) => Err(Complaint::at(&rtol.at, format!("{what}: `rtol` without `value`"))
+            .label("of what?")
+            .help("add `value`")),
     }
 }
 
@@ -168,7 +173,12 @@ fn bound(node: &Node, key: &str, metric: &str, what: &str) -> Result<Option<Boun
 }
 
 fn ratio(node: &Node, what: &str) -> Result<Ratio, Complaint> {
-    only(node, RATIO_KEYS, &format!("{what}: ratio"), "write ratio = { of = \"cubic\", to = \"htcp\", min = 0.5 }")?;
+    only(
+        node,
+        RATIO_KEYS,
+        &format!("{what}: ratio"),
+        "write ratio = { of = \"cubic\", to = \"htcp\", min = 0.5 }",
+    )?;
     let number =
         |key: &str| node.get(key).map(|n| quantity("", &format!("{what}: ratio.{key}"), n)).transpose();
     let of = match node.get("of") {
@@ -186,7 +196,9 @@ fn ratio(node: &Node, what: &str) -> Result<Ratio, Complaint> {
     if ratio.of.is_empty() || (ratio.min, ratio.max, ratio.value) == (None, None, None) {
         return Err(Complaint::at(&node.at, format!("{what}: a ratio of what to what, and how large?"))
             .label("not whole")
-            .help("write ratio = { of = \"cubic\", to = \"htcp\", value = 0.71, rtol = 0.2 }, or min, or max"));
+            .help(
+                "write ratio = { of = \"cubic\", to = \"htcp\", value = 0.71, rtol = 0.2 }, or min, or max",
+            ));
     }
     Ok(ratio)
 }
@@ -200,11 +212,9 @@ pub(crate) fn only(node: &Node, keys: &[&str], what: &str, hint: &str) -> Result
     }
     match node.entries().iter().find(|entry| !keys.contains(&entry.key.as_str())) {
         None => Ok(()),
-        Some(stranger) => {
-            Err(Complaint::at(&stranger.at, format!("{what} has no key `{}`", stranger.key))
-                .label("not a key here")
-                .help(choices(&stranger.key, "keys here", keys)))
-        }
+        Some(stranger) => Err(Complaint::at(&stranger.at, format!("{what} has no key `{}`", stranger.key))
+            .label("not a key here")
+            .help(choices(&stranger.key, "keys here", keys))),
     }
 }
 

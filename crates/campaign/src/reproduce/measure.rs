@@ -53,8 +53,7 @@ impl Numbers {
         let mut recording = wirespeed_record::read(directory)?;
         let metrics = evaluate(&recording);
         let view = View::new(&recording);
-        let stages =
-            FAMILIES.iter().filter_map(|family| Some((*family, by_stage(&view, family)?))).collect();
+        let stages = FAMILIES.iter().filter_map(|family| Some((*family, by_stage(&view, family)?))).collect();
         let after_first_drop = match metrics.get(FIRST_DROP) {
             Some(first) if (*first as i64) < recording.info.duration_ns => {
                 recording.info.omit_ns = *first as i64;

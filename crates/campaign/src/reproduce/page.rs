@@ -17,7 +17,9 @@ pub fn page(results: &Results, settings: &Settings, command: &str) -> ClaimsPage
         reference: settings.reference.clone(),
         built: settings.built.clone(),
         assumptions: settings.assumptions.clone(),
-        notices: modes.map(|(name, carried)| format!("The runs on {name} are not the study's: {}.", carried.mode)).collect(),
+        notices: modes
+            .map(|(name, carried)| format!("The runs on {name} are not the study's: {}.", carried.mode))
+            .collect(),
         summary: summary_lines(results),
         claims: results.claims.iter().map(row).collect(),
         figures: settings
@@ -46,9 +48,8 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         Verdict::Drawn => Outcome::Drawn,
         Verdict::Missing { .. } | Verdict::NotRunnable { .. } => Outcome::None,
     };
-    let measured = |name: &str| {
-        claim.results.get(name).map(|entry| (entry.judgement.measured.clone(), outcome(entry)))
-    };
+    let measured =
+        |name: &str| claim.results.get(name).map(|entry| (entry.judgement.measured.clone(), outcome(entry)));
     let [metric, stands] = &claim.metric;
     ClaimRow {
         id: claim.id.clone(),
@@ -95,7 +96,10 @@ fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Panel {
         },
         metric: metric.clone(),
         unit: find(metric).map_or("", |row| row.unit).to_owned(),
-        spread: draw.spread.as_ref().map(|name| (name.clone(), find(name).map_or("", |row| row.unit).to_owned())),
+        spread: draw
+            .spread
+            .as_ref()
+            .map(|name| (name.clone(), find(name).map_or("", |row| row.unit).to_owned())),
         x: draw.x.clone(),
         series,
     }

@@ -76,16 +76,20 @@ pub struct Wanted {
 
 impl Wanted {
     fn takes(&self, claim: &Claim) -> bool {
-        let of_figure = |id: &String| {
-            claim.figure == *id || claim.figure.split(['/', ',']).any(|part| part.trim() == id)
-        };
-        self.figure.as_ref().is_none_or(of_figure) && (self.claims.is_empty() || self.claims.contains(&claim.id))
+        let of_figure =
+            |id: &String| claim.figure == *id || claim.figure.split(['/', ',']).any(|part| part.trim() == id);
+        self.figure.as_ref().is_none_or(of_figure)
+            && (self.claims.is_empty() || self.claims.contains(&claim.id))
     }
 }
 
 impl Plan {
     /// Adds a study's claims, and unless they alone are wanted the runs of its files.
-    pub fn add(&mut self, study: &StudyFiles, wanted: &Wanted) -> Result<(), wirespeed_scenario::ScenarioError> {
+    pub fn add(
+        &mut self,
+        study: &StudyFiles,
+        wanted: &Wanted,
+    ) -> Result<(), wirespeed_scenario::ScenarioError> {
         for claim in study.claims.iter().filter(|claim| wanted.takes(claim)) {
             self.add_claim(study, claim, wanted);
         }
@@ -184,7 +188,9 @@ impl Plan {
             let mut sets = sets.clone();
             for (path, values, is_together) in &factors {
                 let values: Vec<String> = match is_together {
-                    true => vec![toml(values.get(step).ok_or("lists that go together are not of one length")?)],
+                    true => {
+                        vec![toml(values.get(step).ok_or("lists that go together are not of one length")?)]
+                    }
                     false => values.iter().map(toml).collect(),
                 };
                 sets.push(setting(path, &values, &swept));

@@ -1,7 +1,7 @@
 //! What has been found so far, on either substrate: `claims.json` in the output folder.
 
-use super::plan::{ClaimPlan, FigurePlan};
 use super::measure::{Found, values, verdict};
+use super::plan::{ClaimPlan, FigurePlan};
 use super::settings::Settings;
 use crate::claims::{Claim, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,9 @@ impl Results {
             return;
         }
         for claim in &mut self.claims {
-            if let Some(old) = earlier.claims.iter().find(|old| old.id == claim.id && old.published == claim.published) {
+            if let Some(old) =
+                earlier.claims.iter().find(|old| old.id == claim.id && old.published == claim.published)
+            {
                 claim.results = old.results.clone();
             }
         }
@@ -131,7 +133,14 @@ impl Results {
     }
 
     /// Adds what one substrate gave.
-    pub fn add(&mut self, substrate: &str, mode: &str, claims: &[ClaimPlan], figures: &[FigurePlan], found: &[Found]) {
+    pub fn add(
+        &mut self,
+        substrate: &str,
+        mode: &str,
+        claims: &[ClaimPlan],
+        figures: &[FigurePlan],
+        found: &[Found],
+    ) {
         for plan in claims {
             let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned() };
             if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == plan.claim.id) {

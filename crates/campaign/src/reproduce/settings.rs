@@ -6,8 +6,19 @@ use std::collections::BTreeMap;
 use wirespeed_scenario::document::{Complaint, Entry, Node, Source, Value, parse_document};
 
 const KEYS: &[&str] = &[
-    "schema", "name", "title", "reference", "built", "assumptions", "metrics", "names", "values", "quick",
-    "scenario", "figure", "claim",
+    "schema",
+    "name",
+    "title",
+    "reference",
+    "built",
+    "assumptions",
+    "metrics",
+    "names",
+    "values",
+    "quick",
+    "scenario",
+    "figure",
+    "claim",
 ];
 const SCENARIO_KEYS: &[&str] = &["given", "names", "quick"];
 const FIGURE_KEYS: &[&str] =
@@ -138,7 +149,12 @@ impl Settings {
             settings.values.insert(entry.key.clone(), levels);
         }
         for entry in children(&root, "scenario") {
-            only(&entry.node, SCENARIO_KEYS, &format!("scenario.\"{}\"", entry.key), "give given, names or quick")?;
+            only(
+                &entry.node,
+                SCENARIO_KEYS,
+                &format!("scenario.\"{}\"", entry.key),
+                "give given, names or quick",
+            )?;
             settings.scenarios.push(ScenarioRow {
                 file: entry.key.clone(),
                 given: words(&entry.node, "given")?,

@@ -43,7 +43,8 @@ pub fn table(results: &Results, width: usize) -> String {
     widths[4] += spare;
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(text, width)| wrap(text, *width)).collect();
+        let cells: Vec<Vec<String>> =
+            row.iter().zip(&widths).map(|(text, width)| wrap(text, *width)).collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
             let parts = cells.iter().zip(&widths).map(|(cell, width)| {
                 let text = cell.get(line).map_or("", String::as_str);

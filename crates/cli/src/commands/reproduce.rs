@@ -93,7 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Results::default()
     };
     let file = out.join("claims.json");
-    if let Some(earlier) = std::fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok()) {
+    if let Some(earlier) =
+        std::fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok())
+    {
         results.continue_from(earlier);
     }
     let mode = mode(arguments);
@@ -114,14 +116,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Claims in their order, also those not wanted now: an earlier invocation may have results of them.
 fn every_claim(studies: &[StudyFiles]) -> Vec<ClaimResult> {
-    studies.iter().flat_map(|study| study.claims.iter().map(|claim| ClaimResult::new(claim, &study.settings))).collect()
+    studies
+        .iter()
+        .flat_map(|study| study.claims.iter().map(|claim| ClaimResult::new(claim, &study.settings)))
+        .collect()
 }
 
 fn nothing(arguments: &Arguments, studies: &[StudyFiles]) -> Failure {
     let claims = studies.iter().flat_map(|study| &study.claims);
     let known: Vec<String> = match (&arguments.figure, arguments.only.is_empty()) {
         (Some(_), true) => {
-            let drawn = studies.iter().flat_map(|study| &study.settings.figures).map(|figure| figure.id.clone());
+            let drawn =
+                studies.iter().flat_map(|study| &study.settings.figures).map(|figure| figure.id.clone());
             drawn.chain(claims.map(|claim| claim.figure.clone())).fold(Vec::new(), |mut all, id| {
                 if !all.contains(&id) {
                     all.push(id);
@@ -143,8 +149,8 @@ fn studies(arguments: &Arguments) -> Result<Vec<StudyFiles>, Failure> {
     let Some(path) = &arguments.claims else {
         return Ok(base.into_iter().collect());
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ScenarioError::Read { path: path.clone(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| ScenarioError::Read { path: path.clone(), source })?;
     let mut by_study: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
     for claim in read(&text, &path.display().to_string(), false)? {
         by_study.entry(claim.study.clone()).or_default().push(claim);
@@ -218,7 +224,8 @@ fn name(arguments: &Arguments, studies: &[StudyFiles]) -> String {
 
 /// How the runs differ from the study's.
 fn mode(arguments: &Arguments) -> String {
-    let quick = arguments.quick.then(|| "quick: shortened, not the study's durations and repetitions".to_owned());
+    let quick =
+        arguments.quick.then(|| "quick: shortened, not the study's durations and repetitions".to_owned());
     let sets = arguments.overrides.iter().map(|(key, value)| format!("{key} = {value}"));
     quick.into_iter().chain(sets).collect::<Vec<_>>().join(", ")
 }
@@ -290,12 +297,16 @@ fn command(arguments: &Arguments) -> String {
     words.extend(arguments.study.iter().map(|study| quoted(study)));
     let on: Vec<&str> = arguments.on.iter().map(|on| on.name()).collect();
     words.push(format!("--on {}", on.join(",")));
-    words.extend(arguments.claims.iter().map(|path| format!("--claims {}", quoted(&path.display().to_string()))));
+    words.extend(
+        arguments.claims.iter().map(|path| format!("--claims {}", quoted(&path.display().to_string()))),
+    );
     words.extend(arguments.figure.iter().map(|id| format!("--figure {}", quoted(id))));
     words.extend(arguments.only.iter().map(|id| format!("--claim {}", quoted(id))));
     words.extend(arguments.only_claims.then(|| "--only-claims".to_owned()));
     words.extend(arguments.quick.then(|| "--quick".to_owned()));
-    words.extend(arguments.overrides.iter().map(|(key, value)| format!("--set {}", quoted(&format!("{key}={value}")))));
+    words.extend(
+        arguments.overrides.iter().map(|(key, value)| format!("--set {}", quoted(&format!("{key}={value}")))),
+    );
     words.join(" ")
 }
 

@@ -176,17 +176,37 @@ pub(crate) fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
+/// What limited each run, a line each.
+fn limits_text(limits: &[String]) -> String {
+    /// More lines than this nobody reads; `--json` has them all.
+    const MOST: usize = 12;
+    if limits.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\nWhat limited:\n");
+    for limit in limits.iter().take(MOST) {
+        text.push_str(&format!("  {limit}\n"));
+    }
+    if limits.len() > MOST {
+        text.push_str(&format!("  and {} more runs (--json has them)\n", limits.len() - MOST));
+    }
+    text
+}
+
 /// Report, table, exit code.
 fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcome]) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut met = true;
     let mut results = Vec::new();
+    let mut limits = Vec::new();
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
                 let judged = judge(wirespeed_record::read(directory)?, Some(run), &study.expect);
                 met &= judged.expectations.iter().all(|e| e.passed);
                 rows.push(json_row(&judged));
+                let limit = wirespeed_metrics::limiting(&judged.recording);
+                limits.extend(limit.map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
             }
             None => {
@@ -216,6 +236,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         print(&format!("{text}\n"))?;
     } else {
         super::report::show(&report, out)?;
+        print(&limits_text(&limits))?;
     }
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
     if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {

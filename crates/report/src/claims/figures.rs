@@ -142,7 +142,8 @@ fn bars(panel: &Panel) -> Option<Figure> {
     // Dots of another unit share the axis only if they are brought to its length.
     let spread_largest =
         panel.series.iter().flat_map(|s| &s.spread).map(|(_, value)| *value).fold(0.0_f64, f64::max);
-    let (bars, dots, spreads, names) = bar_rows(panel, &levels, to_base / scale.divisor, largest / scale.divisor / spread_largest);
+    let (bars, dots, spreads, names) =
+        bar_rows(panel, &levels, to_base / scale.divisor, largest / scale.divisor / spread_largest);
     let mut layers = Vec::new();
     for (series, points) in panel.series.iter().zip(bars) {
         layers.push(Layer::shaped(series.name.clone(), ink(series), Shape::LyingBars, points).unnamed());
@@ -176,12 +177,18 @@ fn bars(panel: &Panel) -> Option<Figure> {
 type Points = Vec<(f64, f64)>;
 
 /// For each series its bars, then all single runs, the second metric, and the names of the rows.
-fn bar_rows(panel: &Panel, levels: &[&str], to_axis: f64, to_spread: f64) -> (Vec<Points>, Points, Points, Vec<String>) {
+fn bar_rows(
+    panel: &Panel,
+    levels: &[&str],
+    to_axis: f64,
+    to_spread: f64,
+) -> (Vec<Points>, Points, Points, Vec<String>) {
     let mut bars = vec![Points::new(); panel.series.len()];
     let (mut dots, mut spreads, mut names) = (Points::new(), Points::new(), Vec::new());
     for level in levels {
         for (series, bars) in panel.series.iter().zip(&mut bars) {
-            let Some((_, values)) = series.points.iter().find(|(x, values)| x == level && !values.is_empty()) else {
+            let Some((_, values)) = series.points.iter().find(|(x, values)| x == level && !values.is_empty())
+            else {
                 continue;
             };
             let place = names.len() as f64;

@@ -54,8 +54,11 @@ fn table(out: &mut String, page: &ClaimsPage) {
     out.push_str("</tr></thead><tbody>");
     for claim in &page.claims {
         let marks = [(claim.own, "our reading"), (claim.calibration, "used for calibration")];
-        let marks: String =
-            marks.iter().filter(|(is, _)| *is).map(|(_, mark)| format!("<br><small>{mark}</small>")).collect();
+        let marks: String = marks
+            .iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, mark)| format!("<br><small>{mark}</small>"))
+            .collect();
         let note = match claim.note.as_str() {
             "" => String::new(),
             note => format!("<br><small>{}</small>", escape(note)),
@@ -96,7 +99,8 @@ fn measured_cell(out: &mut String, measured: Option<&(String, Outcome)>) {
 }
 
 fn explanations(out: &mut String, page: &ClaimsPage) {
-    let explained: Vec<&ClaimRow> = page.claims.iter().filter(|claim| !claim.explanation.is_empty()).collect();
+    let explained: Vec<&ClaimRow> =
+        page.claims.iter().filter(|claim| !claim.explanation.is_empty()).collect();
     if explained.is_empty() {
         return;
     }

@@ -43,9 +43,16 @@ fn page() -> ClaimsPage {
 #[test]
 fn the_page_has_the_claims_the_reasons_and_the_figures() {
     let html = page().html();
-    for part in
-        ["8 &lt;Gbit/s&gt;", "✗", "why-c1", "Pacing.", "Shortened.", "figure-4a-model", "figure-4b-model", "figure-9-model"]
-    {
+    for part in [
+        "8 &lt;Gbit/s&gt;",
+        "✗",
+        "why-c1",
+        "Pacing.",
+        "Shortened.",
+        "figure-4a-model",
+        "figure-4b-model",
+        "figure-9-model",
+    ] {
         assert!(html.contains(part), "{part}");
     }
 }

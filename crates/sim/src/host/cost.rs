@@ -35,8 +35,7 @@ impl Host {
             return (times(each, bytes), self.cross(filled, node, bytes, at));
         }
         // The interface puts packets into the cache of its own node only (DDIO).
-        let cached = memory <= self.settings.machine.cache.get()
-            && filled == self.settings.nic.node as usize;
+        let cached = memory <= self.settings.machine.cache.get() && filled == self.settings.nic.node as usize;
         (times(if cached { costs.copy_cached } else { costs.copy_memory }, bytes), at)
     }
 

@@ -172,7 +172,8 @@ impl Host {
             let Endpoint::Tcp(tcp) = &outside.flows[id as usize].endpoint else { return };
             let memory = tcp.receiver.packet_memory(&train) * u64::from(train.packets);
             // `sk_add_backlog`: receive and send buffer together, as `tcp_add_backlog` allows.
-            if socket.backlog_memory + tcp.receiver.memory() > tcp.receiver.buffer_size() + SEND_BUFFER_SHARE {
+            if socket.backlog_memory + tcp.receiver.memory() > tcp.receiver.buffer_size() + SEND_BUFFER_SHARE
+            {
                 self.lost.tcp_backlog[0] += u64::from(train.packets);
                 return;
             }

@@ -43,7 +43,15 @@ pub struct Thread {
 
 impl Thread {
     pub(super) fn new(role: Role, core: usize, allowed: Vec<usize>) -> Thread {
-        Thread { role, core, allowed, runnable: false, virtual_time: Span::ZERO, left: Span::ZERO, switches: false }
+        Thread {
+            role,
+            core,
+            allowed,
+            runnable: false,
+            virtual_time: Span::ZERO,
+            left: Span::ZERO,
+            switches: false,
+        }
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -132,8 +140,7 @@ impl Host {
         {
             return Some(current);
         }
-        let chosen =
-            core.runnable.iter().copied().min_by_key(|id| (self.threads[*id].virtual_time, *id))?;
+        let chosen = core.runnable.iter().copied().min_by_key(|id| (self.threads[*id].virtual_time, *id))?;
         if core.current != Some(chosen) {
             self.threads[chosen].switches = true;
         }

@@ -1,7 +1,7 @@
 //! What a recording shows of the inside of a host.
 
-use super::core::Kind;
 use super::Host;
+use super::core::Kind;
 use wirespeed_units::Span;
 
 /// Where a core's time went.

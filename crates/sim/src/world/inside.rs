@@ -1,7 +1,7 @@
 //! The inside of hosts as a part of the world.
 
-use super::flow::{Endpoint, Flow};
 use super::World;
+use super::flow::{Endpoint, Flow};
 use crate::engine::Event;
 use crate::host::{Datagrams, Host, Outside};
 use crate::net::{Body, Train};

@@ -284,8 +284,10 @@ pub fn ignored(run: &Run) -> Vec<String> {
         if let FlowKind::Udp { rcvbuf: Some(_), .. } = flow.kind
             && run.host(&flow.to).hardware.is_none()
         {
-            warnings
-                .push(format!("{}: a reader without a machine is never late; `rcvbuf` has no effect", flow.label));
+            warnings.push(format!(
+                "{}: a reader without a machine is never late; `rcvbuf` has no effect",
+                flow.label
+            ));
         }
     }
     warnings

@@ -35,7 +35,12 @@ fn every_cell_has_to_keep_a_value_and_bounds() {
     let expect = Expect { max: Some(Bound::One(5e9)), ..Expect::default() };
     assert_eq!(judged(expect).1, differs("bic: 60 % above the most"));
     let expect = Expect { min: Some(Bound::One(9e9)), ..Expect::default() };
-    assert_eq!(judged(expect).1, differs("reno: 89 % below the least; cubic: 56 % below the least; highspeed: 54 % below the least; and 1 more"));
+    assert_eq!(
+        judged(expect).1,
+        differs(
+            "reno: 89 % below the least; cubic: 56 % below the least; highspeed: 54 % below the least; and 1 more"
+        )
+    );
 }
 
 #[test]
@@ -47,7 +52,10 @@ fn a_single_cell_needs_no_name() {
     let exact = Expect { value: Some((7.2e9, 0.0)), ..Expect::default() };
     assert_eq!(judge(&exact, None, "bit/s", &one).verdict, Verdict::Agrees);
     let none = Expect { max: Some(Bound::One(0.0)), ..Expect::default() };
-    assert_eq!(judge(&none, None, "", &[Cell { value: Some(0.25), ..Cell::default() }]).verdict, differs("0.25 above the most"));
+    assert_eq!(
+        judge(&none, None, "", &[Cell { value: Some(0.25), ..Cell::default() }]).verdict,
+        differs("0.25 above the most")
+    );
 }
 
 #[test]
@@ -57,7 +65,10 @@ fn orders_hold_or_say_what_does_not() {
     assert_eq!(measured, "cubic 4 Gbit/s, bic 8 Gbit/s, reno 1 Gbit/s");
     assert_eq!(verdict, differs("cubic is 50 % below bic"));
     assert_eq!(judged(order("bic ~ cubic")).1, differs("bic and cubic are 50 % apart"));
-    assert_eq!(judged(order("bic > htcp")).1, Verdict::Missing { why: "no run has `flow.congestion` = htcp".into() });
+    assert_eq!(
+        judged(order("bic > htcp")).1,
+        Verdict::Missing { why: "no run has `flow.congestion` = htcp".into() }
+    );
 }
 
 #[test]
@@ -101,7 +112,8 @@ fn ratios() {
 #[test]
 fn stages_are_bounded_ordered_and_empty() {
     let stages = |list: &[(&str, f64)]| list.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
-    let cell = Cell { stages: stages(&[("rcvbuf", 9e-4), ("network", 0.0), ("rx_ring", 0.0)]), ..Cell::default() };
+    let cell =
+        Cell { stages: stages(&[("rcvbuf", 9e-4), ("network", 0.0), ("rx_ring", 0.0)]), ..Cell::default() };
     let bounds = stages(&[("rcvbuf", 6e-4), ("network", 0.0)]);
     let expect = Expect { max: Some(Bound::ByStage(bounds)), ..Expect::default() };
     let found = judge(&expect, None, "", std::slice::from_ref(&cell));

@@ -168,8 +168,7 @@ impl Buffer {
     pub(super) fn takes_unread(&self, payload: u32) -> u32 {
         let payload = u64::from(payload.max(1));
         let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / payload;
-        let unpressed =
-            self.pressed_above().saturating_sub(self.used + self.held) / self.packet(payload);
+        let unpressed = self.pressed_above().saturating_sub(self.used + self.held) / self.packet(payload);
         let room = room.min(unpressed);
         // A buffer of fixed size limits the flow by every packet's memory.
         let settled =
