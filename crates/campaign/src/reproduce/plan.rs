@@ -174,7 +174,7 @@ impl Plan {
             // What is compared is run, whether the setup names it or not.
             let levels = claim.expect.levels();
             let named = |values: &[Node]| {
-                levels.iter().all(|level| values.iter().any(|value| plain(value) == level.to_string()))
+                levels.iter().all(|level| values.iter().any(|value| plain(value) == *level))
             };
             if !factors.iter().any(|(path, values, _)| path == over && named(values)) {
                 factors.retain(|(path, ..)| path != over);

@@ -90,9 +90,7 @@ fn boxes(panel: &Panel) -> Option<Figure> {
     let (quantity, to_base) = Quantity::of_unit(&panel.unit);
     let values = || panel.series.iter().flat_map(|s| s.points.iter().flat_map(|(_, values)| values));
     let largest = values().fold(0.0_f64, |a, b| a.max(*b)) * to_base;
-    if values().next().is_none() {
-        return None;
-    }
+    values().next()?;
     let scale = quantity.scale(largest);
     let mut names = Vec::new();
     let mut layers = Vec::new();
@@ -135,9 +133,7 @@ fn bars(panel: &Panel) -> Option<Figure> {
     }
     let all = || panel.series.iter().flat_map(|s| s.points.iter().flat_map(|(_, values)| values));
     let largest = all().fold(0.0_f64, |a, b| a.max(*b)) * to_base;
-    if all().next().is_none() {
-        return None;
-    }
+    all().next()?;
     let scale = quantity.scale(largest);
     // Dots of another unit share the axis only if they are brought to its length.
     let spread_largest =
