@@ -199,12 +199,12 @@ impl Settings {
     }
 }
 
-/// A scalar as a person writes it in a key.
+/// A scalar as factors of runs are written.
 pub(super) fn plain(node: &Node) -> String {
     match &node.value {
         Value::Bool(v) => v.to_string(),
         Value::Integer(v) => v.to_string(),
-        Value::Float(v) => v.to_string(),
+        Value::Float(v) => wirespeed_scenario::Factor::Float(*v).to_string(),
         Value::Text(v) => v.clone(),
         Value::Array(_) | Value::Table(_) => String::new(),
     }
