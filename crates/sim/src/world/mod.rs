@@ -282,3 +282,6 @@ const TRAIN_BYTES: u64 = 65_536;
 /// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
 /// that use such frames they last no longer.
 const LEAST_LIMIT: u64 = 43;
+/// GSO packets of a train where one flow has the whole path for itself. More would save little: an event then costs less
+/// than what its packets do.
+const ALONE: u32 = 8;

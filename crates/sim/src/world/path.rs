@@ -1,6 +1,6 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
-use super::{LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
+use super::{ALONE, LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
 use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, Step, Train};
 use wirespeed_units::{SimTime, Span};
 
@@ -99,6 +99,14 @@ impl Pipe {
             wake_event: None,
             offered: 0,
             left: 0,
+        }
+    }
+
+    /// Only one flow uses the pipe.
+    pub fn lengthen_trains(&mut self) {
+        if self.train_limit > 1 {
+            self.train_limit *= ALONE;
+            self.on_the_way.fill();
         }
     }
 

@@ -6,6 +6,7 @@ use super::transmit::Push;
 use crate::net::{Ack, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
+use crate::tcp::rtt::Even;
 use wirespeed_congestion::{CongestionKind, Phase};
 use wirespeed_units::{SimTime, Span};
 
@@ -402,21 +403,23 @@ impl Sender {
         let (gap, stride) = (ack.gap.picoseconds(), u64::from(ack.stride));
         let mut now = ack.now.picoseconds() - gap * i64::from(ack.count - 1);
         let mut una = self.una - stride * u64::from(ack.count - 1);
-        let mut sent_times = self.sent_times.iter().map(|(end, sent)| (*end, clock::micros(*sent)));
-        let mut segment = sent_times.next();
+        let mut left = ack.count - 1;
         let mut measured = false;
-        for _ in 1..ack.count {
-            while segment.is_some_and(|(end, _)| end < una) {
-                segment = sent_times.next();
+        for (end, sent) in &self.sent_times {
+            if left == 0 {
+                break;
             }
-            let Some((_, sent_us)) = segment else { break };
-            let at = SimTime::ps(now);
-            let rtt = (clock::micros(at) - sent_us).max(0);
-            self.rtt.observe_minimum(rtt, clock::ticks(at), false);
-            self.rtt.smooth(rtt, una, self.nxt);
+            if *end < una {
+                continue;
+            }
+            // Those up to the segment's end measure the same segment.
+            let of_segment = ((end - una) / stride.max(1) + 1).min(u64::from(left)) as u32;
+            let each = Even { first: now, gap, count: of_segment, una, stride };
+            self.rtt.measure_each(&each, clock::micros(*sent), self.nxt);
             measured = true;
-            now += gap;
-            una += stride;
+            left -= of_segment;
+            now += gap * i64::from(of_segment);
+            una += stride * u64::from(of_segment);
         }
         if measured {
             self.rtt.set_timeout();
