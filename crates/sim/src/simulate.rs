@@ -107,7 +107,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
             return Err(Ended::Cancelled);
         }
         recorder.sample(run, &mut world, at);
-        if !observer.watch(Progress { reached: at, delivered_bytes: world.delivered_bytes() }) {
+        if !observer.watch(Progress { reached: at, delivered_bytes: recorder.delivered_bytes }) {
             return Err(Ended::Cancelled);
         }
         if at >= end {

@@ -38,19 +38,12 @@ pub struct InFlight {
     /// The last train has grown by joining.
     joined: bool,
     longest: Span,
-    /// A train that is too long for the last one to hold is divided, so that the last one is filled.
-    fills: bool,
 }
 
 impl InFlight {
     /// An empty link. No train that is put together lasts more than `longest` from first to last packet.
     pub fn new(longest: Span) -> InFlight {
-        InFlight { trains: VecDeque::new(), last_at: SimTime::START, joined: false, longest, fills: false }
-    }
-
-    /// From now on a train of which only a part fits behind the last one is divided.
-    pub fn fill(&mut self) {
-        self.fills = true;
+        InFlight { trains: VecDeque::new(), last_at: SimTime::START, joined: false, longest }
     }
 
     /// Appends `train`, put together with the last one if it continues it and both have at most `train_limit`
@@ -58,10 +51,7 @@ impl InFlight {
     ///
     /// Trains that overlap may be cut on the way such that a part of one arrives after the other has begun to; so
     /// `train` goes before those that arrive later than it.
-    pub fn push(&mut self, mut train: Train, train_limit: u32) -> bool {
-        if self.fills {
-            self.fill_last(&mut train, train_limit);
-        }
+    pub fn push(&mut self, train: Train, train_limit: u32) -> bool {
         let end = train.last_at();
         if let Some(last) = self.trains.back_mut() {
             if (end - last.at).picoseconds() <= self.longest.picoseconds()
@@ -82,29 +72,6 @@ impl InFlight {
         self.joined = false;
         self.trains.push_back(train);
         self.trains.len() == 1
-    }
-
-    /// Moves as much of `train` to the last one as fits, if not all does.
-    fn fill_last(&mut self, train: &mut Train, train_limit: u32) {
-        let Some(last) = self.trains.back_mut() else { return };
-        let gap = train.gap.picoseconds();
-        if gap <= 0 {
-            return;
-        }
-        let left = self.longest.picoseconds() - (train.at - last.at).picoseconds();
-        if left < 0 {
-            return;
-        }
-        let room = (left / gap + 1).min(i64::from(train_limit.saturating_sub(last.packets)));
-        if room <= 0 || room >= i64::from(train.packets) {
-            return;
-        }
-        let front = train.part(0, room as u32);
-        if join(last, self.last_at, &front, train_limit) {
-            self.last_at = front.last_at();
-            self.joined = true;
-            train.skip(room as u32);
-        }
     }
 
     /// When the first train arrives.

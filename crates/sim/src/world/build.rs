@@ -102,26 +102,8 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
             let ends = ends(run, flow, index, &endpoint);
             Ok(Flow::new(endpoint, routes, ends))
         })
-        .collect::<Result<Vec<Flow>, Unsupported>>()?;
-    let mut pipes = plan.pipes;
-    lengthen(&mut pipes, &flows);
-    Ok((pipes, flows))
-}
-
-/// Lets trains be longer where a flow has its whole path for itself: what it meets there is only its own packets, which
-/// a longer train does not reorder.
-fn lengthen(pipes: &mut [Pipe], flows: &[Flow]) {
-    let mut users = vec![0; pipes.len()];
-    for pipe in flows.iter().flat_map(|flow| flow.routes.iter().flatten()) {
-        users[*pipe as usize] += 1;
-    }
-    for flow in flows {
-        let route = || flow.routes.iter().flatten().map(|pipe| *pipe as usize);
-        // A host's own queue tells the socket what it holds, train by train.
-        if route().all(|pipe| users[pipe] == 1 && !pipes[pipe].is_host) {
-            route().for_each(|pipe| pipes[pipe].lengthen_trains());
-        }
-    }
+        .collect::<Result<_, Unsupported>>()?;
+    Ok((plan.pipes, flows))
 }
 
 fn ends(run: &Run, flow: &Planned, index: usize, endpoint: &Endpoint) -> Ends {

@@ -1,5 +1,6 @@
 //! A run as components that hand trains to each other, and the loop that lets time pass.
 
+mod alone;
 mod build;
 mod capture;
 mod flow;
@@ -82,6 +83,7 @@ impl World {
 
     fn on_start(&mut self, index: u32) {
         let now = self.now;
+        self.enter_path(index as usize);
         let flow = &mut self.flows[index as usize];
         flow.started = Some(now);
         match &mut flow.endpoint {

@@ -41,6 +41,10 @@ pub struct Pipe {
     pub on_the_way: InFlight,
     /// Packets of one event at most.
     pub train_limit: u32,
+    /// The same where one flow has its whole path for itself.
+    limit_alone: u32,
+    /// Flows that have begun and pass here, each way by itself.
+    pub users: u32,
     /// When the queue is to be looked at.
     pub wake_event: Option<SimTime>,
     offered: u64,
@@ -79,6 +83,8 @@ impl Pipe {
             means: Means::Link(Box::new(Link::new(settings))),
             on_the_way: InFlight::new(LONGEST_TRAIN),
             train_limit,
+            limit_alone: alone(train_limit),
+            users: 0,
             wake_event: None,
             offered: 0,
             left: 0,
@@ -87,6 +93,7 @@ impl Pipe {
 
     /// A pure delay.
     pub fn delay(name: String, is_host: bool, delay: Span, trains: bool, frame: u64) -> Pipe {
+        let train_limit = if trains { train_limit(frame) } else { 1 };
         Pipe {
             name,
             kind: "delay",
@@ -95,19 +102,19 @@ impl Pipe {
             marks: false,
             means: Means::Delay { delay, bytes: 0 },
             on_the_way: InFlight::new(LONGEST_TRAIN),
-            train_limit: if trains { train_limit(frame) } else { 1 },
+            train_limit,
+            limit_alone: alone(train_limit),
+            users: 0,
             wake_event: None,
             offered: 0,
             left: 0,
         }
     }
 
-    /// Only one flow uses the pipe.
-    pub fn lengthen_trains(&mut self) {
-        if self.train_limit > 1 {
-            self.train_limit *= ALONE;
-            self.on_the_way.fill();
-        }
+    /// Says whether the flow that uses the pipe has its whole path for itself.
+    pub fn set_alone(&mut self, alone: bool) {
+        let limit = if self.limit_alone == 1 { 1 } else { self.limit_alone / ALONE };
+        self.train_limit = if alone { self.limit_alone } else { limit };
     }
 
     /// Takes a train in; returns how many packets the queue refused.
@@ -176,6 +183,10 @@ impl Pipe {
             }
         }
     }
+}
+
+fn alone(train_limit: u32) -> u32 {
+    if train_limit > 1 { train_limit * ALONE } else { 1 }
 }
 
 fn train_limit(frame: u64) -> u32 {

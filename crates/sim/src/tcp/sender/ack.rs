@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::recovery::Repeat;
-use super::transmit::Push;
+use super::transmit::{Push, TRAIN_PACKETS};
 use crate::net::{Ack, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
@@ -111,12 +111,27 @@ impl Sender {
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
 
-    /// How many acknowledgements until the next GSO packet can leave.
+    /// How many acknowledgements until the next GSO packet can leave, or as many as make a train where frames are so
+    /// large that one has few of them.
     fn worth_taking(&self, stride: u32) -> u32 {
         let room = self.cwnd.saturating_sub(self.in_flight());
-        let wanted = self.burst().min(u64::from(self.piece)).max(1);
+        let burst = self.burst();
+        let pieces = self.pieces_of_train(burst);
+        let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
         (wanted.saturating_sub(room)).div_ceil(u64::from(stride.max(1))).max(1).min(u64::from(u32::MAX))
             as u32
+    }
+
+    /// GSO packets that leave as one train: one, but several of few large frames, as long as that is little of the
+    /// window.
+    fn pieces_of_train(&self, burst: u64) -> u64 {
+        let pieces = u64::from(TRAIN_PACKETS) / burst.max(1);
+        let little = 4 * pieces * burst;
+        let is_open = burst == u64::from(self.settings.gso_packets)
+            && self.cwnd >= little
+            && self.written >= self.nxt + little
+            && self.window_end >= self.nxt + little;
+        if is_open { pieces.max(1) } else { 1 }
     }
 
     /// One acknowledgement arrives.
