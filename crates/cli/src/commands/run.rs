@@ -174,7 +174,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
-                let judged = judge(wirespeed_record::read(directory)?, Some(run), &study.expect);
+                let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
                 rows.push(json_row(&judged));
                 Ok(judged)
@@ -198,7 +198,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         scenario_text: study.source.clone(),
         generated_by: format!("wirespeed {}", crate::VERSION),
     };
-    let report = report(info, results);
+    let report = report(info, results)?;
     write_report(out, &report, arguments.figures)?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&json!({ "study": study.name, "runs": rows }))
