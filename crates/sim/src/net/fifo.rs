@@ -158,6 +158,10 @@ impl Fifo {
             packet.gap = Span::ZERO;
             if self.offer_one(packet, &mut started, wire, counters, out) {
                 arrivals.add(at);
+            } else if self.ring < u64::MAX {
+                // TCP stops at the first that its host refuses.
+                counters.overflow += u64::from(train.packets - i - 1);
+                break;
             }
             if out.len() > before
                 && let Some(arriving) = out.pop()
