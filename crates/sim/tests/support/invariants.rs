@@ -5,6 +5,7 @@ use wirespeed_record::{FlowSample, QueueSample};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::{Direction, FlowKind, Queue};
 use wirespeed_sim::Outcome;
+use wirespeed_units::Span;
 
 /// A train is at most so long; a sample may fall into one.
 const TRAIN_BYTES: u64 = 65_536 + 65_549;
@@ -264,7 +265,7 @@ fn datagrams(run: &Run, outcome: &Outcome) -> Result<(), String> {
         let links = run.links[low..high].iter();
         let delays = links.map(|l| if from.router < to.router { l.forward.delay } else { l.reverse.delay });
         // The model has both ways of an access line on the way to its host.
-        let least = delays.sum::<wirespeed_units::Span>() + to.access_delay;
+        let least = delays.sum::<Span>() + to.access_delay;
         for (number, row) in rows.iter().enumerate() {
             ensure!(row.sequence == number as u64, "{}: datagram {number} is missing", planned.label);
             if let Some(arrived) = row.arrived_ns {
@@ -290,7 +291,9 @@ fn capacity(run: &Run, outcome: &Outcome) -> Result<(), String> {
         let rate = rates.min().expect("a flow crosses a link");
         let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
         let delivered = last.map_or(0, |row| row.delivered_bytes);
-        let could = rate.volume(run.duration - planned.start).get() + TRAIN_BYTES;
+        // A train does at its first packet what its later ones would do, at most 1 ms ahead.
+        let ahead = if run.trains { Span::ms(1) } else { Span::ZERO };
+        let could = rate.volume(run.duration - planned.start + ahead).get() + TRAIN_BYTES;
         ensure!(delivered <= could, "{} got {delivered} bytes of {could}", planned.label);
     }
     Ok(())
