@@ -189,7 +189,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
     fn on_even_acks(&mut self, acks: &EvenAcks) {
         let ack = &acks.next;
         let counts = self.rule.only_counts()
-            && !self.window.in_slow_start()
+            && !(self.window.in_slow_start() && ack.cwnd_limited)
             && self.phase == ack.phase
             && ack.may_grow
             && !ack.phase.is_reducing()

@@ -20,12 +20,12 @@ impl World {
             }
         }
         let (flow, pipes) = (&self.flows[index], &mut self.pipes);
-        // A host's own queue tells the socket what it holds, train by train, and a host that shows its inside looks at
-        // each.
-        let has_queue = flow.routes.iter().flatten().any(|pipe| pipes[*pipe as usize].is_host);
+        // A host that shows its inside looks at each train.
         let has_inside = [Way::Forward, Way::Back].iter().any(|way| self.hosts[flow.origin(*way)].is_some());
         for pipe in flow.routes.iter().flatten() {
-            pipes[*pipe as usize].set_alone(!shared && !has_queue && !has_inside);
+            // A host's own queue tells the socket what it holds, train by train.
+            let is_host = pipes[*pipe as usize].is_host;
+            pipes[*pipe as usize].set_alone(!shared && !has_inside && !is_host);
         }
     }
 

@@ -106,7 +106,8 @@ impl Sender {
             && self.board.sacked == 0
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
-            && self.cwnd >= self.ssthresh()
+            // In slow start each makes the window grow, unless it is not the window that limits.
+            && (self.cwnd >= self.ssthresh() || self.throttled && !self.is_window_limited())
             && self.cwnd >= 4 * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
@@ -114,6 +115,10 @@ impl Sender {
     /// How many acknowledgements until the next GSO packet can leave, or as many as make a train where frames are so
     /// large that one has few of them.
     fn worth_taking(&self, stride: u32) -> u32 {
+        if self.throttled {
+            // What the host's own queue holds back goes on when that empties.
+            return u32::MAX;
+        }
         let room = self.cwnd.saturating_sub(self.in_flight());
         let burst = self.burst();
         let pieces = self.pieces_of_train(burst);
