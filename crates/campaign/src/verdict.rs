@@ -1,7 +1,7 @@
 //! Numbers and verdicts of recorded runs, and the report over them.
 
-use wirespeed_metrics::{View, evaluate, find, per_flow};
-use wirespeed_record::Recording;
+use wirespeed_metrics::{View, evaluate_view, find, limiting, per_flow};
+use wirespeed_record::{Recording, StoreError};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
 use wirespeed_scenario::{Expectation, Run};
 use wirespeed_units::{Bytes, Rate, Span};
@@ -14,20 +14,32 @@ pub struct Judged {
     pub metrics: Vec<MetricValue>,
     /// Its flows' metrics.
     pub per_flow: Vec<Vec<MetricValue>>,
+    /// What limited it, in a sentence, if the recording tells.
+    pub limit: Option<String>,
     /// Whether it met what was expected of it.
     pub expectations: Vec<ExpectOutcome>,
 }
 
 /// Computes the metrics of a recording and compares them with the bounds that apply to `run`. Without a run (a
 /// recording from elsewhere) no bound applies.
-pub fn judge(recording: Recording, run: Option<&Run>, expectations: &[Expectation]) -> Judged {
-    let metrics = values(evaluate(&recording));
-    let view = View::new(&recording);
+///
+/// # Errors
+/// If its samples are on disk and cannot be read.
+pub fn judge(
+    recording: Recording,
+    run: Option<&Run>,
+    expectations: &[Expectation],
+) -> Result<Judged, StoreError> {
+    let view = View::new(&recording)?;
+    let metrics = values(evaluate_view(&view)?);
     let flows = 0..recording.info.flows.len() as u32;
-    let per_flow = flows.map(|flow| values(per_flow::evaluate_flow(&view, flow))).collect();
+    let per_flow = per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
+    let limit = limiting(&view);
+    view.intact()?;
+    drop(view);
     let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
     let expectations = applying.map(|expectation| outcome(expectation, &metrics)).collect();
-    Judged { recording, metrics, per_flow, expectations }
+    Ok(Judged { recording, metrics, per_flow, limit, expectations })
 }
 
 fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<MetricValue> {
@@ -68,7 +80,13 @@ fn quantity(metric: &str, value: f64) -> String {
 }
 
 /// The report over the runs of a study, in their order; incomplete ones come as name and reason.
-pub fn report(study: StudyInfo, runs: impl IntoIterator<Item = Result<Judged, (String, String)>>) -> Report {
+///
+/// # Errors
+/// If the samples of a run are on disk and cannot be read.
+pub fn report(
+    study: StudyInfo,
+    runs: impl IntoIterator<Item = Result<Judged, (String, String)>>,
+) -> Result<Report, StoreError> {
     let mut builder = Builder::new(study);
     for run in runs {
         match run {
@@ -77,11 +95,11 @@ pub fn report(study: StudyInfo, runs: impl IntoIterator<Item = Result<Judged, (S
                 metrics: judged.metrics,
                 per_flow: judged.per_flow,
                 expectations: judged.expectations,
-            }),
+            })?,
             Err((id, reason)) => builder.add_incomplete(id, reason),
         }
     }
-    builder.finish()
+    Ok(builder.finish())
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ fn a_dumbbell_with_staggered_starts_gives_series_per_flow() {
     let first_sample =
         |flow| recording.flows.iter().find(|row| row.flow == flow).map(|row| row.t_ns / 1_000_000_000);
     assert_eq!([first_sample(0), first_sample(1), first_sample(2)], [Some(0), Some(2), Some(4)]);
-    let view = wirespeed_metrics::View::new(&recording);
+    let view = wirespeed_metrics::View::new(&recording).unwrap();
     assert!(!wirespeed_metrics::series::jain_over_time(&view, 100_000_000).is_empty());
 }
 

@@ -1,5 +1,6 @@
 //! The interface between socket and algorithm.
 
+use crate::even::EvenAcks;
 use crate::event::{AckSample, CongestionEvent, Restart, Sent, Undo};
 use std::fmt::Debug;
 use wirespeed_units::{Bytes, Rate};
@@ -46,6 +47,10 @@ pub trait CongestionControl: Debug + Send {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &AckSample);
 
+    /// Several ACKs arrived: the same as [`CongestionControl::on_ack`] for each, at less cost.
+    fn on_even_acks(&mut self, acks: &EvenAcks) {
+        acks.each(|ack| self.on_ack(ack));
+    }
     /// Congestion was seen. A second event within one window of data reduces no further.
     fn on_congestion(&mut self, event: &CongestionEvent);
 

@@ -16,6 +16,7 @@ mod algorithms;
 #[cfg(test)]
 mod conformance;
 mod control;
+mod even;
 mod event;
 mod filter;
 mod loss_based;
@@ -31,6 +32,7 @@ mod window;
 
 pub use algorithms::algorithms;
 pub use control::{CongestionControl, Control, Observer};
+pub use even::EvenAcks;
 pub use event::{
     AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, RestartKind, Sent, Timestamps,
     Undo,

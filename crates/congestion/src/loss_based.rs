@@ -4,6 +4,7 @@
 //! restores, and in which order an algorithm's hooks run. A rule is then one short file.
 
 use crate::control::{CongestionControl, Control, Observer};
+use crate::even::EvenAcks;
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Restart, RestartKind, Sent, Undo};
 use crate::slow_start::SlowStart;
 use crate::window::{MINIMUM_SSTHRESH, Window};
@@ -54,6 +55,12 @@ pub trait WindowRule: Debug + Send {
         true
     }
 
+    /// Of an ACK the rule looks at nothing but how many packets it acknowledged, and so does its slow start:
+    /// [`WindowRule::measure`], [`WindowRule::grow`], [`WindowRule::delay_counts`] and [`SlowStart::on_delay`] are
+    /// the defaults. Then several ACKs are counted in one go.
+    fn only_counts(&self) -> bool {
+        false
+    }
     /// The threshold in packets after congestion; less than two becomes two.
     fn ssthresh(&mut self, _event: &CongestionEvent, window: &Window) -> u64 {
         window.half()
@@ -176,6 +183,30 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
         self.enter(ack.phase, ack.now, ack.snd_nxt);
         if ack.may_grow && !ack.phase.is_reducing() && ack.newly_delivered.get() > 0 {
             self.rule.grow(ack, &mut self.window, &mut self.slow_start);
+        }
+    }
+
+    fn on_even_acks(&mut self, acks: &EvenAcks) {
+        let ack = &acks.next;
+        let counts = self.rule.only_counts()
+            && !(self.window.in_slow_start() && ack.cwnd_limited)
+            && self.phase == ack.phase
+            && ack.may_grow
+            && !ack.phase.is_reducing()
+            && acks.stride > 0;
+        if !counts {
+            acks.each(|ack| self.on_ack(ack));
+            return;
+        }
+        let una = (acks.next_una - acks.stride).saturating_mul(acks.mss);
+        if una > self.una {
+            self.una = una;
+            self.progress = true;
+        }
+        if ack.cwnd_limited {
+            for _ in 0..acks.count {
+                self.rule.avoid(ack, acks.stride, &mut self.window);
+            }
         }
     }
 

@@ -39,7 +39,10 @@ impl Substrate for Model {
         let outcome = match (simulate_observed(run, &mut writer), writer.failure.take()) {
             (_, Some(error)) => return Err(error.into()),
             (Ok(outcome), None) => outcome,
-            (Err(Ended::Cancelled), None) => return Err(LabError::Interrupted),
+            (Err(Ended::Cancelled), None) => {
+                writer.close(directory)?;
+                return Err(LabError::Interrupted);
+            }
             (Err(Ended::Unsupported(lacking)), None) => {
                 return Err(LabError::Unsupported(lacking.to_string()));
             }
@@ -104,6 +107,11 @@ impl<'a> Writer<'a> {
         self.flows.write(&std::mem::take(&mut recording.flows))?;
         self.queues.write(&std::mem::take(&mut recording.queues))?;
         self.hosts.write(&std::mem::take(&mut recording.hosts))?;
+        self.close(directory)
+    }
+
+    /// Makes the tables whole files: those of a run that was interrupted can be read too, as far as it came.
+    fn close(self, directory: &RunDirectory) -> Result<(), StoreError> {
         directory.close(self.flows)?;
         directory.close(self.queues)?;
         directory.close(self.hosts)
@@ -150,4 +158,36 @@ fn peak_memory() -> u64 {
         usage
     };
     usage.ru_maxrss.unsigned_abs() * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::run;
+    use std::sync::atomic::AtomicBool;
+    use wirespeed_units::Span;
+
+    #[test]
+    fn what_an_interrupted_run_has_sampled_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let directory = RunDirectory::create(&path).unwrap();
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        (run.duration, run.sample) = (Span::secs(3600), Span::us(10));
+        run.flows[0].stop = Span::secs(3600);
+        let cancel = AtomicBool::new(false);
+        let control = Control { cancel: &cancel, progress: &|_| cancel.store(true, Relaxed) };
+        let ended = Model.carry_out(&run, &directory, &control);
+        assert!(matches!(ended, Err(LabError::Interrupted)), "{ended:?}");
+        let left = Recording { samples_in: Some(path.clone()), ..Default::default() };
+        let rows = left.flow_table().rows().unwrap();
+        assert!(rows > 0);
+        let mut sampled = Vec::new();
+        left.flow_table().each(FlowSample::t_ns, |t| sampled.push(t)).unwrap();
+        assert!(sampled.len() == rows && sampled.is_sorted());
+        let mut files: Vec<_> =
+            std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        files.sort();
+        assert_eq!(files, ["INCOMPLETE", "flows.parquet", "hosts.parquet", "queues.parquet", "raw"]);
+    }
 }

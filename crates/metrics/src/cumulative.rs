@@ -1,9 +1,14 @@
 //! A counter read at instants, and what it must have been between them.
 
+use std::rc::Rc;
+
 /// A cumulative counter: readings at strictly increasing times, never falling.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cumulative {
-    points: Vec<(i64, f64)>,
+    /// When it was read; may be shared with a counter that was read at the same times.
+    times: Rc<[i64]>,
+    /// What was read then.
+    values: Vec<f64>,
     /// The counter was 0 until then, if that is known.
     zero_until: Option<i64>,
     /// The counter keeps its last reading from then on, if that is known.
@@ -13,36 +18,57 @@ pub(crate) struct Cumulative {
 impl Cumulative {
     /// From readings in order of time; of several at one time the last counts.
     pub fn new(readings: impl Iterator<Item = (i64, f64)>) -> Self {
-        let mut points: Vec<(i64, f64)> = Vec::new();
-        for (t, value) in readings {
-            match points.last_mut() {
-                Some(last) if last.0 == t => last.1 = value,
-                _ => points.push((t, value)),
-            }
-        }
-        Cumulative { points, zero_until: None, fixed_from: None }
+        Self::beginning(None, readings)
     }
 
-    /// Adds the knowledge that what is counted began at `start` and ended at `end`.
-    pub fn living(mut self, start: i64, end: i64) -> Self {
-        if self.points.first().is_some_and(|p| p.0 > start) {
-            self.points.insert(0, (start, 0.0));
+    /// As [`Cumulative::new`], of what is known to have begun at `start` and ended at `end`.
+    pub fn living(readings: impl Iterator<Item = (i64, f64)>, (start, end): (i64, i64)) -> Self {
+        let counter = Self::beginning(Some(start), readings);
+        Cumulative { zero_until: Some(start), fixed_from: Some(end), ..counter }
+    }
+
+    fn beginning(start: Option<i64>, readings: impl Iterator<Item = (i64, f64)>) -> Self {
+        let room = readings.size_hint().1.map_or(0, |most| most + 1);
+        let (mut times, mut values) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        for (t, value) in readings {
+            if times.is_empty()
+                && let Some(start) = start.filter(|start| *start < t)
+            {
+                times.push(start);
+                values.push(0.0);
+            }
+            if times.last() == Some(&t) {
+                values.pop();
+            } else {
+                times.push(t);
+            }
+            values.push(value);
         }
-        self.zero_until = Some(start);
-        self.fixed_from = Some(end);
-        self
+        values.shrink_to_fit();
+        Cumulative { times: times.into(), values, zero_until: None, fixed_from: None }
+    }
+
+    /// Keeps the times only once if both were read at the same.
+    pub fn share_times(&mut self, other: &Cumulative) {
+        if self.times == other.times {
+            self.times = Rc::clone(&other.times);
+        }
+    }
+
+    fn point(&self, index: usize) -> Option<(i64, f64)> {
+        Some((*self.times.get(index)?, self.values[index]))
     }
 
     /// First and last time of a reading.
     pub fn span(&self) -> Option<(i64, i64)> {
-        Some((self.points.first()?.0, self.points.last()?.0))
+        Some((*self.times.first()?, *self.times.last()?))
     }
 
     /// The counter at `t`: as read, or on the line between two readings at most `max_gap` apart. `None` if
     /// the readings do not say.
     pub fn at(&self, t: i64, max_gap: i64) -> Option<f64> {
-        let after = self.points.partition_point(|p| p.0 < t);
-        if let Some(&(time, value)) = self.points.get(after)
+        let after = self.times.partition_point(|time| *time < t);
+        if let Some((time, value)) = self.point(after)
             && time == t
         {
             return Some(value);
@@ -50,11 +76,9 @@ impl Cumulative {
         if self.zero_until.is_some_and(|start| t <= start) {
             return Some(0.0);
         }
-        let (t0, v0) = *self.points.get(after.checked_sub(1)?)?;
-        match self.points.get(after) {
-            Some(&(t1, v1)) if t1 - t0 <= max_gap => {
-                Some(v0 + (v1 - v0) * (t - t0) as f64 / (t1 - t0) as f64)
-            }
+        let (t0, v0) = self.point(after.checked_sub(1)?)?;
+        match self.point(after) {
+            Some((t1, v1)) if t1 - t0 <= max_gap => Some(v0 + (v1 - v0) * (t - t0) as f64 / (t1 - t0) as f64),
             Some(_) => None,
             None => self.fixed_from.is_some_and(|end| t >= end).then_some(v0),
         }
@@ -68,20 +92,23 @@ impl Cumulative {
     /// Growth from `from` to `to` in whole steps, each placed at the reading that first shows it: for counts
     /// of things that cannot be split. Needs two readings, at least one of them after `from`.
     pub fn steps(&self, from: i64, to: i64) -> Option<f64> {
-        let first = *self.points.first()?;
-        let last_until = |t: i64| self.points[..self.points.partition_point(|p| p.0 <= t)].last();
-        if self.points.len() < 2 || self.points.last()?.0 <= from {
+        let (_, first) = self.point(0)?;
+        let last_until = |t: i64| {
+            let after = self.times.partition_point(|time| *time <= t);
+            Some(self.values[after.checked_sub(1)?])
+        };
+        if self.times.len() < 2 || *self.times.last()? <= from {
             return None;
         }
         // Before its first reading a counter that lives on is not known to have been 0.
-        let before = last_until(from).copied().unwrap_or(first).1;
-        Some((last_until(to)?.1 - before).max(0.0))
+        let before = last_until(from).unwrap_or(first);
+        Some((last_until(to)? - before).max(0.0))
     }
 
     /// Times of the readings in `(from, to]` that show more than the one before.
     pub fn increases(&self, from: i64, to: i64) -> impl Iterator<Item = i64> + '_ {
-        let pairs = self.points.windows(2).filter(|w| w[1].1 > w[0].1).map(|w| w[1].0);
-        pairs.filter(move |t| *t > from && *t <= to)
+        let rises = self.values.windows(2).zip(&self.times[self.times.len().min(1)..]);
+        rises.filter(move |(w, t)| w[1] > w[0] && **t > from && **t <= to).map(|(_, t)| *t)
     }
 }
 
@@ -90,8 +117,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const READINGS: [(i64, f64); 3] = [(10, 100.0), (20, 200.0), (60, 600.0)];
+
     fn counter() -> Cumulative {
-        Cumulative::new([(10, 100.0), (20, 200.0), (60, 600.0)].into_iter())
+        Cumulative::new(READINGS.into_iter())
     }
 
     #[test]
@@ -106,7 +135,7 @@ mod tests {
     fn outside_its_readings_it_is_unknown_unless_its_life_is_known() {
         assert_eq!(counter().at(5, 100), None);
         assert_eq!(counter().at(61, 100), None);
-        let known = counter().living(0, 65);
+        let known = Cumulative::living(READINGS.into_iter(), (0, 65));
         assert_eq!(known.at(-5, 1), Some(0.0));
         assert_eq!(known.at(5, 10), Some(50.0));
         assert_eq!(known.at(62, 100), None);
@@ -117,7 +146,7 @@ mod tests {
     fn steps_are_whole() {
         assert_eq!(counter().steps(15, 59), Some(100.0));
         assert_eq!(counter().steps(0, 60), Some(500.0));
-        assert_eq!(counter().living(0, 65).steps(0, 60), Some(600.0));
+        assert_eq!(Cumulative::living(READINGS.into_iter(), (0, 65)).steps(0, 60), Some(600.0));
         assert_eq!(counter().steps(60, 70), None);
     }
 

@@ -4,7 +4,7 @@ use crate::link::bottleneck;
 use crate::registry::{Better, Metric};
 use crate::statistics::{weighted_mean, weighted_quantile};
 use crate::view::{FlowSeries, View};
-use wirespeed_record::FlowSample;
+use wirespeed_record::{FlowSample, QueueSample};
 
 macro_rules! rtt_row {
     ($name:literal, $what:literal, $headline:literal, $of:expr) => {
@@ -21,18 +21,18 @@ macro_rules! rtt_row {
             headline: $headline,
             compute: |view| {
                 let samples: Vec<_> = view.flows.iter().flat_map(|f| rtts(view, f)).collect();
-                $of(&samples)
+                $of(samples)
             },
         }
     };
 }
 
 pub(crate) const ROWS: &[Metric] = &[
-    rtt_row!("rtt_min_ns", "Least", false, |s: &[_]| weighted_quantile(s, 0.0)),
-    rtt_row!("rtt_median_ns", "Median", true, |s: &[_]| weighted_quantile(s, 0.5)),
-    rtt_row!("rtt_mean_ns", "Mean", false, |s: &[_]| weighted_mean(s)),
-    rtt_row!("rtt_q95_ns", "95 % quantile", false, |s: &[_]| weighted_quantile(s, 0.95)),
-    rtt_row!("rtt_max_ns", "Largest", false, |s: &[_]| weighted_quantile(s, 1.0)),
+    rtt_row!("rtt_min_ns", "Least", false, |s| weighted_quantile(s, 0.0)),
+    rtt_row!("rtt_median_ns", "Median", true, |s| weighted_quantile(s, 0.5)),
+    rtt_row!("rtt_mean_ns", "Mean", false, |s: Vec<_>| weighted_mean(&s)),
+    rtt_row!("rtt_q95_ns", "95 % quantile", false, |s| weighted_quantile(s, 0.95)),
+    rtt_row!("rtt_max_ns", "Largest", false, |s| weighted_quantile(s, 1.0)),
     Metric {
         name: "queue_delay_mean_ns",
         unit: "ns",
@@ -51,23 +51,25 @@ pub(crate) const ROWS: &[Metric] = &[
         reference: "RFC 6349 (buffer delay), here read from the queue itself",
         better: Better::Lower,
         headline: false,
-        compute: |view| weighted_quantile(&queue_delays(view)?, 0.95),
+        compute: |view| weighted_quantile(queue_delays(view)?, 0.95),
     },
 ];
 
 fn rtts(view: &View, flow: &FlowSeries) -> Vec<(f64, f64)> {
-    flow.states(view, |s: &FlowSample| s.rtt_ns.map(|rtt| rtt as f64))
+    flow.states(view, FlowSample::rtt_ns)
 }
 
 fn queue_delays(view: &View) -> Option<Vec<(f64, f64)>> {
     let bottleneck = bottleneck(view)?;
     let rate = bottleneck.link.rate_bps as f64;
-    Some(bottleneck.queue.states(view, |s| s.backlog_bytes as f64 * 8e9 / rate))
+    let mut delays = bottleneck.queue.states(view, QueueSample::backlog_bytes);
+    delays.iter_mut().for_each(|state| state.0 = state.0 * 8e9 / rate);
+    Some(delays)
 }
 
 /// Quantile of one flow's round-trip time, ns.
 pub(crate) fn flow_rtt(view: &View, flow: &FlowSeries, q: f64) -> Option<f64> {
-    weighted_quantile(&rtts(view, flow), q)
+    weighted_quantile(rtts(view, flow), q)
 }
 
 /// Mean of one flow's round-trip time, ns.

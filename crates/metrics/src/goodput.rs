@@ -4,6 +4,7 @@ use crate::LONG_BIN_NS;
 use crate::registry::{Better, Metric};
 use crate::statistics::quantile;
 use crate::view::{View, bins};
+use wirespeed_record::FlowSample;
 
 macro_rules! quantile_row {
     ($name:literal, $what:literal, $q:literal) => {
@@ -52,9 +53,9 @@ pub(crate) const ROWS: &[Metric] = &[
         better: Better::Neither,
         headline: false,
         compute: |view| {
-            let samples = view.flows.iter().flat_map(|flow| &flow.samples);
-            let first = samples.filter(|s| s.retrans_packets.is_some_and(|n| n > 0)).map(|s| s.t_ns).min()?;
-            Some(first as f64)
+            let retransmitted = view.flow_samples.column(FlowSample::retrans_packets);
+            let times = view.flow_samples.times().iter().zip(retransmitted.iter());
+            Some(times.filter(|(_, packets)| **packets > 0.0).map(|(t, _)| *t).min()? as f64)
         },
     },
 ];

@@ -2,7 +2,7 @@
 
 use crate::registry::{Better, Metric};
 use crate::view::View;
-use wirespeed_record::QueueSample;
+use wirespeed_record::{ColumnOf, QueueSample};
 
 /// What the name of an end host's queue ends with; links' queues end otherwise.
 const HOST_QUEUE: &str = "/qdisc";
@@ -16,7 +16,7 @@ pub(crate) const ROWS: &[Metric] = &[
         reference: "tc -s qdisc: dropped; onl-wiki",
         better: Better::Lower,
         headline: false,
-        compute: |view| sum(view, |s| s.dropped_packets),
+        compute: |view| sum(view, QueueSample::dropped_packets),
     },
     Metric {
         name: "qdisc_requeues",
@@ -26,11 +26,11 @@ pub(crate) const ROWS: &[Metric] = &[
         reference: "tc -s qdisc: requeues; onl-wiki, hardware duplicates",
         better: Better::Lower,
         headline: false,
-        compute: |view| sum(view, |s| s.requeues),
+        compute: |view| sum(view, QueueSample::requeues),
     },
 ];
 
-fn sum(view: &View, column: fn(&QueueSample) -> u64) -> Option<f64> {
+fn sum(view: &View, column: ColumnOf<QueueSample, u64>) -> Option<f64> {
     let queues = view.queues.iter().filter(|(name, _)| name.ends_with(HOST_QUEUE));
     queues.filter_map(|(_, queue)| queue.count(view, column)).reduce(|a, b| a + b)
 }

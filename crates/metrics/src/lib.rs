@@ -22,6 +22,7 @@ mod rates;
 mod registry;
 mod requeue;
 mod retransmission;
+mod samples;
 pub mod series;
 pub mod statistics;
 mod udp;
@@ -30,15 +31,30 @@ mod view;
 pub use document::{explain, reference};
 pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
+pub use samples::{Group, Number, Samples, Values};
 pub use view::{FlowSeries, QueueSeries, View};
 
 use std::collections::BTreeMap;
-use wirespeed_record::Recording;
+use wirespeed_record::{Recording, StoreError};
 
 /// Every metric that `recording` gives a value for, by name. What it does not give is not there.
-pub fn evaluate(recording: &Recording) -> BTreeMap<&'static str, f64> {
-    let view = View::new(recording);
-    all().iter().filter_map(|m| (m.compute)(&view).filter(|v| v.is_finite()).map(|v| (m.name, v))).collect()
+///
+/// # Errors
+/// If its samples are on disk and cannot be read.
+pub fn evaluate(recording: &Recording) -> Result<BTreeMap<&'static str, f64>, StoreError> {
+    evaluate_view(&View::new(recording)?)
+}
+
+/// The same of a recording that is indexed already.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_view(view: &View) -> Result<BTreeMap<&'static str, f64>, StoreError> {
+    let values =
+        all().iter().filter_map(|m| (m.compute)(view).filter(|v| v.is_finite()).map(|v| (m.name, v)));
+    let values = values.collect();
+    view.intact()?;
+    Ok(values)
 }
 
 /// The bins over which short-term rates are taken unless a name says `_1s`.

@@ -1,8 +1,9 @@
 //! What limited a run, in a sentence: from the accounts of cores, stages and windows that its recording holds. The
 //! same words serve a model and a live host.
 
+use crate::view::{FlowSeries, View};
 use std::collections::BTreeMap;
-use wirespeed_record::{CoreSample, Direction, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{ColumnOf, CoreSample, Direction, FlowSample, LedgerRow, Recording, Stage};
 
 /// A core that is busy for so large a part of the time has no room for more.
 const FULL: f64 = 0.97;
@@ -12,11 +13,11 @@ const WORTH_A_WORD: f64 = 1e-6;
 const MOSTLY: f64 = 0.3;
 
 /// One sentence about what limited the run, or `None` if the recording does not tell.
-pub fn limiting(recording: &Recording) -> Option<String> {
-    let mut parts: Vec<String> = busy_cores(recording);
-    parts.extend(losses(recording));
+pub fn limiting(view: &View) -> Option<String> {
+    let mut parts: Vec<String> = busy_cores(view.recording);
+    parts.extend(losses(view.recording));
     if parts.is_empty() {
-        parts.extend(windows(recording));
+        parts.extend(windows(view));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -125,15 +126,15 @@ fn share(part: f64) -> String {
 }
 
 /// What stopped the senders for most of the time: a window or a buffer.
-fn windows(recording: &Recording) -> Option<String> {
-    let mut last: BTreeMap<u32, &FlowSample> = BTreeMap::new();
-    for row in &recording.flows {
-        last.insert(row.flow, row);
-    }
-    let sum =
-        |of: fn(&FlowSample) -> Option<i64>| last.values().filter_map(|row| of(row)).sum::<i64>() as f64;
-    let busy = sum(|row| row.busy_ns).max(1.0);
-    let (window, buffer) = (sum(|row| row.rwnd_limited_ns) / busy, sum(|row| row.sndbuf_limited_ns) / busy);
+fn windows(view: &View) -> Option<String> {
+    let sum = |column: ColumnOf<FlowSample, Option<i64>>| {
+        let values = view.flow_samples.column(column);
+        let last = |flow: &FlowSeries| values[flow.samples.clone()].last().copied();
+        view.flows.iter().filter_map(last).filter(|value| !value.is_nan()).sum::<f64>()
+    };
+    let busy = sum(FlowSample::busy_ns).max(1.0);
+    let (window, buffer) =
+        (sum(FlowSample::rwnd_limited_ns) / busy, sum(FlowSample::sndbuf_limited_ns) / busy);
     if window.max(buffer) < MOSTLY {
         return None;
     }
@@ -180,7 +181,7 @@ mod tests {
         recording.ledger =
             vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "receiver/rx3", 40)];
         assert_eq!(
-            limiting(&recording).as_deref(),
+            limiting(&View::new(&recording).unwrap()).as_deref(),
             Some(
                 "receiver core 3: softirq 100 % busy; 0.40 % of packets lost at rx_ring (receiver/rx3): flow control \
                  cannot see this ring"
@@ -195,6 +196,6 @@ mod tests {
         recording.cores = vec![core(0, 0), core(1_000, 400)];
         recording.ledger =
             vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
-        assert_eq!(limiting(&recording), None);
+        assert_eq!(limiting(&View::new(&recording).unwrap()), None);
     }
 }

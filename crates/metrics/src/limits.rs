@@ -3,6 +3,7 @@
 use crate::registry::{Better, Metric};
 use crate::statistics::{mean, weighted_mean};
 use crate::view::{FlowSeries, View};
+use wirespeed_record::FlowSample;
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {
@@ -49,12 +50,13 @@ pub(crate) const ROWS: &[Metric] = &[
 ];
 
 pub(crate) fn flow_cwnd(view: &View, flow: &FlowSeries) -> Option<f64> {
-    weighted_mean(&flow.states(view, |s| s.cwnd_bytes.map(|n| n as f64)))
+    weighted_mean(&flow.states(view, FlowSample::cwnd_bytes))
 }
 
-pub(crate) fn flow_slow_start_exit(_: &View, flow: &FlowSeries) -> Option<f64> {
-    let left = flow.samples.iter().find(|s| s.t_ns >= flow.start_ns && s.ssthresh_bytes.is_some())?;
-    Some((left.t_ns - flow.start_ns) as f64)
+pub(crate) fn flow_slow_start_exit(view: &View, flow: &FlowSeries) -> Option<f64> {
+    let (times, ssthresh) = (view.flow_samples.times(), view.flow_samples.column(FlowSample::ssthresh_bytes));
+    let left = flow.samples.clone().find(|i| times[*i] >= flow.start_ns && !ssthresh[*i].is_nan())?;
+    Some((times[left] - flow.start_ns) as f64)
 }
 
 pub(crate) fn flow_rwnd_limited(view: &View, flow: &FlowSeries) -> Option<f64> {
@@ -66,15 +68,15 @@ pub(crate) fn flow_sndbuf_limited(view: &View, flow: &FlowSeries) -> Option<f64>
 }
 
 fn busy(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.busy_ns.map(|t| t as f64))
+    flow.count(view, FlowSample::busy_ns)
 }
 
 fn rwnd_limited(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.rwnd_limited_ns.map(|t| t as f64))
+    flow.count(view, FlowSample::rwnd_limited_ns)
 }
 
 fn sndbuf_limited(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.sndbuf_limited_ns.map(|t| t as f64))
+    flow.count(view, FlowSample::sndbuf_limited_ns)
 }
 
 fn ratio(part: Option<f64>, whole: Option<f64>) -> Option<f64> {

@@ -20,7 +20,7 @@ pub(crate) const ROWS: &[Metric] = &[Metric {
 /// The most used link.
 pub(crate) struct Bottleneck<'v, 'a> {
     pub link: &'a LinkInfo,
-    pub queue: &'v QueueSeries<'a>,
+    pub queue: &'v QueueSeries,
     pub utilisation: f64,
 }
 

@@ -4,6 +4,7 @@
 use crate::view::{FlowSeries, View};
 use crate::{convergence, delay, limits, rates, retransmission, udp};
 use std::collections::BTreeMap;
+use wirespeed_record::StoreError;
 
 type Compute = fn(&View, &FlowSeries) -> Option<f64>;
 
@@ -39,10 +40,31 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Every metric that the recording gives for the flow of that number; empty if there is no such flow.
-pub fn evaluate_flow(view: &View, flow: u32) -> BTreeMap<&'static str, f64> {
-    let Some(flow) = view.flow(flow) else { return BTreeMap::new() };
-    let values = ROWS.iter().filter_map(|(name, compute)| Some((*name, compute(view, flow)?)));
-    values.filter(|(_, value)| value.is_finite()).collect()
+///
+/// # Errors
+/// If samples are on disk and cannot be read.
+pub fn evaluate_flow(view: &View, flow: u32) -> Result<BTreeMap<&'static str, f64>, StoreError> {
+    Ok(evaluate_flows(view, [flow])?.remove(0))
+}
+
+/// The same for many flows, in their order. Metric by metric, so that each column is read once and not once a flow.
+///
+/// # Errors
+/// If samples are on disk and cannot be read.
+pub fn evaluate_flows(
+    view: &View,
+    flows: impl IntoIterator<Item = u32>,
+) -> Result<Vec<BTreeMap<&'static str, f64>>, StoreError> {
+    let series: Vec<_> = flows.into_iter().map(|flow| view.flow(flow)).collect();
+    let mut values = vec![BTreeMap::new(); series.len()];
+    for (name, compute) in ROWS {
+        for (flow, values) in series.iter().zip(&mut values) {
+            let value = flow.and_then(|flow| compute(view, flow)).filter(|value| value.is_finite());
+            values.extend(value.map(|value| (*name, value)));
+        }
+    }
+    view.intact()?;
+    Ok(values)
 }
 
 #[cfg(test)]

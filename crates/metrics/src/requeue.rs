@@ -37,7 +37,7 @@ mod tests {
             detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
         };
         let recording = Recording { events: vec![event(9, 700), event(5, 512)], ..Recording::default() };
-        assert_eq!(first_requeue(&View::new(&recording)), Some(512.0));
-        assert_eq!(first_requeue(&View::new(&Recording::default())), None);
+        assert_eq!(first_requeue(&View::new(&recording).unwrap()), Some(512.0));
+        assert_eq!(first_requeue(&View::new(&Recording::default()).unwrap()), None);
     }
 }

@@ -4,6 +4,7 @@ use crate::SHORT_BIN_NS;
 use crate::registry::{Better, Metric};
 use crate::view::{FlowSeries, View};
 use std::collections::BTreeSet;
+use wirespeed_record::FlowSample;
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {
@@ -58,7 +59,7 @@ pub(crate) const ROWS: &[Metric] = &[
 ];
 
 pub(crate) fn flow_retransmissions(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.retrans_packets.map(|n| n as f64))
+    flow.count(view, FlowSample::retrans_packets)
 }
 
 pub(crate) fn flow_retransmissions_per_second(view: &View, flow: &FlowSeries) -> Option<f64> {
@@ -70,16 +71,16 @@ pub(crate) fn flow_events_per_second(view: &View, flow: &FlowSeries) -> Option<f
 }
 
 pub(crate) fn flow_timeouts(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.rto_count)
+    flow.count(view, FlowSample::rto_count)
 }
 
 pub(crate) fn flow_spurious(view: &View, flow: &FlowSeries) -> Option<f64> {
-    flow.count(view, |s| s.dsack_dups)
+    flow.count(view, FlowSample::dsack_dups)
 }
 
 fn flow_events(view: &View, flow: &FlowSeries) -> Option<f64> {
     flow_retransmissions(view, flow)?;
-    let counter = flow.counter(|s| s.retrans_packets.map(|n| n as f64));
+    let counter = flow.counter(view, FlowSample::retrans_packets);
     // A reading at t shows what happened up to t, so a reading on a border belongs to the bin before it.
     let bin = |t: i64| (t - view.from_ns - 1) / SHORT_BIN_NS;
     Some(counter.increases(view.from_ns, view.to_ns).map(bin).collect::<BTreeSet<_>>().len() as f64)

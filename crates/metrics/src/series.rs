@@ -6,7 +6,7 @@
 use crate::cumulative::Cumulative;
 use crate::statistics::jain;
 use crate::view::{FlowSeries, View, bins};
-use wirespeed_record::LinkInfo;
+use wirespeed_record::{LinkInfo, QueueSample};
 
 /// Weight of the newest bin in the short-term average (ulm-2016).
 pub const LAMBDA: f64 = 0.1;
@@ -61,8 +61,10 @@ pub fn short_term_average(view: &View, flow: u32, bin_ns: i64) -> Vec<(i64, f64)
 /// Queueing delay before a link in ns, at each sample of the queue: backlog over rate.
 pub fn queue_delay_series(view: &View, link: &LinkInfo) -> Vec<(i64, f64)> {
     let queue = view.queues.get(link.forward_queue.as_str()).filter(|_| link.rate_bps > 0);
-    let samples = queue.map_or(&[][..], |q| &q.samples);
-    samples.iter().map(|s| (s.t_ns, s.backlog_bytes as f64 * 8e9 / link.rate_bps as f64)).collect()
+    let samples = queue.map_or(0..0, |queue| queue.samples.clone());
+    let (times, backlog) =
+        (view.queue_samples.times(), view.queue_samples.column(QueueSample::backlog_bytes));
+    samples.map(|i| (times[i], backlog[i] * 8e9 / link.rate_bps as f64)).collect()
 }
 
 pub(crate) fn sum_over(view: &View, from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {
@@ -96,7 +98,7 @@ fn rate(bytes: &Cumulative, from: i64, to: i64) -> Option<f64> {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use wirespeed_record::{FlowInfo, FlowSample, QueueSample, Recording};
+    use wirespeed_record::{FlowInfo, FlowSample, Recording};
 
     const BIN: i64 = 100_000_000;
 
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn rates_cover_the_life_of_a_flow_and_the_omitted_time() {
         let recording = recording();
-        let view = View::new(&recording);
+        let view = View::new(&recording).unwrap();
         // A packet a bin: 1066 B x 8 / 0.1 s.
         let p = 85_280.0;
         close(throughput_series(&view, 0, BIN), &[(0, 10.0 * p), (BIN, 20.0 * p), (2 * BIN, 30.0 * p)]);
@@ -163,20 +165,23 @@ mod tests {
     #[test]
     fn jain_compares_the_flows_that_live() {
         let recording = recording();
-        close(jain_over_time(&View::new(&recording), BIN), &[(BIN, 1.0), (2 * BIN, 1.0)]);
+        close(jain_over_time(&View::new(&recording).unwrap(), BIN), &[(BIN, 1.0), (2 * BIN, 1.0)]);
     }
 
     #[test]
     fn the_average_starts_at_the_flow_and_its_times_are_ends_of_bins() {
         let recording = recording();
         let p = 85_280.0;
-        close(short_term_average(&View::new(&recording), 1, BIN), &[(2 * BIN, 2.0 * p), (3 * BIN, 4.8 * p)]);
+        close(
+            short_term_average(&View::new(&recording).unwrap(), 1, BIN),
+            &[(2 * BIN, 2.0 * p), (3 * BIN, 4.8 * p)],
+        );
     }
 
     #[test]
     fn a_link_of_80_kbit_carries_1000_bytes_a_bin() {
         let recording = recording();
-        let view = View::new(&recording);
+        let view = View::new(&recording).unwrap();
         close(utilisation_series(&view, "l", BIN), &[(0, 0.0), (BIN, 1.0), (2 * BIN, 0.5)]);
         assert!(utilisation_series(&view, "none", BIN).is_empty());
         let delays = queue_delay_series(&view, &recording.info.links[0]);

@@ -56,18 +56,26 @@ pub(crate) fn weighted_mean(values: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The least value below or at which a share `q` of the weight lies; `None` if there is no weight.
-pub(crate) fn weighted_quantile(values: &[(f64, f64)], q: f64) -> Option<f64> {
-    let mut sorted: Vec<_> = values.iter().filter(|v| v.1 > 0.0).copied().collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = sorted.iter().map(|v| v.1).sum();
+pub(crate) fn weighted_quantile(mut values: Vec<(f64, f64)>, q: f64) -> Option<f64> {
+    values.retain(|v| v.1 > 0.0);
+    let of_values = values.iter().map(|v| v.0);
+    // The ends need no order, and there may be millions of values.
+    if q <= 0.0 {
+        return of_values.min_by(f64::total_cmp);
+    }
+    if q >= 1.0 {
+        return of_values.max_by(f64::total_cmp);
+    }
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = values.iter().map(|v| v.1).sum();
     let mut sum = 0.0;
-    sorted
+    values
         .iter()
         .find(|v| {
             sum += v.1;
             sum >= q * total
         })
-        .or(sorted.last())
+        .or(values.last())
         .map(|v| v.0)
 }
 
@@ -89,8 +97,10 @@ mod tests {
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
         assert_eq!(quantile(&[7.0], 0.95), Some(7.0));
         assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(weighted_quantile(&[(1.0, 1.0), (9.0, 3.0)], 0.5), Some(9.0));
-        assert_eq!(weighted_quantile(&[(1.0, 0.0)], 0.5), None);
+        assert_eq!(weighted_quantile(vec![(1.0, 1.0), (9.0, 3.0)], 0.5), Some(9.0));
+        let ends = [0.0, 1.0].map(|q| weighted_quantile(vec![(9.0, 3.0), (1.0, 1.0), (0.0, 0.0)], q));
+        assert_eq!(ends, [Some(1.0), Some(9.0)]);
+        assert_eq!(weighted_quantile(vec![(1.0, 0.0)], 0.5), None);
         assert_eq!(standard_deviation(&[1.0, 3.0]), Some(2.0f64.sqrt()));
     }
 

@@ -1,9 +1,13 @@
 //! A recording, indexed once so that each metric is short: series by flow and by queue, with their times of life.
 
 use crate::cumulative::Cumulative;
+use crate::samples::{Number, Samples, Values};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wirespeed_record::{Datagram, FlowInfo, FlowSample, QueueSample, Recording, RunInfo};
+use std::ops::Range;
+use wirespeed_record::{
+    ColumnOf, Datagram, FlowInfo, FlowSample, QueueSample, Recording, RunInfo, StoreError,
+};
 
 /// Ethernet header without preamble, FCS and gap, as link rates count frames.
 const ETHERNET_HEADER: f64 = 14.0;
@@ -22,7 +26,7 @@ pub(crate) const ANY_GAP: i64 = i64::MAX;
 /// A recording, indexed for metrics.
 #[derive(Debug)]
 pub struct View<'a> {
-    /// The recording itself.
+    /// The recording itself. Its samples are to be read through the view: they may be on disk.
     pub recording: &'a Recording,
     /// Start of the measurement window: `omit_ns`.
     pub from_ns: i64,
@@ -31,7 +35,11 @@ pub struct View<'a> {
     /// Every flow that has samples, in order of its number.
     pub flows: Vec<FlowSeries<'a>>,
     /// Every queue that has samples, by name.
-    pub queues: BTreeMap<&'a str, QueueSeries<'a>>,
+    pub queues: BTreeMap<String, QueueSeries>,
+    /// The samples of all flows, one flow after the other.
+    pub flow_samples: Samples<'a, FlowSample>,
+    /// The samples of all queues, one queue after the other.
+    pub queue_samples: Samples<'a, QueueSample>,
 }
 
 /// The samples of one flow in order of time, and when it lived.
@@ -41,8 +49,8 @@ pub struct FlowSeries<'a> {
     pub number: u32,
     /// What is known of it; `None` if `run.json` does not list it.
     pub info: Option<&'a FlowInfo>,
-    /// Its samples, in order of time.
-    pub samples: Vec<&'a FlowSample>,
+    /// Which of [`View::flow_samples`] are its own.
+    pub samples: Range<usize>,
     /// When it started, as planned; for a flow that `run.json` does not list, its first sample.
     pub start_ns: i64,
     /// When it ended: its `flow_end` event; else its last sample, if the sampling of others went on without
@@ -59,9 +67,9 @@ pub struct FlowSeries<'a> {
 
 /// The samples of one queue in order of time.
 #[derive(Debug)]
-pub struct QueueSeries<'a> {
-    /// Its samples, in order of time.
-    pub samples: Vec<&'a QueueSample>,
+pub struct QueueSeries {
+    /// Which of [`View::queue_samples`] are its own.
+    pub samples: Range<usize>,
     /// Bytes sent.
     pub(crate) sent: Cumulative,
     sample_ns: i64,
@@ -69,27 +77,56 @@ pub struct QueueSeries<'a> {
 
 impl<'a> View<'a> {
     /// Indexes a recording. Samples may be missing or out of order.
-    pub fn new(recording: &'a Recording) -> Self {
+    ///
+    /// # Errors
+    /// If its samples are on disk and cannot be read.
+    pub fn new(recording: &'a Recording) -> Result<Self, StoreError> {
         let info = &recording.info;
-        let flow_times = recording.flows.iter().map(|s| s.t_ns);
-        let grid_end = flow_times.chain(recording.queues.iter().map(|s| s.t_ns)).max().unwrap_or(0);
+        let (flow_samples, by_flow) =
+            Samples::new(recording.flow_table(), FlowSample::t_ns, &[FlowSample::flow])?;
+        let (queue_samples, by_queue) =
+            Samples::new(recording.queue_table(), QueueSample::t_ns, &[QueueSample::queue])?;
+        let grid_end = flow_samples.times().iter().chain(queue_samples.times()).copied().max().unwrap_or(0);
 
-        let mut by_flow: BTreeMap<u32, Vec<&FlowSample>> = BTreeMap::new();
-        recording.flows.iter().for_each(|s| by_flow.entry(s.flow).or_default().push(s));
-        let flows =
-            by_flow.into_iter().map(|(n, rows)| FlowSeries::new(recording, n, rows, grid_end)).collect();
+        let mut noted_ends = BTreeMap::new();
+        for event in recording.events.iter().filter(|e| e.kind == "flow_end") {
+            if let Some(flow) = event.flow {
+                noted_ends.entry(flow).or_insert(event.t_ns);
+            }
+        }
+        let mut flows: Vec<FlowSeries> = by_flow
+            .into_iter()
+            .map(|(number, samples)| {
+                let noted_end = noted_ends.get(&number[0]).copied();
+                FlowSeries::new(info, number[0], flow_samples.times(), samples, noted_end, grid_end)
+            })
+            .collect();
+        add_counters(info, &flow_samples, &mut flows)?;
 
-        let mut by_queue: BTreeMap<&str, Vec<&QueueSample>> = BTreeMap::new();
-        recording.queues.iter().for_each(|s| by_queue.entry(&s.queue).or_default().push(s));
-        let queues =
-            by_queue.into_iter().map(|(n, rows)| (n, QueueSeries::new(rows, info.sample_ns))).collect();
+        let sent = queue_samples.column(QueueSample::sent_bytes);
+        let queues = by_queue.into_iter().map(|(mut name, samples)| {
+            let readings = readings(queue_samples.times(), &sent, &samples);
+            let series = QueueSeries { sent: Cumulative::new(readings), samples, sample_ns: info.sample_ns };
+            (name.remove(0), series)
+        });
+        let queues = queues.collect();
+        queue_samples.intact()?;
+        let (from_ns, to_ns) = (info.omit_ns, info.duration_ns);
+        Ok(View { recording, from_ns, to_ns, flows, queues, flow_samples, queue_samples })
+    }
 
-        View { recording, from_ns: info.omit_ns, to_ns: info.duration_ns, flows, queues }
+    /// Whether all that was asked for could be read. Who takes numbers from a view asks this at the end: what could
+    /// not be read is missing in them as if it had not been recorded.
+    ///
+    /// # Errors
+    /// The first error, once.
+    pub fn intact(&self) -> Result<(), StoreError> {
+        self.flow_samples.intact().and(self.queue_samples.intact())
     }
 
     /// The flow of that number, if it has samples.
     pub fn flow(&self, number: u32) -> Option<&FlowSeries<'a>> {
-        self.flows.iter().find(|f| f.number == number)
+        Some(&self.flows[self.flows.binary_search_by_key(&number, |f| f.number).ok()?])
     }
 
     /// The flows with two samples or more: one alone gives no rate.
@@ -114,29 +151,60 @@ impl<'a> View<'a> {
     }
 }
 
+/// Sets what the flows have delivered, in payload and in frames.
+fn add_counters(
+    run: &RunInfo,
+    samples: &Samples<FlowSample>,
+    flows: &mut [FlowSeries],
+) -> Result<(), StoreError> {
+    let times = samples.times();
+    let delivered = samples.column(FlowSample::delivered_bytes);
+    for flow in &mut *flows {
+        flow.payload = Cumulative::living(readings(times, &delivered, &flow.samples), flow.life());
+    }
+    drop(delivered);
+    let arrived = samples.column(FlowSample::data_packets_in);
+    let left = samples.column(FlowSample::data_packets_out);
+    let sent = samples.column(FlowSample::sent_bytes);
+    for flow in flows {
+        let headers = headers(run, flow.info);
+        let frames = flow
+            .samples
+            .clone()
+            .filter_map(|i| Some((times[i], frame_bytes(arrived[i], left[i], sent[i], headers)?)));
+        flow.frames = Cumulative::living(frames, flow.life());
+        flow.frames.share_times(&flow.payload);
+    }
+    samples.intact()
+}
+
 impl<'a> FlowSeries<'a> {
-    fn new(recording: &'a Recording, number: u32, mut samples: Vec<&'a FlowSample>, grid_end: i64) -> Self {
-        let run = &recording.info;
-        samples.sort_by_key(|s| s.t_ns);
-        let (first, last) = (samples[0].t_ns, samples[samples.len() - 1].t_ns);
+    fn new(
+        run: &'a RunInfo,
+        number: u32,
+        times: &[i64],
+        samples: Range<usize>,
+        noted_end: Option<i64>,
+        grid_end: i64,
+    ) -> Self {
+        let (first, last) = (times[samples.start], times[samples.end - 1]);
         let info = run.flows.get(number as usize);
         let start_ns = info.map_or(first, |i| i.start_ns);
         let planned_end = info.map(|i| i.stop_ns).filter(|stop| *stop > start_ns).unwrap_or(run.duration_ns);
-        let noted_end = recording.events.iter().find(|e| e.kind == "flow_end" && e.flow == Some(number));
         let end_ns = match noted_end {
-            Some(event) => event.t_ns,
+            Some(end) => end,
             // One and a half grid steps: a sample that is merely late is no end.
             None if run.sample_ns > 0 && last + run.sample_ns * 3 / 2 < grid_end => last,
             None => planned_end.min(run.duration_ns),
         };
-
-        let headers = headers(run, info);
-        let payload = samples.iter().map(|s| (s.t_ns, s.delivered_bytes as f64));
-        let payload = Cumulative::new(payload).living(start_ns, end_ns);
-        let frames = samples.iter().filter_map(|s| Some((s.t_ns, frame_bytes(s, headers)?)));
-        let frames = Cumulative::new(frames).living(start_ns, end_ns);
         let own = (run.omit_ns.max(start_ns), run.duration_ns.min(end_ns).min(last));
+        let nothing = Cumulative::new([].into_iter());
+        let (payload, frames) = (nothing.clone(), nothing);
         FlowSeries { number, info, samples, start_ns, end_ns, payload, frames, own, sample_ns: run.sample_ns }
+    }
+
+    fn life(&self) -> (i64, i64) {
+        (self.start_ns, self.end_ns)
     }
 
     /// Length of the flow's own measurement window in seconds; `None` if it is empty.
@@ -145,49 +213,49 @@ impl<'a> FlowSeries<'a> {
     }
 
     /// Growth of a cumulative column over the window of the run in whole steps; it was 0 when the flow started.
-    pub(crate) fn count<T: Into<f64>>(
-        &self,
-        view: &View,
-        column: fn(&FlowSample) -> Option<T>,
-    ) -> Option<f64> {
-        self.counter(column).steps(view.from_ns, view.to_ns)
+    pub(crate) fn count<T: Number>(&self, view: &View, column: ColumnOf<FlowSample, T>) -> Option<f64> {
+        self.counter(view, column).steps(view.from_ns, view.to_ns)
     }
 
-    pub(crate) fn counter<T: Into<f64>>(&self, column: fn(&FlowSample) -> Option<T>) -> Cumulative {
-        let readings = self.samples.iter().filter_map(|s| Some((s.t_ns, column(s)?.into())));
-        Cumulative::new(readings).living(self.start_ns, self.end_ns)
+    pub(crate) fn counter<T: Number>(&self, view: &View, column: ColumnOf<FlowSample, T>) -> Cumulative {
+        let values = view.flow_samples.column(column);
+        Cumulative::living(readings(view.flow_samples.times(), &values, &self.samples), self.life())
     }
 
     /// `(value, weight)` of a state column over the window of the run. A sample stands until the next one, at
     /// most one step of the sampling grid: a missing sample is no evidence.
-    pub(crate) fn states(&self, view: &View, column: fn(&FlowSample) -> Option<f64>) -> Vec<(f64, f64)> {
-        let samples = self.samples.iter().map(|s| (s.t_ns, column(s)));
-        weigh(
-            samples.collect(),
-            (view.from_ns.max(self.start_ns), view.to_ns.min(self.end_ns)),
-            self.sample_ns,
-        )
+    pub(crate) fn states<T: Number>(&self, view: &View, column: ColumnOf<FlowSample, T>) -> Vec<(f64, f64)> {
+        let values = view.flow_samples.column(column);
+        let window = (view.from_ns.max(self.start_ns), view.to_ns.min(self.end_ns));
+        let times = &view.flow_samples.times()[self.samples.clone()];
+        weigh(times, &values[self.samples.clone()], window, self.sample_ns)
     }
 }
 
-impl<'a> QueueSeries<'a> {
-    fn new(mut samples: Vec<&'a QueueSample>, sample_ns: i64) -> Self {
-        samples.sort_by_key(|s| s.t_ns);
-        let sent = Cumulative::new(samples.iter().map(|s| (s.t_ns, s.sent_bytes as f64)));
-        QueueSeries { samples, sent, sample_ns }
-    }
-
+impl QueueSeries {
     /// Growth of a cumulative column over the window of the run.
-    pub(crate) fn count(&self, view: &View, column: fn(&QueueSample) -> u64) -> Option<f64> {
-        let readings = self.samples.iter().map(|s| (s.t_ns, column(s) as f64));
+    pub(crate) fn count(&self, view: &View, column: ColumnOf<QueueSample, u64>) -> Option<f64> {
+        let values = view.queue_samples.column(column);
+        let readings = readings(view.queue_samples.times(), &values, &self.samples);
         Cumulative::new(readings).steps(view.from_ns, view.to_ns)
     }
 
     /// `(value, weight)` of a state column over the window of the run, as for flows.
-    pub(crate) fn states(&self, view: &View, column: impl Fn(&QueueSample) -> f64) -> Vec<(f64, f64)> {
-        let samples = self.samples.iter().map(|s| (s.t_ns, Some(column(s))));
-        weigh(samples.collect(), (view.from_ns, view.to_ns), self.sample_ns)
+    pub(crate) fn states(&self, view: &View, column: ColumnOf<QueueSample, u64>) -> Vec<(f64, f64)> {
+        let values = view.queue_samples.column(column);
+        let times = &view.queue_samples.times()[self.samples.clone()];
+        weigh(times, &values[self.samples.clone()], (view.from_ns, view.to_ns), self.sample_ns)
     }
+}
+
+/// Times and values of the samples that have one.
+fn readings<'v>(
+    times: &'v [i64],
+    values: &'v Values,
+    samples: &Range<usize>,
+) -> impl Iterator<Item = (i64, f64)> + 'v {
+    let both = times[samples.clone()].iter().copied().zip(values[samples.clone()].iter().copied());
+    both.filter(|(_, value)| !value.is_nan())
 }
 
 /// Length in seconds; `None` unless it is positive.
@@ -201,23 +269,22 @@ pub(crate) fn bins(from: i64, to: i64, bin_ns: i64) -> impl Iterator<Item = (i64
     (0..count).map(move |i| (from + i * bin_ns, from + (i + 1) * bin_ns))
 }
 
-fn weigh(samples: Vec<(i64, Option<f64>)>, (from, to): (i64, i64), sample_ns: i64) -> Vec<(f64, f64)> {
+fn weigh(times: &[i64], values: &[f64], (from, to): (i64, i64), sample_ns: i64) -> Vec<(f64, f64)> {
     let longest = if sample_ns > 0 { sample_ns } else { ANY_GAP };
-    let next = samples.iter().skip(1).map(|s| s.0).chain([to]);
-    let stands = samples.iter().zip(next).filter_map(|(&(t, value), next)| {
+    let next = times.iter().skip(1).copied().chain([to]);
+    let stands = times.iter().zip(values).zip(next).filter_map(|((&t, &value), next)| {
         let until = next.min(to).min(t.saturating_add(longest));
-        Some((value?, (until - t.max(from)) as f64)).filter(|v| v.1 > 0.0)
+        Some((value, (until - t.max(from)) as f64)).filter(|v| !v.0.is_nan() && v.1 > 0.0)
     });
     stands.collect()
 }
 
 /// Bytes of all data frames that have arrived: their number times the mean size of those sent so far.
-fn frame_bytes(sample: &FlowSample, headers: f64) -> Option<f64> {
-    if sample.data_packets_in == 0 {
+fn frame_bytes(arrived: f64, left: f64, sent: f64, headers: f64) -> Option<f64> {
+    if arrived == 0.0 {
         return Some(0.0);
     }
-    let sent = (sample.data_packets_out > 0).then_some(sample.data_packets_out as f64)?;
-    Some(sample.data_packets_in as f64 * (sample.sent_bytes as f64 / sent + headers))
+    (left > 0.0).then_some(arrived * (sent / left + headers))
 }
 
 /// Bytes around the payload of one data packet of a flow, from the Ethernet header on.

@@ -5,19 +5,26 @@
 //! substrate left (console log, captures). A directory is complete when `run.json` is there, which is written
 //! last; until then it holds `INCOMPLETE` with the reason.
 
+mod cell;
 mod info;
+mod read;
+mod spool;
 mod stage;
 mod store;
 mod table;
 mod tables;
+mod write;
 
+pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
+pub use read::{Table, read, read_lazily};
 pub use stage::{Direction, Stage};
-pub use store::{
-    RunDirectory, RunState, StoreError, TableWriter, find_runs, open, read, read_info, replace_file,
-};
-pub use table::{Column, Row};
+pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file};
+pub use table::{Column, ColumnOf, Row};
 pub use tables::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
+pub use write::TableWriter;
+
+use std::path::PathBuf;
 
 /// A run and all it recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,6 +47,9 @@ pub struct Recording {
     pub datagrams: Vec<Datagram>,
     /// Where packets went.
     pub ledger: Vec<LedgerRow>,
+    /// The run directory that has `flows`, `queues` and `hosts` while they are empty here ([`read_lazily`]). Who reads
+    /// samples of a recording from elsewhere goes through [`Recording::flow_table`] and its like.
+    pub samples_in: Option<PathBuf>,
 }
 
 /// Name, description and columns of every table, for documentation.

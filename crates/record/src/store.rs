@@ -1,15 +1,11 @@
 //! The run directory: written atomically, read with errors that name the file.
 
+use crate::Recording;
 use crate::info::{FORMAT_VERSION, RunInfo};
 use crate::table::Row;
-use crate::{Recording, tables};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
-use std::fs::{self, File};
+use crate::write::TableWriter;
+use std::fs;
 use std::io;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
@@ -66,7 +62,7 @@ pub enum StoreError {
     },
 }
 
-fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+pub(crate) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_path_buf();
     move |source| StoreError::Io { doing, path, source }
 }
@@ -165,70 +161,6 @@ impl RunDirectory {
     }
 }
 
-/// A table that is being written, some rows at a time. Its bytes do not depend on how many at a time.
-#[derive(Debug)]
-pub struct TableWriter<R> {
-    path: PathBuf,
-    writer: ArrowWriter<File>,
-    rows: PhantomData<R>,
-}
-
-impl<R: Row> TableWriter<R> {
-    /// Rows that are written at once come in multiples of this, or pages would end elsewhere (Parquet's
-    /// `write_batch_size`). Only the last rows of a table may be fewer.
-    pub const GRAIN: usize = 1024;
-
-    fn create(directory: &Path) -> Result<Self, StoreError> {
-        let path = directory.join(format!("{}.parquet", R::TABLE));
-        let file = File::create(&path).map_err(io_error("write", &path))?;
-        // No creation time or other wall-clock value goes in: the same rows give the same bytes.
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROW_GROUP))
-            .set_write_batch_size(Self::GRAIN)
-            .set_created_by("wirespeed".into())
-            .build();
-        let writer =
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| cannot_write(&path, e))?;
-        Ok(TableWriter { path, writer, rows: PhantomData })
-    }
-
-    /// Writes as many of the `rows` as make a whole number of grains and takes them out.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn drain(&mut self, rows: &mut Vec<R>) -> Result<(), StoreError> {
-        let whole = rows.len() / Self::GRAIN * Self::GRAIN;
-        self.write(&rows[..whole])?;
-        rows.drain(..whole);
-        Ok(())
-    }
-
-    /// Writes the last rows.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
-        for chunk in rows.chunks(AT_ONCE) {
-            self.writer.write(&R::to_batch(chunk)).map_err(|e| cannot_write(&self.path, e))?;
-        }
-        Ok(())
-    }
-
-    fn close(self) -> Result<(), StoreError> {
-        self.writer.close().map(drop).map_err(|e| cannot_write(&self.path, e))
-    }
-}
-
-/// Rows of a Parquet row group, which is kept in memory until it is whole.
-const ROW_GROUP: usize = 8_192;
-/// Rows converted at once: bounds the memory of the conversion.
-const AT_ONCE: usize = 1024;
-
-fn cannot_write(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
-    StoreError::Io { doing: "write", path: path.into(), source: io::Error::other(error) }
-}
-
 /// Writes a file as a whole or not at all: what was there stays until everything has been written.
 ///
 /// # Errors
@@ -249,21 +181,6 @@ fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {
     let mut table = TableWriter::create(directory)?;
     table.write(rows)?;
     table.close()
-}
-
-fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
-    let path = directory.join(format!("{}.parquet", R::TABLE));
-    let damaged = |reason: String| StoreError::Damaged { path: path.clone(), reason };
-    let file = File::open(&path).map_err(|e| damaged(e.to_string()))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(65_536).build())
-        .map_err(|e| damaged(e.to_string()))?;
-    let mut rows = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|e| damaged(e.to_string()))?;
-        R::from_batch(&batch, &mut rows).map_err(damaged)?;
-    }
-    Ok(rows)
 }
 
 /// What `directory` holds, reading `run.json` only.
@@ -300,28 +217,6 @@ pub fn read_info(directory: &Path) -> Result<RunInfo, StoreError> {
     }
 }
 
-/// A whole recording.
-///
-/// # Errors
-/// As [`read_info`]; also if a table is missing or damaged.
-pub fn read(directory: &Path) -> Result<Recording, StoreError> {
-    Ok(Recording {
-        info: read_info(directory)?,
-        flows: read_table::<tables::FlowSample>(directory)?,
-        queues: read_table::<tables::QueueSample>(directory)?,
-        hosts: read_table::<tables::HostSample>(directory)?,
-        // Only hosts that show their inside have cores.
-        cores: match directory.join("cores.parquet").exists() {
-            true => read_table::<tables::CoreSample>(directory)?,
-            false => Vec::new(),
-        },
-        counters: read_table::<tables::Counter>(directory)?,
-        events: read_table::<tables::Event>(directory)?,
-        datagrams: read_table::<tables::Datagram>(directory)?,
-        ledger: read_table::<tables::LedgerRow>(directory)?,
-    })
-}
-
 /// The run directories at or directly below `directory`, or below its `runs/`, sorted by name.
 ///
 /// # Errors
@@ -347,7 +242,7 @@ pub fn find_runs(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Direction, LedgerRow, Stage};
+    use crate::{Direction, LedgerRow, Stage, read};
 
     fn sample() -> Recording {
         Recording {

@@ -64,6 +64,8 @@ fn main() -> Result<(), std::io::Error> {
     Ok(())
 }
 
+const IN_MEMORY: &str = "the samples are in memory";
+
 fn add(builder: &mut Builder, recording: Recording) {
     let values = |values: BTreeMap<&str, f64>| -> Vec<MetricValue> {
         let row = |m: &wirespeed_metrics::Metric| {
@@ -72,10 +74,10 @@ fn add(builder: &mut Builder, recording: Recording) {
         };
         all().iter().filter_map(row).collect()
     };
-    let metrics = values(evaluate(&recording));
-    let view = wirespeed_metrics::View::new(&recording);
+    let metrics = values(evaluate(&recording).expect(IN_MEMORY));
+    let view = wirespeed_metrics::View::new(&recording).expect(IN_MEMORY);
     let per_flow = (0..recording.info.flows.len() as u32)
-        .map(|flow| values(per_flow::evaluate_flow(&view, flow)))
+        .map(|flow| values(per_flow::evaluate_flow(&view, flow).expect(IN_MEMORY)))
         .collect();
     let utilisation = metrics.iter().find(|m| m.name == "link_utilisation").map(|m| m.value);
     let expectations = vec![ExpectOutcome {
@@ -84,7 +86,7 @@ fn add(builder: &mut Builder, recording: Recording) {
         value: utilisation,
         passed: utilisation.is_some_and(|u| u >= 0.5),
     }];
-    builder.add(RunResult { recording: &recording, metrics, per_flow, expectations });
+    builder.add(RunResult { recording: &recording, metrics, per_flow, expectations }).expect(IN_MEMORY);
 }
 
 /// A generator for made-up data: xorshift.

@@ -8,6 +8,7 @@ use crate::rate_series::total_throughput;
 use crate::report::Report;
 use crate::source::Source;
 use crate::thin::thin;
+use wirespeed_record::StoreError;
 
 /// Points a line keeps when a run is added.
 pub(crate) const POINTS_A_LINE: usize = 2000;
@@ -33,8 +34,11 @@ impl Builder {
     }
 
     /// Adds a complete run; its recording may go afterwards.
-    pub fn add(&mut self, run: RunResult) {
-        let source = Source::new(run.recording);
+    ///
+    /// # Errors
+    /// If its samples are on disk and cannot be read; then it is not added.
+    pub fn add(&mut self, run: RunResult) -> Result<(), StoreError> {
+        let source = Source::new(run.recording)?;
         let figures = REGISTRY
             .iter()
             .filter_map(|draw| draw.of_run(&source))
@@ -63,12 +67,14 @@ impl Builder {
                 (event.t_ns, text)
             })
             .collect();
+        source.intact()?;
         self.runs.push(RunDigest {
             figures,
             events,
             throughput: thin(throughput, POINTS_A_LINE),
             ..RunDigest::plain(run)
         });
+        Ok(())
     }
 
     /// Notes a run that did not finish, and why.

@@ -61,7 +61,7 @@ mod tests {
     fn a_missing_bin_is_a_gap_in_the_line() {
         let mut recording = Recording::default();
         recording.info.duration_ns = 10_000_000_000;
-        let source = Source::new(&recording);
+        let source = Source::new(&recording).unwrap();
         let bin = source.bin_ns;
         let points = points(&source, vec![(0, 1.0), (bin, 2.0), (3 * bin, 4.0)]);
         assert_eq!(points.iter().map(|p| p.1.is_nan()).collect::<Vec<_>>(), [false, false, true, false]);

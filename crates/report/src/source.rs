@@ -1,9 +1,11 @@
 //! A recording as the figures of a run see it.
 
+use crate::builder::POINTS_A_LINE;
 use crate::figure::{Ink, TimeAxis};
-use crate::thin::Point;
-use wirespeed_metrics::View;
-use wirespeed_record::{FlowInfo, FlowSample, QueueSample, Recording};
+use crate::thin::{Point, thin};
+use std::ops::Range;
+use wirespeed_metrics::{Group, Samples, Values, View};
+use wirespeed_record::{FlowInfo, HostSample, Recording, StoreError};
 
 /// A recording with what several figures need of it.
 pub(crate) struct Source<'a> {
@@ -13,6 +15,10 @@ pub(crate) struct Source<'a> {
     pub bin_ns: i64,
     /// The same, indexed for metrics.
     pub view: View<'a>,
+    /// The samples of all interfaces, one interface after the other.
+    pub host_samples: Samples<'a, HostSample>,
+    /// Host and device of each, and which samples are its own.
+    pub devices: Vec<Group<String>>,
 }
 
 /// Bins of throughput in runs that are long enough for it.
@@ -21,13 +27,21 @@ const RATE_BIN_NS: i64 = 100_000_000;
 const BINS_OF_SHORT_RUN: i64 = 150;
 
 impl<'a> Source<'a> {
-    pub fn new(recording: &'a Recording) -> Self {
+    /// Fails if samples are on disk and cannot be read.
+    pub fn new(recording: &'a Recording) -> Result<Self, StoreError> {
         let info = &recording.info;
-        let last =
-            recording.flows.iter().map(|s| s.t_ns).chain(recording.queues.iter().map(|s| s.t_ns)).max();
-        let duration = info.duration_ns.max(last.unwrap_or(0)).max(1);
+        let view = View::new(recording)?;
+        let last = view.flow_samples.times().iter().chain(view.queue_samples.times()).max();
+        let duration = info.duration_ns.max(last.copied().unwrap_or(0)).max(1);
         let bin_ns = rate_bin(duration, info.sample_ns.max(1));
-        Source { recording, time: TimeAxis::new(duration), bin_ns, view: View::new(recording) }
+        let keys = [HostSample::host, HostSample::device];
+        let (host_samples, devices) = Samples::new(recording.host_table(), HostSample::t_ns, &keys)?;
+        Ok(Source { recording, time: TimeAxis::new(duration), bin_ns, view, host_samples, devices })
+    }
+
+    /// Whether all that was drawn could be read: what could not is missing.
+    pub fn intact(&self) -> Result<(), StoreError> {
+        self.view.intact().and(self.host_samples.intact())
     }
 
     /// Length of the run, at least 1.
@@ -35,20 +49,20 @@ impl<'a> Source<'a> {
         (self.time.end * self.time.ns).round() as i64
     }
 
-    /// Samples of each flow in order of time, with what is known of the flow.
-    pub fn flows(&self) -> impl Iterator<Item = (u32, Option<&'a FlowInfo>, &[&'a FlowSample])> {
-        self.view.flows.iter().map(|flow| (flow.number, flow.info, flow.samples.as_slice()))
+    /// Which of the view's samples are a flow's, in order of time, with what is known of the flow.
+    pub fn flows(&self) -> impl Iterator<Item = (u32, Option<&'a FlowInfo>, &Range<usize>)> {
+        self.view.flows.iter().map(|flow| (flow.number, flow.info, &flow.samples))
     }
 
-    /// Samples of each queue in order of time; the queues that feed links first.
-    pub fn queues(&self) -> Vec<(&'a str, &[&'a QueueSample])> {
+    /// Which of the view's samples are a queue's, in order of time; the queues that feed links first.
+    pub fn queues(&self) -> Vec<(&str, &Range<usize>)> {
         let links = &self.recording.info.links;
         let feeds = |queue: &str| {
             let forward = links.iter().position(|l| l.forward_queue == queue);
             forward.or(links.iter().position(|l| l.reverse_queue == queue).map(|i| i + links.len()))
         };
         let mut queues: Vec<_> =
-            self.view.queues.iter().map(|(name, queue)| (*name, queue.samples.as_slice())).collect();
+            self.view.queues.iter().map(|(name, queue)| (name.as_str(), &queue.samples)).collect();
         queues.sort_by_key(|(name, _)| (feeds(name).unwrap_or(usize::MAX), *name));
         queues
     }
@@ -69,9 +83,12 @@ impl<'a> Source<'a> {
         flow_ink(&self.recording.info.flows, flow as usize)
     }
 
-    /// The points of one column of a flow, in base units; null is a gap.
-    pub fn column(&self, samples: &[&FlowSample], value: impl Fn(&FlowSample) -> Option<f64>) -> Vec<Point> {
-        samples.iter().map(|s| (self.time.at(s.t_ns), value(s).unwrap_or(f64::NAN))).collect()
+    /// The points of one column of a flow, in base units; null is a gap. With as many points as a figure keeps: of a
+    /// thousand flows all would take hundreds of megabytes.
+    pub fn line(&self, samples: &Range<usize>, column: &Values, unit: fn(f64) -> f64) -> Vec<Point> {
+        let times = &self.view.flow_samples.times()[samples.clone()];
+        let values = &column[samples.clone()];
+        thin(times.iter().zip(values).map(|(t, v)| (self.time.at(*t), unit(*v))).collect(), POINTS_A_LINE)
     }
 
     /// Whether several flows take part.

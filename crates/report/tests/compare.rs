@@ -47,7 +47,7 @@ fn add(comparer: &mut Comparer, recording: &Recording, goodput: f64) {
         metric("rto_count", "", 0.0, false),
     ];
     let result = RunResult { recording, metrics, per_flow: vec![], expectations: vec![] };
-    comparer.add(result, format!("out/runs/{}", recording.info.id));
+    comparer.add(result, format!("out/runs/{}", recording.info.id)).unwrap();
 }
 
 /// Three repeats of each control in each folder; the model is 3 % below the kernel for reno, 40 % above for bic.

@@ -11,7 +11,7 @@ fn goodput(value: f64) -> Vec<MetricValue> {
 }
 
 fn add(builder: &mut Builder, recording: &Recording, metrics: Vec<MetricValue>) {
-    builder.add(RunResult { recording, metrics, per_flow: vec![], expectations: vec![] });
+    builder.add(RunResult { recording, metrics, per_flow: vec![], expectations: vec![] }).unwrap();
 }
 
 fn report_of(recordings: &[Recording]) -> Report {
@@ -89,7 +89,9 @@ fn hostile_text_stays_text_everywhere() {
     let metrics = vec![MetricValue { name: EVIL.into(), unit: EVIL.into(), value: 1.0, headline: true }];
     let expectations =
         vec![ExpectOutcome { metric: EVIL.into(), bound: EVIL.into(), value: None, passed: false }];
-    builder.add(RunResult { recording: &recording, per_flow: vec![metrics.clone()], metrics, expectations });
+    builder
+        .add(RunResult { recording: &recording, per_flow: vec![metrics.clone()], metrics, expectations })
+        .unwrap();
     builder.add_incomplete(EVIL, EVIL);
     let report = builder.finish();
 
@@ -247,7 +249,9 @@ fn the_answer_says_what_each_flow_of_a_single_run_got() {
     recording.info.flows = vec![flow("reno", "reno"), flow("bic", "bic")];
     let mut builder = Builder::new(study());
     let per_flow = vec![goodput(1e8), goodput(9e8)];
-    builder.add(RunResult { recording: &recording, metrics: goodput(1e9), per_flow, expectations: vec![] });
+    builder
+        .add(RunResult { recording: &recording, metrics: goodput(1e9), per_flow, expectations: vec![] })
+        .unwrap();
     let text = builder.finish().terminal(100, false).replace('\n', " ");
     assert!(text.contains("Flow by flow: bic 900 Mbit/s, reno 100 Mbit/s."), "{text}");
 }
@@ -307,7 +311,7 @@ fn long_ids() -> Report {
             passed: index > 0,
         }];
         let metrics = (0..14).map(metric).collect();
-        builder.add(RunResult { recording: &recording, metrics, per_flow: vec![], expectations });
+        builder.add(RunResult { recording: &recording, metrics, per_flow: vec![], expectations }).unwrap();
     }
     builder.add_incomplete("y".repeat(300), "the disk is full");
     builder.finish()

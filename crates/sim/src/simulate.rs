@@ -109,7 +109,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
             return Err(Ended::Cancelled);
         }
         recorder.sample(run, &mut world, at);
-        if !observer.watch(Progress { reached: at, delivered_bytes: world.delivered_bytes() }) {
+        if !observer.watch(Progress { reached: at, delivered_bytes: recorder.delivered_bytes }) {
             return Err(Ended::Cancelled);
         }
         if at >= end {
@@ -119,6 +119,8 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
     }
     let mut events = world.happenings(run);
     events.extend(world.first_requeues(end));
+    // A piece of work of a host that began before the end may have effects after it.
+    events.retain(|event| event.t_ns <= end.nanoseconds());
     Ok(Outcome {
         counters: world.counters(run),
         events,

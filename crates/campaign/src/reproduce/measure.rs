@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_metrics::loss::by_stage;
-use wirespeed_metrics::{View, evaluate, find};
+use wirespeed_metrics::{View, evaluate, evaluate_view, find};
 use wirespeed_record::{Cost, StoreError};
 
 /// Metrics that give a number for each stage and not one.
@@ -50,14 +50,14 @@ impl Numbers {
     /// # Errors
     /// If it cannot be read.
     pub fn read(directory: &Path) -> Result<Self, StoreError> {
-        let mut recording = wirespeed_record::read(directory)?;
-        let metrics = evaluate(&recording);
-        let view = View::new(&recording);
+        let mut recording = wirespeed_record::read_lazily(directory)?;
+        let view = View::new(&recording)?;
+        let metrics = evaluate_view(&view)?;
         let stages = FAMILIES.iter().filter_map(|family| Some((*family, by_stage(&view, family)?))).collect();
         let after_first_drop = match metrics.get(FIRST_DROP) {
             Some(first) if (*first as i64) < recording.info.duration_ns => {
                 recording.info.omit_ns = *first as i64;
-                evaluate(&recording)
+                evaluate(&recording)?
             }
             _ => BTreeMap::new(),
         };

@@ -7,7 +7,7 @@ use crate::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::judge;
-use wirespeed_record::{RunState, open, read, replace_file};
+use wirespeed_record::{RunState, open, read_lazily, replace_file};
 use wirespeed_report::{Comparer, Comparison, RunResult};
 
 const PAGE: &str = "compare.html";
@@ -91,14 +91,14 @@ fn add(comparer: &mut Comparer, folder: &Path) -> Result<(), Failure> {
                 reasons.push(reason);
             }
             RunState::Complete(_) => {
-                let judged = judge(read(path)?, None, &[]);
+                let judged = judge(read_lazily(path)?, None, &[])?;
                 let result = RunResult {
                     recording: &judged.recording,
                     metrics: judged.metrics,
                     per_flow: judged.per_flow,
                     expectations: judged.expectations,
                 };
-                comparer.add(result, path.display().to_string());
+                comparer.add(result, path.display().to_string())?;
             }
         }
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{judge, report};
-use wirespeed_record::{RunState, find_runs, open, read};
+use wirespeed_record::{RunState, find_runs, open, read_lazily};
 use wirespeed_report::{Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 RunState::Complete(info) => {
                     study.name.clone_from(&info.study);
                     study.about.clone_from(&info.about);
-                    results.push(Ok(judge(read(&path)?, None, &[])));
+                    results.push(Ok(judge(read_lazily(&path)?, None, &[])?));
                 }
             }
         }
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     study.command = format!("wirespeed report {}", words.join(" "));
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
-    let report = report(study, results);
+    let report = report(study, results)?;
     write_report(&out, &report, arguments.figures)?;
     show(&report, &out)
 }

@@ -202,11 +202,10 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
-                let judged = judge(wirespeed_record::read(directory)?, Some(run), &study.expect);
+                let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
                 rows.push(json_row(&judged));
-                let limit = wirespeed_metrics::limiting(&judged.recording);
-                limits.extend(limit.map(|limit| format!("{}: {limit}", run.id)));
+                limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
             }
             None => {
@@ -228,7 +227,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         scenario_text: study.source.clone(),
         generated_by: format!("wirespeed {}", crate::VERSION),
     };
-    let report = report(info, results);
+    let report = report(info, results)?;
     write_report(out, &report, arguments.figures)?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&json!({ "study": study.name, "runs": rows }))
@@ -279,7 +278,7 @@ fn json_row(judged: &Judged) -> Value {
         "substrate": info.substrate,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
-        "limit": wirespeed_metrics::limiting(&judged.recording),
+        "limit": judged.limit,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
         })).collect::<Vec<_>>(),

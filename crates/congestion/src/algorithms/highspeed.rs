@@ -109,6 +109,10 @@ struct HighSpeed {
 }
 
 impl WindowRule for HighSpeed {
+    fn only_counts(&self) -> bool {
+        true
+    }
+
     fn continues_after_slow_start(&self) -> bool {
         false
     }

@@ -31,7 +31,11 @@ pub(super) const ROW: Algorithm = Algorithm {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reno;
 
-impl WindowRule for Reno {}
+impl WindowRule for Reno {
+    fn only_counts(&self) -> bool {
+        true
+    }
+}
 
 #[cfg(test)]
 mod tests {

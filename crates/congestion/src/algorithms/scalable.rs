@@ -30,6 +30,10 @@ pub(super) const ROW: Algorithm = Algorithm {
 struct Scalable;
 
 impl WindowRule for Scalable {
+    fn only_counts(&self) -> bool {
+        true
+    }
+
     fn avoid(&mut self, _ack: &AckSample, acked: u64, window: &mut Window) {
         window.additive_increase(window.cwnd.min(PER_INCREMENT), acked);
     }

@@ -23,6 +23,7 @@ use cells::{Cell, Match};
 use ledger::Sheet;
 use settings::Setting;
 use side::{Side, SideRun};
+use wirespeed_record::StoreError;
 
 /// Shown besides what every table of runs shows: that which says why a goodput is what it is.
 const ALSO: [&str; 2] = ["rtt_mean_ns", "cwnd_mean_bytes"];
@@ -47,9 +48,13 @@ impl Comparer {
     }
 
     /// Adds a complete run of the present folder; its recording may go afterwards.
-    pub fn add(&mut self, run: RunResult, directory: impl Into<String>) {
-        let run = SideRun::new(run, directory.into(), POINTS_A_LINE);
+    ///
+    /// # Errors
+    /// If its samples are on disk and cannot be read; then it is not added.
+    pub fn add(&mut self, run: RunResult, directory: impl Into<String>) -> Result<(), StoreError> {
+        let run = SideRun::new(run, directory.into(), POINTS_A_LINE)?;
         self.present().runs.push(run);
+        Ok(())
     }
 
     /// Notes a run of the present folder that did not finish, and why.

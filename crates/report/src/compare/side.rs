@@ -6,7 +6,8 @@ use crate::rate_series::total_goodput;
 use crate::source::Source;
 use crate::thin::{Point, thin};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::FlowSample;
+use wirespeed_metrics::Number;
+use wirespeed_record::{ColumnOf, FlowSample, StoreError};
 
 /// One folder.
 #[derive(Debug, Clone, Default)]
@@ -69,14 +70,18 @@ impl Side {
 
 impl SideRun {
     /// Reduces a run; `limit`: most points of a line.
-    pub fn new(run: RunResult, directory: String, limit: usize) -> Self {
-        let source = Source::new(run.recording);
+    ///
+    /// # Errors
+    /// If its samples are on disk and cannot be read.
+    pub fn new(run: RunResult, directory: String, limit: usize) -> Result<Self, StoreError> {
+        let source = Source::new(run.recording)?;
         let lines = Lines {
             goodput: total_goodput(&source).into_iter().map(|(t, y)| (t * source.time.ns, y)).collect(),
-            cwnd: over_flows(&source, |s| s.cwnd_bytes.map(|v| v as f64), |sum, _| sum),
-            rtt: over_flows(&source, |s| s.rtt_ns.map(|v| v as f64 / 1e9), |sum, flows| sum / flows),
+            cwnd: over_flows(&source, FlowSample::cwnd_bytes, |v| v, |sum, _| sum),
+            rtt: over_flows(&source, FlowSample::rtt_ns, |v| v / 1e9, |sum, flows| sum / flows),
         };
-        SideRun { digest: RunDigest::plain(run), directory, lines: lines.thinned(limit) }
+        source.intact()?;
+        Ok(SideRun { digest: RunDigest::plain(run), directory, lines: lines.thinned(limit) })
     }
 }
 
@@ -98,18 +103,18 @@ impl Lines {
 }
 
 /// One column over all flows at each sampled instant; `join` gets the sum and how many flows it is of.
-fn over_flows(
+fn over_flows<T: Number>(
     source: &Source,
-    value: fn(&FlowSample) -> Option<f64>,
+    column: ColumnOf<FlowSample, T>,
+    unit: fn(f64) -> f64,
     join: fn(f64, f64) -> f64,
 ) -> Vec<Point> {
     let mut at: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-    for (_, _, samples) in source.flows() {
-        for sample in samples {
-            let sum = at.entry(sample.t_ns).or_default();
-            if let Some(value) = value(sample) {
-                *sum = (sum.0 + value, sum.1 + 1.0);
-            }
+    let values = source.view.flow_samples.column(column);
+    for (t, value) in source.view.flow_samples.times().iter().zip(values.iter()) {
+        let sum = at.entry(*t).or_default();
+        if !value.is_nan() {
+            *sum = (sum.0 + unit(*value), sum.1 + 1.0);
         }
     }
     let joined = |(sum, flows)| if flows > 0.0 { join(sum, flows) } else { f64::NAN };

@@ -4,6 +4,7 @@ use super::Draw;
 use crate::figure::{Dash, Figure, From, Layer, Level};
 use crate::number::Quantity;
 use crate::source::Source;
+use wirespeed_record::FlowSample;
 
 pub(crate) struct Cwnd;
 
@@ -11,10 +12,13 @@ impl Draw for Cwnd {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let mut layers = Vec::new();
         let mut levels = Vec::new();
+        let samples_of = &source.view.flow_samples;
+        let (cwnd_of, ssthresh_of) =
+            (samples_of.column(FlowSample::cwnd_bytes), samples_of.column(FlowSample::ssthresh_bytes));
         for (flow, info, samples) in source.flows() {
             let (label, ink) = (source.label(flow), source.ink(flow));
-            let cwnd = source.column(samples, |s| s.cwnd_bytes.map(|v| v as f64));
-            let ssthresh = source.column(samples, |s| s.ssthresh_bytes.map(|v| v as f64));
+            let cwnd = source.line(samples, &cwnd_of, |v| v);
+            let ssthresh = source.line(samples, &ssthresh_of, |v| v);
             layers.push(Layer::line(format!("{label} cwnd"), ink.clone(), Dash::Solid, cwnd));
             layers.push(Layer::line(format!("{label} ssthresh"), ink, Dash::Dotted, ssthresh));
             if let (1, Some(info), Some(rate)) =

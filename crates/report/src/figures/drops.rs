@@ -4,8 +4,9 @@ use super::Draw;
 use crate::figure::{Figure, From, Ink, Layer, Shape};
 use crate::number::Quantity;
 use crate::source::{Source, growth_per_bin};
-use std::collections::BTreeMap;
-use wirespeed_record::{HostSample, Stage};
+use std::ops::Range;
+use wirespeed_metrics::{Number, Samples};
+use wirespeed_record::{ColumnOf, HostSample, QueueSample, Row, Stage};
 
 pub(crate) struct Drops;
 
@@ -14,22 +15,21 @@ const MOST_BARS: i64 = 300;
 
 impl Draw for Drops {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let places = places(source);
+        let bin = (source.duration_ns() / MOST_BARS / source.bin_ns).max(1) * source.bin_ns;
+        let places = places(source, bin);
         if places.is_empty() {
             return None;
         }
         let title = "Drops by place";
-        let bin = (source.duration_ns() / MOST_BARS / source.bin_ns).max(1) * source.bin_ns;
         let width = source.time.at(bin);
         let mut layers = Vec::new();
-        for (place, (name, readings)) in places.iter().enumerate() {
-            let bins = growth_per_bin(readings, bin);
+        for (place, (name, bins)) in places.iter().enumerate() {
             let lost: u64 = bins.iter().map(|b| b.1).sum();
             if lost > 0 {
                 let points = bins
-                    .into_iter()
+                    .iter()
                     .filter(|b| b.1 > 0)
-                    .map(|(t, packets)| (source.time.at(t), packets as f64))
+                    .map(|(t, packets)| (source.time.at(*t), *packets as f64))
                     .collect();
                 let name = format!("{name}: {}", crate::number::whole(lost as i64));
                 layers.push(Layer::shaped(name, Ink::Place(place), Shape::Bars { width }, points));
@@ -52,40 +52,50 @@ impl Draw for Drops {
     }
 }
 
-type Readings = Vec<(i64, u64)>;
+/// Packets by bin, which is given by its middle.
+type Bins = Vec<(i64, u64)>;
 
-/// Every place that counts losses, with its cumulative readings, in the order of the stages.
-fn places(source: &Source) -> Vec<(String, Readings)> {
+/// Every place that counts losses, with what it lost in each bin, in the order of the stages.
+fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
     let links = &source.recording.info.links;
-    let mut places: Vec<(Stage, String, Readings)> = Vec::new();
-    for (name, samples) in source.queues() {
+    let mut places: Vec<(Stage, String, Bins)> = Vec::new();
+    let mut add = |stage, name, bins: Option<Bins>| places.extend(bins.map(|bins| (stage, name, bins)));
+    for (name, rows) in source.queues() {
         let is_link = links.iter().any(|l| l.forward_queue == name || l.reverse_queue == name);
         let stage = if is_link { Stage::Network } else { Stage::Qdisc };
-        let dropped = samples.iter().map(|s| (s.t_ns, s.dropped_packets)).collect();
-        places.push((stage, format!("{name} full"), dropped));
-        let lost: Readings = samples.iter().filter_map(|s| Some((s.t_ns, s.lost_packets?))).collect();
-        places.push((Stage::Network, format!("{name} random loss"), lost));
-    }
-    let mut devices: BTreeMap<(&str, &str), Vec<&HostSample>> = BTreeMap::new();
-    for sample in &source.recording.hosts {
-        devices.entry((&sample.host, &sample.device)).or_default().push(sample);
+        let samples = &source.view.queue_samples;
+        add(stage, format!("{name} full"), lost(samples, rows, QueueSample::dropped_packets, bin));
+        let random = lost(samples, rows, QueueSample::lost_packets, bin);
+        add(Stage::Network, format!("{name} random loss"), random);
     }
     let mut counted_softnet: Vec<&str> = Vec::new();
-    for ((host, device), mut samples) in devices {
-        samples.sort_by_key(|s| s.t_ns);
-        let read = |value: fn(&HostSample) -> Option<u64>| -> Readings {
-            samples.iter().filter_map(|s| Some((s.t_ns, value(s)?))).collect()
-        };
-        places.push((Stage::TxRing, format!("{host}/{device} transmit"), read(|s| Some(s.tx_dropped))));
-        places.push((Stage::RxRing, format!("{host}/{device} receive"), read(|s| Some(s.rx_dropped))));
+    for (name, rows) in &source.devices {
+        let [host, device] = &name[..] else { continue };
+        let samples = &source.host_samples;
+        let sending = lost(samples, rows, HostSample::tx_dropped, bin);
+        add(Stage::TxRing, format!("{host}/{device} transmit"), sending);
+        let receiving = lost(samples, rows, HostSample::rx_dropped, bin);
+        add(Stage::RxRing, format!("{host}/{device} receive"), receiving);
         // The softnet counter is the host's, whatever interface the row is about.
-        if !counted_softnet.contains(&host) {
+        if !counted_softnet.contains(&host.as_str()) {
             counted_softnet.push(host);
-            let name = format!("{host} softnet backlog");
-            places.push((Stage::SoftnetBacklog, name, read(|s| s.softnet_dropped)));
+            let softnet = lost(samples, rows, HostSample::softnet_dropped, bin);
+            add(Stage::SoftnetBacklog, format!("{host} softnet backlog"), softnet);
         }
     }
-    places.retain(|(_, _, readings)| !readings.is_empty());
     places.sort_by_key(|(stage, _, _)| *stage);
-    places.into_iter().map(|(_, name, readings)| (name, readings)).collect()
+    places.into_iter().map(|(_, name, bins)| (name, bins)).collect()
+}
+
+/// What a counter of losses grew by in each bin; `None` if it was never read.
+fn lost<R: Row, T: Number>(
+    samples: &Samples<R>,
+    rows: &Range<usize>,
+    column: ColumnOf<R, T>,
+    bin: i64,
+) -> Option<Bins> {
+    let values = samples.column(column);
+    let both = rows.clone().map(|i| (samples.times()[i], values[i]));
+    let readings: Vec<_> = both.filter(|(_, n)| !n.is_nan()).map(|(t, n)| (t, n as u64)).collect();
+    (!readings.is_empty()).then(|| growth_per_bin(&readings, bin))
 }

@@ -5,29 +5,29 @@ use crate::figure::{Dash, Figure, From, Layer};
 use crate::number::Quantity;
 use crate::source::Source;
 use crate::thin::Point;
+use std::ops::Range;
+use wirespeed_metrics::Values;
 use wirespeed_record::FlowSample;
 
 pub(crate) struct Limits;
-
-/// A cumulative time of a sample, if it was measured.
-type Reading = fn(&FlowSample) -> Option<i64>;
 
 impl Draw for Limits {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let mut layers = Vec::new();
         let mut is_measured = false;
+        let samples_of = &source.view.flow_samples;
+        let kinds = [
+            ("receive window", Dash::Solid, samples_of.column(FlowSample::rwnd_limited_ns)),
+            ("send buffer", Dash::Dashed, samples_of.column(FlowSample::sndbuf_limited_ns)),
+        ];
         for (flow, _, samples) in source.flows() {
             let (label, ink) = (source.label(flow), source.ink(flow));
-            let kinds: [(&str, Dash, Reading); 2] = [
-                ("receive window", Dash::Solid, |s| s.rwnd_limited_ns),
-                ("send buffer", Dash::Dashed, |s| s.sndbuf_limited_ns),
-            ];
-            for (kind, dash, column) in kinds {
+            for (kind, dash, column) in &kinds {
                 let shares = shares(source, samples, column);
                 is_measured |= !shares.is_empty();
                 // A line along 0 says no more than the note.
                 if shares.iter().any(|p| p.1 > 0.0) {
-                    layers.push(Layer::line(format!("{label} {kind}"), ink.clone(), dash, shares));
+                    layers.push(Layer::line(format!("{label} {kind}"), ink.clone(), *dash, shares));
                 }
             }
         }
@@ -53,16 +53,15 @@ impl Draw for Limits {
 }
 
 /// Percent of each bin.
-fn shares(source: &Source, samples: &[&FlowSample], column: Reading) -> Vec<Point> {
-    let readings: Vec<(i64, i64)> = samples.iter().filter_map(|s| Some((s.t_ns, column(s)?))).collect();
+fn shares(source: &Source, samples: &Range<usize>, column: &Values) -> Vec<Point> {
+    let times = &source.view.flow_samples.times()[samples.clone()];
+    let both = times.iter().copied().zip(column[samples.clone()].iter().copied());
+    let mut readings = both.filter(|(_, limited)| !limited.is_nan());
     let mut out = Vec::new();
-    let mut from = match readings.first() {
-        Some(first) => *first,
-        None => return out,
-    };
-    for &(t, limited) in &readings {
+    let Some(mut from) = readings.next() else { return out };
+    for (t, limited) in readings {
         if t - from.0 >= source.bin_ns {
-            let share = (limited - from.1) as f64 / (t - from.0) as f64 * 100.0;
+            let share = (limited - from.1) / (t - from.0) as f64 * 100.0;
             out.push((source.time.at((t + from.0) / 2), share.clamp(0.0, 100.0)));
             from = (t, limited);
         }

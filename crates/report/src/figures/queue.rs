@@ -4,6 +4,7 @@ use super::Draw;
 use crate::figure::{Dash, Figure, From, Ink, Layer, Level};
 use crate::number::Quantity;
 use crate::source::Source;
+use wirespeed_record::QueueSample;
 
 pub(crate) struct Queue;
 
@@ -12,14 +13,16 @@ impl Draw for Queue {
         let links = &source.recording.info.links;
         let mut layers = Vec::new();
         let mut largest = 0;
+        let times = source.view.queue_samples.times();
+        let backlog = source.view.queue_samples.column(QueueSample::backlog_bytes);
         for (place, (name, samples)) in source.queues().into_iter().enumerate() {
-            let most = samples.iter().map(|s| s.backlog_bytes).max().unwrap_or(0);
+            let most = backlog[samples.clone()].iter().copied().fold(0.0, f64::max) as u64;
             // Queues that never held anything would only lengthen the legend; those of links are what one looks for.
             if most == 0 && !links.iter().any(|l| l.forward_queue == name) {
                 continue;
             }
             largest = largest.max(most);
-            let points = samples.iter().map(|s| (source.time.at(s.t_ns), s.backlog_bytes as f64)).collect();
+            let points = samples.clone().map(|i| (source.time.at(times[i]), backlog[i])).collect();
             layers.push(Layer::line(name, Ink::Place(place), Dash::Solid, points));
         }
         if largest == 0 && !layers.is_empty() {

@@ -5,6 +5,7 @@ use super::throughput::capacity;
 use crate::figure::{Dash, Figure, From, Ink, Layer};
 use crate::number::Quantity;
 use crate::source::Source;
+use wirespeed_record::FlowSample;
 
 pub(crate) struct Rates;
 
@@ -14,16 +15,23 @@ const PACED: &[&str] = &["bbr", "bbr2", "bbr3"];
 impl Draw for Rates {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let mut layers = Vec::new();
-        for (flow, info, samples) in source.flows() {
-            let models_rate = samples.iter().any(|s| s.bbr_bw_bps.is_some());
-            let is_paced = info.and_then(|i| i.congestion.as_deref()).is_some_and(|c| PACED.contains(&c));
-            if !models_rate && !is_paced {
-                continue;
-            }
+        let samples_of = &source.view.flow_samples;
+        let bandwidth_of = samples_of.column(FlowSample::bbr_bw_bps);
+        let shown = source.flows().filter(|(_, info, samples)| {
+            let models_rate = bandwidth_of[(*samples).clone()].iter().any(|rate| !rate.is_nan());
+            models_rate || info.and_then(|i| i.congestion.as_deref()).is_some_and(|c| PACED.contains(&c))
+        });
+        let shown: Vec<_> = shown.collect();
+        if shown.is_empty() {
+            return None;
+        }
+        let delivery_of = samples_of.column(FlowSample::delivery_rate_bps);
+        let pacing_of = samples_of.column(FlowSample::pacing_rate_bps);
+        for (flow, _, samples) in shown {
             let (label, ink) = (source.label(flow), source.ink(flow));
-            let delivery = source.column(samples, |s| s.delivery_rate_bps.map(|v| v as f64));
-            let pacing = source.column(samples, |s| s.pacing_rate_bps.map(|v| v as f64));
-            let bandwidth = source.column(samples, |s| s.bbr_bw_bps.map(|v| v as f64));
+            let delivery = source.line(samples, &delivery_of, |v| v);
+            let pacing = source.line(samples, &pacing_of, |v| v);
+            let bandwidth = source.line(samples, &bandwidth_of, |v| v);
             // With one flow, three quantities can have three colours.
             let one = !source.has_several_flows();
             let (of_delivery, of_bandwidth) =

@@ -168,10 +168,10 @@ impl Host {
     }
 
     /// Work of a kind is done on a core from outside of its own events, as soon as it is free.
-    pub(super) fn steal(&mut self, core: usize, at: SimTime, nominal: Span) -> SimTime {
+    pub(super) fn steal(&mut self, core: usize, kind: Kind, at: SimTime, nominal: Span) -> SimTime {
         let begin = at.max(self.cores[core].free_at);
         let until = begin + self.takes(core, begin, nominal);
-        self.cores[core].spend(Kind::SoftIrq, begin, until);
+        self.cores[core].spend(kind, begin, until);
         until
     }
 }

@@ -1,6 +1,7 @@
 //! What leaving packets cost their host, and when they leave. The queueing discipline and the transmit ring behind
 //! this are the host's pipe ([`crate::world`]).
 
+use super::core::Kind;
 use super::cost::times;
 use super::softirq::Place;
 use super::{Host, Outside};
@@ -28,18 +29,20 @@ impl Host {
     }
 
     /// A train was put out by a timer or by the interface's having room again.
-    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) {
-        let Some(socket) = self.sockets.get(&train.flow) else { return };
+    /// Returns when the work on it is done.
+    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) -> SimTime {
+        let Some(socket) = self.sockets.get(&train.flow) else { return now };
         let (first, each) = self.departure(train);
         // A datagram is the application's work, what TCP puts out by itself that of the core its ACKs come to.
-        let core = match train.body {
-            Body::Datagram { .. } => self.threads[socket.thread].core,
-            _ => socket.filled_by,
+        let (core, kind) = match train.body {
+            Body::Datagram { .. } => (self.threads[socket.thread].core, Kind::App),
+            _ => (socket.filled_by, Kind::SoftIrq),
         };
         let begin = now.max(self.cores[core].free_at);
-        let until = self.steal(core, now, first + times(each, u64::from(train.packets)));
+        let until = self.steal(core, kind, now, first + times(each, u64::from(train.packets)));
         Self::time(train, begin, until, each);
         self.plan_core(core, until);
+        until
     }
 
     /// Costs of a departing train: once, and for each packet.

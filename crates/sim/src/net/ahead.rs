@@ -54,11 +54,6 @@ impl Coming {
         }
     }
 
-    /// Whether no train brings more than has come, as far as known.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
     /// Packets and bytes that have not come at `time`. Only trains that overlap are looked at.
     pub(crate) fn after(&self, time: i64) -> (u64, u64) {
         self.runs.iter().fold((0, 0), |(packets, bytes), run| {

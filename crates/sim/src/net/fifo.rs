@@ -78,15 +78,29 @@ impl Fifo {
             && waiting.packets.saturating_add(u64::from(train.packets)) <= self.ring
     }
 
-    /// Whether it does because a frame leaves for each that comes: `waiting` never grows.
+    /// Whether it does because frames leave while it comes: `waiting`, which counts accepted packets that are still to
+    /// come as if they were there, grows by no more than those that come faster than they leave.
     fn is_steady(&self, waiting: Waiting, train: &Train, wire: &mut Wire) -> bool {
         let service = wire.transmitter.service(train.frame);
-        self.room.takes(waiting, train.frame, 1)
-            && train.gap.picoseconds() >= service.whole + i64::from(service.part > 0)
-            && (waiting.bytes <= self.threshold || train.ecn == Ecn::NotCapable)
+        let each = service.whole + i64::from(service.part > 0);
+        let others = i64::from(train.packets - 1);
+        let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
+        // What rounding a gap to picoseconds makes of it over the train.
+        let off = i64::from(train.packets);
+        let in_step = gap >= service.whole
+            && wire.table.next_start().is_some_and(|next| next - at <= service.whole - off);
+        let growth = if in_step {
+            // One leaves before each further one comes.
+            1
+        } else {
+            // One for the first and one for what a division leaves.
+            2 + others - (others * gap / each).min(others)
+        };
+        let most = waiting.bytes + u64::from(train.frame) * growth as u64;
+        self.room.takes(waiting, train.frame, growth as u32)
+            && (most <= self.threshold || train.ecn == Ecn::NotCapable)
             && self.red.is_none()
             && self.ring == u64::MAX
-            && wire.coming.is_empty()
             && wire.table.waits_evenly(train.frame)
     }
 
@@ -146,7 +160,14 @@ impl Fifo {
         let base = out.len();
         let mut started = wire.table.started();
         let mut arrivals = Arrivals::default();
-        for i in 0..train.packets {
+        let mut i = 0;
+        while i < train.packets {
+            let sure = self.sure(&train, i, &mut started, wire);
+            if sure > 1 {
+                wire.send(train.part(i, sure), out);
+                i += sure;
+                continue;
+            }
             let before = out.len();
             let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
             if wire.transmitter.free() <= at && self.pass(&train, train.packets - i, wire) {
@@ -158,14 +179,54 @@ impl Fifo {
             packet.gap = Span::ZERO;
             if self.offer_one(packet, &mut started, wire, counters, out) {
                 arrivals.add(at);
+            } else if self.ring < u64::MAX {
+                // TCP stops at the first that its host refuses.
+                counters.overflow += u64::from(train.packets - i - 1);
+                break;
             }
             if out.len() > before
                 && let Some(arriving) = out.pop()
             {
                 push(out, base, arriving, self.train_limit);
             }
+            i += 1;
         }
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.coming);
+    }
+
+    /// How many packets of `train`, from number `first` on, get in unmarked even if nothing leaves meanwhile.
+    fn sure(&self, train: &Train, first: u32, started: &mut Position, wire: &Wire) -> u32 {
+        let left = train.packets - first;
+        let may_mark = self.threshold < u64::MAX && train.ecn != Ecn::NotCapable;
+        if left == 1 || may_mark || self.red.is_some() || self.ring < u64::MAX {
+            return 0;
+        }
+        let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
+        let at = at + gap * i64::from(first);
+        let waiting = self.waiting(at, started, wire);
+        let room = match self.room {
+            Room::Packets(limit) => limit.saturating_sub(waiting.packets),
+            Room::Bytes(limit) => limit.saturating_sub(waiting.bytes) / u64::from(train.frame),
+        };
+        // Half of the room for what other trains bring meanwhile; then it is seen whether that is enough.
+        let packets = u64::from(left).min(room / 2) as u32;
+        if packets < LEAST_SURE {
+            return 0;
+        }
+        let (now, then) = (wire.coming.after(at), wire.coming.after(at + gap * i64::from(packets - 1)));
+        let others =
+            Waiting { packets: waiting.packets + now.0 - then.0, bytes: waiting.bytes + now.1 - then.1 };
+        if self.room.takes(others, train.frame, packets) { packets } else { 0 }
+    }
+
+    /// What waits at `at`, to which `started` is moved.
+    fn waiting(&self, at: i64, started: &mut Position, wire: &Wire) -> Waiting {
+        wire.table.start_until(started, at);
+        let coming = wire.coming.after(at);
+        Waiting {
+            packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
+            bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
+        }
     }
 
     /// Whether `packets` that come as those of `train` pass a transmitter that is idle when the first comes.
@@ -186,12 +247,7 @@ impl Fifo {
         out: &mut Vec<Train>,
     ) -> bool {
         let at = packet.at.picoseconds();
-        wire.table.start_until(started, at);
-        let coming = wire.coming.after(at);
-        let waiting = Waiting {
-            packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
-            bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
-        };
+        let waiting = self.waiting(at, started, wire);
         let idle = at - wire.transmitter.free();
         let can_mark = packet.ecn != Ecn::NotCapable;
         let mut congested = waiting.bytes > self.threshold && can_mark;
@@ -225,6 +281,9 @@ impl Fifo {
         true
     }
 }
+
+/// Fewer packets are decided one by one.
+const LEAST_SURE: u32 = 3;
 
 /// A pause in what an interface sends that parts one burst from the next: longer than a few frames last at
 /// 1 Gbit/s, shorter than any round-trip time that makes rounds visible.

@@ -27,10 +27,19 @@ impl Run {
             // Frames shorter than a picosecond belong to no network; they must only not divide by zero.
             ((time - self.first) / whole.max(1)) as u64 + 1
         } else {
-            // Those with (remainder + i * bits) / rate, rounded down, of at most time - first.
+            // Those with (remainder + i * bits) / rate, rounded down, of at most time - first: the least i with
+            // remainder + i * bits >= (time - first + 1) * rate. A division of 128 bits is slow, and a guess seldom off.
             let bits = whole as u128 * u128::from(rate) + u128::from(part);
             let room = (time - self.first + 1) as u128 * u128::from(rate) - u128::from(self.remainder);
-            room.div_ceil(bits) as u64
+            let each = whole as f64 + part as f64 / rate as f64;
+            let mut passed = ((time - self.first) as f64 / each) as u64;
+            while u128::from(passed) * bits < room {
+                passed += 1;
+            }
+            while passed > 0 && u128::from(passed - 1) * bits >= room {
+                passed -= 1;
+            }
+            passed
         }
     }
 
@@ -193,6 +202,12 @@ impl Timetable {
     #[inline]
     pub(crate) fn started(&self) -> Position {
         self.started
+    }
+
+    /// When the next packet started after that; `None` if none was known to wait.
+    pub(crate) fn next_start(&self) -> Option<i64> {
+        let run = self.runs.get((self.started.run - self.gone) as usize)?;
+        (0 < self.started.of_run && self.started.of_run < run.packets).then_some(self.started.next)
     }
 
     /// Packets that had arrived then, lost ones included.

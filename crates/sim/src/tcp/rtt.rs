@@ -1,5 +1,7 @@
 //! Round-trip time: smoothing, timeout and windowed minimum (RFC 6298; Linux `tcp_rtt_estimator`, `win_minmax`).
 
+use wirespeed_units::SimTime;
+
 /// Linux' least retransmission timeout, TCP_RTO_MIN, in microseconds.
 pub const RTO_MIN_US: i64 = 200_000;
 /// Linux' largest, TCP_RTO_MAX, in ticks.
@@ -8,6 +10,9 @@ pub const RTO_MAX_TICKS: i64 = 120_000;
 pub const RTO_INITIAL_TICKS: i64 = 1_000;
 /// `tcp_min_rtt_wlen` in ticks: how long a minimum is believed.
 const MINIMUM_WINDOW_TICKS: i64 = 300_000;
+
+/// Picoseconds in a microsecond.
+const MICROSECOND: u64 = 1_000_000;
 
 /// The estimator. Times in microseconds; the scaling by 8 and 4 is Linux', its rounding included.
 #[derive(Debug)]
@@ -24,6 +29,21 @@ pub struct Rtt {
     pub rto: i64,
     /// Timeouts in a row (`icsk_backoff`).
     pub backoff: u32,
+}
+
+/// Acknowledgements at an even distance that measure the same segment.
+#[derive(Debug, Clone, Copy)]
+pub struct Even {
+    /// Arrival of the first, and from one to the next, in picoseconds.
+    pub first: i64,
+    /// See `first`.
+    pub gap: i64,
+    /// How many, at least one.
+    pub count: u32,
+    /// What the first acknowledges, and how much more each further one.
+    pub una: u64,
+    /// See `una`.
+    pub stride: u64,
 }
 
 impl Default for Rtt {
@@ -54,36 +74,90 @@ impl Rtt {
         self.backoff = 0;
     }
 
-    /// A measurement of several; [`Rtt::set_timeout`] follows the last.
-    #[inline]
-    pub fn smooth(&mut self, rtt_us: i64, una: u64, nxt: u64) {
-        let mut m = rtt_us;
+    fn smooth(&mut self, rtt_us: i64, una: u64, nxt: u64) {
         if self.srtt8 == 0 {
-            self.srtt8 = m << 3;
-            self.mdev4 = m << 1;
+            self.srtt8 = rtt_us << 3;
+            self.mdev4 = rtt_us << 1;
             self.var = self.mdev4.max(RTO_MIN_US);
             self.mdev_max = self.var;
             self.renew = nxt;
         } else {
-            m -= self.srtt8 >> 3;
-            self.srtt8 += m;
-            let deviation = m.abs() - (self.mdev4 >> 2);
-            // A sudden decrease is not taken for variance. Without branches: the sign is a matter of chance.
-            let shift = 3 * u32::from((m < 0) & (deviation > 0));
-            self.mdev4 += deviation >> shift;
-            if self.mdev4 > self.mdev_max {
-                self.mdev_max = self.mdev4;
-                self.var = self.var.max(self.mdev_max);
-            }
+            self.step(rtt_us);
             if una > self.renew {
-                if self.mdev_max < self.var {
-                    self.var -= (self.var - self.mdev_max) >> 2;
-                }
-                self.renew = nxt;
-                self.mdev_max = RTO_MIN_US;
+                self.renew_variance(nxt);
             }
         }
         self.srtt8 = self.srtt8.max(1);
+    }
+
+    /// The moving averages.
+    #[inline(always)]
+    fn step(&mut self, rtt_us: i64) {
+        let m = rtt_us - (self.srtt8 >> 3);
+        self.srtt8 += m;
+        let deviation = m.abs() - (self.mdev4 >> 2);
+        // A sudden decrease is not taken for variance. Without branches: the sign is a matter of chance.
+        let shift = 3 * u32::from((m < 0) & (deviation > 0));
+        self.mdev4 += deviation >> shift;
+        if self.mdev4 > self.mdev_max {
+            self.mdev_max = self.mdev4;
+            self.var = self.var.max(self.mdev_max);
+        }
+    }
+
+    fn renew_variance(&mut self, nxt: u64) {
+        if self.mdev_max < self.var {
+            self.var -= (self.var - self.mdev_max) >> 2;
+        }
+        self.renew = nxt;
+        self.mdev_max = RTO_MIN_US;
+    }
+
+    /// The measurements of several acknowledgements, minimum and average, the same as one by one;
+    /// [`Rtt::set_timeout`] follows the last.
+    pub fn measure_each(&mut self, acks: &Even, sent_us: i64, nxt: u64) {
+        let micros = |at: i64| (at as u64 / MICROSECOND) as i64;
+        let last = micros(acks.first + acks.gap * i64::from(acks.count - 1));
+        let settled = self.srtt8 > 0
+            && acks.first >= 0
+            && acks.una + acks.stride * u64::from(acks.count - 1) <= self.renew
+            && self.keeps_minimum(last / 1000);
+        let (mut at, mut taken) = (acks.first, 0);
+        if settled {
+            // Nothing but the averages changes, unless a time is among the least.
+            while taken < acks.count {
+                let now = micros(at);
+                let rtt = (now - sent_us).max(0);
+                if rtt <= self.best[2].1 {
+                    if rtt == 0 || rtt > self.best[0].1 {
+                        break;
+                    }
+                    self.best = [(now / 1000, rtt); 3];
+                }
+                self.step(rtt);
+                self.srtt8 = self.srtt8.max(1);
+                at += acks.gap;
+                taken += 1;
+            }
+        }
+        for taken in taken..acks.count {
+            let now = SimTime::ps(at);
+            let rtt = (super::clock::micros(now) - sent_us).max(0);
+            self.observe_minimum(rtt, super::clock::ticks(now), false);
+            self.smooth(rtt, acks.una + acks.stride * u64::from(taken), nxt);
+            at += acks.gap;
+        }
+    }
+
+    /// At no tick up to `now_ticks` is a minimum forgotten or replaced for its age.
+    fn keeps_minimum(&self, now_ticks: i64) -> bool {
+        let best = &self.best;
+        let age = now_ticks - best[0].0;
+        best[0].1 < i64::MAX
+            && now_ticks - best[2].0 <= MINIMUM_WINDOW_TICKS
+            && age <= MINIMUM_WINDOW_TICKS
+            && !(best[1].0 == best[0].0 && age > MINIMUM_WINDOW_TICKS / 4)
+            && !(best[2].0 == best[1].0 && age > MINIMUM_WINDOW_TICKS / 2)
     }
 
     /// A timeout: twice as long next time.

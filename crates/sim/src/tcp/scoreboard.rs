@@ -166,6 +166,9 @@ impl Scoreboard {
                 continue;
             }
             let (from, to) = (segment.first.max(first), segment.end().min(end));
+            if self.grow_before(index, from, to, &mut see) {
+                continue;
+            }
             index = self.cut(from);
             self.cut(to);
             see(&self.segments[index]);
@@ -186,6 +189,34 @@ impl Scoreboard {
             self.highest_sacked = self.highest_sacked.max(to);
             index = self.join(index) + 1;
         }
+    }
+
+    /// The common case of [`Scoreboard::sack`]: the block before the segment grows into it, and a part of the segment
+    /// stays. Only their border moves; to cut and to join would move all segments behind them twice.
+    fn grow_before(&mut self, index: usize, from: u64, to: u64, see: &mut impl FnMut(&Segment)) -> bool {
+        let Some(before) = index.checked_sub(1) else { return false };
+        let (block, segment) = (&self.segments[before], &self.segments[index]);
+        let packets = (to - from) as u32;
+        let may_move = from == segment.first
+            && to < segment.end()
+            && block.sacked
+            && block.retransmitted == (segment.retransmitted && !segment.lost)
+            && block.ever_retransmitted == segment.ever_retransmitted
+            && block.packets.checked_add(packets).is_some();
+        if !may_move {
+            return false;
+        }
+        see(&Segment { packets, ..*segment });
+        let packets = u64::from(packets);
+        self.retransmitted -= if segment.retransmitted && segment.lost { packets } else { 0 };
+        self.lost -= if segment.lost { packets } else { 0 };
+        let segment = &mut self.segments[index];
+        segment.first = to;
+        segment.packets -= packets as u32;
+        self.segments[before].packets += packets as u32;
+        self.sacked += packets;
+        self.highest_sacked = self.highest_sacked.max(to);
+        true
     }
 
     /// Joins a selectively acknowledged segment with its neighbours of the same history; returns its new index.

@@ -361,6 +361,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         } else {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
+        train_packets: if from.hardware.is_some() { 0 } else { sender::TRAIN_PACKETS },
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),

@@ -1,5 +1,6 @@
 //! A flow: its two ends, its route, and what its hosts count.
 
+use super::LONGEST_TRAIN;
 use super::capture::Ends;
 use super::path::Way;
 use crate::net::{Body, Ecn, Step, Train};
@@ -197,8 +198,10 @@ pub struct Udp {
     pub gap: Span,
     /// How many at most.
     pub limit: u64,
-    /// Datagrams of one event.
+    /// Datagrams of one event at most.
     pub batch: u32,
+    /// Datagrams of the next event.
+    next_batch: u32,
     /// When it stops.
     pub stop_at: SimTime,
     /// When the next is due.
@@ -221,6 +224,7 @@ impl Udp {
             gap,
             limit,
             batch: batch.max(1),
+            next_batch: batch.max(1),
             stop_at,
             next: None,
             sent: 0,
@@ -241,7 +245,7 @@ impl Udp {
             .picoseconds()
             .unsigned_abs()
             .div_ceil(self.gap.picoseconds().max(1).unsigned_abs());
-        let packets = u64::from(self.batch).min(left).min(until_stop.max(1)) as u32;
+        let packets = u64::from(self.next_batch).min(left).min(until_stop.max(1)) as u32;
         out.push(Train {
             at: now,
             gap: self.gap,
@@ -263,6 +267,23 @@ impl Udp {
         }
         self.sent += u64::from(packets);
         self.next = Some(now + self.gap * i64::from(packets));
+    }
+
+    /// The application is a thread of a modelled host: how long it takes for a datagram shows with the first.
+    pub fn await_writer(&mut self) {
+        self.next_batch = 1;
+    }
+
+    /// The last datagrams put out leave as `train` does, and the application's core is not free for more before `done`.
+    pub fn put_off(&mut self, train: &Train, done: SimTime) {
+        let first = self.rows.len() - train.packets as usize;
+        for (index, row) in self.rows[first..].iter_mut().enumerate() {
+            row.sent_ns = (train.at + train.gap * index as i64).nanoseconds();
+        }
+        self.next = self.next.map(|next| next.max(done));
+        let each = (done - train.at).picoseconds() / i64::from(train.packets);
+        let longest = LONGEST_TRAIN.picoseconds() / each.max(self.gap.picoseconds()).max(1);
+        self.next_batch = u32::try_from(longest).unwrap_or(u32::MAX).clamp(1, self.batch);
     }
 
     /// Sends no more.

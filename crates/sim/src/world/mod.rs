@@ -1,5 +1,6 @@
 //! A run as components that hand trains to each other, and the loop that lets time pass.
 
+mod alone;
 mod build;
 mod capture;
 mod flow;
@@ -99,6 +100,7 @@ impl World {
 
     fn on_start(&mut self, index: u32) {
         let now = self.now;
+        self.enter_path(index as usize);
         let flow = &mut self.flows[index as usize];
         flow.started = Some(now);
         match &mut flow.endpoint {
@@ -201,7 +203,10 @@ impl World {
             for mut train in outgoing.drain(..) {
                 let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
                 if let Some(inside) = &mut self.hosts[host] {
-                    inside.send_alone(&mut train, self.now);
+                    let done = inside.send_alone(&mut train, self.now);
+                    if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
+                        udp.put_off(&train, done);
+                    }
                     self.plan_host(host);
                 }
                 self.depart(train);
@@ -251,7 +256,8 @@ impl World {
             Body::Data(data) => Some(data.first + u64::from(packets)),
             _ => None,
         };
-        let hosted = host && self.hosts[self.flows[index].origin(Way::Forward)].is_some();
+        let tells = self.pipes[pipe as usize].refuses_last;
+        let hosted = host && tells && self.hosts[self.flows[index].origin(Way::Forward)].is_some();
         let refused = self.pipes[pipe as usize].offer(train, &mut passed);
         if host && forward {
             let flow = &mut self.flows[index];
@@ -261,7 +267,7 @@ impl World {
                 if refused > 0 {
                     tcp.sender.on_local_drop(refused);
                     if let (Some(last), true) = (last, hosted) {
-                        tcp.sender.withdraw(last - refused);
+                        tcp.sender.withdraw(last - refused, refused);
                     }
                 }
             }
@@ -308,3 +314,6 @@ const TRAIN_BYTES: u64 = 65_536;
 /// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
 /// that use such frames they last no longer.
 const LEAST_LIMIT: u64 = 43;
+/// GSO packets of a train where one flow has the whole path for itself. More would save little: an event then costs less
+/// than what its packets do.
+const ALONE: u32 = 8;

@@ -1,7 +1,7 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
-use super::{LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
-use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, Step, Train};
+use super::{ALONE, LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
+use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train};
 use wirespeed_units::{SimTime, Span};
 
 /// Which way a packet of a flow goes.
@@ -39,8 +39,14 @@ pub struct Pipe {
     means: Means,
     /// What is under way, in order of arrival.
     pub on_the_way: InFlight,
+    /// What does not fit is what came last: a sender knows which of its packets were refused.
+    pub refuses_last: bool,
     /// Packets of one event at most.
     pub train_limit: u32,
+    /// The same where one flow has its whole path for itself.
+    limit_alone: u32,
+    /// Flows that have begun and pass here, each way by itself.
+    pub users: u32,
     /// When the queue is to be looked at.
     pub wake_event: Option<SimTime>,
     offered: u64,
@@ -78,7 +84,10 @@ impl Pipe {
             marks: false,
             means: Means::Link(Box::new(Link::new(settings))),
             on_the_way: InFlight::new(LONGEST_TRAIN),
+            refuses_last: matches!(settings.queue, QueueSettings::DropTailPackets { .. }),
             train_limit,
+            limit_alone: alone(train_limit),
+            users: 0,
             wake_event: None,
             offered: 0,
             left: 0,
@@ -87,6 +96,7 @@ impl Pipe {
 
     /// A pure delay.
     pub fn delay(name: String, is_host: bool, delay: Span, trains: bool, frame: u64) -> Pipe {
+        let train_limit = if trains { train_limit(frame) } else { 1 };
         Pipe {
             name,
             kind: "delay",
@@ -95,11 +105,20 @@ impl Pipe {
             marks: false,
             means: Means::Delay { delay, bytes: 0 },
             on_the_way: InFlight::new(LONGEST_TRAIN),
-            train_limit: if trains { train_limit(frame) } else { 1 },
+            refuses_last: false,
+            train_limit,
+            limit_alone: alone(train_limit),
+            users: 0,
             wake_event: None,
             offered: 0,
             left: 0,
         }
+    }
+
+    /// Says whether the flow that uses the pipe has its whole path for itself.
+    pub fn set_alone(&mut self, alone: bool) {
+        let limit = if self.limit_alone == 1 { 1 } else { self.limit_alone / ALONE };
+        self.train_limit = if alone { self.limit_alone } else { limit };
     }
 
     /// Takes a train in; returns how many packets the queue refused.
@@ -168,6 +187,10 @@ impl Pipe {
             }
         }
     }
+}
+
+fn alone(train_limit: u32) -> u32 {
+    if train_limit > 1 { train_limit * ALONE } else { 1 }
 }
 
 fn train_limit(frame: u64) -> u32 {

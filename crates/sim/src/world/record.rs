@@ -17,6 +17,8 @@ pub struct Recorder {
     pub samples: Samples,
     /// Where the time of cores went.
     pub cores: Vec<CoreSample>,
+    /// Payload delivered by the last sample in bytes, all flows.
+    pub delivered_bytes: u64,
     /// The hosts of each flow, from and to.
     ends: Vec<[usize; 2]>,
     /// By host.
@@ -42,6 +44,7 @@ impl Recorder {
         Recorder {
             samples: Samples::default(),
             cores: Vec::new(),
+            delivered_bytes: 0,
             ends: run.flows.iter().map(|flow| [index(&flow.from), index(&flow.to)]).collect(),
             traffic: vec![Traffic::default(); run.hosts.len()],
             qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
@@ -51,9 +54,13 @@ impl Recorder {
     /// Adds the state at `now`.
     pub fn sample(&mut self, run: &Run, world: &mut World, now: SimTime) {
         let t_ns = now.nanoseconds();
-        self.count(world);
         let samples = &mut self.samples;
-        for (index, flow) in world.flows.iter().enumerate() {
+        self.traffic.fill(Traffic::default());
+        self.delivered_bytes = 0;
+        // Flows by the thousand are more than a cache holds: each is looked at once.
+        for (index, (flow, ends)) in world.flows.iter().zip(&self.ends).enumerate() {
+            count(&mut self.traffic, *ends, flow);
+            self.delivered_bytes += delivered(&flow.endpoint);
             if flow.started.is_some_and(|at| at <= now) {
                 samples.flows.push(FlowSample::empty(t_ns, index as u32));
                 let row = samples.flows.last_mut().expect("one was just put there");
@@ -121,18 +128,23 @@ impl Recorder {
             });
         }
     }
+}
 
-    /// Adds up what every host has sent and received.
-    fn count(&mut self, world: &World) {
-        self.traffic.fill(Traffic::default());
-        for ([from, to], flow) in self.ends.iter().zip(&world.flows) {
-            for (side, out, into) in [(0, *from, *to), (1, *to, *from)] {
-                self.traffic[out].sent += flow.departed[side].packets;
-                self.traffic[out].sent_bytes += flow.departed[side].bytes;
-                self.traffic[into].received += flow.arrived[side].packets;
-                self.traffic[into].received_bytes += flow.arrived[side].bytes;
-            }
-        }
+/// Adds up what a flow's hosts, from and to, have sent and received.
+fn count(traffic: &mut [Traffic], [from, to]: [usize; 2], flow: &super::Flow) {
+    for (side, out, into) in [(0, from, to), (1, to, from)] {
+        traffic[out].sent += flow.departed[side].packets;
+        traffic[out].sent_bytes += flow.departed[side].bytes;
+        traffic[into].received += flow.arrived[side].packets;
+        traffic[into].received_bytes += flow.arrived[side].bytes;
+    }
+}
+
+/// Payload delivered by a flow in bytes.
+fn delivered(endpoint: &Endpoint) -> u64 {
+    match endpoint {
+        Endpoint::Tcp(tcp) => tcp.receiver.delivered() * u64::from(tcp.sender.state().mss()),
+        Endpoint::Udp(udp) => udp.arrived * u64::from(udp.payload),
     }
 }
 
@@ -254,15 +266,6 @@ impl World {
         let of = |endpoint: &Endpoint| match endpoint {
             Endpoint::Tcp(tcp) => tcp.sender.state().counts().packets_out,
             Endpoint::Udp(udp) => udp.sent,
-        };
-        self.flows.iter().map(|flow| of(&flow.endpoint)).sum()
-    }
-
-    /// Payload delivered by all flows in bytes.
-    pub fn delivered_bytes(&self) -> u64 {
-        let of = |endpoint: &Endpoint| match endpoint {
-            Endpoint::Tcp(tcp) => tcp.receiver.delivered() * u64::from(tcp.sender.state().mss()),
-            Endpoint::Udp(udp) => udp.arrived * u64::from(udp.payload),
         };
         self.flows.iter().map(|flow| of(&flow.endpoint)).sum()
     }

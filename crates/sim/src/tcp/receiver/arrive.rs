@@ -61,8 +61,9 @@ impl Receiver {
         self.buffer.take(packets, self.settings.mss);
         self.now = self.now.max(last);
         self.note_arrival();
+        // As for a packet alone, it is asked before the packet counts.
+        self.buffer.measure_round_trips(at, train.gap, self.next, packets);
         self.next += u64::from(packets);
-        self.buffer.measure_round_trip(self.now, self.next);
         let acks = (packets + waiting) / 2;
         // The first ACK leaves with the packet that is the second since the last ACK.
         let first_ack = 1 - waiting;

@@ -6,7 +6,7 @@
 
 use super::merged::Merged;
 use crate::tcp::{PACKET_OVERHEAD, clock};
-use wirespeed_units::SimTime;
+use wirespeed_units::{SimTime, Span};
 
 /// `TCP_RMEM_TO_WIN_SCALE`: bits of the ratio.
 const RATIO_BITS: u32 = 8;
@@ -404,6 +404,25 @@ impl Buffer {
         }
         self.rtt_from = position + self.window;
         self.rtt_at = Some(now);
+    }
+
+    /// The same for packets of which the first, at `at`, is followed by `next`, and each further one comes `gap` later:
+    /// the packet that completes the window is found, however many come together.
+    pub(super) fn measure_round_trips(&mut self, at: SimTime, gap: Span, next: u64, packets: u32) {
+        let mut taken = 0;
+        loop {
+            // How many packets on is the one that makes the window whole.
+            let missing = match self.rtt_at {
+                Some(_) => self.rtt_from.saturating_sub((next + taken) * self.mss).div_ceil(self.mss),
+                None => 0,
+            };
+            taken += missing;
+            if taken >= u64::from(packets) {
+                return;
+            }
+            self.measure_round_trip(at + gap * taken as i64, next + taken);
+            taken += 1;
+        }
     }
 
     /// The same by time stamps, in milliseconds and smoothed (`tcp_rcv_rtt_measure_ts`).

@@ -2,6 +2,7 @@
 //! `selective_acks` of Linux).
 
 use crate::net::Sack;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Blocks remembered (TCP_NUM_SACKS).
@@ -10,8 +11,9 @@ const REMEMBERED: usize = 4;
 /// Packets beyond the next expected one.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// What is held, sorted, no two adjoining.
-    held: Vec<Range<u64>>,
+    /// What is held, sorted, no two adjoining. A slow start that overshot leaves thousands of holes, which are filled
+    /// from the front.
+    held: VecDeque<Range<u64>>,
     /// Most recently changed first.
     recent: Vec<Range<u64>>,
     duplicate: Option<Range<u64>>,
@@ -51,7 +53,7 @@ impl Order {
             Some(range) if range.end == number => {
                 range.end += 1;
                 if self.held.get(index + 1).is_some_and(|next| next.start == number + 1) {
-                    let next = self.held.remove(index + 1);
+                    let next = self.held.remove(index + 1).expect("it was just looked at");
                     self.held[index].end = next.end;
                 }
             }
@@ -96,8 +98,11 @@ impl Order {
     /// The next expected packet is `next`; returns what it is once everything held that joins it is delivered.
     pub(super) fn advance(&mut self, next: u64) -> u64 {
         let mut next = next;
-        if self.held.first().is_some_and(|range| range.start <= next) {
-            next = next.max(self.held.remove(0).end);
+        if let Some(range) = self.held.front()
+            && range.start <= next
+        {
+            next = next.max(range.end);
+            self.held.pop_front();
         }
         if self.held.is_empty() {
             self.recent.clear();

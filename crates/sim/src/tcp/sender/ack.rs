@@ -6,6 +6,7 @@ use super::transmit::Push;
 use crate::net::{Ack, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
+use crate::tcp::rtt::Even;
 use wirespeed_congestion::{CongestionKind, Phase};
 use wirespeed_units::{SimTime, Span};
 
@@ -105,17 +106,37 @@ impl Sender {
             && self.board.sacked == 0
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
-            && self.cwnd >= self.ssthresh()
+            // In slow start each makes the window grow, unless it is not the window that limits.
+            && (self.cwnd >= self.ssthresh() || self.throttled && !self.is_window_limited())
             && self.cwnd >= 4 * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
 
-    /// How many acknowledgements until the next GSO packet can leave.
+    /// How many acknowledgements until the next GSO packet can leave, or as many as make a train where frames are so
+    /// large that one has few of them.
     fn worth_taking(&self, stride: u32) -> u32 {
+        if self.throttled {
+            // What the host's own queue holds back goes on when that empties.
+            return u32::MAX;
+        }
         let room = self.cwnd.saturating_sub(self.in_flight());
-        let wanted = self.burst().min(u64::from(self.piece)).max(1);
+        let burst = self.burst();
+        let pieces = self.pieces_of_train(burst);
+        let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
         (wanted.saturating_sub(room)).div_ceil(u64::from(stride.max(1))).max(1).min(u64::from(u32::MAX))
             as u32
+    }
+
+    /// GSO packets that leave as one train: one, but several of few large frames, as long as that is little of the
+    /// window.
+    fn pieces_of_train(&self, burst: u64) -> u64 {
+        let pieces = u64::from(self.settings.train_packets) / burst.max(1);
+        let little = 4 * pieces * burst;
+        let is_open = burst == u64::from(self.settings.gso_packets)
+            && self.cwnd >= little
+            && self.written >= self.nxt + little
+            && self.window_end >= self.nxt + little;
+        if is_open { pieces.max(1) } else { 1 }
     }
 
     /// One acknowledgement arrives.
@@ -402,21 +423,23 @@ impl Sender {
         let (gap, stride) = (ack.gap.picoseconds(), u64::from(ack.stride));
         let mut now = ack.now.picoseconds() - gap * i64::from(ack.count - 1);
         let mut una = self.una - stride * u64::from(ack.count - 1);
-        let mut sent_times = self.sent_times.iter().map(|(end, sent)| (*end, clock::micros(*sent)));
-        let mut segment = sent_times.next();
+        let mut left = ack.count - 1;
         let mut measured = false;
-        for _ in 1..ack.count {
-            while segment.is_some_and(|(end, _)| end < una) {
-                segment = sent_times.next();
+        for (end, sent) in &self.sent_times {
+            if left == 0 {
+                break;
             }
-            let Some((_, sent_us)) = segment else { break };
-            let at = SimTime::ps(now);
-            let rtt = (clock::micros(at) - sent_us).max(0);
-            self.rtt.observe_minimum(rtt, clock::ticks(at), false);
-            self.rtt.smooth(rtt, una, self.nxt);
+            if *end < una {
+                continue;
+            }
+            // Those up to the segment's end measure the same segment.
+            let of_segment = ((end - una) / stride.max(1) + 1).min(u64::from(left)) as u32;
+            let each = Even { first: now, gap, count: of_segment, una, stride };
+            self.rtt.measure_each(&each, clock::micros(*sent), self.nxt);
             measured = true;
-            now += gap;
-            una += stride;
+            left -= of_segment;
+            now += gap * i64::from(of_segment);
+            una += stride * u64::from(of_segment);
         }
         if measured {
             self.rtt.set_timeout();

@@ -1,11 +1,10 @@
 //! What the socket and its congestion control tell each other (`tcp_cong_control`, `tcp_update_pacing_rate`).
 
 use super::Sender;
-use crate::tcp::clock;
 use wirespeed_congestion::{
-    AckSample, CongestionEvent, CongestionKind, Phase, RateSample, Restart, Timestamps, Undo,
+    AckSample, CongestionEvent, CongestionKind, EvenAcks, Phase, RateSample, Restart, Timestamps, Undo,
 };
-use wirespeed_units::{Packets, Rate, SimTime, Span};
+use wirespeed_units::{Packets, Rate, Span};
 
 /// `net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`, in percent.
 const PACING_SLOW_START: u64 = 200;
@@ -104,37 +103,21 @@ impl Sender {
         // Algorithms count acknowledgements: each is told, though the socket took several at once.
         let Together { count, gap, stride } = seen.together;
         if count > 1 {
-            let whole = (sample.newly_acked, sample.newly_delivered, sample.rtt, sample.rate);
-            let (now, una, prior) = (sample.now, sample.snd_una, sample.prior_in_flight);
-            let (in_flight, delivered) = (sample.in_flight.get(), sample.delivered.get());
-            sample.rate = None;
-            sample.newly_acked = Packets::new(stride);
-            sample.newly_delivered = Packets::new(stride);
-            let mut sent_times = self.sent_times.iter().peekable();
-            for back in (1..count).rev() {
-                let (behind, later) = (u64::from(back) * stride, gap * i64::from(back));
-                let una = self.una - behind;
-                while sent_times.peek().is_some_and(|(end, _)| *end < una) {
-                    sent_times.next();
-                }
-                sample.now = SimTime::ps(now.picoseconds() - later.picoseconds());
-                sample.rtt = sent_times
-                    .peek()
-                    .map(|(_, sent)| Span::us(clock::micros(sample.now) - clock::micros(*sent)));
-                sample.snd_una = una.saturating_mul(u64::from(self.settings.mss));
-                sample.prior_in_flight = Packets::new(in_flight + behind + stride);
-                sample.in_flight = Packets::new(in_flight + behind);
-                sample.delivered = Packets::new(delivered - behind);
-                cc.on_ack(&sample);
-            }
+            let acks = EvenAcks {
+                count: count - 1,
+                gap,
+                stride,
+                mss: u64::from(self.settings.mss),
+                sent: &self.sent_times,
+                next: sample,
+                next_una: self.una,
+            };
+            cc.on_even_acks(&acks);
             // The last one has the rest, and what is known of all.
             let told = u64::from(count - 1) * stride;
-            sample.newly_acked = Packets::new(whole.0.get() - told);
-            sample.newly_delivered = Packets::new(whole.1.get() - told);
-            (sample.rtt, sample.rate) = (whole.2, whole.3);
-            (sample.now, sample.snd_una, sample.prior_in_flight) = (now, una, prior);
-            sample.in_flight = Packets::new(in_flight);
-            sample.delivered = Packets::new(delivered);
+            sample.newly_acked = Packets::new(seen.acked - told);
+            sample.newly_delivered = Packets::new(seen.delivered - told);
+            sample.prior_in_flight = Packets::new(seen.prior_in_flight);
         }
         cc.on_ack(&sample);
         self.control = cc.control();

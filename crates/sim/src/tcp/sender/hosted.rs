@@ -23,13 +23,21 @@ impl Sender {
         self.let_application_write(out);
     }
 
-    /// The host's queue refused new data from packet `from` on: it waits to be sent, as if it never had been
-    /// (`tcp_write_xmit` stops where `tcp_transmit_skb` fails and leaves the packet at the send head).
-    pub fn withdraw(&mut self, from: u64) {
+    /// The host's queue refused new data, `packets` from `from` on: they wait to be sent, as if they never had been
+    /// (`tcp_write_xmit` stops where `tcp_transmit_skb` fails and leaves the packet at the send head). What was put out
+    /// behind them was not tried; they themselves stay counted as sent (`tcpi_bytes_sent` grows before the queue is
+    /// asked).
+    pub fn withdraw(&mut self, from: u64, packets: u64) {
         if from >= self.nxt || from < self.una {
             return;
         }
+        let before = self.nxt;
         self.nxt = self.board.withdraw(from).unwrap_or(self.una).max(self.una);
+        let tried = (from + packets).max(self.nxt);
+        if let Ok(untried @ 1..) = u32::try_from(before.saturating_sub(tried)) {
+            self.counts.packets_out -= u64::from(untried);
+            self.counts.bytes_out -= self.payload(tried, untried);
+        }
     }
 
     /// Number of the first packet that has not left.

@@ -18,7 +18,7 @@ pub use ack::Incoming;
 pub use application::MAX_TCP_HEADER;
 pub use state::State;
 pub use timer::Pending;
-pub use transmit::GSO_BYTES;
+pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
 use crate::net::{Body, Ecn, Step, Train};
 use crate::tcp::clock;
@@ -60,6 +60,9 @@ pub struct Settings {
     pub last_bytes: u32,
     /// Packets of one GSO packet at most (64 KiB less headers).
     pub gso_packets: u32,
+    /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host that shows its
+    /// inside treats each by itself.
+    pub train_packets: u32,
     /// Fixed send buffer in bytes; `None`: tuned between the two.
     pub send_buffer: Option<u64>,
     /// `tcp_wmem`: initial and largest send buffer in bytes.

@@ -21,6 +21,9 @@ pub const GSO_BYTES: u64 = 65_536 - super::MAX_TCP_HEADER - 1;
 const LIMIT_OUTPUT_BYTES: u64 = 16 * 65_536;
 /// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
 const LONGEST_WAIT: Span = Span::ms(1);
+/// Packets of a train that leaves a socket: as many as a GSO packet of 64 KiB has at an MTU of 1500. Of larger frames
+/// several GSO packets that leave at once are one train.
+pub const TRAIN_PACKETS: u32 = 43;
 /// Packets that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
@@ -308,7 +311,18 @@ impl Sender {
         let whole = packets - u32::from(short);
         if whole > 0 {
             let last = end == self.settings.packets && !short;
-            out.push(train(whole, full, Body::Data(Data { last, cwr, ..data(first) })));
+            let next = train(whole, full, Body::Data(Data { last, cwr, ..data(first) }));
+            match out.last_mut() {
+                Some(open)
+                    if open.packets + whole <= self.settings.train_packets
+                        && open.at == next.at
+                        && open.gap == Span::ZERO
+                        && open.is_continued_by(&next) =>
+                {
+                    open.append(&next);
+                }
+                _ => out.push(next),
+            }
         }
         if short {
             let frame = self.settings.headers + self.settings.last_bytes;

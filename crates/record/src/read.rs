@@ -1,0 +1,231 @@
+//! Tables from files: whole, or one column at a time.
+
+use crate::cell::Cell;
+use crate::store::{StoreError, read_info};
+use crate::table::{self, ColumnOf, Row};
+use crate::{CoreSample, FlowSample, HostSample, QueueSample, Recording};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Values of a column that are decoded at once.
+const AT_ONCE: usize = 8192;
+
+/// A table to be read column by column. Its rows are in memory, or stay in the file: then a column takes the memory of
+/// a page while it is read, whatever the table's length.
+#[derive(Debug)]
+pub struct Table<'a, R> {
+    source: Source<'a, R>,
+}
+
+#[derive(Debug)]
+enum Source<'a, R> {
+    Rows(&'a [R]),
+    File(PathBuf),
+}
+
+impl<'a, R: Row> Table<'a, R> {
+    fn new(rows: &'a [R], folder: Option<&Path>) -> Self {
+        let source = match folder {
+            Some(folder) if rows.is_empty() => Source::File(file::<R>(folder)),
+            _ => Source::Rows(rows),
+        };
+        Table { source }
+    }
+
+    /// Number of rows.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn rows(&self) -> Result<usize, StoreError> {
+        match &self.source {
+            Source::Rows(rows) => Ok(rows.len()),
+            Source::File(path) => {
+                let rows = builder(path)?.metadata().file_metadata().num_rows();
+                usize::try_from(rows).map_err(|e| damaged(path, e.to_string()))
+            }
+        }
+    }
+
+    /// Calls `take` with every value of a column, row by row.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn each<T: Cell>(&self, column: ColumnOf<R, T>, mut take: impl FnMut(T)) -> Result<(), StoreError> {
+        match &self.source {
+            Source::Rows(rows) => rows.iter().for_each(|row| take((column.get)(row).clone())),
+            Source::File(path) => {
+                let builder = builder(path)?;
+                let only = ProjectionMask::columns(builder.parquet_schema(), [column.name]);
+                for batch in batches(path, builder.with_projection(only), AT_ONCE)? {
+                    let batch = batch.map_err(|e| damaged(path, e.to_string()))?;
+                    table::read(&batch, column.name)
+                        .map_err(|e| damaged(path, e))?
+                        .into_iter()
+                        .for_each(&mut take);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recording {
+    /// The flow table, wherever its rows are.
+    pub fn flow_table(&self) -> Table<'_, FlowSample> {
+        Table::new(&self.flows, self.samples_in.as_deref())
+    }
+
+    /// The queue table, wherever its rows are.
+    pub fn queue_table(&self) -> Table<'_, QueueSample> {
+        Table::new(&self.queues, self.samples_in.as_deref())
+    }
+
+    /// The host table, wherever its rows are.
+    pub fn host_table(&self) -> Table<'_, HostSample> {
+        Table::new(&self.hosts, self.samples_in.as_deref())
+    }
+}
+
+/// A whole recording.
+///
+/// # Errors
+/// If the directory is no complete run, or a table is missing or damaged.
+pub fn read(directory: &Path) -> Result<Recording, StoreError> {
+    let recording = read_lazily(directory)?;
+    Ok(Recording {
+        flows: rows(directory)?,
+        queues: rows(directory)?,
+        hosts: rows(directory)?,
+        samples_in: None,
+        ..recording
+    })
+}
+
+/// A recording whose samples stay in the directory, which is to be left as it is meanwhile; metrics and figures read
+/// them column by column. All other tables are in memory.
+///
+/// # Errors
+/// As [`read`]. Of the tables of samples only the end of the file is looked at.
+pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
+    let recording = Recording {
+        info: read_info(directory)?,
+        cores: match file::<CoreSample>(directory).exists() {
+            true => rows(directory)?,
+            // Only hosts that show their inside have cores.
+            false => Vec::new(),
+        },
+        counters: rows(directory)?,
+        events: rows(directory)?,
+        datagrams: rows(directory)?,
+        ledger: rows(directory)?,
+        samples_in: Some(directory.into()),
+        ..Default::default()
+    };
+    recording.flow_table().rows()?;
+    recording.queue_table().rows()?;
+    recording.host_table().rows()?;
+    Ok(recording)
+}
+
+fn rows<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
+    let path = file::<R>(directory);
+    let mut rows = Vec::new();
+    for batch in batches(&path, builder(&path)?, AT_ONCE)? {
+        let batch = batch.map_err(|e| damaged(&path, e.to_string()))?;
+        R::from_batch(&batch, &mut rows).map_err(|e| damaged(&path, e))?;
+    }
+    Ok(rows)
+}
+
+fn file<R: Row>(directory: &Path) -> PathBuf {
+    directory.join(format!("{}.parquet", R::TABLE))
+}
+
+fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, StoreError> {
+    let file = File::open(path).map_err(|e| damaged(path, e.to_string()))?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(path, e.to_string()))
+}
+
+fn batches(
+    path: &Path,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+    at_once: usize,
+) -> Result<ParquetRecordBatchReader, StoreError> {
+    builder.with_batch_size(at_once).build().map_err(|e| damaged(path, e.to_string()))
+}
+
+fn damaged(path: &Path, reason: String) -> StoreError {
+    StoreError::Damaged { path: path.into(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunDirectory;
+    use std::fs;
+
+    /// A flow table of 300,000 rows, in three row groups.
+    fn written(folder: &Path) -> PathBuf {
+        let path = folder.join("run");
+        let directory = RunDirectory::create(&path).unwrap();
+        let mut table = directory.table().unwrap();
+        let mut rows = Vec::new();
+        for i in 0..300_000 {
+            let row = FlowSample::empty(i, (i % 7) as u32);
+            let rtt_ns = (i % 3 > 0).then_some(i * i - 5);
+            let (vegas_enabled, dctcp_alpha_ratio) = (Some(i % 2 == 0), Some(i as f64 / 7.0));
+            rows.push(FlowSample { rtt_ns, vegas_enabled, dctcp_alpha_ratio, ..row });
+            if rows.len() == 5000 {
+                table.drain(&mut rows).unwrap();
+            }
+        }
+        table.write(&rows).unwrap();
+        directory.close(table).unwrap();
+        directory.finish(&Recording::default()).unwrap();
+        path
+    }
+
+    #[test]
+    fn columns_of_a_file_are_those_of_its_rows() {
+        fn column<T: Cell>(recording: &Recording, column: ColumnOf<FlowSample, T>) -> Vec<T> {
+            let mut values = Vec::new();
+            recording.flow_table().each(column, |value| values.push(value)).unwrap();
+            values
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(folder.path());
+        let lazy = read_lazily(&path).unwrap();
+        assert!(lazy.flows.is_empty());
+        assert_eq!(lazy.flow_table().rows().unwrap(), 300_000);
+        assert!(column(&lazy, FlowSample::t_ns).into_iter().eq(0..300_000));
+        let rtts = (0..300_000i64).map(|i| (i % 3 > 0).then_some(i * i - 5));
+        assert!(column(&lazy, FlowSample::rtt_ns).into_iter().eq(rtts));
+        let whole = read(&path).unwrap();
+        assert_eq!(column(&lazy, FlowSample::flow), column(&whole, FlowSample::flow));
+        assert_eq!(column(&lazy, FlowSample::vegas_enabled), column(&whole, FlowSample::vegas_enabled));
+        assert_eq!(
+            column(&lazy, FlowSample::dctcp_alpha_ratio),
+            column(&whole, FlowSample::dctcp_alpha_ratio)
+        );
+        assert!(column(&lazy, FlowSample::bbr_bw_bps).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_found_when_the_column_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(folder.path());
+        let table = path.join("flows.parquet");
+        let mut bytes = fs::read(&table).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[..middle].fill(0xff);
+        fs::write(&table, bytes).unwrap();
+        let lazy = read_lazily(&path).unwrap();
+        let error = lazy.flow_table().each(FlowSample::t_ns, |_| ()).unwrap_err();
+        assert!(
+            matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("flows.parquet")),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! A table on its way into a Parquet file.
+
+use crate::spool::{PART, Scratch, Spool};
+use crate::store::{StoreError, io_error};
+use crate::table::Row;
+use arrow_schema::DataType;
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::{Compression, Encoding};
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a row group. What Parquet notes of each row group stays in memory until the end (some 20 kB for the flow
+/// table), so they must not be many; rows of an unfinished one wait in the [`Spool`].
+const ROW_GROUP: usize = 128 * PART;
+/// Bytes of different values after which a column gives up listing them, in a row group.
+const DICTIONARY: usize = 64 << 10;
+/// Bytes of a page, which is held until it is whole.
+const PAGE: usize = 128 << 10;
+
+/// A table that is being written, some rows at a time. Its bytes do not depend on how many at a time.
+#[derive(Debug)]
+pub struct TableWriter<R> {
+    path: PathBuf,
+    writer: SerializedFileWriter<File>,
+    spool: Spool,
+    scratch: Scratch,
+    /// Rows in the spool.
+    waiting: usize,
+    rows: PhantomData<R>,
+}
+
+impl<R: Row> TableWriter<R> {
+    pub(crate) fn create(directory: &Path) -> Result<Self, StoreError> {
+        let path = directory.join(format!("{}.parquet", R::TABLE));
+        let file = File::create(&path).map_err(io_error("write", &path))?;
+        let schema = R::schema();
+        let parquet =
+            ArrowSchemaConverter::new().convert(&schema).expect("every type of a cell has its equal");
+        let mut properties = properties::<R>();
+        add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let writer = SerializedFileWriter::new(file, parquet.root_schema_ptr(), Arc::new(properties))
+            .map_err(|e| cannot_write(&path, e))?;
+        let spool = Spool::new(R::COLUMNS.len());
+        Ok(TableWriter { path, writer, spool, scratch: Scratch::default(), waiting: 0, rows: PhantomData })
+    }
+
+    /// Writes as many of the `rows` as make whole parts and takes them out.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn drain(&mut self, rows: &mut Vec<R>) -> Result<(), StoreError> {
+        let whole = rows.len() / PART * PART;
+        self.write(&rows[..whole])?;
+        rows.drain(..whole);
+        Ok(())
+    }
+
+    /// Writes the last rows.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
+        for part in rows.chunks(PART) {
+            let spool = &mut self.spool;
+            R::gather(part, &mut self.scratch, &mut |column, values| spool.push(column, values));
+            self.spool.settle(&self.path).map_err(io_error("write", &self.path))?;
+            self.waiting += part.len();
+            if self.waiting >= ROW_GROUP {
+                self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes what waits, one column after the other.
+    fn write_row_group(&mut self) -> Result<(), ParquetError> {
+        let (spool, values) = (&self.spool, &mut self.scratch);
+        let (mut buffer, mut room) = (Vec::new(), Room::default());
+        let mut group = self.writer.next_row_group()?;
+        let mut column = 0;
+        while let Some(mut writer) = group.next_column()? {
+            let writing = writer.untyped();
+            spool.read(column, &mut buffer, values, |values| room.write(values, writing))?;
+            writer.close()?;
+            column += 1;
+        }
+        group.close()?;
+        self.spool.clear();
+        self.waiting = 0;
+        Ok(())
+    }
+
+    /// Writes what waits and what ends a Parquet file.
+    pub(crate) fn close(mut self) -> Result<(), StoreError> {
+        if self.waiting > 0 {
+            self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
+        }
+        self.writer.close().map(drop).map_err(|e| cannot_write(&self.path, e))
+    }
+}
+
+/// Values of a part as the column writers want them.
+#[derive(Default)]
+struct Room {
+    int64: Vec<i64>,
+    int32: Vec<i32>,
+    double: Vec<f64>,
+    boolean: Vec<bool>,
+    words: Vec<parquet::data_type::ByteArray>,
+}
+
+impl Room {
+    fn write(&mut self, values: &mut Scratch, writer: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+        fn fill<T>(room: &mut Vec<T>, values: &Scratch, of: impl Fn(u64) -> T) {
+            room.clear();
+            room.extend(values.bits.iter().map(|bits| of(*bits)));
+        }
+        match writer {
+            ColumnWriter::Int64ColumnWriter(writer) => {
+                fill(&mut self.int64, values, |bits| bits as i64);
+                write::<Int64Type>(writer, &self.int64, &values.levels)
+            }
+            ColumnWriter::Int32ColumnWriter(writer) => {
+                fill(&mut self.int32, values, |bits| bits as i32);
+                write::<Int32Type>(writer, &self.int32, &values.levels)
+            }
+            ColumnWriter::DoubleColumnWriter(writer) => {
+                fill(&mut self.double, values, f64::from_bits);
+                write::<DoubleType>(writer, &self.double, &values.levels)
+            }
+            ColumnWriter::BoolColumnWriter(writer) => {
+                fill(&mut self.boolean, values, |bits| bits != 0);
+                write::<BoolType>(writer, &self.boolean, &values.levels)
+            }
+            ColumnWriter::ByteArrayColumnWriter(writer) => {
+                self.words.clear();
+                self.words.extend(values.words());
+                write::<ByteArrayType>(writer, &self.words, &values.levels)
+            }
+            _ => unreachable!("no cell has such a type"),
+        }
+    }
+}
+
+fn write<T: parquet::data_type::DataType>(
+    writer: &mut ColumnWriterImpl<'_, T>,
+    values: &[T::T],
+    levels: &[i16],
+) -> Result<(), ParquetError> {
+    let levels = (writer.get_descriptor().max_def_level() > 0).then_some(levels);
+    writer.write_batch(values, levels, None).map(drop)
+}
+
+/// No creation time or other wall-clock value goes in: the same rows give the same bytes.
+fn properties<R: Row>() -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_write_batch_size(PART)
+        .set_data_page_size_limit(PAGE)
+        .set_dictionary_page_size_limit(DICTIONARY)
+        // Of every page they would be kept until the end, and no reader of ours looks for rows by their values.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_created_by("wirespeed".into());
+    for field in R::schema().fields() {
+        if matches!(field.data_type(), DataType::Int64 | DataType::UInt64 | DataType::UInt32) {
+            // Counters and times hardly repeat: to look each up in a list costs more than its difference does.
+            let path = ColumnPath::from(field.name().as_str());
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    properties.build()
+}
+
+fn cannot_write(path: &Path, error: ParquetError) -> StoreError {
+    let source = match error {
+        // As the operating system says it, e.g. that no space is left.
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => io::Error::other(cause),
+        },
+        other => io::Error::other(other),
+    };
+    StoreError::Io { doing: "write", path: path.into(), source }
+}
