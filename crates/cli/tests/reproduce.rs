@@ -147,6 +147,29 @@ fn quick_runs_say_so_and_leave_whole_ones_alone() {
 }
 
 #[test]
+fn settings_for_one_claim_need_not_suit_other_scenarios() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let late = SCENARIO.replace("tiny-path", "late").replace(
+        "congestion = \"cubic\"\n[run]",
+        "congestion = \"cubic\"\ncount = 2\nstagger = \"2 s\"\n[run]",
+    );
+    assert_ne!(late.find("stagger"), None);
+    fs::write(folder.path().join("tiny/late.toml"), late).unwrap();
+    let figure = "[[figure]]\nid = \"2\"\nscenario = \"late.toml\"\ntitle = \"a second flow\"\ntext = \"\"\n\
+                  draw = \"lines\"\nmetric = \"goodput_bps\"\nx = \"path.loss\"\nby = \"flow.congestion\"\n";
+    fs::write(folder.path().join("tiny/study.toml"), format!("{STUDY}{figure}")).unwrap();
+    let shorter = ["--set", "run.duration=1 s", "--out", "out", "--json"];
+    let one = json(&wirespeed(
+        folder.path(),
+        &[["reproduce", "tiny", "--claim", "fills"].as_slice(), &shorter].concat(),
+    ));
+    assert_eq!(verdicts(&one)[0], ("fills".to_owned(), "agrees".to_owned()));
+    let all = wirespeed(folder.path(), &[["reproduce", "tiny"].as_slice(), &shorter].concat());
+    assert!(errors(&all).contains("would start after the run's end"), "{}", errors(&all));
+}
+
+#[test]
 fn strict_fails_for_what_nobody_explains() {
     let folder = tempfile::tempdir().unwrap();
     study(folder.path());

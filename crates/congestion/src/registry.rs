@@ -15,6 +15,8 @@ pub struct Setup {
     pub mss: Bytes,
     /// Initial window in packets (RFC 6928: 10); at least one is used.
     pub initial_window: u64,
+    /// In congestion avoidance an ACK counts as the packets it acknowledges. `false`: as one, as in Linux before 4.0.
+    pub stretch_acks: bool,
     /// Slow start threshold remembered from earlier connections, in packets (Linux `tcp_metrics`).
     pub ssthresh: Option<u64>,
     /// When the connection is established.
@@ -28,13 +30,25 @@ pub struct Setup {
 impl Setup {
     /// A connection of that segment size and initial window, at the start of the run.
     pub fn new(mss: Bytes, initial_window: u64) -> Self {
-        Setup { mss, initial_window, ssthresh: None, now: SimTime::START, handshake_rtt: None, seed: 0 }
+        Setup {
+            mss,
+            initial_window,
+            stretch_acks: true,
+            ssthresh: None,
+            now: SimTime::START,
+            handshake_rtt: None,
+            seed: 0,
+        }
     }
 
     /// The window such a connection starts with.
     pub fn window(&self) -> Window {
         let window = Window::new(self.mss, self.initial_window);
-        Window { ssthresh: self.ssthresh.map_or(u64::MAX, |packets| packets.max(MINIMUM_SSTHRESH)), ..window }
+        Window {
+            ssthresh: self.ssthresh.map_or(u64::MAX, |packets| packets.max(MINIMUM_SSTHRESH)),
+            stretch_acks: self.stretch_acks,
+            ..window
+        }
     }
 }
 

@@ -18,6 +18,9 @@ pub struct Window {
     pub ssthresh: u64,
     /// Packets acknowledged that have not yet made the window grow (Linux `snd_cwnd_cnt`): the exact remainder.
     pub count: u64,
+    /// An ACK counts as the packets it acknowledges in [`Window::additive_increase`]. `false`: as one, as in Linux before
+    /// 4.0 ("tcp: fix stretch ACK bugs in Reno", 2015), where delayed ACKs make Reno grow by half a packet a round trip.
+    pub stretch_acks: bool,
     /// Largest window in packets.
     pub clamp: u64,
     /// The initial window in packets.
@@ -33,7 +36,15 @@ impl Window {
     pub fn new(mss: Bytes, initial: u64) -> Self {
         assert!(mss.get() > 0, "a segment carries at least one byte");
         let initial = initial.clamp(1, CEILING);
-        Window { cwnd: initial, ssthresh: u64::MAX, count: 0, clamp: CEILING, initial, mss: mss.get() }
+        Window {
+            cwnd: initial,
+            ssthresh: u64::MAX,
+            count: 0,
+            stretch_acks: true,
+            clamp: CEILING,
+            initial,
+            mss: mss.get(),
+        }
     }
 
     /// Payload of a full segment in bytes.
@@ -73,12 +84,17 @@ impl Window {
             self.count = 0;
             self.set(self.cwnd + 1);
         }
-        self.count += acked;
+        self.count += self.counted(acked);
         if self.count >= per_increment {
             let steps = self.count / per_increment;
             self.count %= per_increment;
             self.set(self.cwnd.saturating_add(steps));
         }
+    }
+
+    /// What an ACK of `acked` packets counts for in congestion avoidance.
+    pub fn counted(&self, acked: u64) -> u64 {
+        if self.stretch_acks { acked } else { acked.min(1) }
     }
 
     /// Slow start, then one packet a round trip (RFC 5681).
@@ -133,6 +149,17 @@ mod tests {
         }
         assert_eq!(one, many);
         assert_eq!((one.cwnd, one.count), (13, 7));
+    }
+
+    #[test]
+    fn before_linux_4_an_ack_counted_as_one_packet() {
+        let mut old = Window { stretch_acks: false, ..window(10) };
+        // Ten ACKs of two packets: one packet more, where today there are two.
+        (0..10).for_each(|_| old.additive_increase(10, 2));
+        assert_eq!((old.cwnd, old.count), (11, 0));
+        // Slow start has counted packets for longer.
+        old.ssthresh = 100;
+        assert_eq!((old.slow_start(2), old.cwnd), (0, 13));
     }
 
     #[test]

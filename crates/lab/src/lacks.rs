@@ -44,10 +44,12 @@ pub fn without_effect(run: &Run) -> Vec<String> {
         });
         let queues = (!host.tcp.small_queues)
             .then(|| format!("host {name}: small_queues = false has no effect; Linux has them since 3.6"));
+        let acks = (!host.tcp.stretch_acks)
+            .then(|| format!("host {name}: stretch_acks = false has no effect; Linux counts packets since 4.0"));
         let first = host.tcp.initial_window.map(|packets| {
             format!("host {name}: initial_window = {packets} has no effect; the kernel begins with 10 packets")
         });
-        [hardware, window, queues, first].into_iter().flatten()
+        [hardware, window, queues, acks, first].into_iter().flatten()
     });
     hosts.collect()
 }

@@ -232,6 +232,7 @@ pub(crate) mod tests {
                 no_metrics_save: true,
                 adv_win_scale: None,
                 small_queues: true,
+                stretch_acks: true,
                 initial_window: None,
             },
             netdev_max_backlog: 1000,

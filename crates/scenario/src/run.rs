@@ -176,6 +176,10 @@ pub struct TcpSettings {
     /// Stored only if `false`.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub small_queues: bool,
+    /// An ACK that covers several packets counts as all of them in congestion avoidance; `false`: as one, as in Linux
+    /// before 4.0 ("tcp: fix stretch ACK bugs in Reno", 2015). Stored only if `false`.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub stretch_acks: bool,
     /// Initial window in packets (route attribute `initcwnd`); `None`: 10 (RFC 6928). Linux before 2.6.39 had 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<u32>,

@@ -98,7 +98,11 @@ impl Plan {
             if wanted.figure.as_ref().is_none_or(|id| *id == figure.id) && figure.draw.is_some() {
                 let scenario = study.settings.scenario(&figure.scenario);
                 let sets = self::sets(&study.settings, &scenario, wanted);
-                let cells = self.cells(study, &figure.scenario, &sets, !only_claims)?;
+                let cells = match self.cells(study, &figure.scenario, &sets, !only_claims) {
+                    // Settings for some claims need not suit the scenarios of other figures.
+                    Err(_) if only_claims => continue,
+                    cells => cells?,
+                };
                 self.figures.push(FigurePlan { figure: figure.clone(), cells });
             }
         }

@@ -21,6 +21,10 @@ const BETA_SCALE: u64 = 1024;
 const TIME_SHIFT: u32 = 10;
 /// The scale of C: `bic_scale` x 10 / 1024, where 10 is one over the reference round-trip time of 100 ms.
 const SCALE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
+/// log2 of the unit of packets per ACK (`ACK_RATIO_SHIFT`).
+const RATIO_SHIFT: u32 = 4;
+/// Most packets per ACK that are made up for (`ACK_RATIO_LIMIT`).
+const MOST_PER_ACK: u64 = 32;
 /// At most this many packets per increment while no loss is known: five percent a round trip.
 const MOST_BEFORE_LOSS: u64 = 20;
 
@@ -105,6 +109,8 @@ struct Cubic {
     reno_acked: u64,
     /// The window Reno would have.
     reno_cwnd: u64,
+    /// Packets per ACK, in sixteenths: where ACKs are counted, they are made up for (`delayed_ack`, before Linux 4.0).
+    packets_per_ack: u64,
 }
 
 impl Cubic {
@@ -125,6 +131,7 @@ impl Cubic {
             least: None,
             reno_acked: 0,
             reno_cwnd: 0,
+            packets_per_ack: 2 << RATIO_SHIFT,
         }
     }
 
@@ -137,6 +144,7 @@ impl Cubic {
         self.least = None;
         self.reno_acked = 0;
         self.reno_cwnd = 0;
+        self.packets_per_ack = 2 << RATIO_SHIFT;
     }
 
     /// K = cbrt((W_max - cwnd) / C) in 1/1024 s (RFC 9438, section 4.2).
@@ -191,7 +199,12 @@ impl Cubic {
 }
 
 impl WindowRule for Cubic {
-    fn measure(&mut self, ack: &AckSample, _before: Phase, _window: &mut Window) {
+    fn measure(&mut self, ack: &AckSample, before: Phase, window: &mut Window) {
+        if !window.stretch_acks && before == Phase::Open {
+            let acked = ack.newly_acked.get();
+            let ratio = self.packets_per_ack - (self.packets_per_ack >> RATIO_SHIFT) + acked;
+            self.packets_per_ack = ratio.min(MOST_PER_ACK << RATIO_SHIFT);
+        }
         if let Some(rtt) = ack.rtt
             && self.delay_counts(ack.now)
         {
@@ -201,8 +214,13 @@ impl WindowRule for Cubic {
     }
 
     fn avoid(&mut self, ack: &AckSample, acked: u64, window: &mut Window) {
-        self.update(window.cwnd, acked, ticks(ack.now));
-        window.additive_increase(self.per_increment, acked);
+        self.update(window.cwnd, window.counted(acked), ticks(ack.now));
+        let price = if window.stretch_acks {
+            self.per_increment
+        } else {
+            (self.per_increment << RATIO_SHIFT) / self.packets_per_ack
+        };
+        window.additive_increase(price, acked);
     }
 
     fn ssthresh(&mut self, _event: &CongestionEvent, window: &Window) -> u64 {

@@ -66,6 +66,9 @@ pub(crate) struct HostTable {
     /// Model only: a socket lets only so much wait in its own host's queue (TCP small queues). Linux before 3.6 had
     /// none. Default on.
     pub small_queues: Option<bool>,
+    /// Model only: an ACK that covers several packets counts as all of them where a window grows by the number
+    /// acknowledged. Off: as one, as in congestion avoidance of Linux before 4.0. Default on.
+    pub stretch_acks: Option<bool>,
     /// Initial window in packets (route attribute `initcwnd`); the model follows it. Linux before 2.6.39 had 3.
     /// Default 10.
     #[schemars(range(min = 1, max = 1000))]

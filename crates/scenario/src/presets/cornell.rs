@@ -20,6 +20,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             wmem_max = "2147483647 B"
             adv_win_scale = 2               # Linux 2.6.24
             small_queues = false            # Linux 2.6.24: since 3.6
+            stretch_acks = false            # Linux 2.6.24: ACKs count as packets since 4.0
             initial_window = 3              # Linux 2.6.24: tcp_init_cwnd, RFC 3390 for an MSS of 1448
             rx_ring = 1000                  # published
             tx_ring = 1000                  # published

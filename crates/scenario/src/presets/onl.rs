@@ -20,6 +20,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             wmem_max = "16 MB"
             adv_win_scale = 2               # Linux 2.6
             small_queues = false            # Linux 2.6: since 3.6
+            stretch_acks = false            # Linux 2.6: ACKs count as packets since 4.0
             initial_window = 2              # published: round K of slow start sends 2^K packets
             rx_ring = 256                   # published
             tx_ring = 256                   # published

@@ -18,6 +18,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             wmem_max = "2147483647 B"
             adv_win_scale = 2               # Linux 2.4: net/ipv4/tcp.c
             small_queues = false            # Linux 2.4: since 3.6
+            stretch_acks = false            # Linux 2.4: ACKs count as packets since 4.0
             initial_window = 2              # Linux 2.4: tcp_init_cwnd, RFC 3390 for an MSS above 1460
             rx_ring = 512                   # drivers/net/ixgb: DEFAULT_RXD
             tx_ring = 256                   # drivers/net/ixgb: DEFAULT_TXD

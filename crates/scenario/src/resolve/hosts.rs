@@ -263,6 +263,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
             no_metrics_save: table.no_metrics_save.unwrap_or(true),
             adv_win_scale: table.adv_win_scale,
             small_queues: table.small_queues.unwrap_or(true),
+            stretch_acks: table.stretch_acks.unwrap_or(true),
             initial_window: table.initial_window,
         },
         netdev_max_backlog: table.netdev_max_backlog.unwrap_or(1000),

@@ -367,6 +367,7 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
+        stretch_acks: from.tcp.stretch_acks,
         initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),
         slow_start_after_idle: idle,
         algorithm,

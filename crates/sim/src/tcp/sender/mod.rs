@@ -73,6 +73,8 @@ pub struct Settings {
     pub max_pacing: u64,
     /// TCP small queues.
     pub small_queues: bool,
+    /// An ACK counts as the packets it acknowledges in congestion avoidance, not as one.
+    pub stretch_acks: bool,
     /// Initial window in packets.
     pub initial_window: u64,
     /// `net.ipv4.tcp_slow_start_after_idle`.
@@ -351,6 +353,7 @@ impl Sender {
         let setup = Setup {
             mss: Bytes::new(u64::from(self.settings.mss)),
             initial_window: self.settings.initial_window,
+            stretch_acks: self.settings.stretch_acks,
             ssthresh: None,
             now,
             handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),
