@@ -6,7 +6,7 @@ use crate::core_time::{CoreTime, KINDS, busiest, core_times, percent};
 use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::Figure;
 use crate::machine::{Interrupts, Machine, ranges};
-use crate::number::{significant, whole};
+use crate::number::{count, whole};
 use crate::rings::Ring;
 use crate::shorten::shorten;
 use crate::source::Source;
@@ -21,7 +21,7 @@ const MOST_CORES: usize = 16;
 /// More hosts than this make the page long and say no more.
 const MOST_HOSTS: usize = 8;
 
-const INTERFACE: f64 = 268.0;
+const INTERFACE: f64 = 256.0;
 const LINE: f64 = 18.0;
 const PAD: f64 = 14.0;
 const TILE: [f64; 2] = [130.0, 62.0];
@@ -142,7 +142,7 @@ impl Inside<'_> {
 
         let mut notes = Vec::new();
         if !rest.is_empty() {
-            let sum = |of: fn(&Ring) -> u64| count(rest.iter().map(|ring| of(ring)).sum());
+            let sum = |of: fn(&Ring) -> u64| packets(rest.iter().map(|ring| of(ring)).sum());
             let (taken, dropped) = (sum(|ring| ring.packets), sum(|ring| ring.dropped));
             notes.push(format!("{} more rings: {taken} taken, {dropped} dropped", rest.len()));
         }
@@ -158,7 +158,8 @@ impl Inside<'_> {
         }
 
         let rows = used.len() as f64;
-        let height = 50.0 + rows * LINE + notes.len() as f64 * LINE + 8.0;
+        let head = if used.is_empty() { 24.0 } else { 42.0 };
+        let height = head + (rows + notes.len() as f64) * LINE + 14.0;
         drawing.place([left, top, INTERFACE, height], Paint::Frame);
         drawing.write(left + 12.0, top + 21.0, Anchor::Start, Face::Strong, "Interface");
         if let Some(node) = self.machine.and_then(Machine::node_of_interface) {
@@ -166,7 +167,7 @@ impl Inside<'_> {
             drawing.write(left + INTERFACE - 12.0, top + 21.0, Anchor::End, Face::Quiet, text);
         }
         let columns = [left + 12.0, left + 60.0, left + 182.0, left + INTERFACE - 12.0];
-        let mut base = top + 42.0;
+        let mut base = top + head;
         if !used.is_empty() {
             drawing.write(columns[0], base, Anchor::Start, Face::Quiet, "ring");
             if matches!(interrupts, Some(Interrupts::Cores(_))) {
@@ -181,9 +182,9 @@ impl Inside<'_> {
             if let Some(core) = core_of(ring.number) {
                 drawing.write(columns[1], base, Anchor::Start, Face::Plain, core.to_string());
             }
-            drawing.write(columns[2], base, Anchor::End, Face::Plain, count(ring.packets));
+            drawing.write(columns[2], base, Anchor::End, Face::Plain, packets(ring.packets));
             let face = if ring.dropped > 0 { Face::Coloured(LOSS) } else { Face::Quiet };
-            drawing.write(columns[3], base, Anchor::End, face, count(ring.dropped));
+            drawing.write(columns[3], base, Anchor::End, face, packets(ring.dropped));
         }
         for note in notes {
             base += LINE;
@@ -202,6 +203,9 @@ impl Inside<'_> {
         for core in &self.cores {
             nodes.entry(core.node).or_default().push(core.clone());
         }
+        let idle: Vec<u32> =
+            nodes.iter().filter(|(_, cores)| cores.is_empty()).map(|(node, _)| *node).collect();
+        nodes.retain(|_, cores| !cores.is_empty());
         let of = self.machine.and_then(|machine| {
             Some(u64::from(machine.cores_of_node()?) * if machine.has_twins() { 2 } else { 1 })
         });
@@ -209,13 +213,12 @@ impl Inside<'_> {
         let mut top = top;
         for (node, cores) in nodes {
             let worked = cores.len();
-            let (cores, left_out) = if cores.is_empty() { (cores, 0) } else { busiest(cores, MOST_CORES) };
+            let (cores, left_out) = busiest(cores, MOST_CORES);
             let rows = cores.len().div_ceil(TILES_A_ROW) as f64;
-            let height = 34.0 + rows * (TILE[1] + GAP) + if rows > 0.0 { 4.0 } else { 0.0 };
+            let height = 38.0 + rows * (TILE[1] + GAP);
             drawing.place([left, top, width, height], Paint::Outline);
             drawing.write(left + 12.0, top + 21.0, Anchor::Start, Face::Strong, format!("Node {node}"));
             let mut text = match (of, worked) {
-                (Some(of), 0) => format!("none of {of} cores worked"),
                 (Some(of), _) => format!("{worked} of {of} cores worked"),
                 (None, 1) => "1 core worked".into(),
                 (None, _) => format!("{worked} cores worked"),
@@ -231,6 +234,14 @@ impl Inside<'_> {
             }
             top += height + GAP;
         }
+        if !idle.is_empty() {
+            drawing.place([left, top, width, 34.0], Paint::Outline);
+            let name = if idle.len() == 1 { "Node" } else { "Nodes" };
+            let name = shorten(&format!("{name} {}", ranges(&idle)), 40);
+            drawing.write(left + 12.0, top + 21.0, Anchor::Start, Face::Quiet, name);
+            drawing.write(left + width - 12.0, top + 21.0, Anchor::End, Face::Quiet, "no core worked");
+            top += 34.0 + GAP;
+        }
         top - GAP
     }
 }
@@ -243,7 +254,7 @@ fn tile(drawing: &mut Drawing, x: f64, y: f64, core: &CoreTime) {
     let mut hint = format!("core {}: ", core.core);
     hint.push_str(&kinds.iter().map(words).collect::<Vec<_>>().join(", "));
     if core.squeezed > 0 {
-        hint.push_str(&format!("; budget of softirq used up {} times", count(core.squeezed)));
+        hint.push_str(&format!("; budget of softirq used up {} times", packets(core.squeezed)));
     }
     drawing.place([x, y, width, height], Paint::Frame);
     // Rounding and a last piece of work may make a core a little more than full.
@@ -262,10 +273,6 @@ fn tile(drawing: &mut Drawing, x: f64, y: f64, core: &CoreTime) {
     drawing.place_with_hint([x, y, width, height], Paint::Outline, hint);
 }
 
-/// A count that fits into a column.
-fn count(packets: u64) -> String {
-    match packets {
-        0..1_000_000_000 => whole(packets as i64),
-        _ => format!("{} G", significant(packets as f64 / 1e9, 4)),
-    }
+fn packets(number: u64) -> String {
+    count(number.min(i64::MAX as u64) as i64)
 }

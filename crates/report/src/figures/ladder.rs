@@ -5,9 +5,10 @@ use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::{Figure, Ink};
 use crate::html::run::share;
 use crate::ledger::{Account, Balance, Line};
-use crate::number::whole;
+use crate::number::{count, whole};
 use crate::shorten::shorten;
 use crate::source::Source;
+use crate::svg::text_width;
 use std::collections::BTreeMap;
 use wirespeed_record::{Direction, Stage};
 
@@ -18,7 +19,9 @@ pub(super) const LOSS: Ink = Ink::Place(1);
 
 /// Places of a stage that are named; the others are summed.
 const MOST_PLACES: usize = 4;
-const BOX: [f64; 2] = [196.0, 30.0];
+const BOX: [f64; 2] = [216.0, 30.0];
+/// Where the boxes of a column begin in it.
+const LEFT: f64 = 14.0;
 const LINE: f64 = 16.0;
 const GAP: f64 = 18.0;
 /// Room above the first box of a band, for its name.
@@ -43,17 +46,26 @@ impl Draw for Ladder {
             tops[band] = top;
             if height > 0.0 {
                 drawing.place([0.0, top, SHEET, height], Paint::Panel);
-                let name = ladders[0].band_name(band);
-                drawing.write(14.0, top + 20.0, Anchor::Start, Face::Strong, shorten(&name, 100));
+                let name = shorten(&ladders[0].band_name(band), 52);
+                // A long name would lie on the arrow down the middle of the first column.
+                let arrow = LEFT + BOX[0] / 2.0;
+                let is_short = LEFT + text_width(&name, 13.5) < arrow - 8.0;
+                let left = if is_short { LEFT } else { arrow + 12.0 };
+                drawing.write(left, top + 20.0, Anchor::Start, Face::Strong, name);
                 top += height + 10.0;
             }
         }
         drawing.height = top - 10.0;
         for (column, way) in ladders.iter().enumerate() {
-            way.draw(&mut drawing, 14.0 + column as f64 * (SHEET / 2.0), tops, heights);
+            way.draw(&mut drawing, LEFT + column as f64 * (SHEET / 2.0), tops, heights);
         }
-        let note = "Packets that left each stage, from the loss ledger: data from the top down, acknowledgements from the \
-                    bottom up. Beside a stage: what was lost in it, and what was still in it at the end of the run.";
+        let ways = match &ladders[..] {
+            [_, _, ..] => ": data from the top down, acknowledgements from the bottom up",
+            _ => "",
+        };
+        let note = format!(
+            "Packets that left each stage, from the loss ledger{ways}. Beside a stage: what was lost in it, and what was still in it at the end of the run."
+        );
         Some(Figure::drawn("ladder", "Way of the packets", drawing).with_note(note))
     }
 }
@@ -200,7 +212,7 @@ impl<'a> Way<'a> {
                 };
                 let face = if step.is_end { Face::Strong } else { Face::Plain };
                 drawing.write(left + 10.0, base, Anchor::Start, face.clone(), name);
-                drawing.write(left + width - 10.0, base, Anchor::End, face, whole(step.left));
+                drawing.write(left + width - 10.0, base, Anchor::End, face, count(step.left));
                 let lines = step.beside.len() as f64 * LINE;
                 let first = top + (height - lines).max(0.0) / 2.0 + 12.0;
                 for (index, (face, text)) in step.beside.iter().enumerate() {

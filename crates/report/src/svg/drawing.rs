@@ -1,6 +1,6 @@
 //! Drawings: what has no axes.
 
-use super::{RIGHT, opened, style, wrap};
+use super::{NOTE, RIGHT, opened, style, wrap};
 use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
 use crate::figure::{Figure, Ink};
 use crate::html::escape;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// The figure of `drawing` as an SVG document.
 pub(super) fn render(figure: &Figure, drawing: &Drawing, palette: &Palette) -> String {
-    let notes = wrap(&figure.note, super::WIDTH - RIGHT - 24.0, 12.5);
+    let notes = wrap(&figure.note, super::WIDTH - RIGHT - 24.0, NOTE);
     let top = 34.0 + notes.len() as f64 * 18.0 + 8.0;
     let mut out = opened(figure, &notes, top + drawing.height + 20.0, &style(figure, palette));
     let _ = writeln!(out, "<g transform=\"translate(24 {top:.1})\">");

@@ -19,6 +19,8 @@ const ROW_HEIGHT: f64 = 30.0;
 const RIGHT: f64 = 26.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 70.0;
+/// Size that notes are wrapped for: a little above their own, for faces that run wide.
+const NOTE: f64 = 13.4;
 const LINE_OF_LEGEND: f64 = 20.0;
 
 /// The plot's rectangle in the picture.
@@ -43,7 +45,7 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
         _ => (LEFT, PLOT_HEIGHT),
     };
     let legend = Legend::lay_out(figure, palette, WIDTH - RIGHT - left);
-    let notes = wrap(&figure.note, WIDTH - RIGHT - 24.0, 12.5);
+    let notes = wrap(&figure.note, WIDTH - RIGHT - 24.0, NOTE);
     let header = 34.0 + notes.len() as f64 * 18.0 + 8.0;
     let top = header + legend.lines as f64 * LINE_OF_LEGEND + 8.0;
     let frame = Frame { left, top, right: WIDTH - RIGHT, bottom: top + height };
