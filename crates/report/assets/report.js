@@ -39,6 +39,7 @@
       case "lying": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, cornerradius: 2 },
         // Dots of single runs would lie on the numbers.
         text: layers.some((l) => l.shape === "dots") ? undefined : layer.px.map(number), textposition: "outside", cliponaxis: false, textfont: { color: colour("text"), size: 12 }, hoverinfo: "none" };
+      case "stacked": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, line: { width: 0 } }, hovertemplate: "%{x:.3~g}" };
       case "dots": return { ...base, type: "scatter", mode: "markers", marker: { color: tint, size: 7, line: { color: colour("page"), width: 1 } } };
       case "box": return { ...base, type: "box", orientation: "h", width: .56, boxpoints: "all", jitter: .5, pointpos: 0,
         line: { color: tint, width: 1.5 }, fillcolor: faded(tint, .22), marker: { color: tint, size: 5 }, hoverinfo: "x" };
@@ -63,6 +64,13 @@
     return out;
   }
 
+  // Bars behind each other have their sum at the end.
+  function sums(figure) {
+    const ends = new Map();
+    for (const layer of figure.layers.filter((l) => l.shape === "stacked")) layer.py.forEach((row, i) => ends.set(row, (ends.get(row) || 0) + layer.px[i]));
+    return [...ends].map(([row, sum]) => ({ x: sum, y: row, xanchor: "left", xshift: 3, text: number(sum), showarrow: false, font: { size: 12, color: colour("text") } }));
+  }
+
   function layout(figure) {
     const names = figure.y.kind === "names";
     const over = figure.x.kind === "time" || (figure.x.kind === "linear" && figure.layers.some((l) => l.shape === "line"));
@@ -73,13 +81,13 @@
       font: { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: colour("text") },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: names ? 20 : small ? 52 : 66, r: 16, t: 6, b: 44, pad: 0 },
-      xaxis, yaxis, barmode: names ? "overlay" : "stack", bargap: 0,
+      xaxis, yaxis, barmode: names && !figure.layers.some((l) => l.shape === "stacked") ? "overlay" : "stack", bargap: 0,
       hovermode: over ? "x unified" : "closest",
       hoverlabel: { namelength: -1, bgcolor: colour("page"), bordercolor: colour("axis"), font: { color: colour("text"), size: 12 } },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("axis"), activecolor: colour("text") },
       legend: { orientation: "h", x: 0, xanchor: "left", y: 1.03, yanchor: "bottom", font: { size: 12.5 }, traceorder: "normal", itemsizing: "constant", bgcolor: "rgba(0,0,0,0)" },
       shapes: figure.levels.map((l) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: l.at, y1: l.at, layer: "below", line: { color: colour("muted"), width: 1, dash: "dot" } })),
-      annotations: figure.levels.map((l) => ({ xref: "paper", x: 1, xanchor: "right", y: l.at, yanchor: "bottom", text: plain(l.label), showarrow: false, font: { size: 11.5, color: colour("muted") }, bgcolor: faded(colour("page"), .7), borderpad: 1 })),
+      annotations: figure.levels.map((l) => ({ xref: "paper", x: 1, xanchor: "right", y: l.at, yanchor: "bottom", text: plain(l.label), showarrow: false, font: { size: 11.5, color: colour("muted") }, bgcolor: faded(colour("page"), .7), borderpad: 1 })).concat(sums(figure)),
     };
   }
 

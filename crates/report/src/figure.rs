@@ -1,5 +1,6 @@
 //! A figure, independent of who draws it: the page (plotly) and the static SVG draw the same [`Figure`].
 
+use crate::drawing::Drawing;
 use crate::number::{Quantity, Scale};
 use crate::thin::{Point, thin};
 
@@ -17,6 +18,8 @@ pub(crate) struct Figure {
     pub layers: Vec<Layer>,
     /// Values to compare with, e.g. the link's rate.
     pub levels: Vec<Level>,
+    /// What has no axes is drawn by this, in the place of layers.
+    pub drawing: Option<Drawing>,
 }
 
 /// What an axis shows.
@@ -61,6 +64,8 @@ pub(crate) enum Shape {
     },
     /// Lying bars; the point is (value, position on the axis of names).
     LyingBars,
+    /// The same behind each other, with their sum at the end.
+    StackedBars,
     Dots,
     /// A box over all y of the layer (quartiles, whiskers to the farthest value within 1.5 times the interquartile range)
     /// with every value beside it.
@@ -187,7 +192,16 @@ impl Figure {
             }
         };
         let y = Axis { title: titled(what, &scale), kind: AxisKind::Linear, range };
-        Some(Figure { id: id.into(), title: title.into(), note: String::new(), x, y, layers, levels })
+        Some(Figure {
+            id: id.into(),
+            title: title.into(),
+            note: String::new(),
+            x,
+            y,
+            layers,
+            levels,
+            drawing: None,
+        })
     }
 
     /// Statement in the place of a figure: the data are there, and there is nothing to draw.
@@ -201,7 +215,18 @@ impl Figure {
             y: axis,
             layers: Vec::new(),
             levels: Vec::new(),
+            drawing: None,
         }
+    }
+
+    /// Figure without axes.
+    pub fn drawn(id: &str, title: &str, drawing: Drawing) -> Figure {
+        Figure { drawing: Some(drawing), ..Figure::statement(id, title, "") }
+    }
+
+    /// Whether there is anything to draw; otherwise the note says why not.
+    pub fn is_drawn(&self) -> bool {
+        !self.layers.is_empty() || self.drawing.is_some()
     }
 
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
@@ -219,9 +244,10 @@ impl Figure {
         self
     }
 
-    /// How many points it holds.
+    /// How many points it holds, or as much as so many take.
     pub fn weight(&self) -> usize {
-        self.layers.iter().map(|layer| layer.points.len()).sum()
+        let points: usize = self.layers.iter().map(|layer| layer.points.len()).sum();
+        points + self.drawing.as_ref().map_or(0, Drawing::weight)
     }
 }
 

@@ -179,6 +179,15 @@ pub(crate) fn whole(value: i64) -> String {
     format!("{sign}{}", grouped(&value.unsigned_abs().to_string()))
 }
 
+/// A whole number where there is little room: from a thousand million on rounded.
+pub(crate) fn count(value: i64) -> String {
+    const LONG: u64 = 1_000_000_000;
+    if value.unsigned_abs() < LONG {
+        return whole(value);
+    }
+    format!("{} G", significant(value as f64 / LONG as f64, 4))
+}
+
 /// `digits` significant digits, in exponent form where the value is tiny.
 pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
@@ -231,6 +240,11 @@ mod tests {
         assert_eq!(column.refit([36_445.0, 4.0].into_iter()).cell(Some(36_445.0)), "36,445");
         let rates = Column::new("bit/s", [0.9e9].into_iter());
         assert_eq!(rates.refit([1.2e9].into_iter()).unit, "Mbit/s");
+    }
+
+    #[test]
+    fn long_counts_are_rounded() {
+        assert_eq!([999_999_999, 12_345_678_901].map(count), ["999,999,999", "12.35 G"]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Report {
             self.runs.iter().flat_map(|run| run.figures.iter().map(|figure| (run.info.id.as_str(), figure)));
         let mut taken = BTreeSet::new();
         let mut files = Vec::new();
-        for (owner, figure) in across.chain(of_runs).filter(|(_, figure)| !figure.layers.is_empty()) {
+        for (owner, figure) in across.chain(of_runs).filter(|(_, figure)| figure.is_drawn()) {
             let stem = format!("{}-{}", file_safe(owner), figure.id);
             let name = (1..)
                 .map(|n| if n == 1 { format!("{stem}.svg") } else { format!("{stem}-{n}.svg") })

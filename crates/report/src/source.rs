@@ -2,6 +2,7 @@
 
 use crate::builder::POINTS_A_LINE;
 use crate::figure::{Ink, TimeAxis};
+use crate::rings::{Ring, rings};
 use crate::thin::{Point, thin};
 use std::ops::Range;
 use wirespeed_metrics::{Group, Samples, Values, View};
@@ -19,6 +20,8 @@ pub(crate) struct Source<'a> {
     pub host_samples: Samples<'a, HostSample>,
     /// Host and device of each, and which samples are its own.
     pub devices: Vec<Group<String>>,
+    /// The receive rings of hosts, by host and number.
+    pub rings: Vec<Ring>,
 }
 
 /// Bins of throughput in runs that are long enough for it.
@@ -36,7 +39,8 @@ impl<'a> Source<'a> {
         let bin_ns = rate_bin(duration, info.sample_ns.max(1));
         let keys = [HostSample::host, HostSample::device];
         let (host_samples, devices) = Samples::new(recording.host_table(), HostSample::t_ns, &keys)?;
-        Ok(Source { recording, time: TimeAxis::new(duration), bin_ns, view, host_samples, devices })
+        let rings = rings(recording, &view)?;
+        Ok(Source { recording, time: TimeAxis::new(duration), bin_ns, view, host_samples, devices, rings })
     }
 
     /// Whether all that was drawn could be read: what could not is missing.

@@ -3,9 +3,9 @@
 #[allow(dead_code, reason = "the report's tests use the rest")]
 mod recordings;
 
-use recordings::{flow, of_flow, one_run};
+use recordings::{flow, one_run};
 use serde_json::{Value, json};
-use wirespeed_record::{Direction, LedgerRow, Recording, Stage};
+use wirespeed_record::{Direction, FlowSample, LedgerRow, Recording, Stage};
 use wirespeed_report::{Comparer, Comparison, MetricValue, RunResult};
 
 fn metric(name: &str, unit: &str, value: f64, headline: bool) -> MetricValue {
@@ -224,7 +224,8 @@ fn many_settings_are_summed_up() {
 fn several_flows_are_one_line() {
     let mut recording = run("reno", 0, "kernel");
     recording.info.flows.push(flow("b", "bic"));
-    let second: Vec<_> = recording.flows.iter().map(|sample| of_flow(sample, 1)).collect();
+    let second: Vec<_> =
+        recording.flows.iter().map(|sample| FlowSample { flow: 1, ..sample.clone() }).collect();
     recording.flows.extend(second);
     let comparison = pair(&recording, &recording);
     let series = &comparison.json()["cells"][0]["matches"][0]["folders"][0]["series"];

@@ -1,10 +1,12 @@
 //! The report as a reader gets it.
 
 mod recordings;
+mod xml;
 
 use recordings::{flow, one_run, queue, study};
-use wirespeed_record::{Datagram, Direction, LedgerRow, Recording, Stage};
+use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Recording, Stage};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult};
+use xml::well_formed;
 
 fn goodput(value: f64) -> Vec<MetricValue> {
     vec![MetricValue { name: "goodput_bps".into(), unit: "bit/s".into(), value, headline: true }]
@@ -148,7 +150,7 @@ fn a_figure_is_there_if_its_data_are() {
 fn several_flows_are_stacked_and_compared() {
     let mut recording = one_run("reno", 0);
     recording.info.flows.push(flow("b", "bic"));
-    let second: Vec<_> = recording.flows.iter().map(|s| recordings::of_flow(s, 1)).collect();
+    let second: Vec<_> = recording.flows.iter().map(|s| FlowSample { flow: 1, ..s.clone() }).collect();
     recording.flows.extend(second);
     let found = figures(recording);
     assert!(found.contains(&"throughput-stacked".to_string()), "{found:?}");
@@ -384,63 +386,4 @@ fn idle_queues_are_told_and_not_drawn() {
     recording.queues = (0..10).map(|i| queue(i * 1_000_000_000, 0, 0)).collect();
     let report = report_of(&[recording]);
     assert!(markup(&report).contains("No queue held anything"));
-}
-
-/// A small check of XML: tags nest, attributes are quoted, entities are known, no raw markup in text.
-fn well_formed(xml: &str) -> Result<(), String> {
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = xml;
-    while let Some(start) = rest.find('<') {
-        text_is_clean(&rest[..start])?;
-        let end = start + tag_length(&rest[start..]).ok_or("a tag does not end")?;
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            let expected = open.pop().ok_or_else(|| format!("</{name}> was never opened"))?;
-            if expected != name {
-                return Err(format!("</{name}> where </{expected}> is due"));
-            }
-            continue;
-        }
-        let name = tag.split([' ', '/']).next().unwrap_or_default();
-        let attributes = tag[name.len()..].trim_end_matches('/');
-        let mut seen = Vec::new();
-        for (index, part) in attributes.split('"').enumerate() {
-            if index % 2 == 1 {
-                text_is_clean(part)?;
-            } else if !part.trim().is_empty() {
-                let key = part.trim().strip_suffix('=').ok_or_else(|| format!("`{part}` in <{name}>"))?;
-                if seen.contains(&key) {
-                    return Err(format!("<{name}> has {key} twice"));
-                }
-                seen.push(key);
-            }
-        }
-        if !tag.ends_with('/') {
-            open.push(name);
-        }
-    }
-    text_is_clean(rest)?;
-    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} do not end")) }
-}
-
-fn tag_length(tag: &str) -> Option<usize> {
-    let mut is_quoted = false;
-    tag.char_indices().find_map(|(i, c)| {
-        is_quoted ^= c == '"';
-        (c == '>' && !is_quoted).then_some(i)
-    })
-}
-
-fn text_is_clean(text: &str) -> Result<(), String> {
-    if text.contains('<') || text.chars().any(|c| c.is_control() && c != '\n') {
-        return Err(format!("raw markup or control characters in `{text}`"));
-    }
-    for (at, _) in text.match_indices('&') {
-        let entities = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
-        if !entities.iter().any(|e| text[at..].starts_with(e)) {
-            return Err(format!("a bare & in `{text}`"));
-        }
-    }
-    Ok(())
 }

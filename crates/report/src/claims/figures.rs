@@ -115,6 +115,7 @@ fn boxes(panel: &Panel) -> Option<Figure> {
         y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, rows - 0.5) },
         layers,
         levels: vec![],
+        drawing: None,
     })
 }
 
@@ -167,6 +168,7 @@ fn bars(panel: &Panel) -> Option<Figure> {
         y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, rows - 0.5) },
         layers,
         levels: vec![],
+        drawing: None,
     })
 }
 

@@ -24,10 +24,11 @@ pub(super) fn page(page: &ClaimsPage) -> String {
     table(&mut out, page);
     explanations(&mut out, page);
     let drawn: Vec<Figure> = page.figures.iter().flat_map(figures::draw).collect();
+    let palette = figures::palette(&page.figures);
     if !drawn.is_empty() {
         out.push_str("<section id=\"across\"><h2>The study's figures</h2><div class=\"grid\">");
         for figure in &drawn {
-            frame(&mut out, figure, "study", true);
+            frame(&mut out, figure, &palette, "study", true);
         }
         out.push_str("</div></section>\n");
     }
@@ -40,7 +41,7 @@ pub(super) fn page(page: &ClaimsPage) -> String {
         );
     }
     out.push_str("</main>\n");
-    let data = data(&drawn, std::iter::empty(), &figures::palette(&page.figures));
+    let data = data(&drawn, std::iter::empty(), &palette);
     document(&page.name, &out, &page.generated_by, &data)
 }
 

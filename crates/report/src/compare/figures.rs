@@ -190,5 +190,6 @@ pub(super) fn across(comparison: &Comparison) -> Option<Figure> {
         y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, rows - 0.5) },
         layers,
         levels: vec![],
+        drawing: None,
     })
 }

@@ -10,6 +10,7 @@ use crate::html::figures::{across, data, frame};
 use crate::html::run::selector;
 use crate::html::{answer_section, document, escape, head};
 use crate::number::{Column, MISSING, with_unit};
+use crate::palette::Palette;
 use std::fmt::Write;
 
 /// See [`Comparison::html`].
@@ -19,6 +20,7 @@ pub(super) fn page(comparison: &Comparison) -> String {
     let overlaid: Vec<Vec<Figure>> =
         comparison.matches.iter().map(|matched| figures::of_match(&comparison.sides, matched)).collect();
     let all: Vec<Figure> = figures::across(comparison).into_iter().collect();
+    let palette = figures::palette(&comparison.sides);
     let mut out = String::with_capacity(1 << 18);
     head(&mut out, &title, &about(comparison), &facts(comparison));
     out.push_str("<main>\n");
@@ -27,8 +29,8 @@ pub(super) fn page(comparison: &Comparison) -> String {
         let _ = write!(out, "<p class=\"warning\">{}</p>", escape(&warning));
     }
     table(&mut out, comparison);
-    across(&mut out, &all);
-    runs(&mut out, comparison, &overlaid);
+    across(&mut out, &all, &palette);
+    runs(&mut out, comparison, &overlaid, &palette);
     unmatched(&mut out, comparison);
     settings(&mut out, comparison);
     folders(&mut out, comparison);
@@ -40,7 +42,6 @@ pub(super) fn page(comparison: &Comparison) -> String {
         );
     }
     out.push_str("</main>\n");
-    let palette = figures::palette(&comparison.sides);
     let data = data(&all, overlaid.iter().map(Vec::as_slice), &palette);
     document(&title, &out, &comparison.generated_by, &data)
 }
@@ -188,7 +189,7 @@ fn difference_cells(out: &mut String, difference: Option<Difference>, form: &Col
     );
 }
 
-fn runs(out: &mut String, comparison: &Comparison, overlaid: &[Vec<Figure>]) {
+fn runs(out: &mut String, comparison: &Comparison, overlaid: &[Vec<Figure>], palette: &Palette) {
     if comparison.matches.is_empty() {
         return;
     }
@@ -203,7 +204,7 @@ fn runs(out: &mut String, comparison: &Comparison, overlaid: &[Vec<Figure>]) {
         let hidden = if index == 0 { "" } else { " hidden" };
         let _ = write!(out, "<div class=\"run\" data-panel=\"{index}\"{hidden}>");
         out.push_str("<p class=\"hint\">One line for each folder. The figures share one time axis: drag over any of them to zoom all, double-click to return.</p><div class=\"stack\">");
-        figures.iter().for_each(|figure| frame(out, figure, &index.to_string(), true));
+        figures.iter().for_each(|figure| frame(out, figure, palette, &index.to_string(), true));
         out.push_str("</div>");
         let run = |side: usize| matched.runs[side].map(|run| &comparison.sides[side].runs[run]);
         for sheet in comparison.sheets(|side| run(side).into_iter().collect()) {

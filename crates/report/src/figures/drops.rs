@@ -3,6 +3,7 @@
 use super::Draw;
 use crate::figure::{Figure, From, Ink, Layer, Shape};
 use crate::number::Quantity;
+use crate::rings::ring_name;
 use crate::source::{Source, growth_per_bin};
 use std::ops::Range;
 use wirespeed_metrics::{Number, Samples};
@@ -60,9 +61,14 @@ fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
     let links = &source.recording.info.links;
     let mut places: Vec<(Stage, String, Bins)> = Vec::new();
     let mut add = |stage, name, bins: Option<Bins>| places.extend(bins.map(|bins| (stage, name, bins)));
+    let has_rings = |host: &str| source.rings.iter().any(|ring| ring.host == host);
     for (name, rows) in source.queues() {
         let is_link = links.iter().any(|l| l.forward_queue == name || l.reverse_queue == name);
-        let stage = if is_link { Stage::Network } else { Stage::Qdisc };
+        let stage = match is_link {
+            true => Stage::Network,
+            false if ring_name(name).is_some_and(|(host, _)| has_rings(host)) => Stage::RxRing,
+            false => Stage::Qdisc,
+        };
         let samples = &source.view.queue_samples;
         add(stage, format!("{name} full"), lost(samples, rows, QueueSample::dropped_packets, bin));
         let random = lost(samples, rows, QueueSample::lost_packets, bin);
@@ -74,8 +80,11 @@ fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
         let samples = &source.host_samples;
         let sending = lost(samples, rows, HostSample::tx_dropped, bin);
         add(Stage::TxRing, format!("{host}/{device} transmit"), sending);
-        let receiving = lost(samples, rows, HostSample::rx_dropped, bin);
-        add(Stage::RxRing, format!("{host}/{device} receive"), receiving);
+        // What the rings of an interface dropped is in its own counter again.
+        if !has_rings(host) {
+            let receiving = lost(samples, rows, HostSample::rx_dropped, bin);
+            add(Stage::RxRing, format!("{host}/{device} receive"), receiving);
+        }
         // The softnet counter is the host's, whatever interface the row is about.
         if !counted_softnet.contains(&host.as_str()) {
             counted_softnet.push(host);

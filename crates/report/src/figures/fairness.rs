@@ -30,6 +30,7 @@ impl Draw for Fairness {
             y,
             layers: vec![layer],
             levels: vec![],
+            drawing: None,
         })
     }
 }

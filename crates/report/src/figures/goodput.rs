@@ -59,6 +59,7 @@ impl Draw for Goodput {
             y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, bars - 0.5) },
             layers,
             levels: vec![],
+            drawing: None,
         })
     }
 }

@@ -1,12 +1,16 @@
 //! The figures. To add one: a file with a type that implements [`Draw`], and a row in [`REGISTRY`].
 
+mod cpu;
 mod cwnd;
 mod datagrams;
 mod drops;
 mod factor_line;
 mod fairness;
 mod goodput;
+mod host;
+mod ladder;
 mod limits;
+mod losses;
 mod overlay;
 mod queue;
 mod rates;
@@ -37,6 +41,7 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &goodput::Goodput,
     &factor_line::FactorLine,
     &repeats::Repeats,
+    &losses::Losses,
     &overlay::Overlay,
     &throughput::Throughput,
     &stacked::Stacked,
@@ -44,6 +49,9 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &rtt::Rtt,
     &queue::Queue,
     &drops::Drops,
+    &ladder::Ladder,
+    &cpu::Cpu,
+    &host::Host,
     &rates::Rates,
     &limits::Limits,
     &fairness::Fairness,

@@ -49,6 +49,7 @@ impl Draw for Repeats {
             y: Axis { title: String::new(), kind: AxisKind::Names(names), range: (-0.5, boxes - 0.5) },
             layers,
             levels: vec![],
+            drawing: None,
         })
     }
 }

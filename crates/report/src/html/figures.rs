@@ -7,15 +7,17 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The section of figures across runs; none if there are none.
-pub(crate) fn across(out: &mut String, figures: &[Figure]) {
+pub(crate) fn across(out: &mut String, figures: &[Figure], palette: &Palette) {
     if figures.is_empty() {
         return;
     }
     out.push_str("<section id=\"across\"><h2>Across runs</h2><div class=\"grid\">");
-    let narrow = figures.iter().filter(|figure| is_narrow(figure)).count();
+    let mut narrow = figures.iter().filter(|figure| is_narrow(figure)).count();
+    let is_odd = narrow % 2 == 1;
     for figure in figures {
+        narrow -= usize::from(is_narrow(figure));
         // A narrow one without a neighbour would leave half of the row empty.
-        frame(out, figure, "study", narrow < 2);
+        frame(out, figure, palette, "study", is_odd && narrow == 0);
     }
     out.push_str("</div></section>\n");
 }
@@ -25,7 +27,7 @@ fn is_narrow(figure: &Figure) -> bool {
 }
 
 /// A figure's place. What has nothing to draw is said in words.
-pub(crate) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool) {
+pub(crate) fn frame(out: &mut String, figure: &Figure, palette: &Palette, owner: &str, alone: bool) {
     let (title, note) = (escape(&figure.title), escape(&figure.note));
     let wide = if is_narrow(figure) && !alone { "" } else { " wide" };
     let _ =
@@ -40,6 +42,15 @@ pub(crate) fn frame(out: &mut String, figure: &Figure, owner: &str, alone: bool)
             "<div class=\"plot\" data-owner=\"{owner}\" data-figure=\"{}\" style=\"height:{height}px\"></div>",
             escape(&figure.id)
         );
+    }
+    if let Some(drawing) = &figure.drawing {
+        let (width, height) = (drawing.width, drawing.height);
+        let _ = write!(
+            out,
+            "<div class=\"sheet\"><svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">"
+        );
+        crate::svg::drawing::marks(out, drawing, palette);
+        out.push_str("</svg></div>");
     }
     out.push_str("</figure>\n");
 }
@@ -122,6 +133,7 @@ fn shape(layer: &Layer) -> &'static str {
         Shape::Area => "area",
         Shape::Bars { .. } => "bars",
         Shape::LyingBars => "lying",
+        Shape::StackedBars => "stacked",
         Shape::Dots => "dots",
         Shape::Box => "box",
     }

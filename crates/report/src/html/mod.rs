@@ -5,7 +5,7 @@ pub(crate) mod run;
 mod tables;
 
 use crate::answer;
-use crate::palette::declarations;
+use crate::palette::{colours, declarations};
 use crate::report::Report;
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ pub(crate) fn page(report: &Report) -> String {
     tables::summary(&mut body, report);
     tables::expectations(&mut body, report);
     incomplete(&mut body, report);
-    figures::across(&mut body, &report.figures);
+    figures::across(&mut body, &report.figures, &report.palette);
     run::section(&mut body, report);
     repeat_section(&mut body, report);
     body.push_str("</main>\n");
@@ -51,8 +51,9 @@ pub(crate) fn document(title: &str, body: &str, generated_by: &str, data: &str) 
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · wirespeed</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n",
-        theme()
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · wirespeed</title>\n<style>\n{}{}{STYLE}</style>\n</head>\n<body>\n",
+        theme(),
+        inks()
     );
     let _ = write!(
         out,
@@ -73,6 +74,14 @@ fn theme() -> String {
          @media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n\
          :root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
     )
+}
+
+/// The classes of drawings, as in SVG files, but in the colours of the theme.
+fn inks() -> String {
+    let class = |name: &str| {
+        format!(".drawing .f-{name}{{fill:var(--{name})}}.drawing .s-{name}{{stroke:var(--{name})}}")
+    };
+    colours(false).iter().map(|(name, _)| class(name)).collect()
 }
 
 fn header(out: &mut String, report: &Report) {

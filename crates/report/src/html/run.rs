@@ -4,6 +4,7 @@ use super::{escape, figures};
 use crate::digest::{Group, RunDigest, metric_words};
 use crate::ledger::{Account, Balance};
 use crate::number::{Column, significant, whole, with_unit};
+use crate::palette::Palette;
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,7 +24,7 @@ pub(super) fn section(out: &mut String, report: &Report) {
     for (index, run) in report.runs.iter().enumerate() {
         let hidden = if index == 0 { "" } else { " hidden" };
         let _ = write!(out, "<div class=\"run\" data-panel=\"{index}\"{hidden}>");
-        panel(out, run, index);
+        panel(out, run, index, &report.palette);
         out.push_str("</div>\n");
     }
     out.push_str("</section>\n");
@@ -59,7 +60,7 @@ fn name(run: &RunDigest, report: &Report) -> String {
     if report.has_repeats() { format!("{name} · repeat {}", run.info.repeat) } else { name }
 }
 
-fn panel(out: &mut String, run: &RunDigest, index: usize) {
+fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
     let _ =
         write!(out, "<p class=\"hint\">Run <code>{}</code>, seed {}.", escape(&run.info.id), run.info.seed);
     if !run.figures.is_empty() {
@@ -73,7 +74,7 @@ fn panel(out: &mut String, run: &RunDigest, index: usize) {
     }
     out.push_str("<div class=\"stack\">");
     for figure in &run.figures {
-        figures::frame(out, figure, &index.to_string(), true);
+        figures::frame(out, figure, palette, &index.to_string(), true);
     }
     out.push_str("</div>");
     flows(out, run);
@@ -179,7 +180,7 @@ fn ledger(out: &mut String, account: &Account) {
 }
 
 /// Percent, or `1 in n` where percents would be zeros.
-fn share(packets: i64, sent: i64) -> String {
+pub(crate) fn share(packets: i64, sent: i64) -> String {
     let share = packets.abs() as f64 / sent as f64;
     if share >= 1e-3 {
         format!("{} %", significant(share * 100.0, 4))

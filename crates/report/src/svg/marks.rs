@@ -22,8 +22,14 @@ pub(super) fn draw(out: &mut String, figure: &Figure, palette: &Palette, x: &Map
                 let with_numbers = !figure.layers.iter().any(|l| l.shape == Shape::Dots);
                 lying_bars(out, layer, colour, with_numbers, x, y);
             }
+            Shape::StackedBars => stacked_bars(out, layer, colour, &mut tops, x, y),
             Shape::Dots => dots(out, layer, colour, x, y),
             Shape::Box => box_plot(out, layer, colour, x, y),
+        }
+    }
+    if figure.layers.iter().any(|layer| layer.shape == Shape::StackedBars) {
+        for (place, sum) in tops {
+            number(out, x.at(sum) + 6.0, y.at(f64::from_bits(place)) + 4.0, sum);
         }
     }
 }
@@ -113,14 +119,33 @@ fn lying_bars(out: &mut String, layer: &Layer, colour: &str, with_numbers: bool,
             bottom - top
         );
         if with_numbers {
-            let _ = writeln!(
-                out,
-                "<text class=\"halo\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                x.at(*value) + 6.0,
-                (top + bottom) / 2.0 + 4.0,
-                significant(*value, 3)
-            );
+            number(out, x.at(*value) + 6.0, (top + bottom) / 2.0 + 4.0, *value);
         }
+    }
+}
+
+fn number(out: &mut String, x: f64, y: f64, value: f64) {
+    let _ = writeln!(out, "<text class=\"halo\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", significant(value, 3));
+}
+
+fn stacked_bars(
+    out: &mut String,
+    layer: &Layer,
+    colour: &str,
+    tops: &mut BTreeMap<u64, f64>,
+    x: &Mapping,
+    y: &Mapping,
+) {
+    for (value, place) in layer.points.iter().filter(|p| p.0.is_finite()) {
+        let base = tops.entry(place.to_bits()).or_insert(0.0);
+        let (left, top) = (x.at(*base), y.at(place - 0.32));
+        *base += value;
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"f-{colour}\"/>",
+            (x.at(*base) - left).max(0.0),
+            y.at(place + 0.32) - top
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Figures as static SVG, from the same model as the page. Light, or dark where the reader prefers that.
 
+pub(crate) mod drawing;
 mod marks;
 mod scale;
 
@@ -18,6 +19,8 @@ const ROW_HEIGHT: f64 = 30.0;
 const RIGHT: f64 = 26.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 70.0;
+/// Size that notes are wrapped for: a little above their own, for faces that run wide.
+const NOTE: f64 = 13.4;
 const LINE_OF_LEGEND: f64 = 20.0;
 
 /// The plot's rectangle in the picture.
@@ -31,6 +34,9 @@ struct Frame {
 
 /// `figure` as an SVG document.
 pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
+    if let Some(drawing) = &figure.drawing {
+        return drawing::render(figure, drawing, palette);
+    }
     let (left, height) = match &figure.y.kind {
         AxisKind::Names(names) => {
             let longest = names.iter().map(|name| text_width(&short(name), 12.5)).fold(0.0, f64::max);
@@ -39,24 +45,13 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
         _ => (LEFT, PLOT_HEIGHT),
     };
     let legend = Legend::lay_out(figure, palette, WIDTH - RIGHT - left);
-    let notes = wrap(&figure.note, WIDTH - RIGHT - 24.0, 12.5);
+    let notes = wrap(&figure.note, WIDTH - RIGHT - 24.0, NOTE);
     let header = 34.0 + notes.len() as f64 * 18.0 + 8.0;
     let top = header + legend.lines as f64 * LINE_OF_LEGEND + 8.0;
     let frame = Frame { left, top, right: WIDTH - RIGHT, bottom: top + height };
     let total = frame.bottom + BOTTOM;
 
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {total}\" width=\"{WIDTH}\" height=\"{total}\" role=\"img\" aria-label=\"{}\">\n<style>{}</style>\n",
-        escape(&figure.title),
-        style(figure, palette)
-    );
-    let _ = writeln!(out, "<rect class=\"ground\" width=\"{WIDTH}\" height=\"{total}\" rx=\"8\"/>");
-    text(&mut out, 24.0, 30.0, "title", &figure.title);
-    for (index, line) in notes.iter().enumerate() {
-        text(&mut out, 24.0, 50.0 + index as f64 * 18.0, "note", line);
-    }
+    let mut out = opened(figure, &notes, total, &style(figure, palette));
     legend.draw(&mut out, frame.left, header + 10.0);
 
     let x = Mapping::new(&figure.x, (frame.left, frame.right));
@@ -83,6 +78,22 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
         text(&mut out, frame.right - 4.0, at - 5.0, "end label halo", &level.label);
     }
     out.push_str("</svg>\n");
+    out
+}
+
+/// The beginning of a picture of `height`: its ground, title and note.
+fn opened(figure: &Figure, notes: &[String], height: f64, style: &str) -> String {
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>{style}</style>\n",
+        escape(&figure.title),
+    );
+    let _ = writeln!(out, "<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>");
+    text(&mut out, 24.0, 30.0, "title", &figure.title);
+    for (index, line) in notes.iter().enumerate() {
+        text(&mut out, 24.0, 50.0 + index as f64 * 18.0, "note", line);
+    }
     out
 }
 
@@ -179,13 +190,15 @@ fn sample(layer: &Layer, palette: &Palette) -> String {
 
 /// Colours as classes and not as variables: programs other than browsers know only those.
 fn style(figure: &Figure, palette: &Palette) -> String {
-    let used: BTreeSet<String> =
-        figure.layers.iter().map(|layer| palette.swatch(&layer.ink).name().to_string()).collect();
+    let drawn = figure.drawing.iter().flat_map(|drawing| drawing.inks());
+    let inks = figure.layers.iter().map(|layer| &layer.ink).chain(drawn);
+    let used: BTreeSet<String> = inks.map(|ink| palette.swatch(ink).name().to_string()).collect();
     format!(
         "text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif;font-size:12.5px}}\
          .title{{font-size:17px;font-weight:600}}.tick{{font-variant-numeric:tabular-nums}}\
          .end{{text-anchor:end}}.middle{{text-anchor:middle}}\
          .halo{{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}}.level{{stroke-dasharray:2 4}}\
+         .strong{{font-weight:640}}.tint{{fill-opacity:.32}}.panel{{fill-opacity:.4}}.way,.outline{{fill:none}}.outline{{pointer-events:all}}.way{{stroke-width:1.4}}\
          {}@media (prefers-color-scheme:dark){{{}}}",
         paints(false, &used),
         paints(true, &used)
@@ -196,11 +209,13 @@ fn paints(dark: bool, used: &BTreeSet<String>) -> String {
     let mut out = String::new();
     for (name, colour) in colours(dark) {
         let rules = match name.as_str() {
-            "page" => format!(".ground{{fill:{colour}}}.halo,.dot{{stroke:{colour}}}"),
+            "page" => format!(".ground,.frame{{fill:{colour}}}.halo,.dot{{stroke:{colour}}}"),
             "text" => format!("text{{fill:{colour}}}"),
-            "muted" => format!("text.note,text.tick,text.label{{fill:{colour}}}.level{{stroke:{colour}}}"),
-            "grid" => format!(".grid{{stroke:{colour}}}"),
-            "axis" => format!(".axis{{stroke:{colour}}}"),
+            "muted" => format!(
+                "text.note,text.tick,text.label,text.quiet{{fill:{colour}}}.level,.way{{stroke:{colour}}}"
+            ),
+            "grid" => format!(".grid{{stroke:{colour}}}.panel{{fill:{colour}}}"),
+            "axis" => format!(".axis,.frame,.outline{{stroke:{colour}}}"),
             _ => String::new(),
         };
         out.push_str(&rules);
@@ -212,7 +227,7 @@ fn paints(dark: bool, used: &BTreeSet<String>) -> String {
 }
 
 /// Width of `text` in a common sans-serif face: an estimate that is rather too wide than too narrow.
-fn text_width(text: &str, size: f64) -> f64 {
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     let units: f64 = text
         .chars()
         .map(|c| match c {

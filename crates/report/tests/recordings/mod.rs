@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::collections::BTreeMap;
-use wirespeed_record::{FlowInfo, FlowSample, HostInfo, LinkInfo, QueueSample, Recording};
+use wirespeed_record::{FlowInfo, HostInfo, LinkInfo, QueueSample, Recording};
 use wirespeed_report::StudyInfo;
 
 pub fn study() -> StudyInfo {
@@ -27,10 +27,6 @@ pub fn flow(label: &str, congestion: &str) -> FlowInfo {
         links: vec!["bottleneck".into()],
         ..FlowInfo::default()
     }
-}
-
-pub fn of_flow(sample: &FlowSample, flow: u32) -> FlowSample {
-    FlowSample { flow, ..sample.clone() }
 }
 
 pub fn queue(t_ns: i64, backlog: u64, lost: u64) -> QueueSample {

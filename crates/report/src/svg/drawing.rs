@@ -1,0 +1,74 @@
+//! Drawings: what has no axes.
+
+use super::{NOTE, RIGHT, opened, style, wrap};
+use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
+use crate::figure::{Figure, Ink};
+use crate::html::escape;
+use crate::palette::Palette;
+use std::fmt::Write;
+
+/// The figure of `drawing` as an SVG document.
+pub(super) fn render(figure: &Figure, drawing: &Drawing, palette: &Palette) -> String {
+    let notes = wrap(&figure.note, super::WIDTH - RIGHT - 24.0, NOTE);
+    let top = 34.0 + notes.len() as f64 * 18.0 + 8.0;
+    let mut out = opened(figure, &notes, top + drawing.height + 20.0, &style(figure, palette));
+    let _ = writeln!(out, "<g transform=\"translate(24 {top:.1})\">");
+    marks(&mut out, drawing, palette);
+    out.push_str("</g>\n</svg>\n");
+    out
+}
+
+/// The marks alone, for a sheet that begins at 0, 0.
+pub(crate) fn marks(out: &mut String, drawing: &Drawing, palette: &Palette) {
+    let of = |kind: &str, ink: &Ink| format!("{kind}-{}", palette.swatch(ink).name());
+    for mark in &drawing.marks {
+        match mark {
+            Mark::Box { x, y, width, height, paint, hint } => {
+                let (class, round) = match paint {
+                    Paint::Panel => ("panel".into(), 8),
+                    Paint::Frame => ("frame".into(), 5),
+                    Paint::Outline => ("outline".into(), 5),
+                    Paint::Full(ink) => (of("f", ink), 2),
+                    Paint::Tint(ink) => (format!("tint {}", of("f", ink)), 0),
+                };
+                let _ = write!(
+                    out,
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round}\""
+                );
+                let _ = if hint.is_empty() {
+                    writeln!(out, "/>")
+                } else {
+                    writeln!(out, "><title>{}</title></rect>", escape(hint))
+                };
+            }
+            Mark::Text { x, y, anchor, face, content } => {
+                let anchor = match anchor {
+                    Anchor::Start => "",
+                    Anchor::End => "end ",
+                };
+                let face = match face {
+                    Face::Plain => String::new(),
+                    Face::Strong => "strong".into(),
+                    Face::Quiet => "quiet".into(),
+                    Face::Coloured(ink) => format!("strong {}", of("f", ink)),
+                };
+                super::text(out, *x, *y, format!("{anchor}{face}").trim_end(), content);
+            }
+            Mark::Arrow { from, to } => arrow(out, *from, *to),
+        }
+    }
+}
+
+fn arrow(out: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    const HEAD: f64 = 5.0;
+    let length = (x2 - x1).hypot(y2 - y1).max(f64::MIN_POSITIVE);
+    let (dx, dy) = ((x2 - x1) / length * HEAD, (y2 - y1) / length * HEAD);
+    let _ = writeln!(
+        out,
+        "<path class=\"way\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}M{:.1} {:.1}L{x2:.1} {y2:.1}L{:.1} {:.1}\"/>",
+        x2 - dx - dy * 0.8,
+        y2 - dy + dx * 0.8,
+        x2 - dx + dy * 0.8,
+        y2 - dy - dx * 0.8
+    );
+}
