@@ -175,6 +175,13 @@ fn queues(run: &Run, outcome: &Outcome) -> Result<(), String> {
                 Queue::DropTailPackets { packets, .. } => {
                     row.backlog_packets <= u64::from(*packets) + if ahead { TRAIN_BYTES / 82 } else { 0 }
                 }
+                // Their limit is in packets: as many as the buffer has frames of the MTU, of which the smallest MTUs are
+                // less than TCP's least segment.
+                Queue::CoDel { .. } | Queue::FqCodel { .. } => {
+                    let frames = run.hosts.iter().map(|host| host.mtu.get() + 14);
+                    let packets = direction.buffer.get().div_ceil(frames.min().unwrap_or(1));
+                    row.backlog_bytes <= packets * largest + if ahead { TRAIN_BYTES } else { 0 }
+                }
                 // Trains that overlap in time are let in one after the other.
                 _ => row.backlog_bytes <= direction.buffer.get() + if ahead { TRAIN_BYTES } else { 0 },
             };
