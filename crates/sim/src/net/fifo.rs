@@ -115,9 +115,7 @@ impl Fifo {
         wire.tidy(train.at.picoseconds());
         // What had started when the table was last brought up to date has started now: an upper bound.
         if self.is_ample(not_started(wire), &train) {
-            if self.ring < u64::MAX {
-                self.count_burst(&train, wire);
-            }
+            self.count_burst(&train, wire);
             wire.send(train, out);
         } else {
             self.offer_near_limit(train, wire, counters, out);
@@ -135,20 +133,22 @@ impl Fifo {
         wire.table.advance(train.at.picoseconds());
         let waiting = not_started(wire);
         if self.is_ample(waiting, &train) || self.is_steady(waiting, &train, wire) {
-            if self.ring < u64::MAX {
-                self.count_burst(&train, wire);
-            }
+            self.count_burst(&train, wire);
             wire.send(train, out);
         } else if train.packets == 1 {
-            let mut started = wire.table.started();
-            self.offer_one(train, &mut started, wire, counters, out);
+            let waiting = waiting_at(train.at.picoseconds(), &mut wire.table.started(), wire);
+            self.offer_one(train, waiting, wire, counters, out);
         } else {
             self.offer_each(train, wire, counters, out);
         }
     }
 
-    /// Counts packets of a burst: those since the transmitter was idle for longer than a few frames last.
+    /// Counts packets of an interface's burst: those since it was idle for longer than a few frames last.
+    #[inline]
     fn count_burst(&mut self, train: &Train, wire: &Wire) {
+        if self.ring == u64::MAX {
+            return;
+        }
         if wire.transmitter.free() + BURST_PAUSE.picoseconds() <= train.at.picoseconds() {
             self.burst = 0;
         }
@@ -162,14 +162,15 @@ impl Fifo {
         let mut arrivals = Arrivals::default();
         let mut i = 0;
         while i < train.packets {
-            let sure = self.sure(&train, i, &mut started, wire);
-            if sure > 1 {
+            let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
+            let waiting = waiting_at(at, &mut started, wire);
+            let sure = self.sure(&train, i, waiting, wire);
+            if sure > 0 {
                 wire.send(train.part(i, sure), out);
                 i += sure;
                 continue;
             }
             let before = out.len();
-            let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
             if wire.transmitter.free() <= at && self.pass(&train, train.packets - i, wire) {
                 // From here on none waits. As one train they leave room for those of other flows (Wire::send).
                 wire.send(train.part(i, train.packets - i), out);
@@ -177,7 +178,7 @@ impl Fifo {
             }
             let mut packet = train.part(i, 1);
             packet.gap = Span::ZERO;
-            if self.offer_one(packet, &mut started, wire, counters, out) {
+            if self.offer_one(packet, waiting, wire, counters, out) {
                 arrivals.add(at);
             } else if self.ring < u64::MAX {
                 // TCP stops at the first that its host refuses.
@@ -194,8 +195,9 @@ impl Fifo {
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.coming);
     }
 
-    /// How many packets of `train`, from number `first` on, get in unmarked even if nothing leaves meanwhile.
-    fn sure(&self, train: &Train, first: u32, started: &mut Position, wire: &Wire) -> u32 {
+    /// How many packets of `train`, from number `first` on, get in unmarked beside `waiting` even if nothing leaves
+    /// meanwhile; 0 if that is not worth the question.
+    fn sure(&self, train: &Train, first: u32, waiting: Waiting, wire: &Wire) -> u32 {
         let left = train.packets - first;
         let may_mark = self.threshold < u64::MAX && train.ecn != Ecn::NotCapable;
         if left == 1 || may_mark || self.red.is_some() || self.ring < u64::MAX {
@@ -203,7 +205,6 @@ impl Fifo {
         }
         let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
         let at = at + gap * i64::from(first);
-        let waiting = self.waiting(at, started, wire);
         let room = match self.room {
             Room::Packets(limit) => limit.saturating_sub(waiting.packets),
             Room::Bytes(limit) => limit.saturating_sub(waiting.bytes) / u64::from(train.frame),
@@ -219,16 +220,6 @@ impl Fifo {
         if self.room.takes(others, train.frame, packets) { packets } else { 0 }
     }
 
-    /// What waits at `at`, to which `started` is moved.
-    fn waiting(&self, at: i64, started: &mut Position, wire: &Wire) -> Waiting {
-        wire.table.start_until(started, at);
-        let coming = wire.coming.after(at);
-        Waiting {
-            packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
-            bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
-        }
-    }
-
     /// Whether `packets` that come as those of `train` pass a transmitter that is idle when the first comes.
     fn pass(&mut self, train: &Train, packets: u32, wire: &mut Wire) -> bool {
         let service = wire.transmitter.service(train.frame).whole;
@@ -237,17 +228,16 @@ impl Fifo {
         packets > 1 && idle >= 0 && self.red.as_mut().is_none_or(|red| red.passes_idle(packets, share))
     }
 
-    /// Decides about one packet. `started` is moved to its time. True if it is accepted.
+    /// Decides about one packet, which finds `waiting`. True if it is accepted.
     fn offer_one(
         &mut self,
         mut packet: Train,
-        started: &mut Position,
+        waiting: Waiting,
         wire: &mut Wire,
         counters: &mut Counters,
         out: &mut Vec<Train>,
     ) -> bool {
         let at = packet.at.picoseconds();
-        let waiting = self.waiting(at, started, wire);
         let idle = at - wire.transmitter.free();
         let can_mark = packet.ecn != Ecn::NotCapable;
         let mut congested = waiting.bytes > self.threshold && can_mark;
@@ -265,13 +255,11 @@ impl Fifo {
             counters.overflow += 1;
             return false;
         }
-        if self.ring < u64::MAX {
-            self.count_burst(&packet, wire);
-            if waiting.packets >= self.ring {
-                // No descriptor is free: it is taken out of the queueing discipline once in vain.
-                counters.requeues += 1;
-                counters.first_requeue.get_or_insert((packet.at, self.burst));
-            }
+        self.count_burst(&packet, wire);
+        if waiting.packets >= self.ring {
+            // No descriptor is free: it is taken out of the queueing discipline once in vain.
+            counters.requeues += 1;
+            counters.first_requeue.get_or_insert((packet.at, self.burst));
         }
         if congested {
             packet.ecn = Ecn::Marked;
@@ -288,6 +276,16 @@ const LEAST_SURE: u32 = 3;
 /// A pause in what an interface sends that parts one burst from the next: longer than a few frames last at
 /// 1 Gbit/s, shorter than any round-trip time that makes rounds visible.
 const BURST_PAUSE: Span = Span::us(200);
+
+/// What waits at `at`, to which `started` is moved.
+fn waiting_at(at: i64, started: &mut Position, wire: &Wire) -> Waiting {
+    wire.table.start_until(started, at);
+    let coming = wire.coming.after(at);
+    Waiting {
+        packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
+        bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
+    }
+}
 
 /// What is accepted and has not started, as far as the table knows.
 #[inline]
