@@ -2,6 +2,7 @@
 
 use super::measure::{Found, values, verdict};
 use super::plan::{ClaimPlan, FigurePlan};
+use super::recorded::Recorded;
 use super::settings::Settings;
 use crate::claims::{Claim, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ pub struct Entry {
     pub judgement: Judgement,
     /// How the runs differ from the study's, e.g. `quick`; empty if they do not.
     pub mode: String,
+    /// Not run into this folder: kept with the study.
+    #[serde(default)]
+    pub recorded: bool,
 }
 
 /// The runs of one setting in a figure.
@@ -115,6 +119,16 @@ pub struct CarriedOut {
     pub virtual_s: f64,
 }
 
+impl Entry {
+    /// Where a recorded number is from, in a few words.
+    pub(super) fn provenance(&self) -> String {
+        match self.mode.as_str() {
+            "" => "recorded".into(),
+            mode => format!("recorded with {mode}"),
+        }
+    }
+}
+
 impl Results {
     /// What an earlier invocation found stays, for the same claims.
     pub fn continue_from(&mut self, earlier: Results) {
@@ -125,7 +139,8 @@ impl Results {
             if let Some(old) =
                 earlier.claims.iter().find(|old| old.id == claim.id && old.published == claim.published)
             {
-                claim.results = old.results.clone();
+                let own = old.results.iter().filter(|(_, entry)| !entry.recorded);
+                claim.results.extend(own.map(|(substrate, entry)| (substrate.clone(), entry.clone())));
             }
         }
         self.figures = earlier.figures;
@@ -142,7 +157,7 @@ impl Results {
         found: &[Found],
     ) {
         for plan in claims {
-            let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned() };
+            let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned(), recorded: false };
             if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == plan.claim.id) {
                 claim.results.insert(substrate.to_owned(), entry);
             }
@@ -221,8 +236,8 @@ impl Results {
 }
 
 impl ClaimResult {
-    /// A claim before anything was run.
-    pub fn new(claim: &Claim, settings: &Settings) -> Self {
+    /// A claim before anything was run, with what is recorded of it.
+    pub fn new(claim: &Claim, settings: &Settings, recorded: &Recorded) -> Self {
         let known = settings.claims.get(&claim.id).cloned().unwrap_or_default();
         let metric = settings.metrics.get(&claim.metric).unwrap_or(&claim.metric).clone();
         let unit = find(&metric).map_or("", |metric| metric.unit);
@@ -237,7 +252,7 @@ impl ClaimResult {
             own: claim.own,
             calibration: known.calibration,
             explanation: known.explanation,
-            results: BTreeMap::new(),
+            results: recorded.of(claim).map(|(substrate, entry)| (substrate.clone(), entry)).collect(),
         }
     }
 

@@ -16,6 +16,7 @@ pub fn table(results: &Results, width: usize) -> String {
             let entry = claim.results.get(substrate);
             entry.map_or("–".into(), |entry| match entry.judgement.measured.as_str() {
                 "" => "–".to_owned(),
+                words if entry.recorded => format!("{words} ({})", entry.provenance()),
                 words => words.to_owned(),
             })
         };
