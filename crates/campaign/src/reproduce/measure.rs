@@ -25,6 +25,8 @@ pub struct Numbers {
     stages: BTreeMap<&'static str, BTreeMap<String, f64>>,
     /// What it cost.
     pub cost: Cost,
+    /// It is a copy of another run, which gives the same.
+    pub is_copy: bool,
 }
 
 /// A run's numbers, or why there are none.
@@ -61,7 +63,8 @@ impl Numbers {
             }
             _ => BTreeMap::new(),
         };
-        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost })
+        let is_copy = recording.info.copy_of.is_some();
+        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost, is_copy })
     }
 }
 

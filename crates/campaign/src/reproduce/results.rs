@@ -109,11 +109,14 @@ pub struct CarriedOut {
     pub runs: usize,
     /// Of these, carried out now and not kept from before.
     pub now: usize,
+    /// Of all, copies of another one: repetitions in which nothing draws.
+    #[serde(default)]
+    pub copies: usize,
     /// Wall-clock time of the invocation's runs.
     pub wall_s: f64,
-    /// CPU time of all runs, also those kept.
+    /// CPU time of all runs, also those kept; copies cost none.
     pub cpu_s: f64,
-    /// Data packets of all runs, also those kept.
+    /// Data packets of all runs, also those kept; copies carry none.
     pub packets: u64,
     /// Time simulated in all runs.
     pub virtual_s: f64,

@@ -305,6 +305,7 @@ fn carry_out(
     let carried = CarriedOut {
         mode: mode.to_owned(),
         runs: found.iter().filter(|found| found.is_ok()).count(),
+        copies: found.iter().flatten().filter(|numbers| numbers.is_copy).count(),
         now: outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(_))).count(),
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: costs().map(|cost| cost.cpu_s).sum(),

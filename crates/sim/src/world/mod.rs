@@ -3,12 +3,14 @@
 mod alone;
 mod build;
 mod capture;
+mod chance;
 mod flow;
 mod inside;
 mod path;
 mod record;
 
 pub use build::{Unsupported, check};
+pub use chance::depends_on_seed;
 pub use flow::{Endpoint, Flow};
 pub use path::Way;
 pub use record::{Recorder, ignored};
