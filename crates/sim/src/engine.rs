@@ -70,28 +70,41 @@ const BLOCK: usize = 8;
 /// When the first train of each pipe arrives: nearly all events are arrivals, and pipes are few.
 #[derive(Debug, Default)]
 struct Arrivals {
-    at: Vec<[i64; BLOCK]>,
-    /// The earliest of each block, and which of it.
+    at: Vec<i64>,
+    /// The earliest of each block, and which of it; empty as long as there is but one, which is looked through when
+    /// somebody asks.
     earliest: Vec<(i64, usize)>,
 }
 
 impl Arrivals {
     #[inline]
     fn set(&mut self, pipe: usize, at: i64) {
-        let (block, place) = (pipe / BLOCK, pipe % BLOCK);
-        if block >= self.at.len() {
-            self.at.resize(block + 1, [NEVER; BLOCK]);
-            self.earliest.resize(block + 1, (NEVER, 0));
+        if pipe >= self.at.len() {
+            self.grow(pipe);
         }
-        self.at[block][place] = at;
-        self.earliest[block] = least(self.at[block].iter().copied());
+        self.at[pipe] = at;
+        if !self.earliest.is_empty() {
+            let block = pipe / BLOCK;
+            let first = block * BLOCK;
+            let end = self.at.len().min(first + BLOCK);
+            self.earliest[block] = least(self.at[first..end].iter().copied());
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, pipe: usize) {
+        self.at.resize(pipe + 1, NEVER);
+        if self.at.len() > BLOCK {
+            let blocks = self.at.chunks(BLOCK);
+            self.earliest = blocks.map(|block| least(block.iter().copied())).collect();
+        }
     }
 
     /// The earliest; of several at one time that of the first pipe.
     #[inline]
     fn first(&self) -> (i64, usize) {
-        if let [(at, place)] = self.earliest[..] {
-            return (at, place);
+        if self.earliest.is_empty() {
+            return least(self.at.iter().copied());
         }
         let (at, block) = least(self.earliest.iter().map(|(at, _)| *at));
         (at, self.earliest.get(block).map_or(0, |(_, place)| block * BLOCK + place))

@@ -22,6 +22,15 @@ pub struct Train {
     pub body: Body,
 }
 
+/// When a train comes to the far end of a link: its first packet, and the distance from one to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Of the first packet.
+    pub at: SimTime,
+    /// From one packet to the next; zero for a packet alone.
+    pub gap: Span,
+}
+
 /// ECN field of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
@@ -115,6 +124,19 @@ impl Train {
     /// When the last packet is here.
     pub fn last_at(&self) -> SimTime {
         self.at + self.gap * i64::from(self.packets - 1)
+    }
+
+    /// When this train comes to where it is.
+    pub fn arrival(&self) -> Arrival {
+        Arrival { at: self.at, gap: self.gap }
+    }
+
+    /// The train at another place and time.
+    #[inline]
+    pub fn arriving(mut self, arrival: Arrival) -> Train {
+        self.at = arrival.at;
+        self.gap = arrival.gap;
+        self
     }
 
     /// Payload of each packet, at most `mss` bytes: all packets of a train but a stream's last are full.

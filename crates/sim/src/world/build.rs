@@ -396,5 +396,5 @@ fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
             adv_win_scale: to.tcp.adv_win_scale,
         },
     });
-    Ok(Endpoint::Tcp(Box::new(Tcp { sender, receiver })))
+    Ok(Endpoint::Tcp(Tcp { sender, receiver }))
 }

@@ -12,9 +12,13 @@ use wirespeed_units::{SimTime, Span};
 
 /// The two ends.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "where a flow is, its state is: one look-up less for each packet"
+)]
 pub enum Endpoint {
     /// A TCP connection.
-    Tcp(Box<Tcp>),
+    Tcp(Tcp),
     /// Datagrams.
     Udp(Box<Udp>),
 }
@@ -130,6 +134,13 @@ impl Flow {
         self.ends.hosts()[side(way)]
     }
 
+    /// Brings near what a train of that way will look at behind this.
+    pub fn prepare(&self, way: Way) {
+        if let (Endpoint::Tcp(tcp), Way::Back) = (&self.endpoint, way) {
+            tcp.sender.prepare();
+        }
+    }
+
     /// A train reaches the socket it is for.
     pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
         match (&mut self.endpoint, &train.body) {
@@ -158,18 +169,19 @@ impl Flow {
     }
 
     /// Packets leave a socket.
-    pub fn count_departure(&mut self, train: &Train) {
-        self.departed[side(Way::of(&train.body))].count(train);
+    pub fn count_departure(&mut self, train: &Train, way: Way) {
+        self.departed[side(way)].count(train);
     }
 
     /// Packets arrive at a socket.
-    pub fn count_arrival(&mut self, train: &Train) {
-        self.arrived[side(Way::of(&train.body))].count(train);
+    pub fn count_arrival(&mut self, train: &Train, way: Way) {
+        self.arrived[side(way)].count(train);
     }
 
-    /// Packets enter the host's own queue.
-    pub fn enter_host(&mut self, packets: u64, frame: u32) {
-        self.in_host += packets * (u64::from(frame) + PACKET_OVERHEAD);
+    /// Packets enter the host's own queue, which refuses some: of these, or (FQ-CoDel) more of those before them.
+    pub fn enter_host(&mut self, packets: u64, refused: u64, frame: u32) {
+        let each = u64::from(frame) + PACKET_OVERHEAD;
+        self.in_host = (self.in_host + packets * each).saturating_sub(refused * each);
     }
 
     /// Packets have left it.

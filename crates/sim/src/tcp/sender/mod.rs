@@ -21,6 +21,7 @@ pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
 use crate::net::{Body, Ecn, Step, Train};
+use crate::prefetch::prefetch;
 use crate::tcp::clock;
 use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
@@ -382,6 +383,16 @@ impl Sender {
     /// Everything was sent and acknowledged.
     pub fn is_finished(&self) -> bool {
         self.established && self.una >= self.end
+    }
+
+    /// Brings near what the next acknowledgement will look at.
+    pub fn prepare(&self) {
+        if let Some(cc) = self.cc.as_deref() {
+            prefetch(cc);
+        }
+        if let Some(head) = self.board.head() {
+            prefetch(head);
+        }
     }
 
     /// Packets in flight as far as is known (`tcp_packets_in_flight`).

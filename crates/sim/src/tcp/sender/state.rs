@@ -23,8 +23,8 @@ impl<'a> State<'a> {
     }
 
     /// Counts so far.
-    pub fn counts(&self) -> Counts {
-        self.sender.counts
+    pub fn counts(&self) -> &'a Counts {
+        &self.sender.counts
     }
 
     /// Window in packets.
