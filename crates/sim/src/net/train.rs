@@ -36,11 +36,11 @@ pub struct Arrival {
 pub enum Ecn {
     /// The endpoints do not use ECN: a congested queue drops.
     #[default]
-    NotCapable,
+    NotCapable = 0,
     /// ECT(0): a congested queue marks.
-    Capable,
+    Capable = 1,
     /// Congestion experienced.
-    Marked,
+    Marked = 2,
 }
 
 /// What the packets of a train carry. Data is counted in packets of a full segment; numbers never wrap.

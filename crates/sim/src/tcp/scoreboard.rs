@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use wirespeed_units::SimTime;
 
-/// Packets that left together and have fared the same since.
+/// Packets that left together and have fared the same since. One is a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Segment {
     /// Number of the first packet.
     pub first: u64,
@@ -42,6 +43,9 @@ impl Segment {
         self.retransmitted || self.ever_retransmitted
     }
 }
+
+/// Room for segments that is always kept: a small window's.
+const LEAST_ROOM: usize = 16;
 
 /// The segments in flight and their counts.
 #[derive(Debug, Default)]
@@ -133,6 +137,11 @@ impl Scoreboard {
         self.hint = self.hint.max(una);
         if self.segments.is_empty() {
             self.order.clear();
+        }
+        // What a slow start needed: going round in it, each segment would find its place out of the cache.
+        let room = self.segments.capacity();
+        if room > LEAST_ROOM && self.segments.len() < room / 8 {
+            self.segments.shrink_to(room / 4);
         }
     }
 

@@ -3,6 +3,7 @@
 mod alone;
 mod build;
 mod capture;
+mod connection;
 mod flow;
 mod inside;
 mod path;
@@ -208,7 +209,7 @@ impl World {
 
     fn deliver(&mut self, train: Train, way: Way) {
         let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, &flow.ends, &train, true);
+        Self::show(&mut self.captures, flow, &train, true);
         let host = flow.destination(way);
         if let Some(inside) = &mut self.hosts[host] {
             inside.arrive(train);
@@ -247,7 +248,7 @@ impl World {
         let way = Way::of(&train.body);
         let flow = &mut self.flows[train.flow as usize];
         flow.count_departure(&train, way);
-        Self::show(&mut self.captures, &flow.ends, &train, false);
+        Self::show(&mut self.captures, flow, &train, false);
         match flow.first_pipe(way) {
             Some(pipe) => self.offer(pipe, train, way),
             None => unreachable!("a flow's hosts are apart"),

@@ -22,8 +22,6 @@ pub struct Recorder {
     pub cores: Vec<CoreSample>,
     /// Payload delivered by the last sample in bytes, all flows.
     pub delivered_bytes: u64,
-    /// The hosts of each flow, from and to.
-    ends: Vec<[usize; 2]>,
     /// By host.
     traffic: Vec<Traffic>,
     /// Names of the hosts' queues.
@@ -42,13 +40,10 @@ struct Traffic {
 impl Recorder {
     /// Nothing is collected.
     pub fn new(run: &Run) -> Recorder {
-        let position = |name: &String| run.hosts.iter().position(|host| host.name == *name);
-        let index = |name| position(name).expect("a run names its own hosts");
         Recorder {
             samples: Samples::default(),
             cores: Vec::new(),
             delivered_bytes: 0,
-            ends: run.flows.iter().map(|flow| [index(&flow.from), index(&flow.to)]).collect(),
             traffic: vec![Traffic::default(); run.hosts.len()],
             qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
         }
@@ -69,7 +64,7 @@ impl Recorder {
         self.traffic.fill(Traffic::default());
         self.delivered_bytes = 0;
         // Flows by the thousand are more than a cache holds: each is looked at once, and asked for before.
-        for (index, (flow, ends)) in world.flows.iter().zip(&self.ends).enumerate() {
+        for (index, flow) in world.flows.iter().enumerate() {
             if let Some(next) = world.flows.get(index + AHEAD) {
                 prefetch(next);
             }
@@ -79,7 +74,7 @@ impl Recorder {
             if samples.flows.len() >= many && !take(samples) {
                 return false;
             }
-            count(&mut self.traffic, *ends, flow);
+            count(&mut self.traffic, flow);
             self.delivered_bytes += delivered(&flow.endpoint);
             if flow.started.is_some_and(|at| at <= now) {
                 let row = samples.flows.next(|| FlowSample::empty(t_ns, 0));
@@ -154,11 +149,12 @@ impl Recorder {
 const AHEAD: usize = 3;
 
 /// Adds up what a flow's hosts, from and to, have sent and received.
-fn count(traffic: &mut [Traffic], [from, to]: [usize; 2], flow: &super::Flow) {
+fn count(traffic: &mut [Traffic], flow: &super::Flow) {
+    let [from, to] = flow.path.hosts;
     for (side, out, into) in [(0, from, to), (1, to, from)] {
         traffic[out].sent += flow.departed[side].packets;
         traffic[out].sent_bytes += flow.departed[side].bytes;
-        traffic[into].received += flow.arrived[side].packets;
+        traffic[into].received += flow.arrived[side].packets();
         traffic[into].received_bytes += flow.arrived[side].bytes;
     }
 }

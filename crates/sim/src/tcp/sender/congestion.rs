@@ -92,7 +92,7 @@ impl Sender {
             paced: self.settings.paced || self.settings.algorithm.needs_pacing,
             earliest_departure: self.pace,
             timestamps: self.settings.timestamps.then(|| Timestamps {
-                value: seen.stamp.wrapping_add(self.settings.peer_stamp_offset),
+                value: seen.stamp.wrapping_add(self.stream.peer_stamp_offset),
                 echo: self.echo,
             }),
         };

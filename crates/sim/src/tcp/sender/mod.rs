@@ -27,6 +27,7 @@ use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::scoreboard::Scoreboard;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use wirespeed_congestion::{Algorithm, CongestionControl, Control, Phase, Setup};
 use wirespeed_units::{Bytes, SimTime};
 
@@ -36,11 +37,25 @@ pub const REORDERING: u64 = 3;
 const MAX_REORDERING: u64 = 300;
 /// Initial window in packets (RFC 6928, TCP_INIT_CWND).
 pub const INITIAL_WINDOW: u64 = 10;
-/// What a sender is made with.
+/// What tells a sender from others of its kind.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct Stream {
     /// Number of the flow.
     pub flow: u32,
+    /// Packets to send in all; `u64::MAX`: no end.
+    pub packets: u64,
+    /// Payload of the last of them in bytes.
+    pub last_bytes: u32,
+    /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
+    /// but to algorithms that take the stamps for a clock.
+    pub peer_stamp_offset: u32,
+    /// Seed of its random stream.
+    pub seed: u64,
+}
+
+/// What a sender is made with beside.
+#[derive(Debug, Clone)]
+pub struct Settings {
     /// Payload of a full segment in bytes.
     pub mss: u32,
     /// The same without options (`mss_clamp`).
@@ -55,10 +70,6 @@ pub struct Settings {
     pub sack: bool,
     /// RFC 3168 is used.
     pub ecn: bool,
-    /// Packets to send in all; `u64::MAX`: no end.
-    pub packets: u64,
-    /// Payload of the last of them in bytes.
-    pub last_bytes: u32,
     /// Packets of one GSO packet at most (64 KiB less headers).
     pub gso_packets: u32,
     /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host that shows its
@@ -84,11 +95,6 @@ pub struct Settings {
     pub algorithm: &'static Algorithm,
     /// Its parameters.
     pub parameters: BTreeMap<String, i64>,
-    /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
-    /// but to algorithms that take the stamps for a clock.
-    pub peer_stamp_offset: u32,
-    /// Seed of its random stream.
-    pub seed: u64,
 }
 
 /// Counts that a recording shows.
@@ -158,7 +164,8 @@ struct Rack {
 /// The sending end.
 #[derive(Debug)]
 pub struct Sender {
-    settings: Settings,
+    settings: Rc<Settings>,
+    stream: Stream,
     established: bool,
     connecting_since: SimTime,
     cc: Option<Box<dyn CongestionControl>>,
@@ -238,12 +245,13 @@ pub struct Sender {
 
 impl Sender {
     /// A closed connection.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Rc<Settings>, stream: Stream) -> Self {
         let send_buffer = settings.send_buffer.unwrap_or(settings.send_buffer_range.0);
-        let end = settings.packets;
+        let end = stream.packets;
         let piece = settings.gso_packets;
         Sender {
             settings,
+            stream,
             established: false,
             connecting_since: SimTime::START,
             cc: None,
@@ -327,7 +335,7 @@ impl Sender {
             gap: wirespeed_units::Span::ZERO,
             packets: 1,
             frame,
-            flow: self.settings.flow,
+            flow: self.stream.flow,
             ecn: Ecn::NotCapable,
             body: Body::Handshake { step, stamp: clock::stamp(now), window: 65_535 },
         }
@@ -358,7 +366,7 @@ impl Sender {
             ssthresh: None,
             now,
             handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),
-            seed: self.settings.seed,
+            seed: self.stream.seed,
         };
         let cc = self
             .settings
@@ -420,8 +428,8 @@ impl Sender {
     fn payload(&self, first: u64, packets: u32) -> u64 {
         let mss = u64::from(self.settings.mss);
         let bytes = u64::from(packets) * mss;
-        let has_last = first + u64::from(packets) == self.settings.packets;
-        if has_last { bytes - mss + u64::from(self.settings.last_bytes) } else { bytes }
+        let has_last = first + u64::from(packets) == self.stream.packets;
+        if has_last { bytes - mss + u64::from(self.stream.last_bytes) } else { bytes }
     }
 
     /// What the recording shows.

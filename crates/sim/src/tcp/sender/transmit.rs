@@ -302,15 +302,15 @@ impl Sender {
             gap: Span::ZERO,
             packets,
             frame,
-            flow: self.settings.flow,
+            flow: self.stream.flow,
             ecn: if self.settings.ecn { Ecn::Capable } else { Ecn::NotCapable },
             body,
         };
         let full = self.settings.headers + self.settings.mss;
-        let short = end == self.settings.packets && self.settings.last_bytes < self.settings.mss;
+        let short = end == self.stream.packets && self.stream.last_bytes < self.settings.mss;
         let whole = packets - u32::from(short);
         if whole > 0 {
-            let last = end == self.settings.packets && !short;
+            let last = end == self.stream.packets && !short;
             let next = train(whole, full, Body::Data(Data { last, cwr, ..data(first) }));
             match out.last_mut() {
                 Some(open)
@@ -325,7 +325,7 @@ impl Sender {
             }
         }
         if short {
-            let frame = self.settings.headers + self.settings.last_bytes;
+            let frame = self.settings.headers + self.stream.last_bytes;
             out.push(train(1, frame, Body::Data(Data { last: true, ..data(end - 1) })));
         }
     }
