@@ -115,7 +115,7 @@ impl Sender {
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
             // In slow start each makes the window grow, unless it is not the window that limits.
-            && (self.cwnd >= self.ssthresh() || self.throttled && !self.is_window_limited())
+            && (self.cwnd >= self.ssthresh || self.throttled && !self.is_window_limited())
             && self.cwnd >= 4 * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
@@ -258,7 +258,7 @@ impl Sender {
         let (reduction, repeat) = self.judge(self.una, 0, &mut found);
         if let Some(kind) = reduction {
             self.tell_congestion(kind, 0);
-            self.control = self.cc.as_ref().expect("data is out").control();
+            self.ask_control();
         } else if before != self.phase {
             self.adopt_window();
         }

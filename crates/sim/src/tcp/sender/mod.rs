@@ -170,6 +170,10 @@ pub struct Sender {
     connecting_since: SimTime,
     cc: Option<Box<dyn CongestionControl>>,
     control: Control,
+    /// Of that, in packets: the window, at least one.
+    wanted_cwnd: u64,
+    /// The slow start threshold, `u64::MAX` for none.
+    ssthresh: u64,
     /// The window in force, in packets (`tp->snd_cwnd`).
     cwnd: u64,
     now: SimTime,
@@ -263,6 +267,8 @@ impl Sender {
                 wants_reduction: false,
                 mark_app_limited: false,
             },
+            wanted_cwnd: 1,
+            ssthresh: u64::MAX,
             cwnd: INITIAL_WINDOW,
             now: SimTime::START,
             una: 0,
@@ -373,7 +379,6 @@ impl Sender {
             .algorithm
             .build(&setup, &self.settings.parameters)
             .expect("the run's congestion parameters were checked before it began");
-        self.control = cc.control();
         self.cc = Some(cc);
         self.adopt_window();
         self.expand_send_buffer();
@@ -418,11 +423,6 @@ impl Sender {
 
     fn highest_sacked(&self) -> u64 {
         if self.board.highest_sacked > 0 { self.board.highest_sacked } else { self.una }
-    }
-
-    /// The slow start threshold in packets, `u64::MAX` for none.
-    fn ssthresh(&self) -> u64 {
-        self.control.ssthresh.map_or(u64::MAX, |bytes| bytes.get() / u64::from(self.settings.mss))
     }
 
     fn payload(&self, first: u64, packets: u32) -> u64 {

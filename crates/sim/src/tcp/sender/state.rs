@@ -34,7 +34,7 @@ impl<'a> State<'a> {
 
     /// Slow start threshold in packets, if there is one.
     pub fn ssthresh(&self) -> Option<u64> {
-        Some(self.sender.ssthresh()).filter(|s| *s < u64::MAX)
+        Some(self.sender.ssthresh).filter(|s| *s < u64::MAX)
     }
 
     /// Round-trip times.

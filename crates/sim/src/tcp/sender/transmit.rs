@@ -58,7 +58,15 @@ impl Sender {
         if shift < 32 {
             bytes += GSO_BYTES >> shift;
         }
-        (bytes.min(GSO_BYTES) / mss).max(MINIMUM_BURST).min(u64::from(self.settings.gso_packets))
+        let full = u64::from(self.settings.gso_packets);
+        // A full one and the least are what mostly comes out, without a division.
+        if bytes >= full * mss {
+            full
+        } else if bytes < (MINIMUM_BURST + 1) * mss {
+            MINIMUM_BURST.min(full)
+        } else {
+            (bytes / mss).min(full)
+        }
     }
 
     fn is_paced(&self) -> bool {
@@ -425,6 +433,6 @@ impl Sender {
 
     /// `tcp_is_cwnd_limited`.
     pub(super) fn is_window_limited(&self) -> bool {
-        self.cwnd_limited || (self.cwnd < self.ssthresh() && self.cwnd < 2 * self.max_packets_out)
+        self.cwnd_limited || (self.cwnd < self.ssthresh && self.cwnd < 2 * self.max_packets_out)
     }
 }
