@@ -1,6 +1,6 @@
 //! Segment trains: packets of one flow that follow each other at an even distance are one event.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use wirespeed_units::{SimTime, Span};
 
 /// Packets of one flow, of one size and kind, at an even distance.
@@ -117,7 +117,46 @@ pub struct Sack {
     /// What arrived twice, reported in the first block (DSACK).
     pub duplicate: Option<Range<u64>>,
     /// Blocks beyond `Ack::next`, the most recent first; three beside timestamps, four without.
-    pub blocks: Vec<Range<u64>>,
+    pub blocks: Blocks,
+}
+
+/// Blocks that an ACK can report at most (TCP_NUM_SACKS).
+const MOST_BLOCKS: usize = 4;
+
+/// The blocks of an ACK, in their order, where it is itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blocks {
+    ranges: [Range<u64>; MOST_BLOCKS],
+    count: usize,
+}
+
+impl Blocks {
+    /// The same by their numbers.
+    pub fn sorted(&self) -> Blocks {
+        let mut sorted = self.clone();
+        sorted.ranges[..self.count].sort_unstable_by_key(|block| block.start);
+        sorted
+    }
+}
+
+impl Deref for Blocks {
+    type Target = [Range<u64>];
+    fn deref(&self) -> &[Range<u64>] {
+        &self.ranges[..self.count]
+    }
+}
+
+impl FromIterator<Range<u64>> for Blocks {
+    /// # Panics
+    /// If there are more than an ACK can have.
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(blocks: I) -> Blocks {
+        let mut found = Blocks::default();
+        for block in blocks {
+            found.ranges[found.count] = block;
+            found.count += 1;
+        }
+        found
+    }
 }
 
 impl Train {

@@ -146,6 +146,13 @@ impl Scoreboard {
     }
 
     fn index(&self, number: u64) -> usize {
+        // What is asked for is mostly at one end.
+        if self.head().is_none_or(|head| number < head.end()) {
+            return 0;
+        }
+        if self.tail().is_some_and(|tail| number >= tail.end()) {
+            return self.segments.len();
+        }
         self.segments.partition_point(|segment| segment.end() <= number)
     }
 
@@ -318,8 +325,8 @@ impl Scoreboard {
         mut is_lost: impl FnMut(&Segment) -> bool,
     ) -> u64 {
         let mut marked = 0;
-        let mut waiting = VecDeque::new();
-        'entries: while let Some((sent, range)) = self.order.pop_front() {
+        let (mut entry, mut kept) = (0, 0);
+        'entries: while let Some((sent, range)) = self.order.get(entry).cloned() {
             let mut keeps = false;
             let mut index = self.index(range.start);
             while let Some(segment) = self.segments.get_mut(index)
@@ -333,7 +340,6 @@ impl Scoreboard {
                     continue;
                 }
                 if !left_before(segment) {
-                    waiting.push_back((sent, range));
                     break 'entries;
                 }
                 if is_lost(segment) {
@@ -344,12 +350,12 @@ impl Scoreboard {
                 }
             }
             if keeps {
-                waiting.push_back((sent, range));
+                self.order.swap(kept, entry);
+                kept += 1;
             }
+            entry += 1;
         }
-        while let Some(entry) = waiting.pop_back() {
-            self.order.push_front(entry);
-        }
+        self.order.drain(kept..entry);
         marked
     }
 

@@ -293,9 +293,7 @@ impl Sender {
         }
         let high = self.high;
         // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
-        let mut blocks: Vec<_> = sack.blocks.iter().collect();
-        blocks.sort_by_key(|block| block.start);
-        for block in blocks {
+        for block in sack.blocks.sorted().iter() {
             if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
                 continue;
             }
