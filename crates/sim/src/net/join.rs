@@ -11,6 +11,10 @@ const EVEN: i64 = 2;
 /// distance and both together have at most `limit` packets.
 #[inline]
 pub(crate) fn join(last: &mut Train, last_at: SimTime, next: &Train, arrival: Arrival, limit: u32) -> bool {
+    // Where flows by the hundred mix, this is what nearly always tells.
+    if last.flow != next.flow {
+        return false;
+    }
     let distance = (arrival.at - last_at).picoseconds();
     // A train's own distance is off by up to half a picosecond, and its last packet by that for each.
     let off = EVEN + i64::from(last.packets.max(next.packets) / 2);

@@ -222,22 +222,30 @@ impl World {
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
     fn settle(&mut self, index: u32) {
-        if !self.outgoing.is_empty() {
+        if self.outgoing.len() > 1 {
             let mut outgoing = std::mem::take(&mut self.outgoing);
-            for mut train in outgoing.drain(..) {
-                let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
-                if let Some(inside) = &mut self.hosts[host] {
-                    let done = inside.send_alone(&mut train, self.now);
-                    if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
-                        udp.put_off(&train, done);
-                    }
-                    self.plan_host(host);
-                }
-                self.depart(train);
+            for train in outgoing.drain(..) {
+                self.send(train);
             }
             self.outgoing = outgoing;
+        } else if let Some(train) = self.outgoing.pop() {
+            self.send(train);
         }
         self.plan_timers(index);
+    }
+
+    /// A socket has put out a train.
+    #[inline]
+    fn send(&mut self, mut train: Train) {
+        let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
+        if let Some(inside) = &mut self.hosts[host] {
+            let done = inside.send_alone(&mut train, self.now);
+            if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
+                udp.put_off(&train, done);
+            }
+            self.plan_host(host);
+        }
+        self.depart(train);
     }
 
     /// A train leaves its host.
