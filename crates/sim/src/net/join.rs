@@ -99,6 +99,7 @@ impl InFlight {
     }
 
     /// Takes the first train.
+    #[inline]
     pub fn pop(&mut self) -> Option<Train> {
         if self.trains.len() == 1 {
             self.close();

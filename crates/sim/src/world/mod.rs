@@ -182,7 +182,7 @@ impl World {
                 }
             }
             None => {
-                self.deliver(train, way);
+                self.deliver(&train, way);
                 self.settle(index);
             }
         }
@@ -207,17 +207,17 @@ impl World {
         self.passing = passed;
     }
 
-    fn deliver(&mut self, train: Train, way: Way) {
+    fn deliver(&mut self, train: &Train, way: Way) {
         let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, flow, &train, true);
+        Self::show(&mut self.captures, flow, train, true);
         let host = flow.destination(way);
         if let Some(inside) = &mut self.hosts[host] {
-            inside.arrive(train);
+            inside.arrive(train.clone());
             self.plan_host(host);
             return;
         }
-        flow.count_arrival(&train, way);
-        flow.take(&train, &mut self.outgoing);
+        flow.count_arrival(train, way);
+        flow.take(train, &mut self.outgoing);
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.

@@ -143,6 +143,7 @@ impl Pipe {
     }
 
     /// Takes the first train that is at the end.
+    #[inline]
     pub fn arrive(&mut self) -> Option<Train> {
         let train = self.on_the_way.pop()?;
         self.left += u64::from(train.packets);
