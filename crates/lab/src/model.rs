@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
     }
 
     fn drain(&mut self, samples: &mut Samples) -> Result<(), StoreError> {
-        self.flows.drain(&mut samples.flows)?;
+        self.flows.drain_rows(&mut samples.flows)?;
         self.queues.drain(&mut samples.queues)?;
         self.hosts.drain(&mut samples.hosts)
     }

@@ -8,6 +8,7 @@
 mod cell;
 mod info;
 mod read;
+mod rows;
 mod spool;
 mod stage;
 mod store;
@@ -18,6 +19,7 @@ mod write;
 pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
 pub use read::{Table, read, read_lazily};
+pub use rows::Rows;
 pub use stage::{Direction, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file};
 pub use table::{Column, ColumnOf, Row};

@@ -11,8 +11,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Rows of a part. Parts are what is packed and encoded at once, so that a table's bytes do not depend on how its
-/// rows came. All but the last part of a table have as many.
-pub const PART: usize = 1024;
+/// rows came. All but the last part of a table have as many. A row of the flow table is more than half a kilobyte, and
+/// is looked at once for each column: so many are in the cache.
+pub const PART: usize = 256;
 
 /// Packed bytes that a table keeps in memory; with more it spools to its file.
 const IN_MEMORY: usize = 192 << 10;
@@ -52,7 +53,7 @@ impl Scratch {
     pub(crate) fn put_text(&mut self, word: &str) {
         self.levels.push(1);
         self.text.extend_from_slice(word.as_bytes());
-        // A part has 1024 words: 4 MiB each before this could overflow.
+        // A part has 256 words: 16 MiB each before this could overflow.
         self.ends.push(self.text.len() as u32);
     }
 

@@ -1,5 +1,6 @@
 //! A table on its way into a Parquet file.
 
+use crate::rows::Rows;
 use crate::spool::{PART, Scratch, Spool};
 use crate::store::{StoreError, io_error};
 use crate::table::Row;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 /// Rows of a row group. What Parquet notes of each row group stays in memory until the end (some 20 kB for the flow
 /// table), so they must not be many; rows of an unfinished one wait in the [`Spool`].
-const ROW_GROUP: usize = 128 * PART;
+const ROW_GROUP: usize = 512 * PART;
 /// Bytes of different values after which a column gives up listing them, in a row group.
 const DICTIONARY: usize = 64 << 10;
 /// Bytes of a page, which is held until it is whole.
@@ -61,6 +62,17 @@ impl<R: Row> TableWriter<R> {
         let whole = rows.len() / PART * PART;
         self.write(&rows[..whole])?;
         rows.drain(..whole);
+        Ok(())
+    }
+
+    /// The same for rows whose memory is used again.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn drain_rows(&mut self, rows: &mut Rows<R>) -> Result<(), StoreError> {
+        let whole = rows.len() / PART * PART;
+        self.write(&rows[..whole])?;
+        rows.remove_first(whole);
         Ok(())
     }
 

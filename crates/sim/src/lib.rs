@@ -7,6 +7,7 @@
 pub mod engine;
 pub mod host;
 pub mod net;
+mod prefetch;
 mod simulate;
 pub mod tcp;
 mod world;

@@ -2,7 +2,7 @@
 
 use crate::world::{Recorder, Unsupported, World, ignored};
 use std::collections::BTreeMap;
-use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows};
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
@@ -19,15 +19,15 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Samples {
     /// State of the flows over time.
-    pub flows: Vec<FlowSample>,
+    pub flows: Rows<FlowSample>,
     /// State of the queues over time.
     pub queues: Vec<QueueSample>,
     /// Counts of the hosts over time.
     pub hosts: Vec<HostSample>,
 }
 
-/// A table with so many rows is offered.
-const MANY: usize = 1024;
+/// A table with so many rows is offered: few enough that they are still in the cache when they are taken.
+const MANY: usize = 256;
 
 /// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
 pub trait Observer {
@@ -108,7 +108,11 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         if flows.len().max(queues.len()).max(hosts.len()) >= MANY && !observer.take(&mut recorder.samples) {
             return Err(Ended::Cancelled);
         }
-        recorder.sample(run, &mut world, at);
+        let many = if at < end { MANY } else { usize::MAX };
+        let goes_on = recorder.sample(run, &mut world, at, many, &mut |samples| observer.take(samples));
+        if !goes_on {
+            return Err(Ended::Cancelled);
+        }
         if !observer.watch(Progress { reached: at, delivered_bytes: recorder.delivered_bytes }) {
             return Err(Ended::Cancelled);
         }
@@ -130,7 +134,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         datagrams: world.take_datagrams(),
         captures: world.take_captures(run),
         warnings: ignored(run),
-        flows: recorder.samples.flows,
+        flows: recorder.samples.flows.into_vec(),
         queues: recorder.samples.queues,
         hosts: recorder.samples.hosts,
         cores: recorder.cores,

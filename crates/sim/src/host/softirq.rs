@@ -6,7 +6,7 @@ use super::cost::{part, times};
 use super::thread::ThreadId;
 use super::{Host, Outside};
 use crate::net::{Body, Train};
-use crate::world::Endpoint;
+use crate::world::{Endpoint, Way};
 use wirespeed_units::{SimTime, Span};
 
 /// Packets of one poll (NAPI_POLL_WEIGHT).
@@ -153,7 +153,7 @@ impl Host {
         }
         outside.touched.push(train.flow);
         let flow = &mut outside.flows[train.flow as usize];
-        flow.count_arrival(&train);
+        flow.count_arrival(&train, Way::of(&train.body));
         let id = train.flow;
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.filled_by = place.core;

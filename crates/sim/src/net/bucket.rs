@@ -66,7 +66,7 @@ impl Bucket {
 pub(crate) fn push(trains: &mut Vec<Train>, base: usize, next: Train, limit: u32) {
     if trains.len() > base
         && let Some(last) = trains.last_mut()
-        && join(last, last.last_at(), &next, limit)
+        && join(last, last.last_at(), &next, next.arrival(), limit)
     {
         return;
     }

@@ -6,7 +6,7 @@ use super::inbox::Inbox;
 use super::link::Counters;
 use super::settings::{CoDelSettings, LinkSettings, QueueSettings};
 use super::store::Store;
-use super::train::Train;
+use super::train::{Arrival, Train};
 use super::wire::Wire;
 
 /// Such a queue, with what has been offered to it and has not come yet.
@@ -59,13 +59,15 @@ impl Delayed {
         self.inbox.packets()
     }
 
+    /// A train comes. Answers when it arrives if it passes as a whole; otherwise what does is in `out`, now or
+    /// later.
     pub(crate) fn offer(
         &mut self,
-        train: Train,
+        train: &Train,
         wire: &mut Wire,
         counters: &mut Counters,
         out: &mut Vec<Train>,
-    ) {
+    ) -> Option<Arrival> {
         let at = train.at.picoseconds();
         wire.tidy(at);
         let service = wire.transmitter.service(train.frame);
@@ -77,8 +79,9 @@ impl Delayed {
             }
             return wire.send(train, out);
         }
-        self.inbox.put(train);
+        self.inbox.put(train.clone());
         self.wake(at, wire, counters, out);
+        None
     }
 
     /// When the transmitter can take a packet that is there.

@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::loss::Loss;
 use super::settings::LinkSettings;
-use super::train::Train;
+use super::train::{Arrival, Train};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wirespeed_units::{SimTime, Span};
@@ -62,22 +62,22 @@ impl Far {
         }
     }
 
-    /// Takes `train` from the transmitter to the far end; its transmissions end from `end` on every `gap`.
+    /// Takes `train` from the transmitter to the far end; its transmissions end from `end` on every `gap`. Answers
+    /// when it arrives if all of it does; otherwise what does is in `out`.
     #[inline]
-    pub(crate) fn carry(&mut self, mut train: Train, end: i64, gap: i64, out: &mut Vec<Train>) {
+    pub(crate) fn carry(
+        &mut self,
+        train: &Train,
+        end: i64,
+        gap: i64,
+        out: &mut Vec<Train>,
+    ) -> Option<Arrival> {
+        let (end, gap) = (SimTime::ps(end), Span::ps(gap));
         if self.port.is_none() && self.outages.is_empty() && self.loss.spares(train.frame, train.packets) {
-            // Written where it stays: a train that is changed and then copied makes the processor wait for its own
-            // stores, which costs more than all the rest.
-            out.push(train);
-            if let Some(train) = out.last_mut() {
-                train.at = SimTime::ps(end + self.delay.picoseconds());
-                train.gap = Span::ps(gap);
-            }
-            return;
+            return Some(Arrival { at: end + self.delay, gap });
         }
-        train.at = SimTime::ps(end);
-        train.gap = Span::ps(gap);
-        self.carry_with_care(train, out);
+        self.carry_with_care(train.clone().arriving(Arrival { at: end, gap }), out);
+        None
     }
 
     #[inline(never)]

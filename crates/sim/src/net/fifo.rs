@@ -6,8 +6,8 @@ use super::link::Counters;
 use super::red::{Red, Verdict};
 use super::settings::{LinkSettings, QueueSettings};
 use super::timetable::Position;
-use super::train::{Ecn, Train};
-use super::wire::Wire;
+use super::train::{Arrival, Ecn, Train};
+use super::wire::{Wire, put};
 use wirespeed_units::Span;
 
 /// A drop-tail queue, which may mark or be managed by RED.
@@ -104,42 +104,52 @@ impl Fifo {
             && wire.table.waits_evenly(train.frame)
     }
 
+    /// A train comes. Answers when it arrives at the far end if it gets there as a whole; otherwise what does is in
+    /// `out`.
     #[inline]
     pub(crate) fn offer(
         &mut self,
-        train: Train,
+        train: &Train,
         wire: &mut Wire,
         counters: &mut Counters,
         out: &mut Vec<Train>,
-    ) {
+    ) -> Option<Arrival> {
         wire.tidy(train.at.picoseconds());
         // What had started when the table was last brought up to date has started now: an upper bound.
-        if self.is_ample(not_started(wire), &train) {
-            self.count_burst(&train, wire);
-            wire.send(train, out);
+        if self.is_ample(not_started(wire), train) {
+            self.count_burst(train, wire);
+            wire.send(train, out)
         } else {
-            self.offer_near_limit(train, wire, counters, out);
+            self.offer_near_limit(train, wire, counters, out)
         }
     }
 
     #[inline(never)]
     fn offer_near_limit(
         &mut self,
-        train: Train,
+        train: &Train,
         wire: &mut Wire,
         counters: &mut Counters,
         out: &mut Vec<Train>,
-    ) {
+    ) -> Option<Arrival> {
         wire.table.advance(train.at.picoseconds());
         let waiting = not_started(wire);
-        if self.is_ample(waiting, &train) || self.is_steady(waiting, &train, wire) {
-            self.count_burst(&train, wire);
-            wire.send(train, out);
+        if self.is_ample(waiting, train) || self.is_steady(waiting, train, wire) {
+            self.count_burst(train, wire);
+            wire.send(train, out)
         } else if train.packets == 1 {
             let waiting = waiting_at(train.at.picoseconds(), &mut wire.table.started(), wire);
-            self.offer_one(train, waiting, wire, counters, out);
+            match self.decide(train, waiting, wire, counters) {
+                Fate::Dropped => None,
+                Fate::Passes => wire.send(train, out),
+                Fate::Marked => {
+                    send_marked(train.clone(), wire, out);
+                    None
+                }
+            }
         } else {
             self.offer_each(train, wire, counters, out);
+            None
         }
     }
 
@@ -156,7 +166,7 @@ impl Fifo {
     }
 
     /// Decides packet by packet.
-    fn offer_each(&mut self, train: Train, wire: &mut Wire, counters: &mut Counters, out: &mut Vec<Train>) {
+    fn offer_each(&mut self, train: &Train, wire: &mut Wire, counters: &mut Counters, out: &mut Vec<Train>) {
         let base = out.len();
         let mut started = wire.table.started();
         let mut arrivals = Arrivals::default();
@@ -164,26 +174,35 @@ impl Fifo {
         while i < train.packets {
             let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
             let waiting = waiting_at(at, &mut started, wire);
-            let sure = self.sure(&train, i, waiting, wire);
+            let sure = self.sure(train, i, waiting, wire);
             if sure > 0 {
-                wire.send(train.part(i, sure), out);
+                send(train.part(i, sure), wire, out);
                 i += sure;
                 continue;
             }
             let before = out.len();
-            if wire.transmitter.free() <= at && self.pass(&train, train.packets - i, wire) {
+            if wire.transmitter.free() <= at && self.pass(train, train.packets - i, wire) {
                 // From here on none waits. As one train they leave room for those of other flows (Wire::send).
-                wire.send(train.part(i, train.packets - i), out);
+                send(train.part(i, train.packets - i), wire, out);
                 break;
             }
             let mut packet = train.part(i, 1);
             packet.gap = Span::ZERO;
-            if self.offer_one(packet, waiting, wire, counters, out) {
-                arrivals.add(at);
-            } else if self.ring < u64::MAX {
-                // TCP stops at the first that its host refuses.
-                counters.overflow += u64::from(train.packets - i - 1);
-                break;
+            match self.decide(&packet, waiting, wire, counters) {
+                Fate::Dropped if self.ring < u64::MAX => {
+                    // TCP stops at the first that its host refuses.
+                    counters.overflow += u64::from(train.packets - i - 1);
+                    break;
+                }
+                Fate::Dropped => {}
+                Fate::Passes => {
+                    send(packet, wire, out);
+                    arrivals.add(at);
+                }
+                Fate::Marked => {
+                    send_marked(packet, wire, out);
+                    arrivals.add(at);
+                }
             }
             if out.len() > before
                 && let Some(arriving) = out.pop()
@@ -228,15 +247,8 @@ impl Fifo {
         packets > 1 && idle >= 0 && self.red.as_mut().is_none_or(|red| red.passes_idle(packets, share))
     }
 
-    /// Decides about one packet, which finds `waiting`. True if it is accepted.
-    fn offer_one(
-        &mut self,
-        mut packet: Train,
-        waiting: Waiting,
-        wire: &mut Wire,
-        counters: &mut Counters,
-        out: &mut Vec<Train>,
-    ) -> bool {
+    /// Decides about one packet, which finds `waiting`.
+    fn decide(&mut self, packet: &Train, waiting: Waiting, wire: &mut Wire, counters: &mut Counters) -> Fate {
         let at = packet.at.picoseconds();
         let idle = at - wire.transmitter.free();
         let can_mark = packet.ecn != Ecn::NotCapable;
@@ -248,26 +260,43 @@ impl Fifo {
             counters.overlimits += u64::from(congested);
             if congested && !(red.ecn() && can_mark) {
                 counters.overflow += 1;
-                return false;
+                return Fate::Dropped;
             }
         }
         if idle < 0 && !self.room.takes(waiting, packet.frame, 1) {
             counters.overflow += 1;
-            return false;
+            return Fate::Dropped;
         }
-        self.count_burst(&packet, wire);
+        self.count_burst(packet, wire);
         if waiting.packets >= self.ring {
             // No descriptor is free: it is taken out of the queueing discipline once in vain.
             counters.requeues += 1;
             counters.first_requeue.get_or_insert((packet.at, self.burst));
         }
         if congested {
-            packet.ecn = Ecn::Marked;
             counters.marked += 1;
+            return Fate::Marked;
         }
-        wire.send(packet, out);
-        true
+        Fate::Passes
     }
+}
+
+/// What becomes of a packet at the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Dropped,
+    Passes,
+    Marked,
+}
+
+fn send(train: Train, wire: &mut Wire, out: &mut Vec<Train>) {
+    let arrival = wire.send(&train, out);
+    put(out, train, arrival);
+}
+
+fn send_marked(mut packet: Train, wire: &mut Wire, out: &mut Vec<Train>) {
+    packet.ecn = Ecn::Marked;
+    send(packet, wire, out);
 }
 
 /// Fewer packets are decided one by one.

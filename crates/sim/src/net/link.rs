@@ -6,8 +6,8 @@ use super::bucket::Bucket;
 use super::delayed::Delayed;
 use super::fifo::Fifo;
 use super::settings::LinkSettings;
-use super::train::Train;
-use super::wire::Wire;
+use super::train::{Arrival, Train};
+use super::wire::{Wire, put};
 use wirespeed_units::SimTime;
 
 /// One direction of a link with the queue before it.
@@ -98,17 +98,25 @@ impl Link {
     /// arrives at the far end. Ask [`Link::next_wake`] afterwards.
     ///
     /// Trains may overlap in time; the first packet of each should not come before the first of the one before.
-    #[inline]
     pub fn offer(&mut self, train: Train, out: &mut Vec<Train>) {
+        let arrival = self.pass(&train, out);
+        put(out, train, arrival);
+    }
+
+    /// The same for a caller that keeps the train: answers when it arrives at the far end if it gets there as a whole,
+    /// which nearly all do. To move it once, and not through every part of the link, is a good part of what a train costs.
+    #[inline]
+    pub fn pass(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         debug_assert!(train.packets > 0, "a train has a packet");
         if self.policer.is_some() {
-            return self.police(train, out);
+            self.police(train.clone(), out);
+            return None;
         }
-        self.enqueue(train, out);
+        self.enqueue(train, out)
     }
 
     #[inline]
-    fn enqueue(&mut self, train: Train, out: &mut Vec<Train>) {
+    fn enqueue(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         match &mut self.queue {
             Queue::Fifo(fifo) => fifo.offer(train, &mut self.wire, &mut self.counters, out),
             Queue::Delayed(delayed) => delayed.offer(train, &mut self.wire, &mut self.counters, out),
@@ -125,7 +133,8 @@ impl Link {
             });
         }
         for train in passing.drain(..) {
-            self.enqueue(train, out);
+            let arrival = self.enqueue(&train, out);
+            put(out, train, arrival);
         }
         self.passing = passing;
     }

@@ -32,4 +32,4 @@ pub use settings::{
     QueueSettings, RedSettings,
 };
 pub use tap::{Addressing, Tap};
-pub use train::{Ack, Body, Data, Ecn, Sack, Step, Train};
+pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

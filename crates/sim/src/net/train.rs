@@ -1,6 +1,6 @@
 //! Segment trains: packets of one flow that follow each other at an even distance are one event.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use wirespeed_units::{SimTime, Span};
 
 /// Packets of one flow, of one size and kind, at an even distance.
@@ -22,16 +22,25 @@ pub struct Train {
     pub body: Body,
 }
 
+/// When a train comes to the far end of a link: its first packet, and the distance from one to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Of the first packet.
+    pub at: SimTime,
+    /// From one packet to the next; zero for a packet alone.
+    pub gap: Span,
+}
+
 /// ECN field of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// The endpoints do not use ECN: a congested queue drops.
     #[default]
-    NotCapable,
+    NotCapable = 0,
     /// ECT(0): a congested queue marks.
-    Capable,
+    Capable = 1,
     /// Congestion experienced.
-    Marked,
+    Marked = 2,
 }
 
 /// What the packets of a train carry. Data is counted in packets of a full segment; numbers never wrap.
@@ -108,13 +117,65 @@ pub struct Sack {
     /// What arrived twice, reported in the first block (DSACK).
     pub duplicate: Option<Range<u64>>,
     /// Blocks beyond `Ack::next`, the most recent first; three beside timestamps, four without.
-    pub blocks: Vec<Range<u64>>,
+    pub blocks: Blocks,
+}
+
+/// Blocks that an ACK can report at most (TCP_NUM_SACKS).
+const MOST_BLOCKS: usize = 4;
+
+/// The blocks of an ACK, in their order, where it is itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blocks {
+    ranges: [Range<u64>; MOST_BLOCKS],
+    count: usize,
+}
+
+impl Blocks {
+    /// The same by their numbers.
+    pub fn sorted(&self) -> Blocks {
+        let mut sorted = self.clone();
+        sorted.ranges[..self.count].sort_unstable_by_key(|block| block.start);
+        sorted
+    }
+}
+
+impl Deref for Blocks {
+    type Target = [Range<u64>];
+    fn deref(&self) -> &[Range<u64>] {
+        &self.ranges[..self.count]
+    }
+}
+
+impl FromIterator<Range<u64>> for Blocks {
+    /// # Panics
+    /// If there are more than an ACK can have.
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(blocks: I) -> Blocks {
+        let mut found = Blocks::default();
+        for block in blocks {
+            found.ranges[found.count] = block;
+            found.count += 1;
+        }
+        found
+    }
 }
 
 impl Train {
     /// When the last packet is here.
     pub fn last_at(&self) -> SimTime {
         self.at + self.gap * i64::from(self.packets - 1)
+    }
+
+    /// When this train comes to where it is.
+    pub fn arrival(&self) -> Arrival {
+        Arrival { at: self.at, gap: self.gap }
+    }
+
+    /// The train at another place and time.
+    #[inline]
+    pub fn arriving(mut self, arrival: Arrival) -> Train {
+        self.at = arrival.at;
+        self.gap = arrival.gap;
+        self
     }
 
     /// Payload of each packet, at most `mss` bytes: all packets of a train but a stream's last are full.

@@ -4,7 +4,7 @@ use super::ahead::{Coming, Passing};
 use super::far::Far;
 use super::settings::LinkSettings;
 use super::timetable::Timetable;
-use super::train::Train;
+use super::train::{Arrival, Train};
 use super::transmitter::{Service, Transmitter};
 
 /// From the head of the queue to the far end.
@@ -44,8 +44,10 @@ impl Wire {
     /// packets may be sent there. When those come, this train's packets are on their way already. So the time
     /// is charged as if they had been sent at once: capacity is kept, only the order within the train's
     /// time is not.
+    ///
+    /// Answers when the train arrives if all of it does, evenly; otherwise what does is in `out`.
     #[inline]
-    pub(crate) fn send(&mut self, mut train: Train, out: &mut Vec<Train>) {
+    pub(crate) fn send(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         let service = self.transmitter.service(train.frame);
         let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
         let behind = self.transmitter.free() > at;
@@ -68,12 +70,16 @@ impl Wire {
         if busy == train.packets {
             return self.send_busy(train, service, behind, out);
         }
-        if busy > 0 {
-            let front = train.split(busy);
-            self.send_busy(front, service, behind, out);
-            self.transmitter.start(train.at.picoseconds());
+        if busy == 0 {
+            return self.send_spaced(train, service, out);
         }
-        self.send_spaced(train, service, out);
+        let (front, rest) = (train.part(0, busy), train.part(busy, train.packets - busy));
+        let arrival = self.send_busy(&front, service, behind, out);
+        put(out, front, arrival);
+        self.transmitter.start(rest.at.picoseconds());
+        let arrival = self.send_spaced(&rest, service, out);
+        put(out, rest, arrival);
+        None
     }
 
     /// Sends a train that has waited, at `now`, when the transmitter is free.
@@ -84,12 +90,19 @@ impl Wire {
         if !behind {
             self.transmitter.start(now);
         }
-        self.send_busy(train, service, behind, out);
+        let arrival = self.send_busy(&train, service, behind, out);
+        put(out, train, arrival);
     }
 
     /// Sends packets one after the other, from when the transmitter is free.
     #[inline]
-    fn send_busy(&mut self, train: Train, service: Service, behind: bool, out: &mut Vec<Train>) {
+    fn send_busy(
+        &mut self,
+        train: &Train,
+        service: Service,
+        behind: bool,
+        out: &mut Vec<Train>,
+    ) -> Option<Arrival> {
         let (start, remainder) = (self.transmitter.free(), self.transmitter.remainder());
         self.table.enter(start, remainder, service, train.packets, behind);
         self.transmitter.occupy(service, train.packets);
@@ -97,18 +110,18 @@ impl Wire {
         let end = start + service.whole + i64::from(remainder + service.part >= rate);
         // Without the remainder's carry for each packet: the distance is even, to the nearest picosecond.
         let gap = if train.packets == 1 { 0 } else { service.whole + i64::from(service.part * 2 >= rate) };
-        self.far.carry(train, end, gap, out);
+        self.far.carry(train, end, gap, out)
     }
 
     /// Sends packets that each find the transmitter idle.
-    fn send_spaced(&mut self, train: Train, service: Service, out: &mut Vec<Train>) {
+    fn send_spaced(&mut self, train: &Train, service: Service, out: &mut Vec<Train>) -> Option<Arrival> {
         let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
         self.passing.enter(at, gap, train.packets, train.frame, service.whole);
         self.table.interrupt();
         self.spaced_last = train.last_at().picoseconds();
         self.spaced_service = service;
         self.transmitter.occupy(service, train.packets);
-        self.far.carry(train, at + service.whole, gap, out);
+        self.far.carry(train, at + service.whole, gap, out)
     }
 
     /// Forgets what is over at `at`, the time of a train that comes.
@@ -129,5 +142,12 @@ impl Wire {
             self.passing.at(at);
         }
         self.far.tidy(at);
+    }
+}
+
+/// Adds a train that arrives as a whole to what arrives; parts of one are there already.
+pub(crate) fn put(out: &mut Vec<Train>, train: Train, arrival: Option<Arrival>) {
+    if let Some(arrival) = arrival {
+        out.push(train.arriving(arrival));
     }
 }

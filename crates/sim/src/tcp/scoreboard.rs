@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use wirespeed_units::SimTime;
 
-/// Packets that left together and have fared the same since.
+/// Packets that left together and have fared the same since. One is a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Segment {
     /// Number of the first packet.
     pub first: u64,
@@ -42,6 +43,9 @@ impl Segment {
         self.retransmitted || self.ever_retransmitted
     }
 }
+
+/// Room for segments that is always kept: a small window's.
+const LEAST_ROOM: usize = 16;
 
 /// The segments in flight and their counts.
 #[derive(Debug, Default)]
@@ -134,9 +138,21 @@ impl Scoreboard {
         if self.segments.is_empty() {
             self.order.clear();
         }
+        // What a slow start needed: going round in it, each segment would find its place out of the cache.
+        let room = self.segments.capacity();
+        if room > LEAST_ROOM && self.segments.len() < room / 8 {
+            self.segments.shrink_to(room / 4);
+        }
     }
 
     fn index(&self, number: u64) -> usize {
+        // What is asked for is mostly at one end.
+        if self.head().is_none_or(|head| number < head.end()) {
+            return 0;
+        }
+        if self.tail().is_some_and(|tail| number >= tail.end()) {
+            return self.segments.len();
+        }
         self.segments.partition_point(|segment| segment.end() <= number)
     }
 
@@ -309,8 +325,8 @@ impl Scoreboard {
         mut is_lost: impl FnMut(&Segment) -> bool,
     ) -> u64 {
         let mut marked = 0;
-        let mut waiting = VecDeque::new();
-        'entries: while let Some((sent, range)) = self.order.pop_front() {
+        let (mut entry, mut kept) = (0, 0);
+        'entries: while let Some((sent, range)) = self.order.get(entry).cloned() {
             let mut keeps = false;
             let mut index = self.index(range.start);
             while let Some(segment) = self.segments.get_mut(index)
@@ -324,7 +340,6 @@ impl Scoreboard {
                     continue;
                 }
                 if !left_before(segment) {
-                    waiting.push_back((sent, range));
                     break 'entries;
                 }
                 if is_lost(segment) {
@@ -335,12 +350,12 @@ impl Scoreboard {
                 }
             }
             if keeps {
-                waiting.push_back((sent, range));
+                self.order.swap(kept, entry);
+                kept += 1;
             }
+            entry += 1;
         }
-        while let Some(entry) = waiting.pop_back() {
-            self.order.push_front(entry);
-        }
+        self.order.drain(kept..entry);
         marked
     }
 

@@ -9,8 +9,8 @@ impl World {
     pub(super) fn enter_path(&mut self, index: usize) {
         let mut shared = false;
         for place in 0..2 {
-            for position in 0..self.flows[index].routes[place].len() {
-                let pipe = self.flows[index].routes[place][position];
+            for position in 0..self.flows[index].path.routes[place].len() {
+                let pipe = self.flows[index].path.routes[place][position];
                 let users = &mut self.pipes[pipe as usize].users;
                 *users += 1;
                 shared |= *users > 1;
@@ -22,7 +22,7 @@ impl World {
         let (flow, pipes) = (&self.flows[index], &mut self.pipes);
         // A host that shows its inside looks at each train.
         let has_inside = [Way::Forward, Way::Back].iter().any(|way| self.hosts[flow.origin(*way)].is_some());
-        for pipe in flow.routes.iter().flatten() {
+        for pipe in flow.path.routes.iter().flatten() {
             // A host's own queue tells the socket what it holds, train by train.
             let is_host = pipes[*pipe as usize].is_host;
             pipes[*pipe as usize].set_alone(!shared && !has_inside && !is_host);
@@ -32,8 +32,8 @@ impl World {
     /// All that use a pipe are alone no longer, anywhere.
     fn shorten_trains_through(&mut self, shared: u32) {
         for flow in &self.flows {
-            if flow.started.is_some() && flow.routes.iter().flatten().any(|pipe| *pipe == shared) {
-                for pipe in flow.routes.iter().flatten() {
+            if flow.started.is_some() && flow.path.routes.iter().flatten().any(|pipe| *pipe == shared) {
+                for pipe in flow.path.routes.iter().flatten() {
                     self.pipes[*pipe as usize].set_alone(false);
                 }
             }

@@ -1,33 +1,21 @@
 //! From a run to pipes and flows.
 
-use super::capture::Ends;
-use super::flow::{Endpoint, Flow, Tcp, Udp};
+use super::TRAIN_BYTES;
+use super::capture::addressing;
+use super::connection::{Connections, find, parameters};
+use super::flow::{Flow, Path};
 use super::path::Pipe;
-use super::{LONGEST_TRAIN, TRAIN_BYTES};
 use crate::net::{
     CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
-    QueueSettings, Random, RedSettings,
+    QueueSettings, RedSettings,
 };
-use crate::tcp::receiver::{self, BufferSettings, Receiver};
-use crate::tcp::sender::{self, Sender};
-use std::collections::BTreeMap;
 use std::fmt;
-use wirespeed_congestion::{Algorithm, algorithm};
-use wirespeed_scenario::run::{
-    Congestion, Direction, Factor, Flow as Planned, FlowKind, Host, LossModel, Qdisc, Queue, Run,
-};
+use std::rc::Rc;
+use wirespeed_scenario::run::{Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
 use wirespeed_units::{Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
-const ETHERNET: u64 = 14;
-/// IPv4 and TCP headers without options.
-const IP_TCP: u64 = 40;
-/// IPv4 and UDP headers.
-const IP_UDP: u64 = 28;
-/// RFC 7323 timestamps with their padding.
-const TIMESTAMPS: u64 = 12;
-/// SOCK_MIN_RCVBUF, half of SOCK_MIN_SNDBUF (TCP_SKB_MIN_TRUESIZE of include/net/sock.h, 64 bit).
-const SOCK_MIN: u64 = 2304;
+pub(super) const ETHERNET: u64 = 14;
 /// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
@@ -65,59 +53,32 @@ pub fn check(run: &Run) -> Result<(), Unsupported> {
     Ok(())
 }
 
-fn find(congestion: &Congestion) -> Result<&'static Algorithm, Unsupported> {
-    if congestion.own {
-        return Err(Unsupported(format!(
-            "congestion control {} is a C source, which the model cannot run; run it on the kernel",
-            congestion.name
-        )));
-    }
-    algorithm(&congestion.name).ok_or_else(|| {
-        Unsupported(format!(
-            "congestion control {} is not in the model; run it on the kernel",
-            congestion.name
-        ))
-    })
-}
-
-fn parameters(congestion: &Congestion) -> Result<BTreeMap<String, i64>, Unsupported> {
-    let number = |name: &String, value: &Factor| match value {
-        Factor::Integer(v) => Ok((name.clone(), *v)),
-        Factor::Bool(v) => Ok((name.clone(), i64::from(*v))),
-        other => Err(Unsupported(format!("{}: {name} = {other} is not a whole number", congestion.name))),
-    };
-    congestion.parameters.iter().map(|(name, value)| number(name, value)).collect()
-}
-
 /// Pipes and flows of a run.
 pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
     check(run)?;
     let mut plan =
         Plan { run, pipes: Vec::new(), links: Vec::new(), access: Vec::new(), interfaces: Vec::new() };
     plan.lay();
-    let flows = run
-        .flows
-        .iter()
-        .enumerate()
-        .map(|(index, flow)| {
-            let routes = [plan.route(&flow.from, &flow.to), plan.route(&flow.to, &flow.from)];
-            let endpoint = endpoint(run, flow)?;
-            let ends = ends(run, flow, index, &endpoint);
-            Ok(Flow::new(endpoint, routes, ends))
-        })
-        .collect::<Result<_, Unsupported>>()?;
-    Ok((plan.pipes, flows))
-}
-
-fn ends(run: &Run, flow: &Planned, index: usize, endpoint: &Endpoint) -> Ends {
-    match endpoint {
-        Endpoint::Tcp(tcp) => {
-            let state = tcp.sender.state();
-            let scale = tcp.receiver.window_scale();
-            Ends::of(run, flow, index, state.mss(), state.uses_timestamps(), [scale; 2])
-        }
-        Endpoint::Udp(udp) => Ends::of(run, flow, index, udp.payload, false, [0; 2]),
+    let mut connections = Connections::of(run);
+    let mut flows: Vec<Flow> = Vec::with_capacity(run.flows.len());
+    for (index, flow) in run.flows.iter().enumerate() {
+        let host = |name: &str| {
+            run.hosts.iter().position(|host| host.name == name).expect("a run names only its own hosts")
+        };
+        let hosts = [host(&flow.from), host(&flow.to)];
+        let path = match flows.last() {
+            Some(last) if last.path.hosts == hosts => last.path.clone(),
+            _ => {
+                let routes = [plan.route(&flow.from, &flow.to), plan.route(&flow.to, &flow.from)];
+                Rc::new(Path { hosts, routes })
+            }
+        };
+        let endpoint = connections.endpoint(index)?;
+        let captured = !run.captures.is_empty();
+        let addressing = captured.then(|| Box::new(addressing(hosts, index, &endpoint)));
+        flows.push(Flow::new(endpoint, path, addressing));
     }
+    Ok((plan.pipes, flows))
 }
 
 struct Plan<'a> {
@@ -305,96 +266,4 @@ fn settings(
 
 fn packets_of(bytes: u64, frame: u64) -> u32 {
     u32::try_from(bytes / frame.max(1)).unwrap_or(u32::MAX)
-}
-
-fn endpoint(run: &Run, flow: &Planned) -> Result<Endpoint, Unsupported> {
-    let index = run.flows.iter().position(|f| f.label == flow.label).expect("it is one of the run's flows");
-    match &flow.kind {
-        FlowKind::Tcp { .. } => tcp(run, flow, index as u32),
-        FlowKind::Udp { rate, datagram, .. } => {
-            let frame = datagram.get() + IP_UDP + ETHERNET;
-            let gap = Span::ps((datagram.bits() * 1_000_000_000_000 / u128::from(rate.get().max(1))) as i64);
-            let limit = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get().max(1)));
-            let by_time = LONGEST_TRAIN.picoseconds() / gap.picoseconds().max(1);
-            let batch = if run.trains { (TRAIN_BYTES / frame).min(by_time.max(1) as u64) } else { 1 };
-            let stop = SimTime::START + flow.stop;
-            let udp = Udp::new(datagram.get() as u32, frame as u32, gap, limit, batch as u32, stop);
-            Ok(Endpoint::Udp(Box::new(udp)))
-        }
-    }
-}
-
-fn tcp(run: &Run, flow: &Planned, index: u32) -> Result<Endpoint, Unsupported> {
-    let FlowKind::Tcp { congestion, window, max_rate } = &flow.kind else {
-        unreachable!("called for TCP flows only")
-    };
-    let (from, to) = (run.host(&flow.from), run.host(&flow.to));
-    let both = |f: fn(&Host) -> bool| f(from) && f(to);
-    let (timestamps, sack) = (both(|h| h.tcp.timestamps), both(|h| h.tcp.sack));
-    let scaling = both(|h| h.tcp.window_scaling);
-    let algorithm = find(congestion)?;
-    let ecn = algorithm.needs_ecn || (from.tcp.ecn == 1 && to.tcp.ecn >= 1);
-    let options = if timestamps { TIMESTAMPS } else { 0 };
-    let mss = from.mtu.min(to.mtu).get().saturating_sub(IP_TCP + options).max(88) as u32;
-    let handshake = (ETHERNET + IP_TCP + if timestamps { 20 } else { 12 }) as u32;
-    let headers = (ETHERNET + IP_TCP + options) as u32;
-    let bytes = flow.bytes.map(|bytes| bytes.get().max(1));
-    let packets = bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss)));
-    let last_bytes = bytes.map_or(mss, |bytes| ((bytes - 1) % u64::from(mss) + 1) as u32);
-    // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings and not below a least.
-    let fixed = |ceiling: u64, least: u64| window.map(|w| (w.get().min(ceiling) * 2).max(least));
-    let idle = from.sysctls.get("net.ipv4.tcp_slow_start_after_idle").is_none_or(|value| value != "0");
-    let sender = Sender::new(sender::Settings {
-        flow: index,
-        mss,
-        mss_clamp: mss + options as u32,
-        headers,
-        handshake_frame: handshake,
-        timestamps,
-        sack,
-        ecn,
-        packets,
-        last_bytes,
-        // A modelled host without segmentation offload sends packet by packet; other hosts always have Linux' own.
-        gso_packets: if from.hardware.is_some() && !(from.offloads.tso || from.offloads.gso) {
-            1
-        } else {
-            (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
-        },
-        train_packets: if from.hardware.is_some() { 0 } else { sender::TRAIN_PACKETS },
-        send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
-        send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
-        paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
-        max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
-        small_queues: from.tcp.small_queues,
-        stretch_acks: from.tcp.stretch_acks,
-        initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),
-        slow_start_after_idle: idle,
-        algorithm,
-        parameters: parameters(congestion)?,
-        peer_stamp_offset: (Random::derived(run.seed, &format!("{} stamps", flow.label)).draw() >> 32) as u32,
-        // By the flow's name, so that another flow shifts nothing.
-        seed: run.seed ^ Random::name_hash(&flow.label),
-    });
-    let receiver = Receiver::new(receiver::Settings {
-        flow: index,
-        mss,
-        ack_frame: headers,
-        handshake_frame: handshake,
-        timestamps,
-        sack,
-        ecn,
-        exact_ecn: algorithm.needs_ecn,
-        buffer: BufferSettings {
-            fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
-            range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
-            ceiling: to.tcp.rmem_max.get(),
-            scaling,
-            // As our reader on a kernel does (crates/lab/src/agent/tcp.rs).
-            low_water: to.hardware.is_none().then_some((16, 1 << 20)),
-            packet_memory: super::inside::packet_memory(to),
-            adv_win_scale: to.tcp.adv_win_scale,
-        },
-    });
-    Ok(Endpoint::Tcp(Box::new(Tcp { sender, receiver })))
 }

@@ -1,10 +1,11 @@
 //! Packet captures at hosts' interfaces.
 
 use super::World;
+use super::flow::{Endpoint, Flow};
 use super::path::Way;
 use crate::net::{Addressing, Tap, Train};
 use std::net::Ipv4Addr;
-use wirespeed_scenario::run::{Flow, Run};
+use wirespeed_scenario::run::Run;
 
 /// Where the receivers' ports begin; the substrates on Linux use the same (crates/lab/src/agent).
 const FIRST_PORT: u16 = 5001;
@@ -28,50 +29,33 @@ impl Capture {
     }
 }
 
-/// The hosts of a flow, and how its packets are addressed, forward and back.
-#[derive(Debug, Clone)]
-pub(super) struct Ends {
-    hosts: [usize; 2],
-    addressing: [Addressing; 2],
-}
-
-impl Ends {
-    /// The sending and the receiving host.
-    pub(super) fn hosts(&self) -> [usize; 2] {
-        self.hosts
-    }
-
-    pub(super) fn of(
-        run: &Run,
-        flow: &Flow,
-        index: usize,
-        mss: u32,
-        timestamps: bool,
-        scales: [u8; 2],
-    ) -> Ends {
-        let host = |name: &str| {
-            run.hosts.iter().position(|host| host.name == name).expect("a run names only its own hosts")
-        };
-        let hosts = [host(&flow.from), host(&flow.to)];
-        // A host's address is that of its access wire, as on Linux (crates/lab/src/layout.rs).
-        let address =
-            |host: usize| Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + host as u32 * 4 + 1);
-        let source = (address(hosts[0]), FIRST_SENDER_PORT.wrapping_add(index as u16));
-        let destination = (address(hosts[1]), FIRST_PORT.wrapping_add(index as u16));
-        let forward = Addressing { source, destination, mss, timestamps, window_scale: scales[0] };
-        let back =
-            Addressing { source: destination, destination: source, mss, timestamps, window_scale: scales[1] };
-        Ends { hosts, addressing: [forward, back] }
-    }
+/// How the packets of flow number `index` between `hosts` are addressed, forward and back.
+pub(super) fn addressing(hosts: [usize; 2], index: usize, endpoint: &Endpoint) -> [Addressing; 2] {
+    let (mss, timestamps, window_scale) = match endpoint {
+        Endpoint::Tcp(tcp) => {
+            let state = tcp.sender.state();
+            (state.mss(), state.uses_timestamps(), tcp.receiver.window_scale())
+        }
+        Endpoint::Udp(udp) => (udp.payload, false, 0),
+    };
+    // A host's address is that of its access wire, as on Linux (crates/lab/src/layout.rs).
+    let address = |host: usize| Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + host as u32 * 4 + 1);
+    let source = (address(hosts[0]), FIRST_SENDER_PORT.wrapping_add(index as u16));
+    let destination = (address(hosts[1]), FIRST_PORT.wrapping_add(index as u16));
+    let forward = Addressing { source, destination, mss, timestamps, window_scale };
+    let back = Addressing { source: destination, destination: source, ..forward };
+    [forward, back]
 }
 
 impl World {
     /// A train leaves a host or arrives there.
-    pub(super) fn show(captures: &mut [Capture], ends: &Ends, train: &Train, arriving: bool) {
+    #[inline]
+    pub(super) fn show(captures: &mut [Capture], flow: &Flow, train: &Train, arriving: bool) {
+        let Some(addressing) = &flow.addressing else { return };
         let side = usize::from(Way::of(&train.body) == Way::Back);
-        let host = ends.hosts[if arriving { 1 - side } else { side }];
+        let host = flow.path.hosts[if arriving { 1 - side } else { side }];
         for capture in captures.iter_mut().filter(|capture| capture.host == host) {
-            capture.tap.see(train, &ends.addressing[side]);
+            capture.tap.see(train, &addressing[side]);
         }
     }
 

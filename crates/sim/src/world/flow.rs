@@ -1,20 +1,24 @@
 //! A flow: its two ends, its route, and what its hosts count.
 
 use super::LONGEST_TRAIN;
-use super::capture::Ends;
 use super::path::Way;
-use crate::net::{Body, Ecn, Step, Train};
+use crate::net::{Addressing, Body, Ecn, Step, Train};
 use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use std::rc::Rc;
 use wirespeed_record::Datagram;
 use wirespeed_units::{SimTime, Span};
 
 /// The two ends.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "where a flow is, its state is: one look-up less for each packet"
+)]
 pub enum Endpoint {
     /// A TCP connection.
-    Tcp(Box<Tcp>),
+    Tcp(Tcp),
     /// Datagrams.
     Udp(Box<Udp>),
 }
@@ -28,15 +32,24 @@ pub struct Tcp {
     pub receiver: Receiver,
 }
 
+/// Where a flow's packets go; flows between the same hosts share it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    /// The sending and the receiving host.
+    pub hosts: [usize; 2],
+    /// Pipes from the sender to the receiver, and back.
+    pub routes: [Vec<u32>; 2],
+}
+
 /// A flow.
 #[derive(Debug)]
 pub struct Flow {
     /// Its ends.
     pub endpoint: Endpoint,
-    /// Pipes from the sender to the receiver, and back.
-    pub routes: [Vec<u32>; 2],
-    /// Its hosts and addresses.
-    pub(super) ends: Ends,
+    /// Where its packets go.
+    pub(super) path: Rc<Path>,
+    /// How its packets are addressed, where somebody captures them.
+    pub(super) addressing: Option<Box<[Addressing; 2]>>,
     /// When it began.
     pub started: Option<SimTime>,
     /// When the sender's pending timer event is due.
@@ -50,31 +63,33 @@ pub struct Flow {
     /// When all its data had arrived.
     pub finished: Option<SimTime>,
     /// What its hosts put out, forward and back.
-    pub departed: [Tally; 2],
+    pub departed: [Departed; 2],
     /// What arrived, forward and back.
-    pub arrived: [Tally; 2],
+    pub arrived: [Arrived; 2],
 }
 
-/// Packets counted at a host.
+/// Packets that left a host.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tally {
-    /// All.
+pub struct Departed {
+    /// How many.
     pub packets: u64,
     /// Their frames' bytes.
     pub bytes: u64,
+}
+
+/// Packets that arrived at a host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrived {
+    /// Their frames' bytes.
+    pub bytes: u64,
+    /// How many, by their ECN field.
     ecn: [u64; 3],
 }
 
-impl Tally {
-    fn count(&mut self, train: &Train) {
-        self.packets += u64::from(train.packets);
-        self.bytes += train.bytes();
-        let kind = match train.ecn {
-            Ecn::NotCapable => 0,
-            Ecn::Capable => 1,
-            Ecn::Marked => 2,
-        };
-        self.ecn[kind] += u64::from(train.packets);
+impl Arrived {
+    /// How many.
+    pub fn packets(&self) -> u64 {
+        self.ecn.iter().sum()
     }
 
     /// By the counters of `IpExt`, which tell them by their ECN field.
@@ -92,11 +107,11 @@ fn side(way: Way) -> usize {
 
 impl Flow {
     /// A flow with its route.
-    pub(super) fn new(endpoint: Endpoint, routes: [Vec<u32>; 2], ends: Ends) -> Flow {
+    pub(super) fn new(endpoint: Endpoint, path: Rc<Path>, addressing: Option<Box<[Addressing; 2]>>) -> Flow {
         Flow {
             endpoint,
-            routes,
-            ends,
+            path,
+            addressing,
             started: None,
             sender_event: None,
             receiver_event: None,
@@ -110,24 +125,31 @@ impl Flow {
 
     /// Where its packets enter the network.
     pub fn first_pipe(&self, way: Way) -> Option<u32> {
-        self.routes[side(way)].first().copied()
+        self.path.routes[side(way)].first().copied()
     }
 
     /// Where they go on after `pipe`; `None`: they have arrived.
     pub fn next_pipe(&self, way: Way, pipe: u32) -> Option<u32> {
-        let route = &self.routes[side(way)];
+        let route = &self.path.routes[side(way)];
         let position = route.iter().position(|p| *p == pipe)?;
         route.get(position + 1).copied()
     }
 
     /// The host that its packets of a way go to.
     pub fn destination(&self, way: Way) -> usize {
-        self.ends.hosts()[1 - side(way)]
+        self.path.hosts[1 - side(way)]
     }
 
     /// The host that they come from.
     pub fn origin(&self, way: Way) -> usize {
-        self.ends.hosts()[side(way)]
+        self.path.hosts[side(way)]
+    }
+
+    /// Brings near what a train of that way will look at behind this.
+    pub fn prepare(&self, way: Way) {
+        if let (Endpoint::Tcp(tcp), Way::Back) = (&self.endpoint, way) {
+            tcp.sender.prepare();
+        }
     }
 
     /// A train reaches the socket it is for.
@@ -158,18 +180,23 @@ impl Flow {
     }
 
     /// Packets leave a socket.
-    pub fn count_departure(&mut self, train: &Train) {
-        self.departed[side(Way::of(&train.body))].count(train);
+    pub fn count_departure(&mut self, train: &Train, way: Way) {
+        let departed = &mut self.departed[side(way)];
+        departed.packets += u64::from(train.packets);
+        departed.bytes += train.bytes();
     }
 
     /// Packets arrive at a socket.
-    pub fn count_arrival(&mut self, train: &Train) {
-        self.arrived[side(Way::of(&train.body))].count(train);
+    pub fn count_arrival(&mut self, train: &Train, way: Way) {
+        let arrived = &mut self.arrived[side(way)];
+        arrived.bytes += train.bytes();
+        arrived.ecn[train.ecn as usize] += u64::from(train.packets);
     }
 
-    /// Packets enter the host's own queue.
-    pub fn enter_host(&mut self, packets: u64, frame: u32) {
-        self.in_host += packets * (u64::from(frame) + PACKET_OVERHEAD);
+    /// Packets enter the host's own queue, which refuses some: of these, or (FQ-CoDel) more of those before them.
+    pub fn enter_host(&mut self, packets: u64, refused: u64, frame: u32) {
+        let each = u64::from(frame) + PACKET_OVERHEAD;
+        self.in_host = (self.in_host + packets * each).saturating_sub(refused * each);
     }
 
     /// Packets have left it.

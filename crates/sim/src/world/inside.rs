@@ -26,7 +26,7 @@ pub(super) fn hosts(run: &Run, flows: &mut [Flow]) -> Vec<Option<Box<Host>>> {
         .collect();
     let mut counts = vec![0; hosts.len()];
     for (index, (planned, flow)) in run.flows.iter().zip(flows).enumerate() {
-        let [from, to] = flow.ends.hosts();
+        let [from, to] = flow.path.hosts;
         if let Some(host) = &mut hosts[from] {
             host.add_socket(index as u32, counts[from], false, None);
             match &mut flow.endpoint {

@@ -4,6 +4,7 @@ mod alone;
 mod build;
 mod capture;
 mod chance;
+mod connection;
 mod flow;
 mod inside;
 mod path;
@@ -17,7 +18,8 @@ pub use record::{Recorder, ignored};
 
 use crate::engine::{Event, Events};
 use crate::host::Host;
-use crate::net::{Body, Train};
+use crate::net::{Arrival, Body, Train};
+use crate::prefetch::prefetch;
 use capture::Capture;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
@@ -158,11 +160,15 @@ impl World {
         let place = &mut self.pipes[pipe as usize];
         let train = place.arrive();
         self.events.set_arrival(pipe, place.on_the_way.front_at());
+        if self.flows.len() > CACHED {
+            self.prepare(pipe);
+        }
         let Some(train) = train else { return };
         let index = train.flow;
         let way = Way::of(&train.body);
         let flow = &mut self.flows[index as usize];
-        if self.pipes[pipe as usize].is_host && way == Way::Forward {
+        let leaves_host = self.pipes[pipe as usize].is_host && way == Way::Forward;
+        if leaves_host {
             flow.leave_host(&train);
             if let Endpoint::Tcp(tcp) = &mut flow.endpoint
                 && tcp.sender.set_host_queue(flow.in_host)
@@ -171,10 +177,28 @@ impl World {
             }
         }
         match flow.next_pipe(way, pipe) {
-            Some(next) => self.offer(next, train),
-            None => self.deliver(train),
+            Some(next) => {
+                self.offer(next, train, way);
+                if leaves_host {
+                    self.settle(index);
+                }
+            }
+            None => {
+                self.deliver(&train, way);
+                self.settle(index);
+            }
         }
-        self.settle(index);
+    }
+
+    /// The flows of the trains that arrive next are brought into the cache.
+    fn prepare(&self, pipe: u32) {
+        let on_the_way = &self.pipes[pipe as usize].on_the_way;
+        if let Some(train) = on_the_way.upcoming(1) {
+            prefetch(&self.flows[train.flow as usize]);
+        }
+        if let Some(train) = on_the_way.upcoming(0) {
+            self.flows[train.flow as usize].prepare(Way::of(&train.body));
+        }
     }
 
     fn on_wake(&mut self, pipe: u32) {
@@ -185,37 +209,45 @@ impl World {
         self.passing = passed;
     }
 
-    fn deliver(&mut self, train: Train) {
+    fn deliver(&mut self, train: &Train, way: Way) {
         let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, &flow.ends, &train, true);
-        let host = flow.destination(Way::of(&train.body));
+        Self::show(&mut self.captures, flow, train, true);
+        let host = flow.destination(way);
         if let Some(inside) = &mut self.hosts[host] {
-            inside.arrive(train);
+            inside.arrive(train.clone());
             self.plan_host(host);
             return;
         }
-        flow.count_arrival(&train);
-        flow.take(&train, &mut self.outgoing);
+        flow.count_arrival(train, way);
+        flow.take(train, &mut self.outgoing);
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
     fn settle(&mut self, index: u32) {
-        if !self.outgoing.is_empty() {
+        if self.outgoing.len() > 1 {
             let mut outgoing = std::mem::take(&mut self.outgoing);
-            for mut train in outgoing.drain(..) {
-                let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
-                if let Some(inside) = &mut self.hosts[host] {
-                    let done = inside.send_alone(&mut train, self.now);
-                    if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
-                        udp.put_off(&train, done);
-                    }
-                    self.plan_host(host);
-                }
-                self.depart(train);
+            for train in outgoing.drain(..) {
+                self.send(train);
             }
             self.outgoing = outgoing;
+        } else if let Some(train) = self.outgoing.pop() {
+            self.send(train);
         }
         self.plan_timers(index);
+    }
+
+    /// A socket has put out a train.
+    #[inline]
+    fn send(&mut self, mut train: Train) {
+        let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
+        if let Some(inside) = &mut self.hosts[host] {
+            let done = inside.send_alone(&mut train, self.now);
+            if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
+                udp.put_off(&train, done);
+            }
+            self.plan_host(host);
+        }
+        self.depart(train);
     }
 
     /// A train leaves its host.
@@ -223,11 +255,12 @@ impl World {
         if self.is_withdrawn(&train) {
             return;
         }
+        let way = Way::of(&train.body);
         let flow = &mut self.flows[train.flow as usize];
-        flow.count_departure(&train);
-        Self::show(&mut self.captures, &flow.ends, &train, false);
-        match flow.first_pipe(Way::of(&train.body)) {
-            Some(pipe) => self.offer(pipe, train),
+        flow.count_departure(&train, way);
+        Self::show(&mut self.captures, flow, &train, false);
+        match flow.first_pipe(way) {
+            Some(pipe) => self.offer(pipe, train, way),
             None => unreachable!("a flow's hosts are apart"),
         }
     }
@@ -249,32 +282,62 @@ impl World {
         schedule(receiver, &mut flow.receiver_event, Event::Receiver(index));
     }
 
-    fn offer(&mut self, pipe: u32, train: Train) {
-        let (index, forward) = (train.flow as usize, Way::of(&train.body) == Way::Forward);
-        let mut passed = std::mem::take(&mut self.passing);
-        let host = self.pipes[pipe as usize].is_host;
-        let (packets, frame) = (train.packets, train.frame);
-        let last = match &train.body {
-            Body::Data(data) => Some(data.first + u64::from(packets)),
-            _ => None,
-        };
-        let tells = self.pipes[pipe as usize].refuses_last;
-        let hosted = host && tells && self.hosts[self.flows[index].origin(Way::Forward)].is_some();
-        let refused = self.pipes[pipe as usize].offer(train, &mut passed);
-        if host && forward {
-            let flow = &mut self.flows[index];
-            flow.enter_host(u64::from(packets) - refused, frame);
-            if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
-                tcp.sender.set_host_queue(flow.in_host);
-                if refused > 0 {
-                    tcp.sender.on_local_drop(refused);
-                    if let (Some(last), true) = (last, hosted) {
-                        tcp.sender.withdraw(last - refused, refused);
-                    }
+    fn offer(&mut self, pipe: u32, train: Train, way: Way) {
+        let place = &mut self.pipes[pipe as usize];
+        if place.is_host && way == Way::Forward {
+            return self.offer_to_host(pipe, train);
+        }
+        match place.offer(&train, &mut self.passing) {
+            Some(arrival) => self.carry_whole(pipe, train, arrival),
+            None => self.carry_parts(pipe),
+        }
+    }
+
+    /// Data enters its own host's queue, which tells the socket what it holds and what it refused.
+    fn offer_to_host(&mut self, pipe: u32, train: Train) {
+        let place = &mut self.pipes[pipe as usize];
+        let before = place.refused();
+        let arrival = place.offer(&train, &mut self.passing);
+        let refused = place.refused() - before;
+        let flow = &mut self.flows[train.flow as usize];
+        flow.enter_host(u64::from(train.packets), refused, train.frame);
+        let withdraws = place.refuses_last && self.hosts[flow.origin(Way::Forward)].is_some();
+        if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
+            tcp.sender.set_host_queue(flow.in_host);
+            if refused > 0 {
+                tcp.sender.on_local_drop(refused);
+                if let Body::Data(data) = &train.body
+                    && withdraws
+                {
+                    tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
                 }
             }
         }
-        self.carry(pipe, &mut passed);
+        match arrival {
+            Some(arrival) => self.carry_whole(pipe, train, arrival),
+            None => self.carry_parts(pipe),
+        }
+    }
+
+    /// Puts a train on its way along a pipe as it is.
+    #[inline]
+    fn carry_whole(&mut self, index: u32, train: Train, arrival: Arrival) {
+        let pipe = &mut self.pipes[index as usize];
+        let lasting = arrival.gap * i64::from(train.packets - 1);
+        if train.packets > 1 && (!self.trains || lasting > LONGEST_TRAIN) {
+            self.passing.push(train.arriving(arrival));
+            return self.carry_parts(index);
+        }
+        if pipe.on_the_way.push_arriving(train, arrival, pipe.train_limit) {
+            self.events.set_arrival(index, Some(arrival.at.max(self.now)));
+        }
+        self.plan_wake(index);
+    }
+
+    /// The same for what has passed a pipe in parts.
+    fn carry_parts(&mut self, index: u32) {
+        let mut passed = std::mem::take(&mut self.passing);
+        self.carry(index, &mut passed);
         self.passing = passed;
     }
 
@@ -300,6 +363,13 @@ impl World {
         if is_first {
             self.events.set_arrival(index, pipe.on_the_way.front_at().map(|at| at.max(self.now)));
         }
+        self.plan_wake(index);
+    }
+
+    /// A queue that decides when packets leave is looked at when it can send.
+    #[inline]
+    fn plan_wake(&mut self, index: u32) {
+        let pipe = &mut self.pipes[index as usize];
         if let Some(at) = pipe.next_wake()
             && pipe.wake_event.is_none_or(|earlier| at < earlier)
         {
@@ -309,6 +379,8 @@ impl World {
     }
 }
 
+/// So many flows are in the cache without further ado: some 3 kB each.
+const CACHED: usize = 8;
 /// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
 const LONGEST_TRAIN: Span = Span::ms(1);
 /// The most packets of a train: what Linux moves as one GSO packet, 64 KiB.

@@ -1,7 +1,7 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
 use super::{ALONE, LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
-use crate::net::{Body, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train};
+use crate::net::{Arrival, Body, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train};
 use wirespeed_units::{SimTime, Span};
 
 /// Which way a packet of a flow goes.
@@ -121,29 +121,29 @@ impl Pipe {
         self.train_limit = if alone { self.limit_alone } else { limit };
     }
 
-    /// Takes a train in; returns how many packets the queue refused.
-    pub fn offer(&mut self, mut train: Train, out: &mut Vec<Train>) -> u64 {
+    /// Takes a train in. Answers when it arrives at the end if it gets there as a whole; otherwise what does is in `out`.
+    #[inline]
+    pub fn offer(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         self.offered += u64::from(train.packets);
         match &mut self.means {
-            Means::Link(link) => {
-                if !self.is_host {
-                    link.offer(train, out);
-                    return 0;
-                }
-                let before = link.refused();
-                link.offer(train, out);
-                link.refused() - before
-            }
+            Means::Link(link) => link.pass(train, out),
             Means::Delay { delay, bytes } => {
                 *bytes += train.bytes();
-                train.at = train.at + *delay;
-                out.push(train);
-                0
+                Some(Arrival { at: train.at + *delay, gap: train.gap })
             }
         }
     }
 
+    /// Packets that the queue has refused so far.
+    pub fn refused(&self) -> u64 {
+        match &self.means {
+            Means::Link(link) => link.refused(),
+            Means::Delay { .. } => 0,
+        }
+    }
+
     /// Takes the first train that is at the end.
+    #[inline]
     pub fn arrive(&mut self) -> Option<Train> {
         let train = self.on_the_way.pop()?;
         self.left += u64::from(train.packets);
@@ -157,6 +157,7 @@ impl Pipe {
     }
 
     /// When [`Pipe::wake`] is due.
+    #[inline]
     pub fn next_wake(&self) -> Option<SimTime> {
         match &self.means {
             Means::Link(link) => link.next_wake(),

@@ -3,7 +3,10 @@
 use super::World;
 use super::build::KNOWN_SYSCTLS;
 use super::flow::Endpoint;
+use super::path::Way;
+use crate::prefetch::prefetch;
 use crate::simulate::Samples;
+use crate::tcp::sender::State;
 use std::collections::BTreeMap;
 use wirespeed_congestion::{Observer, Phase};
 use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
@@ -19,8 +22,6 @@ pub struct Recorder {
     pub cores: Vec<CoreSample>,
     /// Payload delivered by the last sample in bytes, all flows.
     pub delivered_bytes: u64,
-    /// The hosts of each flow, from and to.
-    ends: Vec<[usize; 2]>,
     /// By host.
     traffic: Vec<Traffic>,
     /// Names of the hosts' queues.
@@ -39,32 +40,45 @@ struct Traffic {
 impl Recorder {
     /// Nothing is collected.
     pub fn new(run: &Run) -> Recorder {
-        let position = |name: &String| run.hosts.iter().position(|host| host.name == *name);
-        let index = |name| position(name).expect("a run names its own hosts");
         Recorder {
             samples: Samples::default(),
             cores: Vec::new(),
             delivered_bytes: 0,
-            ends: run.flows.iter().map(|flow| [index(&flow.from), index(&flow.to)]).collect(),
             traffic: vec![Traffic::default(); run.hosts.len()],
             qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
         }
     }
 
-    /// Adds the state at `now`.
-    pub fn sample(&mut self, run: &Run, world: &mut World, now: SimTime) {
+    /// Adds the state at `now`. Calls `take` whenever `many` rows of flows have come together, and gives up if that says
+    /// so.
+    pub fn sample(
+        &mut self,
+        run: &Run,
+        world: &mut World,
+        now: SimTime,
+        many: usize,
+        take: &mut dyn FnMut(&mut Samples) -> bool,
+    ) -> bool {
         let t_ns = now.nanoseconds();
         let samples = &mut self.samples;
         self.traffic.fill(Traffic::default());
         self.delivered_bytes = 0;
-        // Flows by the thousand are more than a cache holds: each is looked at once.
-        for (index, (flow, ends)) in world.flows.iter().zip(&self.ends).enumerate() {
-            count(&mut self.traffic, *ends, flow);
+        // Flows by the thousand are more than a cache holds: each is looked at once, and asked for before.
+        for (index, flow) in world.flows.iter().enumerate() {
+            if let Some(next) = world.flows.get(index + AHEAD) {
+                prefetch(next);
+            }
+            if let Some(next) = world.flows.get(index + 1) {
+                next.prepare(Way::Back);
+            }
+            if samples.flows.len() >= many && !take(samples) {
+                return false;
+            }
+            count(&mut self.traffic, flow);
             self.delivered_bytes += delivered(&flow.endpoint);
             if flow.started.is_some_and(|at| at <= now) {
-                samples.flows.push(FlowSample::empty(t_ns, index as u32));
-                let row = samples.flows.last_mut().expect("one was just put there");
-                fill_flow(row, run, flow, now);
+                let row = samples.flows.next(|| FlowSample::empty(t_ns, 0));
+                fill_flow(row, index, run, flow, now);
             }
         }
         for pipe in &mut world.pipes {
@@ -127,15 +141,20 @@ impl Recorder {
                 softnet_squeezed: inside.map(|inside| inside.cores().map(|core| core.squeezed).sum()),
             });
         }
+        true
     }
 }
 
+/// How many flows before its turn a flow is asked for.
+const AHEAD: usize = 3;
+
 /// Adds up what a flow's hosts, from and to, have sent and received.
-fn count(traffic: &mut [Traffic], [from, to]: [usize; 2], flow: &super::Flow) {
+fn count(traffic: &mut [Traffic], flow: &super::Flow) {
+    let [from, to] = flow.path.hosts;
     for (side, out, into) in [(0, from, to), (1, to, from)] {
         traffic[out].sent += flow.departed[side].packets;
         traffic[out].sent_bytes += flow.departed[side].bytes;
-        traffic[into].received += flow.arrived[side].packets;
+        traffic[into].received += flow.arrived[side].packets();
         traffic[into].received_bytes += flow.arrived[side].bytes;
     }
 }
@@ -306,45 +325,61 @@ fn phase_number(phase: Phase) -> u32 {
     }
 }
 
-fn fill_flow(row: &mut FlowSample, run: &Run, flow: &super::Flow, now: SimTime) {
-    let planned = &run.flows[row.flow as usize];
+/// A flow's state at `now`.
+fn fill_flow(row: &mut FlowSample, index: usize, run: &Run, flow: &super::Flow, now: SimTime) {
     match &flow.endpoint {
-        Endpoint::Udp(udp) => {
-            row.delivered_bytes = udp.arrived * u64::from(udp.payload);
-            row.read_bytes = row.delivered_bytes;
-            row.sent_bytes = udp.sent * u64::from(udp.payload);
-            row.data_packets_out = udp.sent;
-            row.data_packets_in = udp.arrived;
+        Endpoint::Tcp(tcp) if tcp.sender.state().established() => {
+            let limit = run.flows[index].bytes.map_or(u64::MAX, |bytes| bytes.get());
+            row.t_ns = now.nanoseconds();
+            row.flow = index as u32;
+            fill_ends(row, tcp, limit);
+            fill_connection(row, tcp.sender.state(), now);
         }
         Endpoint::Tcp(tcp) => {
-            let limit = planned.bytes.map_or(u64::MAX, |bytes| bytes.get());
-            fill_sender(row, &tcp.sender, limit, now);
-            let mss = u64::from(tcp.sender.state().mss());
-            let received = tcp.receiver.counts();
-            row.delivered_bytes = (tcp.receiver.delivered() * mss).min(limit);
-            row.read_bytes = (tcp.receiver.read_packets() * mss).min(limit);
-            row.data_packets_in = received.packets_in;
-            row.ooo_packets = Some(received.out_of_order as u32);
-            let (space, rtt_us) = tcp.receiver.tuning();
-            row.rcv_space_bytes = Some(space.min(u64::from(u32::MAX)) as u32);
-            row.rcv_rtt_ns = (rtt_us > 0).then_some(rtt_us * 1000);
+            let limit = run.flows[index].bytes.map_or(u64::MAX, |bytes| bytes.get());
+            *row = FlowSample::empty(now.nanoseconds(), index as u32);
+            fill_ends(row, tcp, limit);
+        }
+        Endpoint::Udp(udp) => {
+            let delivered_bytes = udp.arrived * u64::from(udp.payload);
+            *row = FlowSample {
+                delivered_bytes,
+                read_bytes: delivered_bytes,
+                sent_bytes: udp.sent * u64::from(udp.payload),
+                data_packets_out: udp.sent,
+                data_packets_in: udp.arrived,
+                ..FlowSample::empty(now.nanoseconds(), index as u32)
+            };
         }
     }
 }
 
-fn fill_sender(row: &mut FlowSample, sender: &crate::tcp::sender::Sender, limit: u64, now: SimTime) {
-    let state = sender.state();
+/// What is known of a connection before it is established.
+#[inline]
+fn fill_ends(row: &mut FlowSample, tcp: &super::flow::Tcp, limit: u64) {
+    let state = tcp.sender.state();
     let mss = u64::from(state.mss());
-    let counts = state.counts();
-    row.sent_bytes = counts.bytes_out;
-    row.data_packets_out = counts.packets_out;
-    row.retrans_bytes = Some(counts.retransmitted_bytes);
-    row.retrans_packets = Some(counts.retransmitted);
+    let sent = state.counts();
+    row.sent_bytes = sent.bytes_out;
+    row.data_packets_out = sent.packets_out;
+    row.retrans_bytes = Some(sent.retransmitted_bytes);
+    row.retrans_packets = Some(sent.retransmitted);
     row.acked_bytes = Some((state.una() * mss).min(limit));
     row.mss_bytes = Some(state.mss());
-    if !state.established() {
-        return;
-    }
+    let received = tcp.receiver.counts();
+    row.delivered_bytes = (tcp.receiver.delivered() * mss).min(limit);
+    row.read_bytes = (tcp.receiver.read_packets() * mss).min(limit);
+    row.data_packets_in = received.packets_in;
+    row.ooo_packets = Some(received.out_of_order as u32);
+    let (space, rtt_us) = tcp.receiver.tuning();
+    row.rcv_space_bytes = Some(space.min(u64::from(u32::MAX)) as u32);
+    row.rcv_rtt_ns = (rtt_us > 0).then_some(rtt_us * 1000);
+}
+
+/// All the rest, each column: the row may still hold another flow's.
+#[inline]
+fn fill_connection(row: &mut FlowSample, state: State<'_>, now: SimTime) {
+    let mss = u64::from(state.mss());
     row.cwnd_bytes = Some(state.cwnd() * mss);
     row.ssthresh_bytes = state.ssthresh().map(|packets| packets.saturating_mul(mss));
     let rtt = state.rtt();
@@ -362,24 +397,43 @@ fn fill_sender(row: &mut FlowSample, sender: &crate::tcp::sender::Sender, limit:
     let delivery = state.delivery();
     row.delivered_packets = Some(delivery.delivered);
     row.delivered_ce_packets = Some(delivery.delivered_ce);
-    if let Some((packets, micros, limited)) = delivery.latest() {
-        let rate = u128::from(packets * mss) * 8_000_000 / micros.max(1) as u128;
-        row.delivery_rate_bps = u64::try_from(rate).ok();
-        row.delivery_app_limited = Some(limited);
-    }
+    let latest = delivery.latest();
+    row.delivery_rate_bps = latest.and_then(|(packets, micros, _)| rate_bps(packets * mss, micros));
+    row.delivery_app_limited = latest.map(|(_, _, limited)| limited);
     row.pacing_rate_bps = state.pacing_rate().map(|rate| rate.saturating_mul(8));
     let [busy, window, buffer] = state.limits(now);
     row.busy_ns = Some(busy);
     row.rwnd_limited_ns = Some(window);
     row.sndbuf_limited_ns = Some(buffer);
     row.reordering_packets = Some(state.reordering() as u32);
+    let counts = state.counts();
     row.reordering_seen = Some(counts.reorderings);
     row.dsack_dups = Some(counts.duplicates.min(u64::from(u32::MAX)) as u32);
     row.rto_count = Some(counts.timeouts);
     row.notsent_bytes = Some((state.unsent().saturating_mul(mss)).min(u64::from(u32::MAX)) as u32);
     row.snd_wnd_bytes = Some(state.window().min(u64::from(u32::MAX)) as u32);
+    row.bbr_bw_bps = None;
+    row.bbr_min_rtt_ns = None;
+    row.bbr_pacing_gain_ratio = None;
+    row.bbr_cwnd_gain_ratio = None;
+    row.vegas_enabled = None;
+    row.vegas_rtt_count = None;
+    row.vegas_rtt_ns = None;
+    row.vegas_min_rtt_ns = None;
+    row.dctcp_alpha_ratio = None;
     if let Some(congestion) = state.congestion() {
         congestion.observe(&mut Private { row });
+    }
+}
+
+/// `bytes` in `micros` microseconds, in bit/s.
+#[inline]
+fn rate_bps(bytes: u64, micros: i64) -> Option<u64> {
+    let micros = micros.max(1).unsigned_abs();
+    match bytes.checked_mul(8_000_000) {
+        Some(product) => Some(product / micros),
+        // A division of 128 bits is slow, and seldom needed.
+        None => u64::try_from(u128::from(bytes) * 8_000_000 / u128::from(micros)).ok(),
     }
 }
 

@@ -54,7 +54,7 @@ impl Options {
     /// As many blocks as fit (RFC 2018 section 3); a duplicate is the first (RFC 2883).
     fn sack(&mut self, sack: &Sack, number: impl Fn(u64) -> u32) {
         let room = (OPTIONS - self.bytes.len() - 4) / 8;
-        let blocks: Vec<_> = sack.duplicate.iter().chain(&sack.blocks).take(room).collect();
+        let blocks: Vec<_> = sack.duplicate.iter().chain(sack.blocks.iter()).take(room).collect();
         if blocks.is_empty() {
             return;
         }

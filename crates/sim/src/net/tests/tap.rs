@@ -161,7 +161,7 @@ fn ack(packets: u32, sack: Option<Sack>) -> Train {
 fn acknowledgements_have_strides_windows_and_blocks() {
     let mut tap = Tap::new(65_535, 0);
     tap.see(&ack(2, None), &back());
-    let sack = Sack { duplicate: Some(4..5), blocks: vec![20..30, 12..14, 40..41] };
+    let sack = Sack { duplicate: Some(4..5), blocks: [20..30, 12..14, 40..41].into_iter().collect() };
     tap.see(&ack(1, Some(sack)), &back());
     let packets = read(&tap.finish());
     // The last has come at the time of the first, and was seen after it.

@@ -81,7 +81,7 @@ impl Receiver {
                 gap: train.gap * 2,
                 packets: acks,
                 frame: self.settings.ack_frame,
-                flow: self.settings.flow,
+                flow: self.flow,
                 ecn: Ecn::NotCapable,
                 body: Body::Ack(Ack {
                     next: covered,

@@ -4,8 +4,10 @@
 //! A packet occupies its payload and what describes it (truesize). The window is what the rest of the buffer could
 //! hold in payload, by a ratio learnt from the first packet (`scaling_ratio`, since Linux 6.6).
 
+use super::Settings;
 use super::merged::Merged;
 use crate::tcp::{PACKET_OVERHEAD, clock};
+use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
 /// `TCP_RMEM_TO_WIN_SCALE`: bits of the ratio.
@@ -43,9 +45,9 @@ pub struct BufferSettings {
 
 #[derive(Debug)]
 pub(super) struct Buffer {
+    /// What all receivers of its kind have in common.
+    settings: Rc<Settings>,
     mss: u64,
-    tuned: bool,
-    largest: u64,
     shift: u32,
     size: u64,
     ratio: u64,
@@ -70,24 +72,21 @@ pub(super) struct Buffer {
     rtt_from: u64,
     rtt_at: Option<SimTime>,
     last_echo: u32,
-    low_water: Option<(u64, u64)>,
-    packet_memory: Option<u64>,
-    adv_win_scale: Option<u8>,
     wake_at: u64,
     wake_again: u64,
 }
 
 impl Buffer {
-    pub(super) fn new(settings: &BufferSettings, mss: u32) -> Self {
-        let mss = u64::from(mss);
-        let size = settings.fixed.unwrap_or(settings.range.0);
-        let largest = if settings.fixed.is_some() { size } else { settings.range.1 };
-        let widest = size.max(largest).max(settings.ceiling).min(UNSCALED << SHIFT_MOST);
-        let shift = if settings.scaling { (widest.ilog2().saturating_sub(15)).min(SHIFT_MOST) } else { 0 };
+    pub(super) fn new(settings: Rc<Settings>) -> Self {
+        let rules = &settings.buffer;
+        let mss = u64::from(settings.mss);
+        let size = rules.fixed.unwrap_or(rules.range.0);
+        let largest = rules.fixed.unwrap_or(rules.range.1);
+        let widest = size.max(largest).max(rules.ceiling).min(UNSCALED << SHIFT_MOST);
+        let shift = if rules.scaling { (widest.ilog2().saturating_sub(15)).min(SHIFT_MOST) } else { 0 };
         let mut buffer = Buffer {
+            settings,
             mss,
-            tuned: settings.fixed.is_none(),
-            largest,
             shift,
             size,
             ratio: RATIO_INITIAL,
@@ -108,9 +107,6 @@ impl Buffer {
             rtt_from: 0,
             rtt_at: None,
             last_echo: 0,
-            low_water: settings.low_water,
-            packet_memory: settings.packet_memory,
-            adv_win_scale: settings.adv_win_scale,
             wake_at: 1,
             wake_again: 0,
         };
@@ -128,16 +124,33 @@ impl Buffer {
         self.space_at = now;
     }
 
+    #[inline]
+    fn rules(&self) -> &BufferSettings {
+        &self.settings.buffer
+    }
+
+    /// The buffer grows as it is used.
+    #[inline]
+    fn tuned(&self) -> bool {
+        self.rules().fixed.is_none()
+    }
+
+    /// Its largest size in bytes.
+    #[inline]
+    fn largest(&self) -> u64 {
+        self.rules().fixed.unwrap_or(self.rules().range.1)
+    }
+
     fn payload_of(&self, memory: u64) -> u64 {
         // `tcp_win_from_space` before and since Linux 6.6.
-        if let Some(scale) = self.adv_win_scale {
+        if let Some(scale) = self.rules().adv_win_scale {
             return memory - (memory >> scale);
         }
         ((u128::from(memory) * u128::from(self.ratio)) >> RATIO_BITS) as u64
     }
 
     fn memory_of(&self, payload: u64) -> u64 {
-        if let Some(scale) = self.adv_win_scale {
+        if let Some(scale) = self.rules().adv_win_scale {
             return ((u128::from(payload) << scale) / ((1 << scale) - 1).max(1)) as u64;
         }
         ((u128::from(payload) << RATIO_BITS) / u128::from(self.ratio)) as u64
@@ -145,7 +158,7 @@ impl Buffer {
 
     /// Memory that a packet of so much payload occupies (`skb->truesize`).
     pub(super) fn packet(&self, payload: u64) -> u64 {
-        match self.packet_memory {
+        match self.rules().packet_memory {
             Some(memory) => memory.max(payload) + DESCRIPTOR,
             None => payload + PACKET_OVERHEAD,
         }
@@ -156,7 +169,7 @@ impl Buffer {
     }
 
     fn learn(&mut self, payload: u64) {
-        if self.ratio != RATIO_INITIAL || payload < self.mss || self.adv_win_scale.is_some() {
+        if self.ratio != RATIO_INITIAL || payload < self.mss || self.rules().adv_win_scale.is_some() {
             return;
         }
         self.ratio = ((payload << RATIO_BITS) / self.packet(payload)).clamp(1, 255);
@@ -172,7 +185,7 @@ impl Buffer {
         let room = room.min(unpressed);
         // A buffer of fixed size limits the flow by every packet's memory.
         let settled =
-            self.tuned && self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
+            self.tuned() && self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
         if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
     }
 
@@ -205,7 +218,7 @@ impl Buffer {
     /// (`tcp_clamp_window`).
     pub(super) fn has_room(&self) -> bool {
         let occupied = self.used + self.held;
-        occupied <= self.size || (self.tuned && occupied < self.largest)
+        occupied <= self.size || (self.tuned() && occupied < self.largest())
     }
 
     /// The window opens a step (`tcp_grow_window`) after `packets` of so much payload each came as one; says whether
@@ -214,7 +227,7 @@ impl Buffer {
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
         let (payload, packets) = (u64::from(payload), u64::from(packets));
         let (bytes, memory) = (payload * packets, self.packet(payload) * packets);
-        if room == 0 || self.adv_win_scale.is_some() && !self.may_grow(bytes, memory) {
+        if room == 0 || self.rules().adv_win_scale.is_some() && !self.may_grow(bytes, memory) {
             return false;
         }
         let step = 2 * self.mss.max(bytes);
@@ -304,14 +317,14 @@ impl Buffer {
         self.used = 0;
         self.unread_packets = 0;
         self.unread_bytes = 0;
-        if let Some((part, most)) = self.low_water
+        if let Some((part, most)) = self.rules().low_water
             && self.read_bytes >= self.wake_again
         {
             self.wake_at = (self.size / part).clamp(1, most);
             self.wake_again = self.read_bytes + self.size * 2;
             // A larger low-water mark makes the buffer large enough for it (`tcp_set_rcvlowat`).
-            let needed = self.memory_of(self.wake_at).min(self.largest);
-            if self.tuned && needed > self.size {
+            let needed = self.memory_of(self.wake_at).min(self.largest());
+            if self.tuned() && needed > self.size {
                 self.size = needed;
                 self.clamp = self.clamp.max(self.wake_at);
             }
@@ -320,7 +333,7 @@ impl Buffer {
 
     /// The reader is a thread of a modelled host.
     pub(super) fn is_hosted(&self) -> bool {
-        self.low_water.is_none()
+        self.rules().low_water.is_none()
     }
 
     /// The reader takes `packets` (`tcp_recvmsg`).
@@ -363,12 +376,12 @@ impl Buffer {
         }
         let copied = (read - self.space_from).saturating_sub(unread);
         if copied > self.space {
-            if self.tuned {
+            if self.tuned() {
                 let mut window = 2 * copied + 16 * self.mss;
                 let growth =
                     u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
                 window = window.saturating_add(u64::try_from(growth * 2).unwrap_or(u64::MAX >> 1));
-                let size = self.memory_of(window).min(self.largest);
+                let size = self.memory_of(window).min(self.largest());
                 if size > self.size {
                     self.size = size;
                     self.clamp = self.payload_of(size);

@@ -13,6 +13,7 @@ use crate::tcp::clock;
 use buffer::Buffer;
 use order::Order;
 use std::ops::Range;
+use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
 pub use buffer::BufferSettings;
@@ -22,11 +23,9 @@ const DELAY_MIN_TICKS: i64 = 40;
 /// Largest delay, TCP_DELACK_MAX, in ticks.
 const DELAY_MAX_TICKS: i64 = 200;
 
-/// What a receiver is made with.
+/// What a receiver is made with, but for what tells it from others of its kind.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Number of the flow.
-    pub flow: u32,
     /// Payload of a full segment in bytes.
     pub mss: u32,
     /// Bytes of an ACK's frame without SACK blocks.
@@ -63,7 +62,9 @@ pub struct Counts {
 /// The receiving end.
 #[derive(Debug)]
 pub struct Receiver {
-    settings: Settings,
+    settings: Rc<Settings>,
+    /// Number of the flow.
+    flow: u32,
     now: SimTime,
     next: u64,
     /// What was next at the last ACK (`rcv_wup`).
@@ -91,11 +92,12 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A listening socket.
-    pub fn new(settings: Settings) -> Self {
-        let buffer = Buffer::new(&settings.buffer, settings.mss);
+    /// The listening socket of flow number `flow`.
+    pub fn new(settings: Rc<Settings>, flow: u32) -> Self {
+        let buffer = Buffer::new(settings.clone());
         Receiver {
             settings,
+            flow,
             now: SimTime::START,
             next: 0,
             acknowledged: 0,
@@ -130,7 +132,7 @@ impl Receiver {
             gap: Span::ZERO,
             packets: 1,
             frame: self.settings.handshake_frame,
-            flow: self.settings.flow,
+            flow: self.flow,
             ecn: Ecn::NotCapable,
             body: Body::Handshake { step: Step::Reply, stamp, window: self.buffer.offered() },
         });

@@ -85,7 +85,7 @@ impl Receiver {
             gap: Span::ZERO,
             packets: 1,
             frame: self.settings.ack_frame + options,
-            flow: self.settings.flow,
+            flow: self.flow,
             ecn: Ecn::NotCapable,
             body: Body::Ack(Ack {
                 next: self.next,

@@ -53,6 +53,14 @@ pub(super) struct Findings {
     pub set_timer: bool,
 }
 
+/// What was acknowledged before an acknowledgement: everything below `una`, and selectively.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    una: u64,
+    highest_sacked: u64,
+    sacked: u64,
+}
+
 /// Send times of what an acknowledgement delivered, for the round-trip time.
 #[derive(Debug, Default)]
 struct Times {
@@ -107,7 +115,7 @@ impl Sender {
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
             // In slow start each makes the window grow, unless it is not the window that limits.
-            && (self.cwnd >= self.ssthresh() || self.throttled && !self.is_window_limited())
+            && (self.cwnd >= self.ssthresh || self.throttled && !self.is_window_limited())
             && self.cwnd >= 4 * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
@@ -176,7 +184,8 @@ impl Sender {
             return;
         }
         let sacked_before = self.sacked_out();
-        let acked = self.clean(prior_una, prior_highest, sacked_before, &mut found, &mut times, &mut newest);
+        let before = Before { una: prior_una, highest_sacked: prior_highest, sacked: sacked_before };
+        let acked = self.clean(ack.count > 1, before, &mut found, &mut times, &mut newest);
         if ack.count > 1 {
             self.measure_each(&ack);
             // The last one's own packets left later than the first ones'.
@@ -249,7 +258,7 @@ impl Sender {
         let (reduction, repeat) = self.judge(self.una, 0, &mut found);
         if let Some(kind) = reduction {
             self.tell_congestion(kind, 0);
-            self.control = self.cc.as_ref().expect("data is out").control();
+            self.ask_control();
         } else if before != self.phase {
             self.adopt_window();
         }
@@ -284,9 +293,7 @@ impl Sender {
         }
         let high = self.high;
         // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
-        let mut blocks: Vec<_> = sack.blocks.iter().collect();
-        blocks.sort_by_key(|block| block.start);
-        for block in blocks {
+        for block in sack.blocks.sorted().iter() {
             if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
                 continue;
             }
@@ -349,12 +356,12 @@ impl Sender {
         self.board.duplicate(first, end);
     }
 
-    /// Takes what is acknowledged off the queue (`tcp_clean_rtx_queue`); returns its packets.
+    /// Takes what is acknowledged off the queue (`tcp_clean_rtx_queue`); returns its packets. `together`: several
+    /// acknowledgements are taken as one, and each needs its times.
     fn clean(
         &mut self,
-        prior_una: u64,
-        prior_highest: u64,
-        sacked_before: u64,
+        together: bool,
+        before: Before,
         found: &mut Findings,
         times: &mut Times,
         newest: &mut Newest,
@@ -365,15 +372,17 @@ impl Sender {
         let (rack, delivery) = (&mut self.rack, &mut self.delivery);
         let has_sack = self.settings.sack;
         let timestamps = self.settings.timestamps;
-        self.sent_times.clear();
         let sent_times = &mut self.sent_times;
+        sent_times.clear();
         self.board.acknowledge(self.una, |segment| {
             if segment.was_retransmitted() {
                 found.retransmitted_acked = true;
             } else if !segment.sacked {
                 times.first_acked.get_or_insert(segment.sent);
                 times.last_acked = Some(segment.sent);
-                sent_times.push((segment.end(), segment.sent));
+                if together {
+                    sent_times.push((segment.end(), segment.sent));
+                }
                 reordered = reordered.min(segment.first);
                 found.original_delivered |= segment.end() <= high;
             }
@@ -390,13 +399,13 @@ impl Sender {
             delivery.on_delivered(segment.snapshot, segment.sent, segment.end(), newest);
         });
         self.count_delivered(delivered, found.ece);
-        let acked = self.una - prior_una;
+        let acked = self.una - before.una;
         found.data_acked = acked > 0;
         found.reneging = self.board.head().is_some_and(|head| head.sacked);
         if acked > 0 {
             found.set_timer = true;
             if has_sack {
-                if reordered < prior_highest {
+                if reordered < before.highest_sacked {
                     self.check_reordering(reordered);
                 }
             } else {
@@ -408,9 +417,9 @@ impl Sender {
                     found.original_delivered = false;
                 }
             }
-            let short = self.una == self.settings.packets && self.settings.last_bytes < self.settings.mss;
+            let short = self.una == self.stream.packets && self.stream.last_bytes < self.settings.mss;
             found.maybe_delayed = acked == 1
-                && sacked_before == 0
+                && before.sacked == 0
                 && short
                 && newest.prior_delivered() + 1 == self.delivery.delivered
                 && !(found.data_sacked || found.ece || found.duplicate_reported);

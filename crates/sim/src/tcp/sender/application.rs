@@ -79,8 +79,11 @@ impl Sender {
         if self.in_flight() < self.cwnd {
             self.expand_send_buffer();
         }
-        let queued = self.queued_memory();
-        if queued < self.send_buffer && self.send_buffer - queued >= queued / 2 {
+        // The payload alone is mostly too much already.
+        let buffer = self.send_buffer;
+        let leaves_a_third = |queued: u64| queued < buffer && buffer - queued >= queued / 2;
+        let payload = (self.written - self.una) * u64::from(self.settings.mss);
+        if leaves_a_third(payload) && leaves_a_third(self.queued_memory()) {
             self.blocked = false;
             self.woken = true;
             self.buffer_limited.set(false, self.now);

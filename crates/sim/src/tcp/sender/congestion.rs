@@ -39,9 +39,22 @@ pub(super) struct Together {
 impl Sender {
     /// Takes the window over from the algorithm.
     pub(super) fn adopt_window(&mut self) {
-        let cc = self.cc.as_ref().expect("the connection is established");
-        self.control = cc.control();
-        self.cwnd = (self.control.cwnd.get() / u64::from(self.settings.mss)).max(1);
+        self.ask_control();
+        self.cwnd = self.wanted_cwnd;
+    }
+
+    /// Asks the algorithm what the socket may do.
+    pub(super) fn ask_control(&mut self) {
+        let control = self.cc.as_ref().expect("the connection is established").control();
+        // Both seldom change, and divisions are slow.
+        let mss = u64::from(self.settings.mss);
+        if control.cwnd != self.control.cwnd {
+            self.wanted_cwnd = (control.cwnd.get() / mss).max(1);
+        }
+        if control.ssthresh != self.control.ssthresh {
+            self.ssthresh = control.ssthresh.map_or(u64::MAX, |bytes| bytes.get() / mss);
+        }
+        self.control = control;
     }
 
     fn event(&self, kind: CongestionKind, delivered: u64) -> CongestionEvent {
@@ -92,7 +105,7 @@ impl Sender {
             paced: self.settings.paced || self.settings.algorithm.needs_pacing,
             earliest_departure: self.pace,
             timestamps: self.settings.timestamps.then(|| Timestamps {
-                value: seen.stamp.wrapping_add(self.settings.peer_stamp_offset),
+                value: seen.stamp.wrapping_add(self.stream.peer_stamp_offset),
                 echo: self.echo,
             }),
         };
@@ -120,7 +133,7 @@ impl Sender {
             sample.prior_in_flight = Packets::new(seen.prior_in_flight);
         }
         cc.on_ack(&sample);
-        self.control = cc.control();
+        self.ask_control();
         let mut reduction = reduction;
         if reduction.is_none() && self.control.wants_reduction && self.phase < Phase::Cwr {
             self.may_restore = false;
@@ -131,13 +144,13 @@ impl Sender {
         }
         if let Some(kind) = reduction {
             self.tell_congestion(kind, seen.delivered);
-            self.control = self.cc.as_ref().expect("data was acknowledged").control();
+            self.ask_control();
         }
         if self.control.mark_app_limited {
             self.delivery.limited_by_application(self.in_flight());
         }
         if self.settings.algorithm.needs_pacing || !self.phase.is_reducing() {
-            self.cwnd = (self.control.cwnd.get() / u64::from(self.settings.mss)).max(1);
+            self.cwnd = self.wanted_cwnd;
         } else {
             self.reduce_window(seen.delivered, seen.lost, seen.advanced);
         }
@@ -155,7 +168,7 @@ impl Sender {
         self.begin_reduction();
         self.phase = Phase::Cwr;
         self.tell_congestion(CongestionKind::LocalDrop, 0);
-        self.control = self.cc.as_ref().expect("it was just told").control();
+        self.ask_control();
     }
 
     /// `tcp_update_pacing_rate`, or the algorithm's own.
@@ -167,7 +180,7 @@ impl Sender {
                 if srtt8 == 0 {
                     return;
                 }
-                let slow = self.cwnd < self.ssthresh() / 2;
+                let slow = self.cwnd < self.ssthresh / 2;
                 let percent = if slow { PACING_SLOW_START } else { PACING_AVOIDANCE };
                 let window = self.cwnd.max(self.outstanding());
                 let each = u64::from(self.settings.mss) * 80_000 * percent;

@@ -21,11 +21,13 @@ pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
 use crate::net::{Body, Ecn, Step, Train};
+use crate::prefetch::prefetch;
 use crate::tcp::clock;
 use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::scoreboard::Scoreboard;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use wirespeed_congestion::{Algorithm, CongestionControl, Control, Phase, Setup};
 use wirespeed_units::{Bytes, SimTime};
 
@@ -35,11 +37,25 @@ pub const REORDERING: u64 = 3;
 const MAX_REORDERING: u64 = 300;
 /// Initial window in packets (RFC 6928, TCP_INIT_CWND).
 pub const INITIAL_WINDOW: u64 = 10;
-/// What a sender is made with.
+/// What tells a sender from others of its kind.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct Stream {
     /// Number of the flow.
     pub flow: u32,
+    /// Packets to send in all; `u64::MAX`: no end.
+    pub packets: u64,
+    /// Payload of the last of them in bytes.
+    pub last_bytes: u32,
+    /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
+    /// but to algorithms that take the stamps for a clock.
+    pub peer_stamp_offset: u32,
+    /// Seed of its random stream.
+    pub seed: u64,
+}
+
+/// What a sender is made with beside.
+#[derive(Debug, Clone)]
+pub struct Settings {
     /// Payload of a full segment in bytes.
     pub mss: u32,
     /// The same without options (`mss_clamp`).
@@ -54,10 +70,6 @@ pub struct Settings {
     pub sack: bool,
     /// RFC 3168 is used.
     pub ecn: bool,
-    /// Packets to send in all; `u64::MAX`: no end.
-    pub packets: u64,
-    /// Payload of the last of them in bytes.
-    pub last_bytes: u32,
     /// Packets of one GSO packet at most (64 KiB less headers).
     pub gso_packets: u32,
     /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host that shows its
@@ -83,11 +95,6 @@ pub struct Settings {
     pub algorithm: &'static Algorithm,
     /// Its parameters.
     pub parameters: BTreeMap<String, i64>,
-    /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
-    /// but to algorithms that take the stamps for a clock.
-    pub peer_stamp_offset: u32,
-    /// Seed of its random stream.
-    pub seed: u64,
 }
 
 /// Counts that a recording shows.
@@ -157,11 +164,16 @@ struct Rack {
 /// The sending end.
 #[derive(Debug)]
 pub struct Sender {
-    settings: Settings,
+    settings: Rc<Settings>,
+    stream: Stream,
     established: bool,
     connecting_since: SimTime,
     cc: Option<Box<dyn CongestionControl>>,
     control: Control,
+    /// Of that, in packets: the window, at least one.
+    wanted_cwnd: u64,
+    /// The slow start threshold, `u64::MAX` for none.
+    ssthresh: u64,
     /// The window in force, in packets (`tp->snd_cwnd`).
     cwnd: u64,
     now: SimTime,
@@ -237,12 +249,13 @@ pub struct Sender {
 
 impl Sender {
     /// A closed connection.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Rc<Settings>, stream: Stream) -> Self {
         let send_buffer = settings.send_buffer.unwrap_or(settings.send_buffer_range.0);
-        let end = settings.packets;
+        let end = stream.packets;
         let piece = settings.gso_packets;
         Sender {
             settings,
+            stream,
             established: false,
             connecting_since: SimTime::START,
             cc: None,
@@ -254,6 +267,8 @@ impl Sender {
                 wants_reduction: false,
                 mark_app_limited: false,
             },
+            wanted_cwnd: 1,
+            ssthresh: u64::MAX,
             cwnd: INITIAL_WINDOW,
             now: SimTime::START,
             una: 0,
@@ -326,7 +341,7 @@ impl Sender {
             gap: wirespeed_units::Span::ZERO,
             packets: 1,
             frame,
-            flow: self.settings.flow,
+            flow: self.stream.flow,
             ecn: Ecn::NotCapable,
             body: Body::Handshake { step, stamp: clock::stamp(now), window: 65_535 },
         }
@@ -357,14 +372,13 @@ impl Sender {
             ssthresh: None,
             now,
             handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),
-            seed: self.settings.seed,
+            seed: self.stream.seed,
         };
         let cc = self
             .settings
             .algorithm
             .build(&setup, &self.settings.parameters)
             .expect("the run's congestion parameters were checked before it began");
-        self.control = cc.control();
         self.cc = Some(cc);
         self.adopt_window();
         self.expand_send_buffer();
@@ -384,6 +398,16 @@ impl Sender {
         self.established && self.una >= self.end
     }
 
+    /// Brings near what the next acknowledgement will look at.
+    pub fn prepare(&self) {
+        if let Some(cc) = self.cc.as_deref() {
+            prefetch(cc);
+        }
+        if let Some(head) = self.board.head() {
+            prefetch(head);
+        }
+    }
+
     /// Packets in flight as far as is known (`tcp_packets_in_flight`).
     pub fn in_flight(&self) -> u64 {
         (self.nxt - self.una + self.board.retransmitted).saturating_sub(self.sacked_out() + self.board.lost)
@@ -401,16 +425,11 @@ impl Sender {
         if self.board.highest_sacked > 0 { self.board.highest_sacked } else { self.una }
     }
 
-    /// The slow start threshold in packets, `u64::MAX` for none.
-    fn ssthresh(&self) -> u64 {
-        self.control.ssthresh.map_or(u64::MAX, |bytes| bytes.get() / u64::from(self.settings.mss))
-    }
-
     fn payload(&self, first: u64, packets: u32) -> u64 {
         let mss = u64::from(self.settings.mss);
         let bytes = u64::from(packets) * mss;
-        let has_last = first + u64::from(packets) == self.settings.packets;
-        if has_last { bytes - mss + u64::from(self.settings.last_bytes) } else { bytes }
+        let has_last = first + u64::from(packets) == self.stream.packets;
+        if has_last { bytes - mss + u64::from(self.stream.last_bytes) } else { bytes }
     }
 
     /// What the recording shows.

@@ -443,7 +443,7 @@ impl Sender {
         }
         self.prr_delivered += delivered;
         let in_flight = self.in_flight();
-        let target = self.ssthresh().min(1 << 40);
+        let target = self.ssthresh.min(1 << 40);
         let out = self.prr_out as i64;
         let mut send = if in_flight > target {
             let share = u128::from(target) * u128::from(self.prr_delivered) + u128::from(self.prior_cwnd) - 1;

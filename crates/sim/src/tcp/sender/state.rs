@@ -23,8 +23,8 @@ impl<'a> State<'a> {
     }
 
     /// Counts so far.
-    pub fn counts(&self) -> Counts {
-        self.sender.counts
+    pub fn counts(&self) -> &'a Counts {
+        &self.sender.counts
     }
 
     /// Window in packets.
@@ -34,7 +34,7 @@ impl<'a> State<'a> {
 
     /// Slow start threshold in packets, if there is one.
     pub fn ssthresh(&self) -> Option<u64> {
-        Some(self.sender.ssthresh()).filter(|s| *s < u64::MAX)
+        Some(self.sender.ssthresh).filter(|s| *s < u64::MAX)
     }
 
     /// Round-trip times.

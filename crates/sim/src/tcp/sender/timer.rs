@@ -201,7 +201,7 @@ impl Sender {
                 self.enter_recovery(false);
                 self.tell_congestion(CongestionKind::FastRetransmit, 0);
                 self.phase = Phase::Recovery;
-                self.control = self.cc.as_ref().expect("data is out").control();
+                self.ask_control();
                 if self.settings.algorithm.needs_pacing {
                     self.adopt_window();
                 } else {

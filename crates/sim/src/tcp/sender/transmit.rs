@@ -58,7 +58,15 @@ impl Sender {
         if shift < 32 {
             bytes += GSO_BYTES >> shift;
         }
-        (bytes.min(GSO_BYTES) / mss).max(MINIMUM_BURST).min(u64::from(self.settings.gso_packets))
+        let full = u64::from(self.settings.gso_packets);
+        // A full one and the least are what mostly comes out, without a division.
+        if bytes >= full * mss {
+            full
+        } else if bytes < (MINIMUM_BURST + 1) * mss {
+            MINIMUM_BURST.min(full)
+        } else {
+            (bytes / mss).min(full)
+        }
     }
 
     fn is_paced(&self) -> bool {
@@ -302,15 +310,15 @@ impl Sender {
             gap: Span::ZERO,
             packets,
             frame,
-            flow: self.settings.flow,
+            flow: self.stream.flow,
             ecn: if self.settings.ecn { Ecn::Capable } else { Ecn::NotCapable },
             body,
         };
         let full = self.settings.headers + self.settings.mss;
-        let short = end == self.settings.packets && self.settings.last_bytes < self.settings.mss;
+        let short = end == self.stream.packets && self.stream.last_bytes < self.settings.mss;
         let whole = packets - u32::from(short);
         if whole > 0 {
-            let last = end == self.settings.packets && !short;
+            let last = end == self.stream.packets && !short;
             let next = train(whole, full, Body::Data(Data { last, cwr, ..data(first) }));
             match out.last_mut() {
                 Some(open)
@@ -325,7 +333,7 @@ impl Sender {
             }
         }
         if short {
-            let frame = self.settings.headers + self.settings.last_bytes;
+            let frame = self.settings.headers + self.stream.last_bytes;
             out.push(train(1, frame, Body::Data(Data { last: true, ..data(end - 1) })));
         }
     }
@@ -425,6 +433,6 @@ impl Sender {
 
     /// `tcp_is_cwnd_limited`.
     pub(super) fn is_window_limited(&self) -> bool {
-        self.cwnd_limited || (self.cwnd < self.ssthresh() && self.cwnd < 2 * self.max_packets_out)
+        self.cwnd_limited || (self.cwnd < self.ssthresh && self.cwnd < 2 * self.max_packets_out)
     }
 }
