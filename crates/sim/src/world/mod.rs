@@ -32,8 +32,6 @@ pub struct World {
     flows: Vec<Flow>,
     /// The inside of the hosts that have one.
     hosts: Vec<Option<Box<Host>>>,
-    /// When each is planned to be looked at.
-    host_events: Vec<Option<SimTime>>,
     /// `false`: every packet is an event of its own.
     trains: bool,
     now: SimTime,
@@ -58,7 +56,6 @@ impl World {
             events: Events::default(),
             pipes,
             flows,
-            host_events: vec![None; hosts.len()],
             hosts,
             trains: run.trains,
             now: SimTime::START,
