@@ -5,6 +5,7 @@
 //! substrate left (console log, captures). A directory is complete when `run.json` is there, which is written
 //! last; until then it holds `INCOMPLETE` with the reason.
 
+mod capture;
 mod cell;
 mod info;
 mod read;
@@ -16,6 +17,7 @@ mod table;
 mod tables;
 mod write;
 
+pub use capture::{Segment, capture};
 pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
 pub use read::{Table, read, read_lazily};

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 const INFO: &str = "run.json";
 const INCOMPLETE: &str = "INCOMPLETE";
-const RAW: &str = "raw";
+pub(crate) const RAW: &str = "raw";
 
 /// Why a run directory could not be written or read.
 #[derive(Debug, Error)]

@@ -20,6 +20,7 @@ mod repeats;
 mod rtt;
 mod stacked;
 mod throughput;
+mod time_sequence;
 
 use crate::digest::RunDigest;
 use crate::figure::Figure;
@@ -60,4 +61,5 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &fairness::Fairness,
     &datagrams::Datagrams,
     &inter_arrival::InterArrival,
+    &time_sequence::TimeSequence,
 ];

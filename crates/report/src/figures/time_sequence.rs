@@ -1,0 +1,139 @@
+//! Time-sequence graph of a capture at a sender: every packet, the line of acknowledgements, what was sent again.
+
+use super::Draw;
+use crate::figure::{Dash, Figure, From, Ink, Layer, Shape};
+use crate::number::Quantity;
+use crate::source::Source;
+use crate::thin::{Point, thin};
+use wirespeed_record::{QueueSample, Segment, capture};
+
+pub(crate) struct TimeSequence;
+
+/// So many packets from the beginning of the capture are drawn one by one, data and ACKs.
+const MOST: usize = 12_000;
+/// Points of the line of acknowledgements.
+const ACK_POINTS: usize = 4_000;
+
+impl Draw for TimeSequence {
+    fn of_run(&self, source: &Source) -> Option<Figure> {
+        let directory = source.recording.samples_in.as_deref()?;
+        let (number, flow) =
+            source.recording.info.flows.iter().enumerate().find(|(_, flow)| flow.kind == "tcp")?;
+        // A capture that cannot be read is a figure less; what is wrong with it is for who reads the file.
+        let segments = capture(directory, &flow.from, MOST).ok()??;
+        let trace = Trace::of(source, &segments)?;
+        let requeued = trace.requeued(source, &flow.from);
+        let ink = source.ink(number as u32);
+        let note = format!(
+            "{}: the first {} packets of the capture at {}. {} were sent again; at {} samples a queue there had taken \
+             packets back since the one before, for its interface had no descriptor free.",
+            source.label(number as u32),
+            segments.len(),
+            flow.from,
+            trace.again.len(),
+            requeued.len(),
+        );
+        let layers = vec![
+            Layer::shaped("data", ink, Shape::Dots, trace.data),
+            Layer::line("acknowledged", Ink::Muted, Dash::Solid, thin(trace.acknowledged, ACK_POINTS)),
+            Layer::shaped("sent again", Ink::Place(4), Shape::Dots, trace.again),
+            Layer::shaped("requeued", Ink::Place(2), Shape::Dots, requeued),
+        ];
+        let (what, bytes) = ("Sequence number", Quantity::Bytes);
+        let title = "Time and sequence";
+        Some(
+            Figure::over_time(
+                "time-sequence",
+                title,
+                what,
+                &bytes,
+                From::Zero,
+                &source.time,
+                layers,
+                vec![],
+            )?
+            .with_note(note),
+        )
+    }
+}
+
+/// The packets of one flow as points, sequence numbers from 0.
+#[derive(Default)]
+struct Trace {
+    data: Vec<Point>,
+    again: Vec<Point>,
+    acknowledged: Vec<Point>,
+    /// Highest byte sent, by time.
+    sent: Vec<(i64, u64)>,
+}
+
+impl Trace {
+    /// Of the flow whose data comes first.
+    fn of(source: &Source, segments: &[Segment]) -> Option<Trace> {
+        let first = segments.iter().find(|segment| segment.payload > 0)?;
+        let mut trace = Trace::default();
+        let mut highest = 0;
+        let mut acknowledged = 0;
+        for segment in segments {
+            let time = source.time.at(segment.t_ns);
+            if segment.from_port == first.from_port && segment.payload > 0 {
+                let from = unwrapped(segment.sequence.wrapping_sub(first.sequence), highest);
+                let until = from + u64::from(segment.payload);
+                let points = if until <= highest { &mut trace.again } else { &mut trace.data };
+                points.push((time, from as f64));
+                highest = highest.max(until);
+                trace.sent.push((segment.t_ns, highest));
+            } else if segment.to_port == first.from_port
+                && let Some(next) = segment.acknowledges
+            {
+                let next = unwrapped(next.wrapping_sub(first.sequence), acknowledged);
+                // The handshake acknowledges what is before the first byte.
+                if next <= highest {
+                    acknowledged = acknowledged.max(next);
+                    trace.acknowledged.push((time, acknowledged as f64));
+                }
+            }
+        }
+        Some(trace)
+    }
+
+    /// When samples show that a queue of `host` had taken packets back: points at what had been sent by then.
+    fn requeued(&self, source: &Source, host: &str) -> Vec<Point> {
+        let times = source.view.queue_samples.times();
+        let counts = source.view.queue_samples.column(QueueSample::requeues);
+        let mut points = Vec::new();
+        for (name, samples) in source.queues() {
+            if name.strip_prefix(host).is_none_or(|rest| !rest.starts_with('/')) {
+                continue;
+            }
+            for index in samples.clone().skip(1).filter(|index| counts[*index] > counts[*index - 1]) {
+                let sent = self.sent.partition_point(|(t, _)| *t <= times[index]);
+                if let Some((_, highest)) = sent.checked_sub(1).and_then(|last| self.sent.get(last))
+                    && sent < self.sent.len()
+                {
+                    points.push((source.time.at(times[index]), *highest as f64));
+                }
+            }
+        }
+        points
+    }
+}
+
+/// The number nearest to `near` that has these last 32 bits (RFC 9293, section 3.4: numbers wrap around).
+fn unwrapped(last_bits: u32, near: u64) -> u64 {
+    let distance = last_bits.wrapping_sub(near as u32) as i32;
+    near.saturating_add_signed(i64::from(distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unwrapped;
+
+    #[test]
+    fn numbers_wrap_around() {
+        assert_eq!(unwrapped(1_000, 0), 1_000);
+        assert_eq!(unwrapped(5, (1 << 32) - 10), (1 << 32) + 5);
+        assert_eq!(unwrapped(u32::MAX - 4, (1 << 32) + 5), (1 << 32) - 5);
+        assert_eq!(unwrapped(u32::MAX, 0), 0, "nothing is before the first byte");
+    }
+}
