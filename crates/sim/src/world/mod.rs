@@ -8,6 +8,7 @@ mod flow;
 mod inside;
 mod path;
 mod record;
+mod row;
 
 pub use build::{Unsupported, check};
 pub use flow::{Endpoint, Flow};
