@@ -11,6 +11,7 @@ Nothing is asserted: the exit code is 0 whatever the figures are.
   model-speed.py --targets                      the scenarios of the targets, beside ns-2
   model-speed.py --memory                       memory: of one flow, of each further one, of packets in flight
   model-speed.py --scaling                      cost against rate, RTT, flows and duration; two long runs
+  model-speed.py --hosts                        with and without the inside of hosts
   model-speed.py --result --rate 1e9 --rtt 0.02 --flows 1 --mss 1448 --p 0 --dur 10 --cca reno [--trains off]
           one run, one line RESULT ..., for ../shared/baseline/bench.py:
           bench.py --groups al --sims ns2 --extra 'ours=benches/model-speed.py --result --rate {rate} --rtt {rtt}
@@ -30,6 +31,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASELINE = os.path.join(ROOT, "..", "shared", "baseline", "bench.py")
 # IPv4 and TCP headers with timestamps.
 HEADERS = 52
+# Hosts of today, whose cores carry what the scenarios ask for.
+HOST = "xeon-2023-100g"
 PLACEHOLDERS = "--rate {rate} --rtt {rtt} --flows {flows} --mss {mss} --p {p} --dur {dur} --cca {cca}"
 
 # Scenario of bench.py (group, name), our variant, times the packets per CPU second of ns-2 at least.
@@ -56,10 +59,10 @@ loss = {loss}
 buffer = "1 bdp"
 
 [host.sender]
-mtu = "{mtu} B"
+{preset}mtu = "{mtu} B"
 
 [host.receiver]
-mtu = "{mtu} B"
+{preset}mtu = "{mtu} B"
 
 [[flow]]
 congestion = "{cca}"
@@ -76,8 +79,10 @@ class Missing(Exception):
     """Something that the bench needs is not there."""
 
 
-def scenario(rate=1e9, rtt=0.02, flows=1, mss=1448, p=0.0, dur=10.0, cca="reno", trains=True, sample="10 ms"):
+def scenario(rate=1e9, rtt=0.02, flows=1, mss=1448, p=0.0, dur=10.0, cca="reno", trains=True, sample="10 ms",
+             host=None):
     return SCENARIO.format(
+        preset='preset = "%s"\n' % host if host else "",
         rate=round(rate), rtt_us=round(rtt * 1e6), loss=p, mtu=mss + HEADERS, cca=cca, flows=flows,
         duration_ms=round(dur * 1e3), sample=sample, trains=str(trains).lower())
 
@@ -211,6 +216,23 @@ def scaling(args):
         line(name, settings, run(args.wirespeed, **settings))
 
 
+def hosts(args):
+    """What the stages inside hosts cost: rings, interrupts, cores, sockets, readers. The same work without them beside it."""
+    print("\nInside of hosts (%s): the same work without and with it" % HOST)
+    heading()
+    for name, settings in [
+        ("10G 20ms MTU 1500 cubic", dict(rate=1e10, rtt=0.02, dur=10.0, cca="cubic")),
+        ("10G 6.2ms 1e-5 bic", dict(rate=1e10, rtt=0.0062, p=1e-5, dur=10.0, cca="bic")),
+        ("4x100G 1ms MTU 9000 reno", dict(rate=1e11, rtt=0.001, flows=4, mss=8948, dur=5.0, cca="reno")),
+        ("100 flows 10G 20ms cubic", dict(rate=1e10, rtt=0.02, flows=100, dur=5.0, cca="cubic")),
+    ]:
+        without, inside = (median(args.wirespeed, args.reps, host=host, **settings) for host in (None, HOST))
+        line(name, settings, without)
+        line("  with the inside", settings, inside)
+        speed = [m["packets"] / m["cpu_s"] for m in (without, inside)]
+        print("  packets per CPU second: 1 / %.1f of what it is without" % (speed[0] / speed[1]), flush=True)
+
+
 def heading():
     print("%-30s %11s %8s %8s %12s %12s %10s %8s %8s" % (
         "", "packets", "wall s", "CPU s", "packets/wall", "packets/CPU", "sim s/wall", "MiB", "Gbit/s"))
@@ -234,6 +256,7 @@ def main():
     parser.add_argument("--targets", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--hosts", action="store_true")
     one = parser.add_argument_group("one run for bench.py")
     one.add_argument("--result", action="store_true")
     one.add_argument("--rate", type=float, default=1e9)
@@ -255,10 +278,10 @@ def main():
         if args.result:
             result(args)
             return 0
-        chosen = args.targets or args.memory or args.scaling
-        for part, wanted in [(targets, args.targets), (memory, args.memory), (scaling, args.scaling)]:
-            if wanted or not chosen:
-                part(args)
+        parts = [targets, memory, scaling, hosts]
+        wanted = [part for part in parts if getattr(args, part.__name__)]
+        for part in wanted or parts:
+            part(args)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 3

@@ -1,11 +1,13 @@
 //! Carries out the runs of a study, several at a time.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_lab::{Control, LabError, Progress, Substrate};
-use wirespeed_record::{RunDirectory, RunState, ToolInfo, open};
+use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, ToolInfo, open, read_info};
 use wirespeed_scenario::Run;
 
 /// What became of a run.
@@ -62,31 +64,67 @@ pub struct Campaign<'a> {
 impl Campaign<'_> {
     /// Carries out what is not there yet; the outcomes are in the order of the runs. Setting `cancel` ends the
     /// campaign after tidying up; what was done is kept.
+    ///
+    /// Repetitions that differ by nothing but a seed that nothing draws from are carried out once and copied.
     pub fn carry_out(&self, cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome> {
-        let next = AtomicUsize::new(0);
+        let originals = self.originals();
+        let (copies, own): (Vec<usize>, Vec<usize>) =
+            (0..self.runs.len()).partition(|index| originals.contains_key(index));
         let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(self.runs.iter().map(|_| None).collect());
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, self.runs.len().max(1)) {
-                scope.spawn(|| {
-                    while let Some((index, run)) = self.take(&next) {
-                        let outcome = self.one(index, run, cancel, observer);
-                        observer.ended(index, &outcome);
-                        outcomes.lock().expect("workers do not panic holding the list")[index] =
-                            Some(outcome);
-                    }
-                });
-            }
-        });
+        // Copies last: their originals are there then.
+        for part in [own, copies] {
+            let next = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                for _ in 0..self.jobs.clamp(1, part.len().max(1)) {
+                    scope.spawn(|| {
+                        while let Some(index) = part.get(next.fetch_add(1, Relaxed)).copied() {
+                            let original = originals.get(&index).map(|index| &self.runs[*index]);
+                            let outcome = self.one(index, original, cancel, observer);
+                            observer.ended(index, &outcome);
+                            outcomes.lock().expect("workers do not panic holding the list")[index] =
+                                Some(outcome);
+                        }
+                    });
+                }
+            });
+        }
         let outcomes = outcomes.into_inner().expect("workers do not panic holding the list");
         outcomes.into_iter().map(|outcome| outcome.expect("every run was taken by a worker")).collect()
     }
 
-    fn take(&self, next: &AtomicUsize) -> Option<(usize, &Run)> {
-        let index = next.fetch_add(1, Relaxed);
-        Some((index, self.runs.get(index)?))
+    /// For each run that has to give what an earlier one gives, that one.
+    fn originals(&self) -> BTreeMap<usize, usize> {
+        let mut first: BTreeMap<String, usize> = BTreeMap::new();
+        let mut originals = BTreeMap::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            if self.substrate.depends_on_seed(run) {
+                continue;
+            }
+            let mut settings = as_json(run);
+            if let Some(fields) = settings.as_object_mut() {
+                fields.retain(|name, _| !["id", "repeat", "seed"].contains(&name.as_str()));
+            }
+            match first.entry(settings.to_string()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(index);
+                }
+                Entry::Occupied(entry) => {
+                    originals.insert(index, *entry.get());
+                }
+            }
+        }
+        originals
     }
 
-    fn one(&self, index: usize, run: &Run, cancel: &AtomicBool, observer: &dyn Observer) -> Outcome {
+    /// One run: kept, copied from its `original` if that is there, or carried out.
+    fn one(
+        &self,
+        index: usize,
+        original: Option<&Run>,
+        cancel: &AtomicBool,
+        observer: &dyn Observer,
+    ) -> Outcome {
+        let run = &self.runs[index];
         let path = self.folder.join(&run.id);
         if cancel.load(Relaxed) {
             return Outcome::Interrupted;
@@ -95,6 +133,14 @@ impl Campaign<'_> {
             return Outcome::Kept(path);
         }
         observer.started(index);
+        if let Some(original) =
+            original.filter(|original| self.is_there(&self.folder.join(&original.id), original))
+        {
+            return match self.copy(run, original, &path) {
+                Ok(()) => Outcome::Done(path),
+                Err(error) => Outcome::Failed(error),
+            };
+        }
         let control = Control { cancel, progress: &|progress| observer.progressed(index, progress) };
         match self.record(run, &path, &control) {
             Ok(()) => Outcome::Done(path),
@@ -109,6 +155,21 @@ impl Campaign<'_> {
         info.scenario == as_json(run)
             && info.substrate == self.substrate.name()
             && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
+    }
+
+    fn copy(&self, run: &Run, original: &Run, path: &Path) -> Result<(), LabError> {
+        let from = self.folder.join(&original.id);
+        let info = RunInfo {
+            id: run.id.clone(),
+            repeat: run.repeat,
+            seed: run.seed,
+            scenario: as_json(run),
+            cost: Cost::default(),
+            command: (self.command)(run),
+            copy_of: Some(original.id.clone()),
+            ..read_info(&from)?
+        };
+        Ok(RunDirectory::create(path)?.finish_as_copy(&from, &info)?)
     }
 
     fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<(), LabError> {
@@ -136,7 +197,7 @@ fn as_json(run: &Run) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{Recording, RunInfo};
+    use wirespeed_record::Recording;
 
     /// Carries out runs by writing down what they are; the second of the study fails.
     struct Scribe {
@@ -153,6 +214,9 @@ mod tests {
         fn check(&self, _: &Run) -> Result<(), LabError> {
             Ok(())
         }
+        fn depends_on_seed(&self, run: &Run) -> bool {
+            run.links[0].forward.loss > 0.0
+        }
         fn carry_out(&self, run: &Run, _: &RunDirectory, control: &Control) -> Result<Recording, LabError> {
             self.count.fetch_add(1, Relaxed);
             (control.progress)(Progress::default());
@@ -161,6 +225,7 @@ mod tests {
             }
             let info = RunInfo {
                 id: run.id.clone(),
+                seed: run.seed,
                 substrate: "scribe".into(),
                 scenario: as_json(run),
                 ..Default::default()
@@ -218,6 +283,29 @@ mod tests {
         runs[0].seed += 1;
         let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
         assert!(matches!(again[0], Outcome::Done(_)), "{again:?}");
+    }
+
+    /// Three repetitions of a path without losses and of one with: one run and two copies, and three runs.
+    #[test]
+    fn repetitions_that_nothing_distinguishes_are_one_run() {
+        let text = "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n\
+                    [[flow]]\n[run]\nduration = \"1 s\"\nrepeat = 3\n[sweep]\n\"path.loss\" = [0, 0.01]\n";
+        let runs = wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap().runs;
+        let folder = tempfile::tempdir().unwrap();
+        let scribe = Scribe { count: AtomicUsize::new(0) };
+        let go = AtomicBool::new(false);
+        let outcomes = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Done(_))), "{outcomes:?}");
+        assert_eq!(scribe.count.load(Relaxed), 4);
+        let copied: Vec<_> = runs
+            .iter()
+            .map(|run| read_info(&folder.path().join(&run.id)).unwrap())
+            .map(|info| (info.copy_of.is_some(), info.id, info.seed))
+            .collect();
+        let expected = |(index, run): (usize, &Run)| ((1..3).contains(&index), run.id.clone(), run.seed);
+        assert_eq!(copied, runs.iter().enumerate().map(expected).collect::<Vec<_>>());
+        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        assert!(again.iter().all(|outcome| matches!(outcome, Outcome::Kept(_))), "{again:?}");
     }
 
     #[test]

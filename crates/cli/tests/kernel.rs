@@ -354,3 +354,49 @@ fn a_flow_ends_at_its_time_or_with_its_last_byte() {
     assert!((300_000_000..300_100_000).contains(&written(0)), "{} ns", written(0));
     assert!(recording.events.iter().filter(|event| event.kind == "flow_end").count() == 2);
 }
+
+/// Phase effects (Floyd, Jacobson: On traffic phase effects in packet-switched gateways, 1992): two senders whose
+/// interfaces have exactly the rate of the path keep their order at a full queue, and who is out stays out. At 8 Gbit/s a
+/// packet lasts 1514 ns, so that no rounding blurs it, and the kernel and the model's reference mode do the same.
+#[test]
+fn a_full_queue_locks_a_flow_out_on_the_kernel_and_on_the_model() {
+    const LOCKED: &str = r#"schema = 1
+name = "locked-out"
+[topology]
+kind = "dumbbell"
+senders = 2
+[path]
+rate = "8 Gbit/s"
+rtt = "0.2 ms"
+buffer = "640 KiB"
+[host.sender]
+nic_rate = "8 Gbit/s"
+timestamps = false
+qdisc = "pfifo_fast"
+txqueuelen = 1000
+[host.receiver]
+timestamps = false
+[[flow]]
+congestion = "scalable"
+count = 2
+[run]
+duration = "500 ms"
+trains = false
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("locked-out.toml");
+    fs::write(&file, LOCKED).unwrap();
+    let on = |substrate: &str| {
+        let arguments = ["run", "locked-out.toml", "--json", "--on", substrate, "--out", substrate];
+        let output = wirespeed(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", errors(&output));
+        let results: Value = serde_json::from_str(&text(&output)).expect("--json prints JSON");
+        metric(&results["runs"][0], "jain_index")
+    };
+    let model = on("model");
+    assert!(model < 0.55, "{model}");
+    if kernel("a_full_queue_locks_a_flow_out_on_the_kernel_and_on_the_model") {
+        let kernel = on("kernel");
+        assert!(kernel < 0.55, "{kernel}");
+    }
+}

@@ -146,6 +146,47 @@ fn quick_runs_say_so_and_leave_whole_ones_alone() {
     assert_eq!(whole["carried_out"]["model"]["now"], 5);
 }
 
+/// What is recorded with a study stands beside what is run, is judged by the claim as it is now, and gives way to a
+/// run of its own.
+#[test]
+fn recorded_numbers_stand_beside_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let run = |arguments: &[&str]| {
+        wirespeed(folder.path(), &[["reproduce", "tiny"].as_slice(), arguments].concat())
+    };
+    let file = "tiny/recorded.toml";
+    let first = ["--quick", "--claim", "too-much", "--record", file, "--out", "first", "--json"];
+    json(&run(&first));
+    let second = ["--claim", "falls", "--record", file, "--out", "second", "--json"];
+    json(&run(&second));
+    let path = folder.path().join(file);
+    // As if a kernel had given it.
+    let text =
+        fs::read_to_string(&path).unwrap().replace("[model.", "[kernel.").replace("[[model.", "[[kernel.");
+    fs::write(&path, &text).unwrap();
+    let results = json(&run(&["--claim", "too-much", "--out", "third", "--json"]));
+    let kernel = |id: usize| &results["claims"][id]["results"]["kernel"];
+    assert_eq!(
+        (kernel(1)["verdict"].as_str(), kernel(1)["recorded"].as_bool()),
+        (Some("differs"), Some(true))
+    );
+    assert!(kernel(1)["mode"].as_str().unwrap().contains("quick"), "{}", kernel(1));
+    assert_eq!(kernel(2)["verdict"], "agrees");
+    assert_eq!(results["summary"]["model"]["refuted_by_kernel"], 1);
+    let table = String::from_utf8(run(&["--claim", "too-much", "--out", "third"]).stdout).unwrap();
+    assert!(table.split_whitespace().collect::<Vec<_>>().join(" ").contains("(recorded"), "{table}");
+
+    let claims = folder.path().join("tiny/claims.toml");
+    fs::write(&claims, CLAIMS.replace("0 > 0.05", "0.05 > 0")).unwrap();
+    let results = json(&run(&["--claim", "too-much", "--out", "third", "--json"]));
+    assert_eq!(results["claims"][2]["results"]["kernel"]["verdict"], "differs", "judged again");
+
+    fs::write(&path, text.replace("cells", "shells")).unwrap();
+    let wrong = run(&["--out", "third"]);
+    assert!(!wrong.status.success() && errors(&wrong).contains("recorded.toml"), "{}", errors(&wrong));
+}
+
 #[test]
 fn settings_for_one_claim_need_not_suit_other_scenarios() {
     let folder = tempfile::tempdir().unwrap();

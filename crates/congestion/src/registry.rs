@@ -23,7 +23,7 @@ pub struct Setup {
     pub now: SimTime,
     /// Round-trip time of the handshake, if it was measured.
     pub handshake_rtt: Option<Span>,
-    /// Seed of the algorithm's own random stream (bbr, bbr3, cdg, nv).
+    /// Seed of the algorithm's own random stream, if it [draws](Algorithm::draws).
     pub seed: u64,
 }
 
@@ -73,6 +73,8 @@ pub struct Algorithm {
     pub needs_pacing: bool,
     /// The connection must use ECN.
     pub needs_ecn: bool,
+    /// It draws from the stream of [`Setup::seed`].
+    pub draws: bool,
     pub(crate) build: fn(&Setup, &Values) -> Built,
 }
 

@@ -28,6 +28,10 @@ impl Substrate for Model {
         wirespeed_sim::check(run).map_err(|lacking| LabError::Unsupported(lacking.to_string()))
     }
 
+    fn depends_on_seed(&self, run: &Run) -> bool {
+        wirespeed_sim::depends_on_seed(run)
+    }
+
     fn carry_out(
         &self,
         run: &Run,

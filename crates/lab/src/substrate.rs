@@ -36,6 +36,11 @@ pub trait Substrate: Sync {
     /// What the run asks for that this substrate lacks, and the remedy.
     fn check(&self, run: &Run) -> Result<(), LabError>;
 
+    /// Whether another seed could give another result. If not, the repetitions of a run are one run.
+    fn depends_on_seed(&self, _run: &Run) -> bool {
+        true
+    }
+
     /// Carries it out. Files of its own go to the directory's raw folder. The recording's tool and command are
     /// the caller's to fill in. A table that the substrate has written to the directory itself
     /// ([`RunDirectory::close`]) is empty in the recording: only the finished directory has everything.

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod convergence;
+pub mod core_time;
 mod cumulative;
 mod delay;
 mod document;

@@ -1,9 +1,9 @@
 //! What limited a run, in a sentence: from the accounts of cores, stages and windows that its recording holds. The
 //! same words serve a model and a live host.
 
+use crate::core_time::{CoreTime, core_times};
 use crate::view::{FlowSeries, View};
-use std::collections::BTreeMap;
-use wirespeed_record::{ColumnOf, CoreSample, Direction, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
 
 /// A core that is busy for so large a part of the time has no room for more.
 const FULL: f64 = 0.97;
@@ -22,49 +22,34 @@ pub fn limiting(view: &View) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// A core's time by kind over the measurement window, as parts of it.
-struct Busy<'a> {
-    host: &'a str,
-    core: u32,
+/// The time of a core that [`KINDS`](crate::core_time::KINDS) splits further than a sentence needs.
+struct Busy {
     softirq: f64,
     application: f64,
     other: f64,
 }
 
-fn busy_cores(recording: &Recording) -> Vec<String> {
-    let info = &recording.info;
-    let window = (info.duration_ns - info.omit_ns) as f64;
-    let mut first: BTreeMap<(&str, u32), &CoreSample> = BTreeMap::new();
-    let mut last: BTreeMap<(&str, u32), &CoreSample> = BTreeMap::new();
-    for row in &recording.cores {
-        let key = (row.host.as_str(), row.core);
-        if row.t_ns <= info.omit_ns {
-            first.insert(key, row);
-        }
-        last.insert(key, row);
+impl Busy {
+    fn of(core: &CoreTime) -> Busy {
+        let [hardirq, softirq, ksoftirqd, application, capture, load] = core.parts;
+        Busy { softirq: hardirq + softirq + ksoftirqd, application, other: capture + load }
     }
-    let mut busy: Vec<Busy> = last
-        .iter()
-        .map(|((host, core), after)| {
-            let before = first.get(&(*host, *core));
-            let part = |of: fn(&CoreSample) -> i64| {
-                (of(after) - before.map_or(0, |row| of(row))) as f64 / window.max(1.0)
-            };
-            Busy {
-                host,
-                core: *core,
-                softirq: part(|r| r.hardirq_ns + r.softirq_ns + r.ksoftirqd_ns),
-                application: part(|r| r.app_ns),
-                other: part(|r| r.capture_ns + r.load_ns),
-            }
+}
+
+fn busy_cores(recording: &Recording) -> Vec<String> {
+    let mut busy: Vec<(CoreTime, Busy)> = core_times(recording)
+        .into_iter()
+        .filter(|core| core.busy() >= FULL)
+        .map(|core| {
+            let busy = Busy::of(&core);
+            (core, busy)
         })
-        .filter(|core| core.softirq + core.application + core.other >= FULL)
         .collect();
-    busy.sort_by(|a, b| b.softirq.total_cmp(&a.softirq));
-    let words = |core: &Busy| {
+    busy.sort_by(|(_, a), (_, b)| b.softirq.total_cmp(&a.softirq));
+    let words = |(core, busy): &(CoreTime, Busy)| {
         let percent = |part: f64| format!("{:.0} %", part * 100.0);
         let kinds =
-            [("softirq", core.softirq), ("application", core.application), ("other work", core.other)];
+            [("softirq", busy.softirq), ("application", busy.application), ("other work", busy.other)];
         let kinds: Vec<String> = kinds
             .iter()
             .filter(|(_, part)| *part >= 0.01)
@@ -145,6 +130,7 @@ fn windows(view: &View) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirespeed_record::CoreSample;
 
     fn core(t_ns: i64, softirq_ns: i64) -> CoreSample {
         CoreSample {

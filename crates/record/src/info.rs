@@ -50,6 +50,9 @@ pub struct RunInfo {
     pub cost: Cost,
     /// The command that repeats it.
     pub command: String,
+    /// The run that this is a copy of, since nothing in either draws: then the cost is that of copying, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
 }
 
 /// A shared link, as metrics and figures need it.

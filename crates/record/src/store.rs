@@ -147,12 +147,25 @@ impl RunDirectory {
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;
         self.write(&recording.ledger)?;
+        self.conclude(&recording.info)
+    }
+
+    fn conclude(&self, info: &RunInfo) -> Result<(), StoreError> {
         let path = self.path.join(INFO);
-        let info = RunInfo { format_version: FORMAT_VERSION, ..recording.info.clone() };
+        let info = RunInfo { format_version: FORMAT_VERSION, ..info.clone() };
         let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
         replace_file(&path, (json + "\n").as_bytes()).map_err(io_error("write", &path))?;
         let mark = self.path.join(INCOMPLETE);
         fs::remove_file(&mark).map_err(io_error("remove", &mark))
+    }
+
+    /// Fills the directory with what another, whole run gave, under the name and settings of `info`.
+    ///
+    /// # Errors
+    /// If something cannot be read or written; the directory stays marked incomplete.
+    pub fn finish_as_copy(self, original: &Path, info: &RunInfo) -> Result<(), StoreError> {
+        copy_files(original, &self.path)?;
+        self.conclude(info)
     }
 
     fn write<R: Row>(&self, rows: &[R]) -> Result<(), StoreError> {
@@ -175,6 +188,22 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&partial);
     }
     result
+}
+
+/// All files of a run but what names it.
+fn copy_files(from: &Path, to: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(from).map_err(io_error("read", from))? {
+        let path = entry.map_err(io_error("read", from))?.path();
+        let Some(name) = path.file_name() else { continue };
+        let target = to.join(name);
+        if path.is_dir() {
+            fs::create_dir_all(&target).map_err(io_error("create", &target))?;
+            copy_files(&path, &target)?;
+        } else if name != INFO && name != INCOMPLETE {
+            fs::copy(&path, &target).map_err(io_error("write", &target))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {

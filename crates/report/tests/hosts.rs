@@ -5,7 +5,7 @@ mod xml;
 
 use recordings::{one_run, queue, study};
 use serde_json::json;
-use wirespeed_record::{CoreSample, Direction, LedgerRow, QueueSample, Recording, Stage};
+use wirespeed_record::{CoreSample, Datagram, Direction, LedgerRow, QueueSample, Recording, Stage};
 use wirespeed_report::{Builder, Report, RunResult};
 use xml::well_formed;
 
@@ -204,6 +204,57 @@ fn losses_are_stacked_across_the_settings() {
     }
     assert_eq!(find(&[with_ledger()]), None, "one setting is not compared");
     assert_eq!(find(&[one_run("reno", 0), one_run("bic", 0)]), None, "without ledgers nothing is known");
+}
+
+/// Twelve runs of which two lost nothing, and the rest 0.47 %.
+#[test]
+fn many_runs_are_counted_by_how_much_they_lost() {
+    let runs: Vec<Recording> = (0..12)
+        .map(|repeat| {
+            let mut recording = with_ledger();
+            recording.info.id = format!("run-{repeat}");
+            recording.info.repeat = repeat;
+            if repeat < 2 {
+                recording.ledger.retain(|row| row.entry != "lost");
+            }
+            recording
+        })
+        .collect();
+    let find = |runs: &[Recording]| {
+        let svg = report_of(runs).svgs().into_iter().find(|f| f.0 == "study-loss-histogram.svg")?.1;
+        Some(texts(&svg))
+    };
+    let found = find(&runs).expect("twelve runs are many");
+    for text in ["none", "to 1 %", "16.7", "83.3"] {
+        assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
+    }
+    assert_eq!(find(&runs[..9]), None, "nine are read one by one");
+}
+
+/// Datagrams sent every 120 us that arrive in threes.
+#[test]
+fn bursts_of_datagrams_show_in_their_distances() {
+    let mut recording = inside();
+    recording.info.omit_ns = 0;
+    recording.datagrams = (0..30)
+        .map(|sequence| Datagram {
+            flow: 0,
+            sequence,
+            sent_ns: sequence as i64 * 120_000,
+            arrived_ns: (sequence != 7).then_some(sequence as i64 / 3 * 360_000 + 1_000_000),
+            reordered_by: 0,
+            duplicate: false,
+        })
+        .collect();
+    let svg = svg(&recording, "inter-arrival").expect("there are datagrams");
+    let found = texts(&svg);
+    for text in ["Since the one before (µs)", "Datagram"] {
+        assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
+    }
+    // 28 distances between the 29 that arrived, each a dot, and one in the legend.
+    assert_eq!(svg.matches("<circle").count(), 29);
+    recording.datagrams.clear();
+    assert_eq!(self::svg(&recording, "inter-arrival"), None);
 }
 
 #[test]

@@ -59,19 +59,20 @@ impl Event {
 /// Pending events.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// All but arrivals: the time in picoseconds and the event's rank as one number, which two instructions compare. In
+    /// All but arrivals and what happens inside hosts: the time in picoseconds and the event's rank as one number, which two instructions compare. In
     /// what order a thousand flows' timers are due is chance, and each branch on it would be taken wrongly half the time.
     heap: BinaryHeap<Reverse<u128>>,
-    arrivals: Arrivals,
+    arrivals: Earliest,
+    hosts: Earliest,
 }
 
 impl Events {
-    /// Schedules one that is no arrival.
+    /// Schedules one that is neither an arrival nor inside a host.
     pub fn push(&mut self, at: SimTime, event: Event) {
         debug_assert!(!matches!(event, Event::Arrival(_)), "a pipe has one arrival at a time");
+        debug_assert!(!matches!(event, Event::Host(_)), "a host has one event at a time");
         debug_assert!(at >= SimTime::START, "time begins with the run");
-        let time = at.picoseconds() as u128;
-        self.heap.push(Reverse(time << 64 | u128::from(event.rank())));
+        self.heap.push(Reverse(key(at.picoseconds(), event)));
     }
 
     /// Says when the first train on a pipe arrives, if there is one.
@@ -80,10 +81,24 @@ impl Events {
         self.arrivals.set(pipe as usize, at.map_or(NEVER, SimTime::picoseconds));
     }
 
-    /// Takes the next, if it is due before `end` or at it. An arrival stays until it is set anew.
+    /// Says when something happens next inside a host, if anything does.
+    #[inline]
+    pub fn set_host(&mut self, host: u32, at: Option<SimTime>) {
+        self.hosts.set(host as usize, at.map_or(NEVER, SimTime::picoseconds));
+    }
+
+    /// Takes the next, if it is due before `end` or at it. Arrivals and hosts' events stay until they are set anew.
     #[inline]
     pub fn pop_until(&mut self, end: SimTime) -> Option<(SimTime, Event)> {
         let (arrival, pipe) = self.arrivals.first();
+        if !self.hosts.at.is_empty() {
+            let (at, host) = self.hosts.first();
+            let event = Event::Host(host as u32);
+            let is_next = |Reverse(first): &Reverse<u128>| key(at, event) < *first;
+            if at < arrival && self.heap.peek().is_none_or(is_next) {
+                return (at <= end.picoseconds()).then_some((SimTime::ps(at), event));
+            }
+        }
         if let Some(Reverse(first)) = self.heap.peek().copied()
             && ((first >> 64) as i64) < arrival
         {
@@ -99,29 +114,36 @@ impl Events {
     }
 }
 
-/// No train is on the pipe.
+/// Time, not negative, and event as one number of the same order.
+#[inline]
+fn key(at: i64, event: Event) -> u128 {
+    (at as u128) << 64 | u128::from(event.rank())
+}
+
+/// Nothing is due.
 const NEVER: i64 = i64::MAX;
-/// Pipes that are looked through at once. Most runs have no more.
+/// Components that are looked through at once. Most runs have no more pipes, and no more hosts.
 const BLOCK: usize = 8;
 
-/// When the first train of each pipe arrives: nearly all events are arrivals, and pipes are few.
+/// When the one event of each component of a class is due, of classes with few components that nearly all events are of:
+/// a pipe's first arrival, what happens next in a host.
 #[derive(Debug, Default)]
-struct Arrivals {
+struct Earliest {
     at: Vec<i64>,
     /// The earliest of each block, and which of it; empty as long as there is but one, which is looked through when
     /// somebody asks.
     earliest: Vec<(i64, usize)>,
 }
 
-impl Arrivals {
+impl Earliest {
     #[inline]
-    fn set(&mut self, pipe: usize, at: i64) {
-        if pipe >= self.at.len() {
-            self.grow(pipe);
+    fn set(&mut self, component: usize, at: i64) {
+        if component >= self.at.len() {
+            self.grow(component);
         }
-        self.at[pipe] = at;
+        self.at[component] = at;
         if !self.earliest.is_empty() {
-            let block = pipe / BLOCK;
+            let block = component / BLOCK;
             let first = block * BLOCK;
             let end = self.at.len().min(first + BLOCK);
             self.earliest[block] = least(self.at[first..end].iter().copied());
@@ -129,15 +151,15 @@ impl Arrivals {
     }
 
     #[cold]
-    fn grow(&mut self, pipe: usize) {
-        self.at.resize(pipe + 1, NEVER);
+    fn grow(&mut self, component: usize) {
+        self.at.resize(component + 1, NEVER);
         if self.at.len() > BLOCK {
             let blocks = self.at.chunks(BLOCK);
             self.earliest = blocks.map(|block| least(block.iter().copied())).collect();
         }
     }
 
-    /// The earliest; of several at one time that of the first pipe.
+    /// The earliest; of several at one time that of the first component.
     #[inline]
     fn first(&self) -> (i64, usize) {
         if self.earliest.is_empty() {

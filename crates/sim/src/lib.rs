@@ -13,4 +13,4 @@ pub mod tcp;
 mod world;
 
 pub use simulate::{Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
-pub use world::{Unsupported, check};
+pub use world::{Unsupported, check, depends_on_seed};

@@ -8,13 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_report::with_unit;
 
 /// The runs of one setting: factors, and the claim's metric over the repetitions.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The factors by name, as a person writes their values.
     pub factors: BTreeMap<String, String>,
     /// The mean over the repetitions that have the metric, in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// Where the metric speaks of stages: the same by stage.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stages: BTreeMap<String, f64>,
 }
 

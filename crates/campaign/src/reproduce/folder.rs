@@ -1,5 +1,6 @@
 //! A study as files: from a folder, or from inside the program.
 
+use super::recorded::Recorded;
 use super::settings::Settings;
 use crate::claims::{Claim, read};
 use std::collections::BTreeMap;
@@ -15,11 +16,14 @@ pub struct StudyFiles {
     pub claims: Vec<Claim>,
     /// Scenarios: file name and text.
     pub scenarios: BTreeMap<String, String>,
+    /// What its claims came to where that takes long.
+    pub recorded: Recorded,
 }
 
 const SETTINGS: &str = "study.toml";
 const CLAIMS: &str = "claims.toml";
 const OWN: &str = "claims-own.toml";
+const RECORDED: &str = "recorded.toml";
 
 impl StudyFiles {
     /// From files by name; `place` is what messages put in front of it.
@@ -42,7 +46,11 @@ impl StudyFiles {
         if let Some(text) = scenarios.remove(OWN) {
             claims.extend(read(&text, &name(OWN), true)?);
         }
-        Ok(StudyFiles { settings, claims, scenarios })
+        let recorded = match scenarios.remove(RECORDED) {
+            Some(text) => Recorded::read(&text, &name(RECORDED))?,
+            None => Recorded::default(),
+        };
+        Ok(StudyFiles { settings, claims, scenarios, recorded })
     }
 
     /// From a folder.

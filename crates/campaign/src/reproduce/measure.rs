@@ -25,6 +25,8 @@ pub struct Numbers {
     stages: BTreeMap<&'static str, BTreeMap<String, f64>>,
     /// What it cost.
     pub cost: Cost,
+    /// It is a copy of another run, which gives the same.
+    pub is_copy: bool,
 }
 
 /// A run's numbers, or why there are none.
@@ -61,7 +63,8 @@ impl Numbers {
             }
             _ => BTreeMap::new(),
         };
-        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost })
+        let is_copy = recording.info.copy_of.is_some();
+        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost, is_copy })
     }
 }
 
@@ -102,27 +105,28 @@ pub fn values(cell: &CellPlan, found: &[Found], metric: &str) -> Vec<f64> {
 
 /// What a claim comes to on the substrate whose numbers these are, by run of the plan.
 pub fn verdict(plan: &ClaimPlan, found: &[Found]) -> Judgement {
-    let no_number = |verdict| Judgement { measured: String::new(), verdict };
-    let cells = match &plan.cells {
-        Ok(cells) => cells,
-        Err(why) => return no_number(Verdict::Missing { why: why.clone() }),
-    };
+    let unit = find(&plan.metric).map_or("", |row| row.unit);
+    match cells(plan, found) {
+        Ok(cells) => judge(&plan.claim.expect, plan.over.as_deref(), unit, &cells),
+        Err(verdict) => Judgement { measured: String::new(), verdict },
+    }
+}
+
+/// The numbers that decide a claim, or what there is to say without them.
+pub(super) fn cells(plan: &ClaimPlan, found: &[Found]) -> Result<Vec<Cell>, Verdict> {
+    let cells = plan.cells.as_ref().map_err(|why| Verdict::Missing { why: why.clone() })?;
     let family = FAMILIES.iter().find(|family| **family == plan.metric);
-    let row = find(&plan.metric);
-    if row.is_none() && family.is_none() {
-        return no_number(Verdict::Missing { why: format!("metric {} is not there yet", plan.metric) });
+    if find(&plan.metric).is_none() && family.is_none() {
+        return Err(Verdict::Missing { why: format!("metric {} is not there yet", plan.metric) });
     }
     for run in cells.iter().flat_map(|cell| &cell.runs) {
         match &found[*run] {
-            Err(NoNumbers::NotRunnable(why)) => return no_number(Verdict::NotRunnable { why: why.clone() }),
-            Err(NoNumbers::NotRun(why)) => {
-                return no_number(Verdict::Missing { why: format!("not run: {why}") });
-            }
+            Err(NoNumbers::NotRunnable(why)) => return Err(Verdict::NotRunnable { why: why.clone() }),
+            Err(NoNumbers::NotRun(why)) => return Err(Verdict::Missing { why: format!("not run: {why}") }),
             Ok(_) => {}
         }
     }
-    let cells: Vec<Cell> = cells.iter().map(|cell| self::cell(plan, cell, found, family.copied())).collect();
-    judge(&plan.claim.expect, plan.over.as_deref(), row.map_or("", |row| row.unit), &cells)
+    Ok(cells.iter().map(|cell| self::cell(plan, cell, found, family.copied())).collect())
 }
 
 fn cell(plan: &ClaimPlan, cell: &CellPlan, found: &[Found], family: Option<&str>) -> Cell {

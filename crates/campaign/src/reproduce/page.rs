@@ -48,8 +48,11 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         Verdict::Drawn => Outcome::Drawn,
         Verdict::Missing { .. } | Verdict::NotRunnable { .. } => Outcome::None,
     };
-    let measured =
-        |name: &str| claim.results.get(name).map(|entry| (entry.judgement.measured.clone(), outcome(entry)));
+    let words = |entry: &Entry| match entry.recorded {
+        true => format!("{} ({})", entry.judgement.measured, entry.provenance()),
+        false => entry.judgement.measured.clone(),
+    };
+    let measured = |name: &str| claim.results.get(name).map(|entry| (words(entry), outcome(entry)));
     let [metric, stands] = &claim.metric;
     ClaimRow {
         id: claim.id.clone(),

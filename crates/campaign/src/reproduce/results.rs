@@ -2,6 +2,7 @@
 
 use super::measure::{Found, values, verdict};
 use super::plan::{ClaimPlan, FigurePlan};
+use super::recorded::Recorded;
 use super::settings::Settings;
 use crate::claims::{Claim, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ pub struct Entry {
     pub judgement: Judgement,
     /// How the runs differ from the study's, e.g. `quick`; empty if they do not.
     pub mode: String,
+    /// Not run into this folder: kept with the study.
+    #[serde(default)]
+    pub recorded: bool,
 }
 
 /// The runs of one setting in a figure.
@@ -105,14 +109,27 @@ pub struct CarriedOut {
     pub runs: usize,
     /// Of these, carried out now and not kept from before.
     pub now: usize,
+    /// Of all, copies of another one: repetitions in which nothing draws.
+    #[serde(default)]
+    pub copies: usize,
     /// Wall-clock time of the invocation's runs.
     pub wall_s: f64,
-    /// CPU time of all runs, also those kept.
+    /// CPU time of all runs, also those kept; copies cost none.
     pub cpu_s: f64,
-    /// Data packets of all runs, also those kept.
+    /// Data packets of all runs, also those kept; copies carry none.
     pub packets: u64,
     /// Time simulated in all runs.
     pub virtual_s: f64,
+}
+
+impl Entry {
+    /// Where a recorded number is from, in a few words.
+    pub(super) fn provenance(&self) -> String {
+        match self.mode.as_str() {
+            "" => "recorded".into(),
+            mode => format!("recorded with {mode}"),
+        }
+    }
 }
 
 impl Results {
@@ -125,7 +142,8 @@ impl Results {
             if let Some(old) =
                 earlier.claims.iter().find(|old| old.id == claim.id && old.published == claim.published)
             {
-                claim.results = old.results.clone();
+                let own = old.results.iter().filter(|(_, entry)| !entry.recorded);
+                claim.results.extend(own.map(|(substrate, entry)| (substrate.clone(), entry.clone())));
             }
         }
         self.figures = earlier.figures;
@@ -142,7 +160,7 @@ impl Results {
         found: &[Found],
     ) {
         for plan in claims {
-            let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned() };
+            let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned(), recorded: false };
             if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == plan.claim.id) {
                 claim.results.insert(substrate.to_owned(), entry);
             }
@@ -221,8 +239,8 @@ impl Results {
 }
 
 impl ClaimResult {
-    /// A claim before anything was run.
-    pub fn new(claim: &Claim, settings: &Settings) -> Self {
+    /// A claim before anything was run, with what is recorded of it.
+    pub fn new(claim: &Claim, settings: &Settings, recorded: &Recorded) -> Self {
         let known = settings.claims.get(&claim.id).cloned().unwrap_or_default();
         let metric = settings.metrics.get(&claim.metric).unwrap_or(&claim.metric).clone();
         let unit = find(&metric).map_or("", |metric| metric.unit);
@@ -237,7 +255,7 @@ impl ClaimResult {
             own: claim.own,
             calibration: known.calibration,
             explanation: known.explanation,
-            results: BTreeMap::new(),
+            results: recorded.of(claim).map(|(substrate, entry)| (substrate.clone(), entry)).collect(),
         }
     }
 

@@ -16,6 +16,7 @@ pub fn table(results: &Results, width: usize) -> String {
             let entry = claim.results.get(substrate);
             entry.map_or("–".into(), |entry| match entry.judgement.measured.as_str() {
                 "" => "–".to_owned(),
+                words if entry.recorded => format!("{words} ({})", entry.provenance()),
                 words => words.to_owned(),
             })
         };
@@ -90,8 +91,13 @@ fn counts(substrate: &str, s: &Summary) -> String {
         ));
     }
     if s.refuted_by_kernel > 0 {
-        let rest = s.judged - s.agree;
-        line.push_str(&format!("; of the {rest} others the kernel refutes {}", s.refuted_by_kernel));
+        let (rest, standing) = (s.judged - s.agree, s.judged - s.refuted_by_kernel);
+        line.push_str(&format!(
+            "; of the {rest} others the kernel refutes {}, which leaves {} of {standing} ({:.0} %)",
+            s.refuted_by_kernel,
+            s.agree,
+            100.0 * s.agree as f64 / standing.max(1) as f64
+        ));
     }
     if s.own_judged > 0 {
         line.push_str(&format!("; {} of {} readings of ours", s.own_agree, s.own_judged));
@@ -105,8 +111,12 @@ fn counts(substrate: &str, s: &Summary) -> String {
 
 fn cost(substrate: &str, carried: &CarriedOut) -> String {
     let mode = if carried.mode.is_empty() { String::new() } else { format!(" ({})", carried.mode) };
+    let copies = match carried.copies {
+        0 => String::new(),
+        copies => format!(", {copies} copies of repetitions that no seed changes"),
+    };
     format!(
-        "{substrate}{mode}: {} runs, {} of them now in {:.1} s of wall time; {:.0} s of CPU time, {:.3e} packets and {:.1} h of virtual time in all.",
+        "{substrate}{mode}: {} runs{copies}, {} of them now in {:.1} s of wall time; {:.0} s of CPU time, {:.3e} packets and {:.1} h of virtual time in all.",
         carried.runs,
         carried.now,
         carried.wall_s,

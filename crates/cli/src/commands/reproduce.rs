@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wirespeed_campaign::claims::{Claim, read};
 use wirespeed_campaign::reproduce::{
-    CarriedOut, ClaimResult, Found, NoNumbers, Plan, Results, Settings, StudyFiles, Wanted, page, read_all,
-    table,
+    CarriedOut, ClaimResult, Found, NoNumbers, Plan, Recorded, Results, Settings, StudyFiles, Wanted, page,
+    read_all, table,
 };
 use wirespeed_campaign::{Campaign, Outcome};
 use wirespeed_record::replace_file;
@@ -54,6 +54,10 @@ pub struct Arguments {
     /// Run again what is there already.
     #[arg(long)]
     fresh: bool,
+    /// Keep what the claims came to in this file too: `recorded.toml` in a study's folder is shown beside whatever is run
+    /// later.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Exit with 1 if a claim differs and the study has no explanation for it.
     #[arg(long)]
     strict: bool,
@@ -99,26 +103,45 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         results.continue_from(earlier);
     }
     let mode = mode(arguments);
+    let mut recorded = arguments.record.as_deref().map(recorded).transpose()?;
     let mut interrupted = false;
     for on in &arguments.on {
         let (found, carried) = carry_out(arguments, *on, &plan, &out, &mode)?;
         interrupted |= interrupt::flag().load(std::sync::atomic::Ordering::Relaxed);
         let substrate = on.name();
         results.add(substrate, &mode, &plan.claims, &plan.figures, &found);
+        if let Some(recorded) = &mut recorded {
+            recorded.keep(substrate, &mode, &results.generated_by, &plan.claims, &found);
+        }
         results.carried_out.insert(substrate.into(), carried);
         if interrupted {
             break;
         }
     }
+    if let (Some(path), Some(recorded)) = (&arguments.record, &recorded) {
+        replace_file(path, recorded.text().as_bytes())
+            .map_err(|source| Failure::Output { what: path.display().to_string(), source })?;
+    }
     results.summarise();
     conclude(arguments, &results, &settings, &out, interrupted)
+}
+
+/// What is in the file of recorded numbers already; nothing, if it is not there.
+fn recorded(path: &Path) -> Result<Recorded, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Recorded::read(&text, &path.display().to_string()).map_err(ScenarioError::from)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Recorded::default()),
+        Err(source) => Err(ScenarioError::Read { path: path.to_owned(), source }.into()),
+    }
 }
 
 /// Claims in their order, also those not wanted now: an earlier invocation may have results of them.
 fn every_claim(studies: &[StudyFiles]) -> Vec<ClaimResult> {
     studies
         .iter()
-        .flat_map(|study| study.claims.iter().map(|claim| ClaimResult::new(claim, &study.settings)))
+        .flat_map(|study| {
+            study.claims.iter().map(|claim| ClaimResult::new(claim, &study.settings, &study.recorded))
+        })
         .collect()
 }
 
@@ -177,7 +200,7 @@ fn scenario_or_study(name: &str, folder: &Path) -> Result<StudyFiles, Failure> {
         .map_err(|source| ScenarioError::Read { path: path.clone(), source })?;
     let settings = Settings { name: name.into(), title: name.into(), ..Settings::default() };
     let scenarios = [(path.display().to_string(), text)].into();
-    Ok(StudyFiles { settings, claims: Vec::new(), scenarios })
+    Ok(StudyFiles { settings, claims: Vec::new(), scenarios, recorded: Recorded::default() })
 }
 
 /// A study by its folder or name.
@@ -282,6 +305,7 @@ fn carry_out(
     let carried = CarriedOut {
         mode: mode.to_owned(),
         runs: found.iter().filter(|found| found.is_ok()).count(),
+        copies: found.iter().flatten().filter(|numbers| numbers.is_copy).count(),
         now: outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(_))).count(),
         wall_s: began.elapsed().as_secs_f64(),
         cpu_s: costs().map(|cost| cost.cpu_s).sum(),

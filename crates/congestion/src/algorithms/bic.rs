@@ -47,6 +47,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let mut window = setup.window();
         if values.is_on("initial_ssthresh") {

@@ -40,6 +40,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: true,
     build: |setup, values| {
         let gradients = values.count("window");
         if !gradients.is_power_of_two() {

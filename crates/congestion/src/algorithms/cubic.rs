@@ -58,6 +58,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let mut window = setup.window();
         // Linux reads the initial threshold only without HyStart.

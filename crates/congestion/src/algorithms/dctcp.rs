@@ -29,6 +29,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: true,
+    draws: false,
     build: |setup, values| {
         let rule = Dctcp {
             shift: values.count("dctcp_shift_g") as u32,

@@ -32,6 +32,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let rule = Fast {
             alpha: values.count("alpha"),

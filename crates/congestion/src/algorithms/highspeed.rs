@@ -18,6 +18,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let start = Limited::above(values.count("max_ssthresh"));
         Ok(Box::new(LossBased::new(setup.window(), start, HighSpeed { step: 0 })))

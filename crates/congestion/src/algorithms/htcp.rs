@@ -38,6 +38,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let rule = HTcp::new(
             values.is_on("use_rtt_scaling"),

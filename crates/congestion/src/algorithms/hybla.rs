@@ -30,6 +30,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[Parameter::new("rtt0", 25, 1, LARGEST, "reference round-trip time, ms")],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let mut rule =
             Hybla { reference_ms: values.count("rtt0"), rho: 8, least_srtt: 0, hundredths: 0, open: true };

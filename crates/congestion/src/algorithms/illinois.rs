@@ -35,6 +35,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let rule = Illinois {
             low_window: values.count("win_thresh"),

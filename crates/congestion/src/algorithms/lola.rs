@@ -60,6 +60,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| Ok(Box::new(new(setup, values, true))),
 };
 
@@ -71,6 +72,7 @@ pub(super) const ROW_NOLOSS: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| Ok(Box::new(new(setup, values, false))),
 };
 

@@ -26,6 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, _| Ok(Box::new(LossBased::new(setup.window(), Standard, Lp::default()))),
 };
 

@@ -47,6 +47,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: true,
     build: |setup, values| {
         let rule = Nv {
             pad: values.count("nv_pad"),

@@ -21,6 +21,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         Ok(Box::new(LossBased::new(setup.window(), Limited::above(values.count("max_ssthresh")), Scalable)))
     },

@@ -26,6 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, values| {
         let rule = Vegas {
             alpha: values.count("alpha"),

@@ -20,6 +20,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, _| {
         let rule = Veno { delays: Delays::default(), queued_halves: 0, grow_next: true };
         Ok(Box::new(LossBased::new(setup.window(), Standard, rule)))

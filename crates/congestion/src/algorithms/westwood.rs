@@ -23,6 +23,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, _| {
         let rule = Westwood {
             once: 0,

@@ -33,6 +33,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: false,
     needs_ecn: false,
+    draws: false,
     build: |setup, _| {
         let mut window = setup.window();
         window.clamp = LARGEST_WINDOW;

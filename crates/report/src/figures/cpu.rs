@@ -1,9 +1,10 @@
 //! Time of each core by kind of work.
 
 use super::Draw;
-use crate::core_time::{KINDS, busiest, core_times};
+use crate::core_time::{INKS, busiest};
 use crate::figure::{Axis, AxisKind, Figure, Layer, Shape};
 use crate::source::Source;
+use wirespeed_metrics::core_time::{KINDS, core_times};
 
 pub(crate) struct Cpu;
 
@@ -18,6 +19,7 @@ impl Draw for Cpu {
         }
         let layers = KINDS
             .iter()
+            .zip(INKS)
             .enumerate()
             .map(|(kind, (name, ink))| {
                 let parts = cores.iter().map(|core| core.parts[kind] * 100.0).enumerate();

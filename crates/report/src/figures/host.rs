@@ -2,7 +2,7 @@
 
 use super::Draw;
 use super::ladder::LOSS;
-use crate::core_time::{CoreTime, KINDS, busiest, core_times, percent};
+use crate::core_time::{INKS, busiest, percent};
 use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::Figure;
 use crate::machine::{Interrupts, Machine, ranges};
@@ -12,6 +12,7 @@ use crate::shorten::shorten;
 use crate::source::Source;
 use crate::svg::text_width;
 use std::collections::BTreeMap;
+use wirespeed_metrics::core_time::{CoreTime, KINDS, core_times};
 
 pub(crate) struct Host;
 
@@ -70,7 +71,7 @@ impl Draw for Host {
 /// Names the colours of the kinds of work that any core did.
 fn legend(drawing: &mut Drawing, cores: &[CoreTime]) {
     let mut x = 0.0;
-    for (kind, (name, ink)) in KINDS.iter().enumerate() {
+    for (kind, (name, ink)) in KINDS.iter().zip(INKS).enumerate() {
         if cores.iter().any(|core| core.parts[kind] > 0.0) {
             drawing.place([x, 4.0, 14.0, 12.0], Paint::Full(ink.clone()));
             drawing.write(x + 20.0, 14.5, Anchor::Start, Face::Plain, *name);
@@ -260,8 +261,8 @@ fn tile(drawing: &mut Drawing, x: f64, y: f64, core: &CoreTime) {
     // Rounding and a last piece of work may make a core a little more than full.
     let scale = width / core.busy().max(1.0);
     let mut from = x;
-    for ((_, ink), part) in KINDS.iter().zip(core.parts).filter(|(_, part)| *part > 0.0) {
-        drawing.place([from, y, part * scale, height], Paint::Tint(ink.clone()));
+    for (ink, part) in INKS.into_iter().zip(core.parts).filter(|(_, part)| *part > 0.0) {
+        drawing.place([from, y, part * scale, height], Paint::Tint(ink));
         from += part * scale;
     }
     drawing.write(x + 8.0, y + 19.0, Anchor::Start, Face::Strong, format!("core {}", core.core));

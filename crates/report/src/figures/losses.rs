@@ -65,7 +65,7 @@ impl Draw for Losses {
 }
 
 /// The account of a run's data packets, if it says what was sent.
-fn data(run: &RunDigest) -> Option<&Account> {
+pub(super) fn data(run: &RunDigest) -> Option<&Account> {
     run.accounts.iter().find(|account| account.direction == Direction::Data && account.sent.is_some())
 }
 

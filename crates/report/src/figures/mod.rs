@@ -8,8 +8,10 @@ mod factor_line;
 mod fairness;
 mod goodput;
 mod host;
+mod inter_arrival;
 mod ladder;
 mod limits;
+mod loss_histogram;
 mod losses;
 mod overlay;
 mod queue;
@@ -42,6 +44,7 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &factor_line::FactorLine,
     &repeats::Repeats,
     &losses::Losses,
+    &loss_histogram::LossHistogram,
     &overlay::Overlay,
     &throughput::Throughput,
     &stacked::Stacked,
@@ -56,4 +59,5 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &limits::Limits,
     &fairness::Fairness,
     &datagrams::Datagrams,
+    &inter_arrival::InterArrival,
 ];

@@ -2,7 +2,6 @@
 
 use super::World;
 use super::flow::{Endpoint, Flow};
-use crate::engine::Event;
 use crate::host::{Datagrams, Host, Outside};
 use crate::net::{Body, Train};
 use crate::tcp::PACKET_OVERHEAD;
@@ -103,12 +102,8 @@ pub(super) fn sample_cores(inside: &Host, t_ns: i64, rows: &mut Vec<CoreSample>)
 impl World {
     /// Sees to it that a host is looked at when something happens in it.
     pub(super) fn plan_host(&mut self, index: usize) {
-        let Some(at) = self.hosts[index].as_ref().and_then(|host| host.next_event()) else { return };
-        let at = at.max(self.now);
-        if self.host_events[index].is_none_or(|planned| at < planned) {
-            self.host_events[index] = Some(at);
-            self.events.push(at, Event::Host(index as u32));
-        }
+        let Some(host) = &self.hosts[index] else { return };
+        self.events.set_host(index as u32, host.next_event().map(|at| at.max(self.now)));
     }
 
     /// Whether a train's data was taken back after it was put out: the host refused what was before it.
@@ -122,10 +117,6 @@ impl World {
     }
 
     pub(super) fn on_host(&mut self, index: usize, at: SimTime) {
-        if self.host_events[index] != Some(at) {
-            return;
-        }
-        self.host_events[index] = None;
         let Some(mut host) = self.hosts[index].take() else { return };
         let (mut out, mut touched) = (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.touched));
         host.run(at, &mut Outside { flows: &mut self.flows, out: &mut out, touched: &mut touched });

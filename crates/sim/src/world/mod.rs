@@ -3,6 +3,7 @@
 mod alone;
 mod build;
 mod capture;
+mod chance;
 mod connection;
 mod flow;
 mod inside;
@@ -11,6 +12,7 @@ mod record;
 mod row;
 
 pub use build::{Unsupported, check};
+pub use chance::depends_on_seed;
 pub use flow::{Endpoint, Flow};
 pub use path::Way;
 pub use record::{Recorder, ignored};
@@ -31,8 +33,6 @@ pub struct World {
     flows: Vec<Flow>,
     /// The inside of the hosts that have one.
     hosts: Vec<Option<Box<Host>>>,
-    /// When each is planned to be looked at.
-    host_events: Vec<Option<SimTime>>,
     /// `false`: every packet is an event of its own.
     trains: bool,
     now: SimTime,
@@ -57,7 +57,6 @@ impl World {
             events: Events::default(),
             pipes,
             flows,
-            host_events: vec![None; hosts.len()],
             hosts,
             trains: run.trains,
             now: SimTime::START,

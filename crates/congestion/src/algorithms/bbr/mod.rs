@@ -64,6 +64,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: true,
     needs_ecn: false,
+    draws: true,
     build: |setup, _| Ok(Box::new(Bbr::new(setup, Version::Linux6))),
 };
 
@@ -84,6 +85,7 @@ pub(super) const ROW_4_15: Algorithm = Algorithm {
     ],
     needs_pacing: true,
     needs_ecn: false,
+    draws: true,
     build: |setup, values| {
         let version = Version::Linux4 {
             low_rtt_us: values.count("low_rtt_us"),

@@ -58,6 +58,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[],
     needs_pacing: true,
     needs_ecn: false,
+    draws: true,
     build: |setup, _| Ok(Box::new(Bbr3::new(setup))),
 };
 
