@@ -65,7 +65,7 @@ bench: kernel bench-model ## speed of the virtual-time kernel and of the model, 
 	python3 benches/kernel-speed.py --wirespeed '$(WIRESPEED)'
 
 .PHONY: bench-model
-bench-model: build ## speed of the model alone: its targets beside ns-2, and how cost grows
+bench-model: build ## speed of the model alone: its targets beside ns-2, its memory, and how cost grows
 	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
 	python3 benches/model-speed.py --wirespeed '$(WIRESPEED)'
 

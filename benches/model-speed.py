@@ -3,12 +3,13 @@
 
 Targets are ratios to ns-2 in the packets a CPU second carries, in one interleaved run of ../shared/baseline/bench.py
 (see its README). Where ns-2 is missing only our own figures are printed. Packets are data packets sent, samples are
-taken every 10 ms, and CPU seconds are those of the run phase, on one core. Memory is that of the run phase in the
-second part, and in the first that of the whole process, which reads the recording again for metrics and report.
+taken every 10 ms, and CPU seconds are those of the run phase, on one core. Memory is the most that was resident in
+the run phase, but in the first part that of the whole process, which reads the recording again for metrics and report.
 Nothing is asserted: the exit code is 0 whatever the figures are.
 
   model-speed.py                                all parts
   model-speed.py --targets                      the scenarios of the targets, beside ns-2
+  model-speed.py --memory                       memory: of one flow, of each further one, of packets in flight
   model-speed.py --scaling                      cost against rate, RTT, flows and duration; two long runs
   model-speed.py --hosts                        with and without the inside of hosts
   model-speed.py --result --rate 1e9 --rtt 0.02 --flows 1 --mss 1448 --p 0 --dur 10 --cca reno [--trains off]
@@ -107,6 +108,7 @@ def run(binary, **settings):
         "cpu_s": cost["cpu_s"],
         "rss_mb": cost["peak_rss_bytes"] / 2**20,
         "goodput_gbps": metrics.get("goodput_bps", float("nan")) / 1e9,
+        "rtt_s": metrics.get("rtt_mean_ns", float("nan")) / 1e9,
         "retrans": metrics.get("retransmissions_packets", 0),
     }
 
@@ -157,6 +159,34 @@ def targets(args):
                 name, "" if ours == "ours" else "trains off", len(rows[ours]), per_cpu[ours],
                 "%d" % per_cpu["ns2"] if ratio else "-", "%.1f" % ratio if ratio else "-", "%gx" % least, memory,
                 "" if not ratio else "reached" if ratio >= least else "MISSED"), flush=True)
+
+
+def memory(args):
+    """Memory of the run phase: of one flow, of each further one, and of each packet in flight."""
+    one_flow = dict(rate=1e9, rtt=0.02, dur=10.0)
+    one = run(args.wirespeed, **one_flow)
+    print("\n%-52s %12s %10s %10s" % ("memory of the run phase", "", "measured", "target"))
+
+    def row(what, detail, value, unit, most):
+        print("%-52s %12s %7.1f %-2s %7g %-2s  %s" % (
+            what, detail, value, unit, most, unit, "reached" if value <= most else "MISSED"), flush=True)
+
+    row("one flow (1 Gbit/s, 20 ms)", "", one["rss_mb"] * 2**20 / 1e6, "MB", 16)
+    flows = 1000
+    many = run(args.wirespeed, flows=flows, **one_flow)
+    row("each further flow (of %d)" % flows, "", (many["rss_mb"] - one["rss_mb"]) * 2**20 / 1e3 / (flows - 1), "kB", 2)
+    # Mean in flight by Little's law: what is delivered in a mean round-trip time.
+    window = dict(rate=1e11, rtt=0.1, dur=8.0)
+    m = run(args.wirespeed, **window)
+    packets = m["goodput_gbps"] * 1e9 / 8 / 1448 * m["rtt_s"]
+    row("each packet in flight (100 Gbit/s, 100 ms, no loss)", "%d" % packets,
+        (m["rss_mb"] - one["rss_mb"]) * 2**20 / packets, "B", 16)
+    # A slow start that overshot: the queue was full, and every second packet is a hole of its own.
+    window = dict(rate=1e10, rtt=0.2, dur=20.0)
+    m = run(args.wirespeed, **window)
+    packets = 2 * window["rate"] * window["rtt"] / 8 / (1448 + HEADERS + 14)
+    row("each packet in flight (10 Gbit/s, 200 ms, overshot)", "%d" % packets,
+        (m["rss_mb"] - one["rss_mb"]) * 2**20 / packets, "B", 16)
 
 
 def scaling(args):
@@ -224,6 +254,7 @@ def main():
     parser.add_argument("--wirespeed", default=default_binary(), help="the binary (default: target/release/wirespeed)")
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--targets", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--hosts", action="store_true")
     one = parser.add_argument_group("one run for bench.py")
@@ -247,8 +278,9 @@ def main():
         if args.result:
             result(args)
             return 0
-        wanted = [part for part in (targets, scaling, hosts) if getattr(args, part.__name__)]
-        for part in wanted or [targets, scaling, hosts]:
+        parts = [targets, memory, scaling, hosts]
+        wanted = [part for part in parts if getattr(args, part.__name__)]
+        for part in wanted or parts:
             part(args)
     except Missing as missing:
         print(missing, file=sys.stderr)

@@ -9,6 +9,7 @@ mod flow;
 mod inside;
 mod path;
 mod record;
+mod row;
 
 pub use build::{Unsupported, check};
 pub use chance::depends_on_seed;

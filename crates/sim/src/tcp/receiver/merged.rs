@@ -13,7 +13,7 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// Packets are appended one by one, or several that were merged while they waited out of order.
+    /// Packets that were merged while they waited out of order are appended as a whole.
     fn append(&mut self, packets: u64) {
         if self.first == 0 {
             (self.first, self.last) = (packets, packets);
@@ -30,14 +30,13 @@ impl Merged {
 
     /// Packets arrive in order.
     pub(super) fn push(&mut self, packets: u64) {
-        for _ in 0..packets.min(MOST) {
-            self.append(1);
+        let total = self.last + packets;
+        let fits = total <= MOST;
+        if !self.several {
+            self.first = total.min(MOST);
         }
-        // Beyond a full one only the last changes, and nothing asks for that until the queue is read.
-        if packets > MOST {
-            self.several = true;
-            self.last = (self.last + packets - MOST - 1) % MOST + 1;
-        }
+        self.last = if fits { total } else { (total - 1) % MOST + 1 };
+        self.several |= !fits;
     }
 
     /// Packets that waited out of order join.
@@ -67,6 +66,22 @@ mod tests {
         assert_eq!(merged.read(), 17);
         merged.push(3);
         assert_eq!(merged.read(), 3);
+    }
+
+    #[test]
+    fn many_at_once_are_as_many_one_by_one() {
+        for before in 0..40 {
+            for packets in 1..60 {
+                let mut many = Merged::default();
+                if before > 0 {
+                    many.push(before);
+                }
+                many.push(packets);
+                let mut one = Merged::default();
+                (0..before + packets).for_each(|_| one.append(1));
+                assert_eq!((many.first, many.last, many.several), (one.first, one.last, one.several));
+            }
+        }
     }
 
     #[test]

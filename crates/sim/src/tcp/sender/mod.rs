@@ -184,6 +184,8 @@ pub struct Sender {
     /// Number after the last packet the peer's window allows, exclusive.
     window_end: u64,
     window_bytes: u64,
+    /// Full segments in that.
+    window_packets: u64,
     max_window: u64,
     board: Scoreboard,
     rtt: Rtt,
@@ -276,6 +278,7 @@ impl Sender {
             end,
             window_end: 0,
             window_bytes: 0,
+            window_packets: 0,
             max_window: 0,
             board: Scoreboard::default(),
             rtt: Rtt::default(),
@@ -386,8 +389,9 @@ impl Sender {
         self.delivery.delivered = 1;
         self.cwnd_stamp = clock::ticks(now);
         self.window_bytes = window;
+        self.window_packets = window / u64::from(self.settings.mss);
         self.max_window = window;
-        self.window_end = window / u64::from(self.settings.mss);
+        self.window_end = self.window_packets;
         self.update_pacing_rate();
         self.woken = true;
         self.let_application_write(out);

@@ -102,7 +102,7 @@ impl Sender {
         if limit >= burst || limit >= length {
             return false;
         }
-        if limit >= (self.window_bytes / u64::from(self.settings.mss)).min(self.cwnd) / WINDOW_DIVISOR {
+        if limit >= self.window_packets.min(self.cwnd) / WINDOW_DIVISOR {
             return false;
         }
         let Some(head) = self.board.head() else { return false };
