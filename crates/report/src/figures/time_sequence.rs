@@ -1,8 +1,8 @@
 //! Time-sequence graph of a capture at a sender: every packet, the line of acknowledgements, what was sent again.
 
 use super::Draw;
-use crate::figure::{Dash, Figure, From, Ink, Layer, Shape};
-use crate::number::Quantity;
+use crate::figure::{Axis, AxisKind, Dash, Figure, From, Ink, Layer, Shape};
+use crate::number::{Quantity, whole};
 use crate::source::Source;
 use crate::thin::{Point, thin};
 use wirespeed_record::{QueueSample, Segment, capture};
@@ -25,35 +25,31 @@ impl Draw for TimeSequence {
         let requeued = trace.requeued(source, &flow.from);
         let ink = source.ink(number as u32);
         let note = format!(
-            "{}: the first {} packets of the capture at {}. {} were sent again; at {} samples a queue there had taken \
-             packets back since the one before, for its interface had no descriptor free.",
+            "{}: the first {} packets of the capture at {}. Sent again: {}. Requeued: packets went back to the queue of \
+             an interface that had no descriptor free, at {} samples.",
             source.label(number as u32),
-            segments.len(),
+            whole(segments.len() as i64),
             flow.from,
-            trace.again.len(),
-            requeued.len(),
+            whole(trace.again.len() as i64),
+            whole(requeued.len() as i64),
         );
         let layers = vec![
-            Layer::shaped("data", ink, Shape::Dots, trace.data),
+            Layer::line("data", ink, Dash::Solid, trace.data),
             Layer::line("acknowledged", Ink::Muted, Dash::Solid, thin(trace.acknowledged, ACK_POINTS)),
             Layer::shaped("sent again", Ink::Place(4), Shape::Dots, trace.again),
-            Layer::shaped("requeued", Ink::Place(2), Shape::Dots, requeued),
+            Layer::shaped("requeued", Ink::Place(3), Shape::Dots, requeued),
         ];
-        let (what, bytes) = ("Sequence number", Quantity::Bytes);
-        let title = "Time and sequence";
-        Some(
-            Figure::over_time(
-                "time-sequence",
-                title,
-                what,
-                &bytes,
-                From::Zero,
-                &source.time,
-                layers,
-                vec![],
-            )?
-            .with_note(note),
-        )
+        // Rounds fill the axis: it has the times of the capture's packets and not those of the run.
+        let at = |segment: Option<&Segment>| segment.map_or(0.0, |segment| source.time.at(segment.t_ns));
+        let x = Axis {
+            title: format!("Time ({})", source.time.unit),
+            kind: AxisKind::Linear,
+            range: (at(segments.first()), at(segments.last())),
+        };
+        let (title, what) = ("Time and sequence", "Sequence number");
+        let bytes = Quantity::Bytes;
+        let figure = Figure::of_values("time-sequence", title, x, what, &bytes, From::Zero, layers, vec![])?;
+        Some(figure.with_note(note))
     }
 }
 
