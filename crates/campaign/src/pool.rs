@@ -100,11 +100,7 @@ impl Campaign<'_> {
             if self.substrate.depends_on_seed(run) {
                 continue;
             }
-            let mut settings = as_json(run);
-            if let Some(fields) = settings.as_object_mut() {
-                fields.retain(|name, _| !["id", "repeat", "seed"].contains(&name.as_str()));
-            }
-            match first.entry(settings.to_string()) {
+            match first.entry(run.settings_but(&["id", "repeat", "seed"])) {
                 Entry::Vacant(entry) => {
                     entry.insert(index);
                 }

@@ -37,16 +37,11 @@ impl Busy {
 }
 
 fn busy_cores(recording: &Recording) -> Vec<String> {
-    let mut busy: Vec<(CoreTime, Busy)> = core_times(recording)
-        .into_iter()
-        .filter(|core| core.busy() >= FULL)
-        .map(|core| {
-            let busy = Busy::of(&core);
-            (core, busy)
-        })
-        .collect();
-    busy.sort_by(|(_, a), (_, b)| b.softirq.total_cmp(&a.softirq));
-    let words = |(core, busy): &(CoreTime, Busy)| {
+    let mut full = core_times(recording);
+    full.retain(|core| core.busy() >= FULL);
+    full.sort_by(|a, b| Busy::of(b).softirq.total_cmp(&Busy::of(a).softirq));
+    let words = |core: &CoreTime| {
+        let busy = Busy::of(core);
         let percent = |part: f64| format!("{:.0} %", part * 100.0);
         let kinds =
             [("softirq", busy.softirq), ("application", busy.application), ("other work", busy.other)];
@@ -58,8 +53,8 @@ fn busy_cores(recording: &Recording) -> Vec<String> {
         format!("{} core {}: {} busy", core.host, core.core, kinds.join(", "))
     };
     // More than two cores in a sentence say less, not more.
-    let more = busy.len().saturating_sub(2);
-    let mut parts: Vec<String> = busy.iter().take(2).map(words).collect();
+    let more = full.len().saturating_sub(2);
+    let mut parts: Vec<String> = full.iter().take(2).map(words).collect();
     if more > 0 {
         parts.push(format!("{more} more core{} full", if more == 1 { "" } else { "s" }));
     }
@@ -130,23 +125,7 @@ fn windows(view: &View) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::CoreSample;
-
-    fn core(t_ns: i64, softirq_ns: i64) -> CoreSample {
-        CoreSample {
-            t_ns,
-            host: "receiver".into(),
-            core: 3,
-            node: 0,
-            hardirq_ns: 0,
-            softirq_ns,
-            ksoftirqd_ns: 0,
-            app_ns: 0,
-            capture_ns: 0,
-            load_ns: 0,
-            squeezed: 0,
-        }
-    }
+    use crate::core_time::softirq_sample;
 
     fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
         LedgerRow {
@@ -163,7 +142,7 @@ mod tests {
     fn a_full_core_and_its_ring_are_named() {
         let mut recording = Recording::default();
         recording.info.duration_ns = 1_000;
-        recording.cores = vec![core(0, 0), core(1_000, 1_000)];
+        recording.cores = vec![softirq_sample(0, 3, 0), softirq_sample(1_000, 3, 1_000)];
         recording.ledger =
             vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "receiver/rx3", 40)];
         assert_eq!(
@@ -179,7 +158,7 @@ mod tests {
     fn what_did_not_limit_is_not_blamed() {
         let mut recording = Recording::default();
         recording.info.duration_ns = 1_000;
-        recording.cores = vec![core(0, 0), core(1_000, 400)];
+        recording.cores = vec![softirq_sample(0, 3, 0), softirq_sample(1_000, 3, 400)];
         recording.ledger =
             vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
         assert_eq!(limiting(&View::new(&recording).unwrap()), None);

@@ -2,9 +2,11 @@
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
 mod hardware;
+mod kernel_version;
 mod link;
 
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
+pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 
 use serde::{Deserialize, Serialize};
@@ -260,6 +262,18 @@ impl Run {
     /// If there is no such host.
     pub fn host(&self, name: &str) -> &Host {
         self.hosts.iter().find(|h| h.name == name).expect("a resolved run names only its own hosts")
+    }
+
+    /// The run as JSON without some of its fields; two runs are the same but for these if their texts are.
+    ///
+    /// # Panics
+    /// Never: a run is plain data.
+    pub fn settings_but(&self, fields: &[&str]) -> String {
+        let mut settings = serde_json::to_value(self).expect("a run is plain data");
+        if let Some(all) = settings.as_object_mut() {
+            all.retain(|name, _| !fields.contains(&name.as_str()));
+        }
+        settings.to_string()
     }
 
     /// Seed of what is random on one direction of a link. Each direction of each link has its own stream, whatever

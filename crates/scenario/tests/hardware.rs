@@ -1,6 +1,6 @@
 //! What the inside of a host means once it is resolved.
 
-use wirespeed_scenario::run::{Apps, Hardware, Irq, Rss};
+use wirespeed_scenario::run::{Apps, Hardware, Irq, KernelVersion, Rss};
 use wirespeed_scenario::{PresetKind, Study, parse, presets};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -91,6 +91,11 @@ fn what_a_file_leaves_out_has_a_default() {
     assert_eq!((hardware.nic.rss, hardware.nic.coalesce, hardware.nic.napi), (Rss::Hash, Span::ZERO, true));
     assert_eq!((hardware.irq, hardware.apps), (Irq::Cores(vec![0, 1]), Apps::Free(vec![0, 1])));
     assert_eq!((hardware.costs.copy_memory, hardware.costs.call), (Span::ps(120), Bytes::kib(64)));
+    assert_eq!((hardware.machine.memory, hardware.machine.kernel), (None, KernelVersion::TODAY));
+    assert_eq!(
+        (hardware.nic.rx_wqe, hardware.nic.adaptive, hardware.costs.rx_page),
+        (None, false, Span::ZERO)
+    );
     assert_eq!((hardware.capture, hardware.nic.bus, hardware.nic.rx_buffer), (None, None::<Rate>, None));
 }
 

@@ -200,6 +200,9 @@ fn the_inside_of_hosts() {
         ("no speed", kit("speed = 0")),
         ("twins faster than one", kit("machine = { twin_speed = 1.2 }")),
         ("a receive buffer of nothing", kit("rx_buffer = \"32 B\"")),
+        ("a work-queue entry that holds no packet", kit("rx_wqe = \"4 KiB\"")),
+        ("a kernel without a minor version", kit("machine = { kernel = \"5\" }")),
+        ("memory that carries nothing", kit("machine = { memory = \"0 bit/s\" }")),
         ("a scale of nothing", host("adv_win_scale = 0")),
         ("a swept core outside the machine", kit("[sweep]\n\"host.sender.capture_core\" = [9, 32]")),
     ]);

@@ -59,8 +59,9 @@ impl Event {
 /// Pending events.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// All but arrivals and what happens inside hosts: the time in picoseconds and the event's rank as one number, which two instructions compare. In
-    /// what order a thousand flows' timers are due is chance, and each branch on it would be taken wrongly half the time.
+    /// All but arrivals and what happens inside hosts: the time in picoseconds and the event's rank as one number,
+    /// which two instructions compare. In what order a thousand flows' timers are due is chance, and each branch on it
+    /// would be taken wrongly half the time.
     heap: BinaryHeap<Reverse<u128>>,
     arrivals: Earliest,
     hosts: Earliest,

@@ -142,3 +142,43 @@ fn interrupts_on_the_wrong_socket_lose_and_the_application_there_does_not() {
     assert!(rate(&good, 1.0) > rate(&application, 1.0) && rate(&application, 1.0) > rate(&interrupts, 1.0));
     assert!(rate(&application, 1.0) < 68.0, "the link between the sockets carries no more");
 }
+
+#[test]
+fn one_receiver_short_of_memory_bandwidth_loses_at_the_links_rate_and_two_do_not() {
+    let with = |roles: &str, memory: &str| {
+        run(
+            "kit-2019/fig4.toml",
+            &[
+                ("topology.roles", roles),
+                ("host.receiver.machine.memory", memory),
+                ("run.duration", "3 s"),
+                ("run.repeat", "1"),
+            ],
+        )
+    };
+    let lost = |roles: &str, memory: &str| dropped(&with(roles, memory), "receiver");
+    assert!(lost("1:1", "239 Gbit/s") > 100, "two of four channels");
+    assert_eq!((lost("2:2", "239 Gbit/s"), lost("1:1", "478 Gbit/s")), (0, 0));
+}
+
+#[test]
+fn ksoftirqd_lets_a_ring_overflow_where_interrupts_leave_the_work_to_it() {
+    let lost = |kernel: &str| {
+        let outcome = run(
+            "kit-2019/fig11.toml",
+            &[
+                ("host.receiver.distribution", "3"),
+                ("host.receiver.machine.kernel", &format!("\"{kernel}\"")),
+                // Two of three flows to the core of one reader.
+                ("host.receiver.rss", "spread"),
+                ("host.receiver.rx_queues", "2"),
+                ("run.duration", "4 s"),
+                ("run.omit", "1 s"),
+                ("run.repeat", "1"),
+            ],
+        );
+        dropped(&outcome, "receiver/rx")
+    };
+    let (later, earlier) = (lost("6.6"), lost("4.15"));
+    assert!(earlier > 10 * later, "{earlier} packets with 4.15, {later} with 6.6");
+}

@@ -48,11 +48,7 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         Verdict::Drawn => Outcome::Drawn,
         Verdict::Missing { .. } | Verdict::NotRunnable { .. } => Outcome::None,
     };
-    let words = |entry: &Entry| match entry.recorded {
-        true => format!("{} ({})", entry.judgement.measured, entry.provenance()),
-        false => entry.judgement.measured.clone(),
-    };
-    let measured = |name: &str| claim.results.get(name).map(|entry| (words(entry), outcome(entry)));
+    let measured = |name: &str| claim.results.get(name).map(|entry| (entry.words(), outcome(entry)));
     let [metric, stands] = &claim.metric;
     ClaimRow {
         id: claim.id.clone(),

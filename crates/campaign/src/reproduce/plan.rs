@@ -253,13 +253,7 @@ impl Plan {
 
 /// What makes two runs the same: all but what they are called.
 fn content(run: &Run) -> [u8; 32] {
-    let mut value = serde_json::to_value(run).expect("a run is plain data");
-    if let Some(fields) = value.as_object_mut() {
-        for name in ["study", "about", "id", "factors", "repeat"] {
-            fields.remove(name);
-        }
-    }
-    Sha256::digest(value.to_string()).into()
+    Sha256::digest(run.settings_but(&["study", "about", "id", "factors", "repeat"])).into()
 }
 
 fn is_first_drop(factor: &Factor) -> bool {

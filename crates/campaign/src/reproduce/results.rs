@@ -123,11 +123,13 @@ pub struct CarriedOut {
 }
 
 impl Entry {
-    /// Where a recorded number is from, in a few words.
-    pub(super) fn provenance(&self) -> String {
+    /// What was found, and where it is from if it is a recorded number; empty if nothing was.
+    pub(super) fn words(&self) -> String {
+        let found = &self.judgement.measured;
         match self.mode.as_str() {
-            "" => "recorded".into(),
-            mode => format!("recorded with {mode}"),
+            _ if !self.recorded || found.is_empty() => found.clone(),
+            "" => format!("{found} (recorded)"),
+            mode => format!("{found} (recorded with {mode})"),
         }
     }
 }

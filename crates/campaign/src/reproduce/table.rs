@@ -1,6 +1,6 @@
 //! The claims as a table for the terminal.
 
-use super::results::{CarriedOut, Results, Summary};
+use super::results::{CarriedOut, Entry, Results, Summary};
 
 /// Claim, published, kernel, model, verdict; wrapped to `width` columns, at least 80. Below it the counts.
 pub fn table(results: &Results, width: usize) -> String {
@@ -13,12 +13,8 @@ pub fn table(results: &Results, width: usize) -> String {
         vec![[heads[0].into(), heads[1].into(), mode("kernel"), mode("model"), heads[4].into()]];
     for claim in &results.claims {
         let measured = |substrate: &str| {
-            let entry = claim.results.get(substrate);
-            entry.map_or("–".into(), |entry| match entry.judgement.measured.as_str() {
-                "" => "–".to_owned(),
-                words if entry.recorded => format!("{words} ({})", entry.provenance()),
-                words => words.to_owned(),
-            })
+            let words = claim.results.get(substrate).map(Entry::words);
+            words.filter(|words| !words.is_empty()).unwrap_or_else(|| "–".into())
         };
         let marks = [(claim.own, " (ours)"), (claim.calibration, " (calibration)")];
         let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();

@@ -1,5 +1,6 @@
 //! The inside of a host as it is written: machine, costs, and words for sets of cores.
 
+use crate::run::KernelVersion;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -29,9 +30,14 @@ pub(crate) struct MachineTable {
     pub cache: Option<Bytes>,
     /// Rate of the link between nodes (QPI, UPI), each way; never the limit if left out.
     pub interlink: Option<Rate>,
+    /// What the memory of a node carries, copies out of it and the interface's writes together; never the limit if
+    /// left out.
+    pub memory: Option<Rate>,
     /// The scheduler's least time slice: a thread runs so long before another of its core may. Default 3 ms
     /// (Linux, 8 cores and more).
     pub granularity: Option<Span>,
+    /// The Linux version, for the rules of softirq and scheduler, such as "4.15". Default: today's.
+    pub kernel: Option<KernelVersion>,
 }
 
 /// What work of a host costs at its nominal speed. All of them are needed, from the preset or here.
@@ -46,6 +52,8 @@ pub(crate) struct CostsTable {
     pub rx_packet: Option<Span>,
     /// The same in addition if the polling core is not on the interface's node.
     pub rx_packet_remote: Option<Span>,
+    /// New memory for a page of a shared work-queue entry (`rx_wqe`): allocation, mapping, freeing. Default 0.
+    pub rx_page: Option<Span>,
     /// TCP's work for one packet or what GRO merged.
     pub rx_segment: Option<Span>,
     /// UDP's work for one datagram.
@@ -226,6 +234,7 @@ pub(crate) const HARDWARE_KEYS: &[&str] = &[
     "costs",
     "load",
     "rx_ring",
+    "rx_wqe",
     "tx_ring",
     "rx_queues",
     "rss",
@@ -236,6 +245,7 @@ pub(crate) const HARDWARE_KEYS: &[&str] = &[
     "rps",
     "coalesce",
     "coalesce_frames",
+    "adaptive_rx",
     "napi",
     "speed",
     "rx_buffer",

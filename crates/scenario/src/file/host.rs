@@ -95,6 +95,9 @@ pub(crate) struct HostTable {
     /// Receive descriptors of each queue (`ethtool -G rx`). Default 1024.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub rx_ring: Option<u32>,
+    /// Bytes of a receive work-queue entry that packets share (striding receive queue, as mlx5 has it until Linux 4.16);
+    /// `rx_ring` then counts packets of 1500 B, whatever the MTU. A descriptor for each packet if left out.
+    pub rx_wqe: Option<Bytes>,
     /// Transmit descriptors (`ethtool -G tx`). Default 1024.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub tx_ring: Option<u32>,
@@ -120,6 +123,9 @@ pub(crate) struct HostTable {
     /// An interrupt does not wait while fewer packets than this came since the last one (adaptive moderation).
     /// Default 0: it always waits.
     pub coalesce_frames: Option<u32>,
+    /// Moderation adapts to the load (`ethtool -C adaptive-rx on`, as `net_dim` does it); `coalesce` and
+    /// `coalesce_frames` then say nothing. Default false.
+    pub adaptive_rx: Option<bool>,
     /// Interrupts stay off while packets are polled. Default true; `false`: one interrupt a packet, and a backlog.
     pub napi: Option<bool>,
     /// Memory of a receive buffer; every packet occupies one, whatever its length. As large as the packet if left

@@ -35,7 +35,8 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             nodes = 4                       # published: 4 x quad-core Xeon; a package counts as a node
             cores_per_node = 4              # published
             cache = "4 MB"                  # Intel ARK, Xeon X7350: 2 x 4 MB L2 in a package, 4 MB for each pair of cores
-            granularity = "4 ms"            # sched_min_granularity of 2.6.24, before its scaling by cores
+            granularity = "20 ms"           # sched_min_granularity of 2.6.24: 4 ms x (1 + log2 of 16 cores)
+            kernel = "2.6.24"               # published
 
             [costs]
             interrupt = "2.3 us"            # cornell-3.4: 1.9 Gbit/s at an interrupt a packet is 6.3 us, 2.3 more than with

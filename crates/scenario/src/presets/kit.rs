@@ -9,9 +9,9 @@ macro_rules! machine {
         r#"
             tx_ring = 1024                  # mlx5's default; only the receive ring is in their tuning table
             rx_queues = 32                  # mlx5: one for each core
+            rx_wqe = "256 KiB"              # mlx5/core/en.h of 4.15: MLX5_MPWRQ_LOG_WQE_SZ; ConnectX-4 and 5 have striding queues
             rss = "hash"
-            coalesce = "16 us"              # mlx5/core/en.h of 4.15: MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC
-            coalesce_frames = 32            # the same, _PKTS; adaptive moderation is on by default
+            adaptive_rx = true              # mlx5's default; not in their tuning table
             nic_node = 1                    # published
             nic_bus = "125 Gbit/s"          # published: 16 x 8 GT/s x 128/130 - 1
 
@@ -22,12 +22,17 @@ macro_rules! machine {
             cache = "2 MB"                  # Intel DDIO brief: the interface fills at most 10 % of the last-level cache (20 MB)
             interlink = "68 Gbit/s"         # published: QPI, each direction, measured
             granularity = "3 ms"            # sched_min_granularity of 8 cores and more
+            memory = "239 Gbit/s"           # two channels of DDR4-1866, 14.9 GB/s each; that two of four are populated is kit-4:
+                                            # one receiver loses at 100 Gbit/s, two do not at 50
+            kernel = "4.15"                 # published
 
             [costs]
             interrupt = "0.8 us"            # class of host
             poll = "0.3 us"                 # class of host
-            rx_packet = "0.41 us"           # kit-5-1500: 25 Gbit/s is 2.16 million packets/s of one core, 463 ns each in
-                                            # all, less what the merged 64 KiB, polls and interrupts share
+            rx_packet = "0.36 us"           # kit-5-1500: 25 Gbit/s is 2.16 million packets/s of one core, 463 ns each in
+                                            # all, less what pages, the merged 64 KiB, polls and interrupts share
+            rx_page = "0.14 us"             # commit message of 4518085e127d (Linux 4.15): 343 cycles to allocate and free a
+                                            # page on a 2-socket Broadwell whose threads all do; at 2.4 GHz
             rx_packet_remote = "0.52 us"    # four cache misses of 130 ns to the other socket: descriptor, header, buffer, page
             rx_segment = "1 us"             # class of host
             rx_datagram = "0.8 us"          # class of host
@@ -38,7 +43,7 @@ macro_rules! machine {
             syscall = "1 us"                # class of host, with what iperf3 does around it
             wakeup = "1.5 us"               # class of host
             copy_cached = "0.11 ns"         # class of host: 9 GB/s out of the last-level cache
-            copy_memory = "0.135 ns"        # kit-1-single: 43 Gbit/s of the reading core are 24.4 us a call, less what else it does
+            copy_memory = "0.163 ns"        # kit-1-single: 43 Gbit/s of the reading core are 24.4 us a call, less what else it does
             copy_remote = "0.3 ns"          # class of host: memory of the other socket has 1.7 times the latency
             capture = "1.2 us"              # class of host
             call = "128 KiB"                # iperf3's default for TCP

@@ -36,6 +36,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             cores_per_node = 1              # published: pc1core
             cache = "1 MB"                  # assumption: L2 of a single core of its time
             granularity = "4 ms"            # sched_min_granularity of 2.6.24, one core
+            kernel = "2.6.24"               # assumption: published is 2.6
 
             [costs]                         # published: it feeds its interface at 1.8 Gbit/s, 6.7 us a packet of 1500 B.
                                             # The split of these 6.7 us is ours:

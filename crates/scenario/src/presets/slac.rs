@@ -36,6 +36,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             cores_per_node = 2              # published: dual Xeon 3.06 GHz; hyper-threads off is an assumption
             cache = "1 B"                   # the card writes to memory; nothing it wrote is in a cache
             granularity = "10 ms"           # a tick of 2.4 (HZ = 100)
+            kernel = "2.4.20"               # published: 2.4.19 to 22
 
             [costs]
             interrupt = "3 us"              # class of host

@@ -28,8 +28,7 @@ pub(super) const PRESETS: &[Preset] = &[
             rss = "hash"
             irq = "node 0"
             apps = "node 0"
-            coalesce = "8 us"               # mlx5 with adaptive moderation
-            coalesce_frames = 128
+            adaptive_rx = true              # mlx5's default
             nic_node = 0
             nic_bus = "251 Gbit/s"          # PCIe 4 x16 by kit-2019's formula: 16 x 16 GT/s x 128/130 - 1
 
@@ -38,6 +37,7 @@ pub(super) const PRESETS: &[Preset] = &[
             cores_per_node = 32             # data sheet
             twin_speed = 0.6                # as kit-2019
             cache = "60 MB"                 # data sheet: last-level cache of a socket
+            memory = "2253 Gbit/s"          # data sheet: 8 channels of DDR5-4400, 35.2 GB/s each
             interlink = "204 Gbit/s"        # assumption: 3 UPI links of 256 Gbit/s, of which the part that kit-2019 measured
                                             # of its two QPI links of 128 Gbit/s: 27 %
             granularity = "3 ms"            # base_slice of 8 cores and more
@@ -87,8 +87,7 @@ pub(super) const PRESETS: &[Preset] = &[
             rss = "hash"
             irq = "node 0"
             apps = "free"
-            coalesce = "8 us"               # mlx5 with adaptive moderation
-            coalesce_frames = 128
+            adaptive_rx = true              # mlx5's default
             nic_bus = "503 Gbit/s"          # PCIe 5 x16 by kit-2019's formula: 16 x 32 GT/s x 128/130 - 1
 
             [machine]
@@ -96,6 +95,7 @@ pub(super) const PRESETS: &[Preset] = &[
             cores_per_node = 64             # data sheet
             twin_speed = 0.6                # as kit-2019
             cache = "32 MB"                 # data sheet: a core reaches the 32 MB of its own die; 256 MB in all
+            memory = "3686 Gbit/s"          # data sheet: 12 channels of DDR5-4800, 38.4 GB/s each
             granularity = "3 ms"            # base_slice of 8 cores and more
 
             # Assumption: kit-2019's costs over 1.9, a core of 2024 against one of 2014; not calibrated on anything.

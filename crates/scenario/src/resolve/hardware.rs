@@ -14,6 +14,8 @@ const RING: RangeInclusive<u64> = 1..=1_000_000;
 const QUEUES: RangeInclusive<u64> = 1..=4096;
 /// A receive buffer holds at least the smallest frame, and no NIC has larger ones than this.
 const RX_BUFFER: RangeInclusive<u64> = 64..=1 << 20;
+/// An entry that packets share holds the largest frame, and no driver has such large ones.
+const RX_WQE: RangeInclusive<u64> = 128 << 10..=1 << 30;
 const CALL: RangeInclusive<u64> = 1..=1 << 30;
 const SPEED: (f64, f64) = (0.01, 10.0);
 /// A step of work that takes longer is a slip of the unit.
@@ -64,6 +66,9 @@ pub(super) fn hardware(
     if let Some(size) = table.rx_buffer {
         within_bytes(size, RX_BUFFER, &format!("{what}.rx_buffer"), &place("rx_buffer"))?;
     }
+    if let Some(size) = table.rx_wqe {
+        within_bytes(size, RX_WQE, &format!("{what}.rx_wqe"), &place("rx_wqe"))?;
+    }
     let coalesce = table.coalesce.unwrap_or(Span::ZERO);
     at_most(coalesce, LONGEST_WAIT, &format!("{what}.coalesce"), &place("coalesce"))?;
     let nic = Nic {
@@ -72,9 +77,11 @@ pub(super) fn hardware(
         rx_queues: count("rx_queues", table.rx_queues, cores.count(), QUEUES)?,
         rss: table.rss.unwrap_or(Rss::Hash),
         rx_ring: count("rx_ring", table.rx_ring, DEFAULT_RING, RING)?,
+        rx_wqe: table.rx_wqe,
         tx_ring: count("tx_ring", table.tx_ring, DEFAULT_RING, RING)?,
         coalesce,
         coalesce_frames: table.coalesce_frames.unwrap_or(0),
+        adaptive: table.adaptive_rx.unwrap_or(false),
         napi: table.napi.unwrap_or(true),
         rx_buffer: table.rx_buffer,
     };
@@ -137,6 +144,9 @@ fn machine(
     if let Some(rate) = table.interlink {
         check_rate(rate, &name("interlink"), place("interlink"))?;
     }
+    if let Some(rate) = table.memory {
+        check_rate(rate, &name("memory"), place("memory"))?;
+    }
     let granularity = table.granularity.unwrap_or(DEFAULT_GRANULARITY);
     at_most(granularity, LONGEST_WAIT, &name("granularity"), &place("granularity"))?;
     Ok(Machine {
@@ -146,7 +156,9 @@ fn machine(
         speed,
         cache: table.cache.ok_or_else(|| missing("cache", "\"20 MB\""))?,
         interlink: table.interlink,
+        memory: table.memory,
         granularity,
+        kernel: table.kernel.unwrap_or_default(),
     })
 }
 
@@ -239,6 +251,7 @@ fn costs(table: Option<&CostsTable>, merged: &Node, what: &str) -> Result<Costs,
         poll: cost("poll", table.poll),
         rx_packet: cost("rx_packet", table.rx_packet),
         rx_packet_remote: cost("rx_packet_remote", table.rx_packet_remote),
+        rx_page: cost("rx_page", Some(table.rx_page.unwrap_or(Span::ZERO))),
         rx_segment: cost("rx_segment", table.rx_segment),
         rx_datagram: cost("rx_datagram", table.rx_datagram),
         rx_ack: cost("rx_ack", table.rx_ack),

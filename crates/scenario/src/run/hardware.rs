@@ -1,6 +1,7 @@
 //! What a host is made of, for the model to show what happens inside it: cores, interrupts, rings, and what work
 //! costs. A substrate with real hosts has hardware of its own and takes only the settings an operator has.
 
+use super::KernelVersion;
 use serde::{Deserialize, Serialize};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -43,8 +44,15 @@ pub struct Machine {
     pub cache: Bytes,
     /// Rate of the link between nodes (QPI, UPI), each way; `None`: never the limit.
     pub interlink: Option<Rate>,
+    /// What the memory of a node carries, copies out of it and the interface's writes together; `None`: never the
+    /// limit.
+    #[serde(default)]
+    pub memory: Option<Rate>,
     /// The kernel's `sched_min_granularity`: a thread runs so long before another of the same core may.
     pub granularity: Span,
+    /// The kernel, for the rules of softirq and scheduler.
+    #[serde(default)]
+    pub kernel: KernelVersion,
 }
 
 /// The interface.
@@ -62,6 +70,10 @@ pub struct Nic {
     pub rss: Rss,
     /// Receive descriptors of each queue.
     pub rx_ring: u32,
+    /// Bytes of a receive work-queue entry that packets share (striding receive queue, mlx5); `rx_ring` then counts
+    /// packets of 1500 B, whatever the MTU. `None`: a descriptor for each packet.
+    #[serde(default)]
+    pub rx_wqe: Option<Bytes>,
     /// Transmit descriptors.
     pub tx_ring: u32,
     /// Least time from one interrupt of a queue to the next; zero: every packet may raise one.
@@ -69,6 +81,9 @@ pub struct Nic {
     /// The interrupt does not wait while fewer packets than this came since the last one (adaptive moderation);
     /// 0: it always waits.
     pub coalesce_frames: u32,
+    /// Moderation adapts to the load as `net_dim` has it, whatever the two above say.
+    #[serde(default)]
+    pub adaptive: bool,
     /// Interrupts stay off while packets are polled (NAPI); `false`: one interrupt a packet, and a backlog between
     /// interface and stack.
     pub napi: bool,
@@ -127,6 +142,9 @@ pub struct Costs {
     pub poll: Span,
     /// Receiving one packet from the ring: descriptor, buffer, header, merging.
     pub rx_packet: Span,
+    /// New memory for a page of 4 KiB of a shared work-queue entry: allocation, mapping, and freeing the old one.
+    #[serde(default)]
+    pub rx_page: Span,
     /// The same in addition if the polling core is not on the interface's node.
     pub rx_packet_remote: Span,
     /// TCP's work for one packet or what GRO merged.

@@ -73,7 +73,8 @@ impl Host {
             }
             let (bytes, memory) = (packets * datagrams.payload, datagrams.waiting * datagrams.each);
             socket.working_on = packets;
-            let (copying, carried) = self.copy(core, at, bytes, filled, memory);
+            self.note_unread(flow, memory);
+            let (copying, carried) = self.copy(core, at, bytes, filled);
             let until = self.ends(id, at, times(self.settings.costs.syscall, packets) + copying).max(carried);
             self.cores[core].finish = Some(id);
             return Some(until);
@@ -89,7 +90,8 @@ impl Host {
         }
         let memory = tcp.receiver.memory();
         socket.working_on = packets;
-        let (copying, carried) = self.copy(core, at, packets * mss, filled, memory);
+        self.note_unread(flow, memory);
+        let (copying, carried) = self.copy(core, at, packets * mss, filled);
         let until = self.ends(id, at, self.settings.costs.syscall + copying).max(carried);
         if let Some(socket) = self.sockets.get_mut(&flow) {
             socket.locked_until = until;
@@ -146,7 +148,11 @@ impl Host {
         let Some(socket) = self.sockets.get_mut(&flow) else { return };
         let packets = std::mem::take(&mut socket.working_on);
         match (&mut outside.flows[flow as usize].endpoint, self.threads[id].role) {
-            (Endpoint::Tcp(tcp), Role::Reader(_)) => tcp.receiver.read_some(at, packets, outside.out),
+            (Endpoint::Tcp(tcp), Role::Reader(_)) => {
+                tcp.receiver.read_some(at, packets, outside.out);
+                let memory = tcp.receiver.memory();
+                self.note_unread(flow, memory);
+            }
             (Endpoint::Tcp(tcp), _) => tcp.sender.grant(at, packets, outside.out),
             (Endpoint::Udp(_), _) => {
                 if let Some(datagrams) = &mut socket.datagrams {

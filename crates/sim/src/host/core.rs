@@ -39,8 +39,10 @@ pub struct Core {
     pub free_at: SimTime,
     /// When it is to be looked at.
     pub event: Option<SimTime>,
-    /// Receive queues that wait to be polled here.
+    /// Receive queues that wait to be polled here, in this round.
     pub polls: VecDeque<usize>,
+    /// Those that wait for the next.
+    pub next_polls: VecDeque<usize>,
     /// Packets between interface and stack (`softnet_data.input_pkt_queue`).
     pub backlog: VecDeque<Train>,
     /// How many.
@@ -70,10 +72,10 @@ pub struct Core {
 pub struct Session {
     /// When it began; `None`: there is none.
     pub since: Option<SimTime>,
-    /// Rounds that used up their budget.
+    /// Rounds that are over.
     pub rounds: u32,
-    /// Packets of the present round.
-    pub packets: u32,
+    /// What the present round has used of its budget, packets.
+    pub used: u32,
 }
 
 impl Core {
@@ -85,6 +87,7 @@ impl Core {
             free_at: SimTime::START,
             event: None,
             polls: VecDeque::new(),
+            next_polls: VecDeque::new(),
             backlog: VecDeque::new(),
             backlog_packets: 0,
             session: Session::default(),
@@ -101,7 +104,18 @@ impl Core {
 
     /// Softirq work waits.
     pub fn has_softirq(&self) -> bool {
-        !self.polls.is_empty() || !self.backlog.is_empty()
+        !self.polls.is_empty() || !self.next_polls.is_empty() || !self.backlog.is_empty()
+    }
+
+    /// A queue is to be polled: in the present round, or in the next.
+    pub fn poll(&mut self, queue: usize, next: bool) {
+        let line = if next { &mut self.next_polls } else { &mut self.polls };
+        line.push_back(queue);
+    }
+
+    /// A thread is to take the core over (TIF_NEED_RESCHED).
+    pub fn has_to_switch(&self) -> bool {
+        self.current.is_none() && !self.runnable.is_empty()
     }
 
     /// Nothing waits and nothing goes on at `now`.

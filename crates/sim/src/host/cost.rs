@@ -1,7 +1,15 @@
 //! What work takes on a core: the costs of the settings, the core's speed, and where the data lies.
 
 use super::Host;
-use wirespeed_units::{SimTime, Span};
+use wirespeed_units::{Bytes, SimTime, Span};
+
+/// Bytes that the link between nodes carries for one byte of requests the other way: a cache line is nine flits, a
+/// request one (Intel, An Introduction to the QuickPath Interconnect, 2009).
+const REQUESTED: u64 = 9;
+/// Bytes of a page.
+pub(super) const PAGE: u64 = 4096;
+/// What who reads and frees a page needs of its owner's accounts: a `struct page`.
+const PAGE_ACCOUNT: u64 = 64;
 
 impl Host {
     /// How long work of a nominal cost takes on a core that begins it at `at`: longer at a lower frequency, and
@@ -17,34 +25,48 @@ impl Host {
         if speed == 1.0 { nominal } else { super::scaled(nominal, 1.0 / speed) }
     }
 
-    /// Copying `bytes` that core `core` reads and that a core of `filled` put into a socket holding `memory` bytes:
-    /// from the cache if they are still there, from memory, or from another node. Gives the nominal cost, and when
-    /// the link between the nodes has carried them.
-    pub(super) fn copy(
-        &mut self,
-        core: usize,
-        at: SimTime,
-        bytes: u64,
-        filled: usize,
-        memory: u64,
-    ) -> (Span, SimTime) {
-        let node = self.cores[core].node;
-        let costs = &self.settings.costs;
-        if filled != node {
-            let each = costs.copy_remote;
-            return (times(each, bytes), self.cross(filled, node, bytes, at));
+    /// A socket holds so much memory that is unread.
+    pub(super) fn note_unread(&mut self, flow: u32, memory: u64) {
+        if let Some(socket) = self.sockets.get_mut(&flow) {
+            self.unread = self.unread - socket.unread + memory;
+            socket.unread = memory;
         }
-        // The interface puts packets into the cache of its own node only (DDIO).
-        let cached = memory <= self.settings.machine.cache.get() && filled == self.settings.nic.node as usize;
-        (times(if cached { costs.copy_cached } else { costs.copy_memory }, bytes), at)
     }
 
-    /// Bytes go from one node to another; returns when the link has carried them.
+    /// Copying `bytes` that core `core` reads and that a core of `filled` put into a socket: from the cache if they are
+    /// still there, from memory, or from another node. Gives the nominal cost, and when the link between the nodes has
+    /// carried them.
+    pub(super) fn copy(&mut self, core: usize, at: SimTime, bytes: u64, filled: usize) -> (Span, SimTime) {
+        let node = self.cores[core].node;
+        let costs = &self.settings.costs;
+        // The interface puts packets into the cache of its own node only (DDIO), where the next ones push them out
+        // again, whichever socket they are for.
+        let ddio = filled == self.settings.nic.node as usize;
+        let (each, cached) = match filled == node {
+            true if ddio && self.unread <= self.settings.machine.cache.get() => (costs.copy_cached, true),
+            true => (costs.copy_memory, false),
+            false => (costs.copy_remote, false),
+        };
+        let nominal = times(each, bytes);
+        if !cached {
+            let takes = self.takes(core, at, nominal);
+            self.memory[filled].read(bytes, at, at + takes);
+        }
+        let crosses = bytes + bytes / PAGE * PAGE_ACCOUNT;
+        (nominal, if filled == node { at } else { self.cross(filled, node, crosses, at) })
+    }
+
+    /// Bytes that a core of node `to` reads come over the link from another node; returns when it has carried them. The
+    /// requests for them go the other way, and take room from what is written there.
     pub(super) fn cross(&mut self, from: usize, to: usize, bytes: u64, at: SimTime) -> SimTime {
         let Some(rate) = self.settings.machine.interlink else { return at };
-        let free = &mut self.interlink[from][to];
-        *free = (*free).max(at) + rate.serialisation(wirespeed_units::Bytes::new(bytes));
-        *free
+        let mut carry = |from: usize, to: usize, bytes: u64| {
+            let free = &mut self.interlink[from][to];
+            *free = (*free).max(at) + rate.serialisation(Bytes::new(bytes));
+            *free
+        };
+        carry(to, from, bytes / REQUESTED);
+        carry(from, to, bytes)
     }
 }
 

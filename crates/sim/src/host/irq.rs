@@ -1,7 +1,9 @@
 //! From the wire to the interrupt: the bus, the receive queues, moderation, and who is interrupted.
 
 use super::core::Kind;
-use super::rx::RxQueue;
+use super::dim::Dim;
+use super::ring::Ring;
+use super::rx::{Moderation, RxQueue};
 use super::{Event, Host, Outside};
 use crate::net::Train;
 use wirespeed_scenario::run::Irq;
@@ -14,7 +16,8 @@ const FIFO: u64 = 512 * 1024;
 impl Host {
     pub(super) fn set_up_interrupts(&mut self) {
         let nic = &self.settings.nic;
-        let (count, ring) = (nic.rx_queues.max(1) as usize, nic.rx_ring);
+        let count = nic.rx_queues.max(1) as usize;
+        let (packets, entry, mapped) = (nic.rx_ring, nic.rx_wqe.map(Bytes::get), self.rules.mapped);
         let targets: Vec<usize> = match &self.settings.irq {
             Irq::Cores(cores) => (0..count).map(|queue| cores[queue % cores.len()] as usize).collect(),
             Irq::Balanced(every) => {
@@ -22,7 +25,12 @@ impl Host {
                 (0..count).map(|_| self.random.draw() as usize % self.cores.len()).collect()
             }
         };
-        self.queues = targets.into_iter().map(|core| RxQueue::new(core, ring)).collect();
+        let moderation = || match nic.adaptive {
+            true => Moderation::Adaptive(Dim::default()),
+            false => Moderation::Fixed { interval: nic.coalesce, frames: nic.coalesce_frames },
+        };
+        let queue = |core| RxQueue::new(core, Ring::new(packets, entry, mapped), moderation());
+        self.queues = targets.into_iter().map(queue).collect();
     }
 
     /// irqbalance moves every queue's interrupt. To it all cores without other interrupts look alike, so that it is
@@ -64,6 +72,10 @@ impl Host {
             rate = Some(rate.map_or(link, |bus| bus.min(link)));
             free = free.max(self.interlink[node][target]);
         }
+        if let Some(memory) = self.settings.machine.memory {
+            let left = self.memory[target].left(memory, train.at);
+            rate = Some(rate.map_or(left, |rate| rate.min(left)));
+        }
         let rate = rate?;
         let each = rate.serialisation(Bytes::new(u64::from(train.frame)));
         let begins = free.max(train.at);
@@ -91,8 +103,7 @@ impl Host {
 
     /// Plans a queue's next interrupt.
     pub(super) fn plan_irq(&mut self, queue: usize) {
-        let nic = &self.settings.nic;
-        let due = self.queues[queue].next_irq(nic.coalesce, nic.coalesce_frames);
+        let due = self.queues[queue].next_irq();
         let rx = &mut self.queues[queue];
         if let Some(at) = due.map(|due| due.max(self.now))
             && rx.irq_event.is_none_or(|planned| at < planned)
@@ -107,7 +118,9 @@ impl Host {
             return;
         }
         self.queues[queue].irq_event = None;
-        if self.queues[queue].scheduled {
+        // Another packet may have put it off.
+        if self.queues[queue].next_irq().is_none_or(|due| due > at) {
+            self.plan_irq(queue);
             return;
         }
         self.admit(queue, at);
@@ -115,11 +128,12 @@ impl Host {
         if self.settings.nic.napi {
             self.queues[queue].scheduled = true;
             self.queues[queue].raise(at);
-            self.cores[index].polls.push_back(queue);
+            self.cores[index].poll(queue, self.rules.once_a_round);
             self.interrupt(index, at, self.settings.costs.interrupt);
         } else {
             self.take_one(queue, index, at, outside);
         }
+        self.resume_softirq(index, at);
         self.plan_core(index, at);
     }
 
@@ -150,8 +164,7 @@ impl Host {
         }
         self.scratch = taken;
         // The next interrupt waits until this one is over.
-        let nic = &self.settings.nic;
-        if let Some(due) = self.queues[queue].next_irq(nic.coalesce, nic.coalesce_frames) {
+        if let Some(due) = self.queues[queue].next_irq() {
             let due = due.max(through).max(self.now);
             self.queues[queue].irq_event = Some(due);
             self.calendar.push(due, Event::Irq(queue));

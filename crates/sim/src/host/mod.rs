@@ -8,9 +8,12 @@
 mod app;
 mod core;
 mod cost;
+mod dim;
 mod irq;
+mod memory;
+mod ring;
+mod rules;
 mod rx;
-
 mod socket;
 mod softirq;
 mod thread;
@@ -25,6 +28,8 @@ pub use view::{CoreTime, RingState};
 use crate::net::{Random, Train};
 use crate::world::{Flow, Way};
 use core::Core;
+use memory::Memory;
+use rules::Rules;
 use rx::RxQueue;
 use socket::Socket;
 use std::cmp::Reverse;
@@ -44,6 +49,8 @@ enum Event {
     Load(ThreadId),
     /// The scheduler's tick.
     Tick,
+    /// A core's tick goes on with the softirq work that ksoftirqd has not come to.
+    Resume(usize),
     /// irqbalance looks.
     Balance,
 }
@@ -87,6 +94,7 @@ pub struct Host {
     /// Name, as in the scenario.
     pub name: String,
     settings: Hardware,
+    rules: Rules,
     gro: bool,
     tso: bool,
     backlog_limit: u32,
@@ -104,6 +112,10 @@ pub struct Host {
     now: SimTime,
     /// When the link between nodes is free, by node it comes from and node it goes to.
     interlink: Vec<Vec<SimTime>>,
+    /// Memory of what is unread, all sockets.
+    unread: u64,
+    /// The memory of each node.
+    memory: Vec<Memory>,
     bus_free: SimTime,
     random: Random,
     lost: Lost,
@@ -136,6 +148,7 @@ impl Host {
         let mut host = Host {
             name: name.to_owned(),
             settings: settings.clone(),
+            rules: Rules::of(machine),
             gro: offloads.gro,
             tso: offloads.tso || offloads.gso,
             backlog_limit,
@@ -150,6 +163,8 @@ impl Host {
             ticks: false,
             now: SimTime::START,
             interlink: vec![vec![SimTime::START; nodes]; nodes],
+            unread: 0,
+            memory: (0..nodes).map(|_| Memory::default()).collect(),
             bus_free: SimTime::START,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
@@ -222,6 +237,7 @@ impl Host {
                 Event::Core(core) => self.on_core(core, at, outside),
                 Event::Load(id) => self.on_load(id, at),
                 Event::Tick => self.balance_threads(at),
+                Event::Resume(core) => self.resume_softirq(core, at),
                 Event::Balance => self.balance_interrupts(at),
             }
         }

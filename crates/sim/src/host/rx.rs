@@ -1,8 +1,24 @@
 //! A receive queue of the interface: descriptors that fill while nobody polls, and the interrupt that asks for it.
 
+use super::dim::{Dim, Profile};
+use super::ring::Ring;
 use crate::net::Train;
 use std::collections::VecDeque;
 use wirespeed_units::{SimTime, Span};
+
+/// When a queue may interrupt.
+#[derive(Debug)]
+pub enum Moderation {
+    /// `interval` after the last interrupt at the earliest, once `frames` packets have come since.
+    Fixed {
+        /// The time.
+        interval: Span,
+        /// The packets.
+        frames: u32,
+    },
+    /// By the load.
+    Adaptive(Dim),
+}
 
 /// A receive queue.
 #[derive(Debug)]
@@ -11,14 +27,15 @@ pub struct RxQueue {
     pub core: usize,
     /// Trains of which packets are still to come.
     coming: VecDeque<Train>,
-    /// What lies in the ring.
-    ring: VecDeque<Train>,
-    ring_packets: u32,
-    capacity: u32,
+    /// What waits to be polled.
+    waiting: VecDeque<Train>,
+    waiting_packets: u32,
+    ring: Ring,
     /// It is polled, or waits to be: no interrupt.
     pub scheduled: bool,
     /// When the next interrupt is due.
     pub irq_event: Option<SimTime>,
+    moderation: Moderation,
     last_irq: Option<SimTime>,
     since_irq: u32,
     /// Packets that found no descriptor.
@@ -32,16 +49,17 @@ pub struct RxQueue {
 }
 
 impl RxQueue {
-    /// An empty ring of `capacity` descriptors.
-    pub fn new(core: usize, capacity: u32) -> RxQueue {
+    /// A queue with an empty ring.
+    pub fn new(core: usize, ring: Ring, moderation: Moderation) -> RxQueue {
         RxQueue {
             core,
             coming: VecDeque::new(),
-            ring: VecDeque::new(),
-            ring_packets: 0,
-            capacity,
+            waiting: VecDeque::new(),
+            waiting_packets: 0,
+            ring,
             scheduled: false,
             irq_event: None,
+            moderation,
             last_irq: None,
             since_irq: 0,
             dropped: 0,
@@ -73,32 +91,36 @@ impl RxQueue {
                 self.coming.insert(place, rest);
             }
             self.since_irq = self.since_irq.saturating_add(arrived.packets);
-            let room = self.capacity - self.ring_packets;
-            if arrived.packets > room {
-                let mut refused = arrived.clone();
-                if room > 0 {
-                    arrived = refused.split(room);
-                }
-                self.dropped += u64::from(refused.packets);
-                lost(&refused);
-                if room == 0 {
-                    continue;
-                }
+            let room = self.ring.room(arrived.frame);
+            if arrived.packets <= room {
+                self.fill(arrived);
+                continue;
             }
-            self.ring_packets += arrived.packets;
-            self.ring.push_back(arrived);
+            if room > 0 {
+                let front = arrived.split(room);
+                self.fill(front);
+            }
+            self.ring.refuse();
+            self.dropped += u64::from(arrived.packets);
+            lost(&arrived);
         }
+    }
+
+    fn fill(&mut self, train: Train) {
+        self.ring.fill(train.packets, train.frame);
+        self.waiting_packets += train.packets;
+        self.waiting.push_back(train);
     }
 
     /// Takes up to `most` packets out of the ring.
     pub fn take(&mut self, most: u32, out: &mut Vec<Train>) -> u32 {
         let mut taken = 0;
         while taken < most
-            && let Some(front) = self.ring.front_mut()
+            && let Some(front) = self.waiting.front_mut()
         {
             let wanted = most - taken;
             let train = if front.packets <= wanted {
-                self.ring.pop_front().expect("it was looked at")
+                self.waiting.pop_front().expect("it was looked at")
             } else {
                 front.split(wanted)
             };
@@ -106,39 +128,67 @@ impl RxQueue {
             self.polled_bytes += train.bytes();
             out.push(train);
         }
-        self.ring_packets -= taken;
+        self.ring.take(taken);
+        self.waiting_packets -= taken;
         self.polled += u64::from(taken);
         taken
     }
 
+    /// A poll gives memory back to the interface ([`Ring::refill`]).
+    pub fn refill(&mut self) -> (u64, bool) {
+        self.ring.refill()
+    }
+
     /// Packets in the ring.
     pub fn waiting(&self) -> u32 {
-        self.ring_packets
+        self.waiting_packets
     }
 
     /// Bytes of these.
     pub fn waiting_bytes(&self) -> u64 {
-        self.ring.iter().map(Train::bytes).sum()
+        self.waiting.iter().map(Train::bytes).sum()
     }
 
     /// Packets in the ring and on their way into it.
     pub fn held(&self) -> u64 {
-        u64::from(self.ring_packets) + self.coming.iter().map(|train| u64::from(train.packets)).sum::<u64>()
+        u64::from(self.waiting_packets)
+            + self.coming.iter().map(|train| u64::from(train.packets)).sum::<u64>()
     }
 
-    /// When an interrupt is due, if one is: not while the queue is polled, and `interval` after the last one at the
-    /// earliest once `frames` packets have come since.
-    pub fn next_irq(&self, interval: Span, frames: u32) -> Option<SimTime> {
+    /// When an interrupt is due, by what is known to come, if one is: not while the queue is polled.
+    pub fn next_irq(&self) -> Option<SimTime> {
         if self.scheduled {
             return None;
         }
-        let first = match (self.ring.front(), self.coming.front()) {
-            (Some(train), _) | (None, Some(train)) => train.at,
-            (None, None) => return None,
-        };
-        match self.last_irq {
-            Some(last) if self.since_irq >= frames => Some(first.max(last + interval)),
-            _ => Some(first),
+        let first = self.waiting.front().or(self.coming.front())?.at;
+        match (&self.moderation, self.last_irq) {
+            (Moderation::Fixed { interval, frames }, Some(last)) if self.since_irq >= *frames => {
+                Some(first.max(last + *interval))
+            }
+            (Moderation::Fixed { .. }, _) => Some(first),
+            (Moderation::Adaptive(dim), _) => Some(self.batch(dim.profile())),
+        }
+    }
+
+    /// When the packets of a profile are together, or the last that is known has been the last for long enough.
+    fn batch(&self, profile: Profile) -> SimTime {
+        let mut missing = profile.packets;
+        let mut latest = SimTime::START;
+        for train in self.waiting.iter().chain(&self.coming) {
+            if train.packets >= missing {
+                return latest.max(train.at + train.gap * i64::from(missing - 1));
+            }
+            missing -= train.packets;
+            latest = latest.max(train.at + train.gap * i64::from(train.packets - 1));
+        }
+        latest + profile.idle
+    }
+
+    /// A stretch of polling is over at `now`.
+    pub fn complete(&mut self, now: SimTime) {
+        self.scheduled = false;
+        if let Moderation::Adaptive(dim) = &mut self.moderation {
+            dim.polled(now, self.polled, self.polled_bytes);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Socket {
     pub working_on: u64,
     /// A datagram socket's own state.
     pub datagrams: Option<Datagrams>,
+    /// Memory of what is unread, as last seen.
+    pub unread: u64,
 }
 
 /// A datagram socket's receive buffer.
@@ -52,6 +54,7 @@ impl Socket {
             backlog_memory: 0,
             working_on: 0,
             datagrams,
+            unread: 0,
         }
     }
 

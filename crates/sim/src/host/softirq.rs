@@ -1,23 +1,31 @@
 //! Softirq work on a core: polling receive queues within a budget, merging (GRO), handing packets to sockets, and
 //! giving the work to ksoftirqd when it does not end (`net_rx_action`, `__do_softirq`).
 
-use super::core::Kind;
-use super::cost::{part, times};
+use super::core::{Kind, Session};
+use super::cost::{PAGE, part, times};
+use super::rules::{Rules, TICK};
 use super::thread::ThreadId;
-use super::{Host, Outside};
+use super::{Event, Host, Outside};
 use crate::net::{Body, Train};
 use crate::world::{Endpoint, Way};
-use wirespeed_units::{SimTime, Span};
+use wirespeed_units::{Bytes, SimTime, Span};
 
 /// Packets of one poll (NAPI_POLL_WEIGHT).
 const WEIGHT: u32 = 64;
 /// `net.core.netdev_budget`: packets of one round.
 const BUDGET: u32 = 300;
-/// Rounds before ksoftirqd takes over (MAX_SOFTIRQ_RESTART), and the time (MAX_SOFTIRQ_TIME).
-const ROUNDS: u32 = 10;
-const LONGEST: Span = Span::ms(2);
 /// Bytes of what GRO merges at most (GSO_LEGACY_MAX_SIZE).
 const MERGED: u64 = 65_536;
+
+/// What a poll came to.
+struct Polled {
+    /// Packets.
+    count: u32,
+    /// What it says to have used of the budget: all of its weight if it has to go on.
+    used: u32,
+    /// Of getting at the packets.
+    cost: Span,
+}
 
 /// Where in a piece of softirq work we are.
 pub(super) struct Place {
@@ -26,32 +34,53 @@ pub(super) struct Place {
 }
 
 impl Host {
-    /// One poll. A round of softirq ends when its budget is used up or nothing is left; what an interrupt brings
-    /// meanwhile begins another (`restart` of `__do_softirq`).
+    /// One poll. A round of softirq ends when its budget is used up or nothing is left of it; what has more, and what
+    /// an interrupt brings meanwhile, begins another (`restart` of `__do_softirq`).
     pub(super) fn softirq(&mut self, index: usize, at: SimTime, kind: Kind, outside: &mut Outside) {
-        let packets = self.poll_one(index, at, kind, outside);
+        let core = &mut self.cores[index];
+        if core.session.used == 0 {
+            core.polls.append(&mut core.next_polls);
+        }
+        let used = self.poll_one(index, at, kind, outside);
         let core = &mut self.cores[index];
         let session = &mut core.session;
         session.since.get_or_insert(at);
-        session.packets += packets;
-        let used_up = session.packets >= BUDGET;
+        session.used += used;
+        let used_up = session.used >= BUDGET;
         core.squeezed += u64::from(used_up);
-        if used_up || !core.has_softirq() {
-            core.session.packets = 0;
+        if used_up || (core.polls.is_empty() && core.backlog.is_empty()) {
+            core.session.used = 0;
             core.session.rounds += 1;
         }
     }
 
-    /// The stretch of softirq work has gone on for too long: ksoftirqd takes it over, which has to share the core.
+    /// The stretch of softirq work has gone on for too long, or a thread waits for the core: ksoftirqd takes it over,
+    /// which has to share the core (`__do_softirq`: restarts, time, `need_resched`).
     pub(super) fn hand_to_ksoftirqd(&mut self, index: usize, at: SimTime) -> bool {
         let core = &mut self.cores[index];
-        let lasts = core.session.since.is_some_and(|since| at - since >= LONGEST);
-        if core.session.rounds < ROUNDS && !lasts {
+        let session = &core.session;
+        let lasts = session.since.is_some_and(|since| at - since >= Rules::LONGEST);
+        let delays = session.rounds > 0 && core.has_to_switch();
+        if session.rounds < Rules::ROUNDS && !(self.rules.yields && (lasts || delays)) {
             return false;
         }
         core.handed = true;
         self.wake(self.ksoftirqd[index], at);
+        if !self.rules.leaves_to_ksoftirqd {
+            let tick = SimTime::ps((at.picoseconds() / TICK.picoseconds() + 1) * TICK.picoseconds());
+            self.calendar.push(tick, Event::Resume(index));
+        }
         true
+    }
+
+    /// An interrupt goes on with softirq work on its way out, whether or not ksoftirqd is to do it, where the kernel's
+    /// rules say so.
+    pub(super) fn resume_softirq(&mut self, index: usize, at: SimTime) {
+        if !self.rules.leaves_to_ksoftirqd && self.cores[index].handed {
+            self.cores[index].handed = false;
+            self.cores[index].session = Session::default();
+            self.plan_core(index, at);
+        }
     }
 
     /// A turn of ksoftirqd: one poll, until nothing is left.
@@ -68,25 +97,17 @@ impl Host {
         }
     }
 
+    /// Returns how much of the budget it used up.
     fn poll_one(&mut self, index: usize, at: SimTime, kind: Kind, outside: &mut Outside) -> u32 {
         let mut taken = std::mem::take(&mut self.scratch);
-        let (count, mut cost, from_ring) = match self.cores[index].polls.pop_front() {
-            Some(queue) => {
-                self.admit(queue, at);
-                let count = self.queues[queue].take(WEIGHT, &mut taken);
-                if count < WEIGHT {
-                    self.queues[queue].scheduled = false;
-                    self.plan_irq(queue);
-                } else {
-                    // irqbalance may have moved the interrupt; polling goes on where it was until the ring is empty.
-                    self.cores[index].polls.push_back(queue);
-                }
-                let costs = &self.settings.costs;
-                let remote = self.cores[index].node != self.settings.nic.node as usize;
-                let each = costs.rx_packet + if remote { costs.rx_packet_remote } else { Span::ZERO };
-                (count, costs.poll + times(each, u64::from(count)), true)
+        let queue = self.cores[index].polls.pop_front();
+        let from_ring = queue.is_some();
+        let Polled { count, used, mut cost } = match queue {
+            Some(queue) => self.poll_ring(index, queue, at, &mut taken),
+            None => {
+                let count = self.take_backlog(index, &mut taken);
+                Polled { count, used: count, cost: self.settings.costs.poll }
             }
-            None => (self.take_backlog(index, &mut taken), self.settings.costs.poll, false),
         };
         let mut place = Place { core: index, at };
         if from_ring && !self.settings.rps.is_empty() {
@@ -100,13 +121,37 @@ impl Host {
                 self.spend(&mut place, part(times(cost, u64::from(train.packets)), count));
                 self.hand_over(train, &mut place, outside);
             }
-            cost = Span::ZERO;
+            if count > 0 {
+                cost = Span::ZERO;
+            }
         }
         self.spend(&mut place, cost);
         taken.clear();
         self.scratch = taken;
         self.cores[index].spend(kind, at, place.at);
-        count
+        used
+    }
+
+    /// Takes packets out of a ring, and gives it memory for others.
+    fn poll_ring(&mut self, index: usize, queue: usize, at: SimTime, taken: &mut Vec<Train>) -> Polled {
+        self.admit(queue, at);
+        let count = self.queues[queue].take(WEIGHT, taken);
+        let (entries, lacking) = self.queues[queue].refill();
+        let through = count < WEIGHT && !lacking;
+        if through {
+            self.queues[queue].complete(at);
+            self.plan_irq(queue);
+        } else {
+            // irqbalance may have moved the interrupt; polling goes on where it was until the ring is empty, and has
+            // all the memory it can have.
+            self.cores[index].poll(queue, self.rules.once_a_round);
+        }
+        let costs = &self.settings.costs;
+        let remote = self.cores[index].node != self.settings.nic.node as usize;
+        let each = costs.rx_packet + if remote { costs.rx_packet_remote } else { Span::ZERO };
+        let pages = times(costs.rx_page, entries * self.settings.nic.rx_wqe.map_or(0, Bytes::get) / PAGE);
+        let cost = costs.poll + times(each, u64::from(count)) + pages;
+        Polled { count, used: if through { count } else { WEIGHT }, cost }
     }
 
     /// Time goes by at a place.
@@ -204,9 +249,11 @@ impl Host {
             tcp.receiver.on_data(&train, data, outside.out);
         }
         let (wakes, finished) = (tcp.receiver.wants_reader(), tcp.receiver.is_finished());
+        let unread = tcp.receiver.memory();
         if finished {
             outside.flows[id as usize].finished.get_or_insert(place.at);
         }
+        self.note_unread(id, unread);
         self.send_from(sent, place, outside);
         let thread = self.sockets[&id].thread;
         if wakes && !self.threads[thread].runnable {

@@ -1,6 +1,7 @@
 //! Threads, and which core runs which: applications, captures, other work, ksoftirqd.
 
 use super::core::Kind;
+use super::rules::TICK;
 use super::{Event, Host};
 use wirespeed_units::{SimTime, Span};
 
@@ -64,9 +65,6 @@ impl Thread {
     }
 }
 
-/// How often the scheduler looks whether a waiting thread should move (a tick at HZ = 250).
-pub(super) const TICK: Span = Span::ms(4);
-
 impl Host {
     /// A thread wants to run from `at` on.
     pub(super) fn wake(&mut self, id: ThreadId, at: SimTime) {
@@ -81,19 +79,17 @@ impl Host {
     }
 
     fn wake_on(&mut self, id: ThreadId, place: usize, at: SimTime) {
-        let granularity = self.settings.machine.granularity;
         let thread = &mut self.threads[id];
         thread.runnable = true;
         thread.switches = true;
         thread.core = place;
         let core = &mut self.cores[place];
-        // Who slept may be ahead of the others by as much as one turn (`place_entity`, GENTLE_FAIR_SLEEPERS).
-        thread.virtual_time = thread.virtual_time.max(core.least - granularity);
+        thread.virtual_time = thread.virtual_time.max(core.least - self.rules.turns.credit);
         let mine = thread.virtual_time;
         core.runnable.push(id);
         // It takes over at once if the one that runs has had that much more (`check_preempt_wakeup`).
         if let Some(current) = core.current
-            && (self.threads[current].virtual_time - mine) * 2 > granularity
+            && self.threads[current].virtual_time - mine > self.rules.turns.ahead
         {
             self.cores[place].current = None;
         }
@@ -134,9 +130,9 @@ impl Host {
     /// The thread that runs next on a core: the present one until it has had its turn, then the one that had least.
     pub(super) fn choose(&mut self, index: usize) -> Option<ThreadId> {
         let core = &mut self.cores[index];
-        let alone = core.runnable.len() == 1;
+        let wanting = core.runnable.len() as u32;
         if let Some(current) = core.current
-            && (alone || core.ran < self.settings.machine.granularity)
+            && (wanting == 1 || core.ran < self.rules.turns.lasts(wanting))
         {
             return Some(current);
         }

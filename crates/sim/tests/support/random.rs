@@ -267,8 +267,11 @@ impl Writer<'_> {
 
     /// Settings of the inside of a host, small and odd ones among them.
     fn inside(&mut self, table: &mut String) {
-        let knobs: [(&str, &[&str]); 10] = [
+        let knobs: [(&str, &[&str]); 13] = [
             ("rx_ring", &["1", "2", "64", "1000"]),
+            ("rx_wqe", &["\"128 KiB\"", "\"1 MB\""]),
+            ("adaptive_rx", &["true", "false"]),
+            ("machine", &["{ kernel = \"3.10\" }", "{ kernel = \"6.6\" }", "{ memory = \"1 Gbit/s\" }"]),
             ("tx_ring", &["1", "8", "256"]),
             ("rx_queues", &["1", "3", "16"]),
             ("irq", &["\"balanced\"", "\"one-cpu\"", "\"0-3\"", "\"node 1\""]),

@@ -1,0 +1,97 @@
+//! Which Linux a host runs, where its rules differ from version to version.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of Linux, as `uname -r` begins: "2.6.24", "4.15". Later ones compare greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KernelVersion([u16; 3]);
+
+impl KernelVersion {
+    /// What a host runs that does not say: today's rules.
+    pub const TODAY: KernelVersion = KernelVersion([6, 12, 0]);
+
+    /// Version `major.minor.patch`.
+    pub const fn new(major: u16, minor: u16, patch: u16) -> KernelVersion {
+        KernelVersion([major, minor, patch])
+    }
+}
+
+impl Default for KernelVersion {
+    fn default() -> Self {
+        KernelVersion::TODAY
+    }
+}
+
+impl FromStr for KernelVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is not a version of Linux: write two or three numbers, such as \"4.15\"");
+        let mut parts = [0; 3];
+        let mut count = 0;
+        for word in text.trim().split('.') {
+            let part = parts.get_mut(count).ok_or_else(wrong)?;
+            *part = word.parse().map_err(|_| wrong())?;
+            count += 1;
+        }
+        if count < 2 { Err(wrong()) } else { Ok(KernelVersion(parts)) }
+    }
+}
+
+impl TryFrom<String> for KernelVersion {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<KernelVersion> for String {
+    fn from(version: KernelVersion) -> String {
+        version.to_string()
+    }
+}
+
+impl fmt::Display for KernelVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(f, "{major}.{minor}")?;
+        if patch > 0 { write!(f, ".{patch}") } else { Ok(()) }
+    }
+}
+
+impl JsonSchema for KernelVersion {
+    fn schema_name() -> Cow<'static, str> {
+        "KernelVersion".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "description": "A version of Linux, such as \"4.15\".", "pattern": r"^\d+\.\d+(\.\d+)?$"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_written_and_compared_by_number() {
+        let version = |text: &str| text.parse::<KernelVersion>().unwrap();
+        assert!(version("2.6.24") < version("3.9") && version("4.9") < version("4.15"));
+        assert_eq!(
+            (version("4.15").to_string(), version("2.6.24").to_string()),
+            ("4.15".into(), "2.6.24".into())
+        );
+        for wrong in ["4", "4.15.0.1", "4.x", "", "4.15-generic"] {
+            assert!(wrong.parse::<KernelVersion>().unwrap_err().contains("two or three numbers"), "{wrong}");
+        }
+    }
+}

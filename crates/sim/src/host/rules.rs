@@ -1,0 +1,125 @@
+//! What Linux has changed about who gets a core: softirq work, the thread that takes it over, and the turns of threads.
+
+use super::cost::part;
+use wirespeed_scenario::run::{KernelVersion, Machine};
+use wirespeed_units::Span;
+
+/// The rules of a host's kernel.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// A round of softirq polls each queue once; what has more waits for the next (commit d75b1ade567f, 3.19). Before,
+    /// it polls until nothing is left or the budget is used up.
+    pub once_a_round: bool,
+    /// A stretch of softirq work ends for a thread that is to take the core over, and after [`Rules::LONGEST`] (commit
+    /// c10d73671ad3, 3.9). Before, only after [`Rules::ROUNDS`].
+    pub yields: bool,
+    /// While ksoftirqd wants to run, interrupts leave softirq work to it (commit 4cd13c21b207, 4.9; taken back by
+    /// d15121be7485, 6.4). Else the next interrupt, or the tick, goes on with it.
+    pub leaves_to_ksoftirqd: bool,
+    /// Entries of a shared receive ring that a poll can have mapped: mlx5 has one under way (`umr_in_progress`)
+    /// until 5.2, several since (`umr_last_bulk`).
+    pub mapped: u32,
+    /// How threads share a core.
+    pub turns: Turns,
+}
+
+/// How threads of a core take turns.
+#[derive(Debug, Clone)]
+pub struct Turns {
+    /// What those who want the core share (`sched_latency`); `None`: the least turn for each.
+    latency: Option<Span>,
+    /// The least turn (`sched_min_granularity`, EEVDF's `base_slice`).
+    least: Span,
+    /// Who slept may be ahead of the others by so much (`place_entity`).
+    pub credit: Span,
+    /// Who wakes takes over at once if the one that runs has had so much more (`check_preempt_wakeup`).
+    pub ahead: Span,
+}
+
+/// How often the scheduler looks whether a turn is over, or a waiting thread should move (a tick at HZ = 250).
+pub const TICK: Span = Span::ms(4);
+
+impl Rules {
+    /// Rounds before ksoftirqd takes over (MAX_SOFTIRQ_RESTART), and the time (MAX_SOFTIRQ_TIME).
+    pub const ROUNDS: u32 = 10;
+    /// The longest stretch of softirq work where there is such a limit (MAX_SOFTIRQ_TIME).
+    pub const LONGEST: Span = Span::ms(2);
+
+    /// Those of a machine's kernel.
+    pub fn of(machine: &Machine) -> Rules {
+        let since = |major, minor, patch| machine.kernel >= KernelVersion::new(major, minor, patch);
+        let least = machine.granularity;
+        let turns = if since(2, 6, 23) && !since(6, 6, 0) {
+            // The fair scheduler: its latency is eight least turns, five at first (2.6.35); who slept is ahead by half
+            // of it (GENTLE_FAIR_SLEEPERS, 2.6.32), by all of it at first.
+            let gentle = since(2, 6, 32);
+            let latency = least * if since(2, 6, 35) { 8 } else { 5 };
+            let credit = if gentle { part(latency, 2) } else { latency };
+            // `sched_wakeup_granularity`: 4/3 of the least turn, 5/2 at first.
+            let ahead = if since(2, 6, 35) { part(least * 4, 3) } else { part(least * 5, 2) };
+            Turns { latency: Some(latency), least, credit, ahead }
+        } else {
+            Turns { latency: None, least, credit: least, ahead: part(least, 2) }
+        };
+        Rules {
+            once_a_round: since(3, 19, 0),
+            yields: since(3, 9, 0),
+            leaves_to_ksoftirqd: since(4, 9, 0) && !since(6, 4, 0),
+            mapped: if since(5, 2, 0) { u32::MAX } else { 1 },
+            turns,
+        }
+    }
+}
+
+impl Turns {
+    /// How long a turn lasts when so many want the core: `sched_slice`, seen at the tick (`check_preempt_tick`).
+    pub fn lasts(&self, wanting: u32) -> Span {
+        let Some(latency) = self.latency else { return self.least };
+        let slice = part(latency, wanting).max(self.least);
+        TICK * ((slice + TICK - Span::ps(1)).picoseconds() / TICK.picoseconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_units::Bytes;
+
+    fn rules(kernel: KernelVersion) -> Rules {
+        Rules::of(&Machine {
+            nodes: 1,
+            cores_per_node: 8,
+            twin_speed: None,
+            speed: 1.0,
+            cache: Bytes::kib(1),
+            interlink: None,
+            memory: None,
+            granularity: Span::ms(3),
+            kernel,
+        })
+    }
+
+    #[test]
+    fn softirq_leaves_a_core_sooner_from_version_to_version() {
+        let of = |version: &str| {
+            let rules = rules(version.parse().unwrap());
+            (rules.yields, rules.once_a_round, rules.leaves_to_ksoftirqd)
+        };
+        assert_eq!(of("2.6.24"), (false, false, false));
+        assert_eq!(of("3.10"), (true, false, false));
+        assert_eq!(of("4.4"), (true, true, false));
+        assert_eq!(of("4.15"), (true, true, true));
+        assert_eq!(of("6.6"), (true, true, false));
+    }
+
+    #[test]
+    fn two_threads_share_the_latency_and_many_have_the_least_turn() {
+        let turns = rules(KernelVersion::new(4, 15, 0)).turns;
+        assert_eq!(
+            (turns.lasts(2), turns.lasts(3), turns.lasts(20)),
+            (Span::ms(12), Span::ms(8), Span::ms(4))
+        );
+        assert_eq!((turns.credit, turns.ahead), (Span::ms(12), Span::ms(4)));
+        assert_eq!(rules(KernelVersion::TODAY).turns.lasts(2), Span::ms(3), "EEVDF's slice");
+    }
+}
