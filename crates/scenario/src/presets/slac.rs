@@ -26,7 +26,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             irq = "one-cpu"                 # 2.4 without irqbalance: the first processor takes them
             apps = "1"                      # assumption: a process runs on the processor that does not serve the interrupts
             coalesce = "59 us"              # drivers/net/ixgb: DEFAULT_RDTR 72 x 0.8192 us
-            coalesce_frames = 4             # assumption: the delay timer does not hold back single packets
+            coalesce_frames = 0             # the same drivers set RAIDC with RXT_GATE: the timer holds back every interrupt
             rx_buffer = "9216 B"            # inferred: a window of 0.73 of the buffer, which they saw with MTU 9000, opens only if
                                             # a packet occupies less than 4/3 of its payload (tcp_grow_window)
             nic_bus = "8.5 Gbit/s"          # published bus: 133 MHz x 64 bit
