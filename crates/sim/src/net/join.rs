@@ -98,6 +98,15 @@ impl InFlight {
         self.trains.front().map(|t| t.at)
     }
 
+    /// The first train, as it arrives.
+    #[inline]
+    pub fn first(&mut self) -> Option<&Train> {
+        if self.trains.len() == 1 {
+            self.close();
+        }
+        self.trains.front()
+    }
+
     /// Takes the first train.
     #[inline]
     pub fn pop(&mut self) -> Option<Train> {

@@ -155,18 +155,41 @@ impl World {
 
     /// The first train on a pipe is at its end.
     fn on_arrival(&mut self, pipe: u32) {
-        let place = &mut self.pipes[pipe as usize];
-        let train = place.arrive();
-        self.events.set_arrival(pipe, place.on_the_way.front_at());
         if self.flows.len() > CACHED {
             self.prepare(pipe);
         }
+        let Some(train) = self.pipes[pipe as usize].on_the_way.first() else { return };
+        let (index, way) = (train.flow, Way::of(&train.body));
+        match self.flows[index as usize].next_pipe(way, pipe) {
+            Some(next) => self.forward(pipe, next, way),
+            None => {
+                self.deliver(pipe, way);
+                self.settle(index);
+            }
+        }
+    }
+
+    /// The flows of the trains that arrive after the first are brought into the cache.
+    fn prepare(&self, pipe: u32) {
+        let on_the_way = &self.pipes[pipe as usize].on_the_way;
+        if let Some(train) = on_the_way.upcoming(2) {
+            prefetch(&self.flows[train.flow as usize]);
+        }
+        if let Some(train) = on_the_way.upcoming(1) {
+            self.flows[train.flow as usize].prepare(Way::of(&train.body));
+        }
+    }
+
+    /// The first train on a pipe goes on to the next.
+    fn forward(&mut self, pipe: u32, next: u32, way: Way) {
+        let place = &mut self.pipes[pipe as usize];
+        let train = place.arrive();
+        self.events.set_arrival(pipe, place.on_the_way.front_at());
+        let leaves_host = place.is_host && way == Way::Forward;
         let Some(train) = train else { return };
         let index = train.flow;
-        let way = Way::of(&train.body);
-        let flow = &mut self.flows[index as usize];
-        let leaves_host = self.pipes[pipe as usize].is_host && way == Way::Forward;
         if leaves_host {
+            let flow = &mut self.flows[index as usize];
             flow.leave_host(&train);
             if let Endpoint::Tcp(tcp) = &mut flow.endpoint
                 && tcp.sender.set_host_queue(flow.in_host)
@@ -174,28 +197,31 @@ impl World {
                 tcp.sender.resume(train.at, &mut self.outgoing);
             }
         }
-        match flow.next_pipe(way, pipe) {
-            Some(next) => {
-                self.offer(next, train, way);
-                if leaves_host {
-                    self.settle(index);
-                }
-            }
-            None => {
-                self.deliver(&train, way);
-                self.settle(index);
-            }
+        self.offer(next, train, way);
+        if leaves_host {
+            self.settle(index);
         }
     }
 
-    /// The flows of the trains that arrive next are brought into the cache.
-    fn prepare(&self, pipe: u32) {
-        let on_the_way = &self.pipes[pipe as usize].on_the_way;
-        if let Some(train) = on_the_way.upcoming(1) {
-            prefetch(&self.flows[train.flow as usize]);
+    /// The first train on a pipe reaches the host it is for, and is looked at where it is.
+    fn deliver(&mut self, pipe: u32, way: Way) {
+        let place = &mut self.pipes[pipe as usize];
+        let Some(train) = place.on_the_way.first() else { return };
+        let flow = &mut self.flows[train.flow as usize];
+        Self::show(&mut self.captures, flow, train, true);
+        let host = flow.destination(way);
+        let inside = &mut self.hosts[host];
+        if let Some(inside) = inside {
+            inside.arrive(train.clone());
+        } else {
+            flow.count_arrival(train, way);
+            flow.take(train, &mut self.outgoing);
         }
-        if let Some(train) = on_the_way.upcoming(0) {
-            self.flows[train.flow as usize].prepare(Way::of(&train.body));
+        let has_inside = inside.is_some();
+        place.remove_first();
+        self.events.set_arrival(pipe, place.on_the_way.front_at());
+        if has_inside {
+            self.plan_host(host);
         }
     }
 
@@ -205,19 +231,6 @@ impl World {
         self.pipes[pipe as usize].wake(self.now, &mut passed);
         self.carry(pipe, &mut passed);
         self.passing = passed;
-    }
-
-    fn deliver(&mut self, train: &Train, way: Way) {
-        let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, flow, train, true);
-        let host = flow.destination(way);
-        if let Some(inside) = &mut self.hosts[host] {
-            inside.arrive(train.clone());
-            self.plan_host(host);
-            return;
-        }
-        flow.count_arrival(train, way);
-        flow.take(train, &mut self.outgoing);
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
@@ -249,6 +262,7 @@ impl World {
     }
 
     /// A train leaves its host.
+    #[inline]
     fn depart(&mut self, train: Train) {
         if self.is_withdrawn(&train) {
             return;
@@ -280,6 +294,7 @@ impl World {
         schedule(receiver, &mut flow.receiver_event, Event::Receiver(index));
     }
 
+    #[inline]
     fn offer(&mut self, pipe: u32, train: Train, way: Way) {
         let place = &mut self.pipes[pipe as usize];
         if place.is_host && way == Way::Forward {

@@ -15,11 +15,10 @@ pub enum Way {
 
 impl Way {
     /// Which way a packet goes is a matter of what it carries.
+    #[inline]
     pub fn of(body: &Body) -> Way {
-        match body {
-            Body::Ack(_) | Body::Handshake { step: Step::Reply, .. } => Way::Back,
-            Body::Data(_) | Body::Datagram { .. } | Body::Handshake { .. } => Way::Forward,
-        }
+        let goes_back = matches!(body, Body::Ack(_) | Body::Handshake { step: Step::Reply, .. });
+        if goes_back { Way::Back } else { Way::Forward }
     }
 }
 
@@ -145,9 +144,15 @@ impl Pipe {
     /// Takes the first train that is at the end.
     #[inline]
     pub fn arrive(&mut self) -> Option<Train> {
-        let train = self.on_the_way.pop()?;
-        self.left += u64::from(train.packets);
-        Some(train)
+        let train = self.on_the_way.pop();
+        self.left += train.as_ref().map_or(0, |train| u64::from(train.packets));
+        train
+    }
+
+    /// The first train has been seen to where it was.
+    #[inline]
+    pub fn remove_first(&mut self) {
+        self.arrive();
     }
 
     /// Packets that entered and are neither through nor known to be lost.
