@@ -2,6 +2,7 @@
 
 use super::LONGEST_TRAIN;
 use super::path::Way;
+use crate::due::Due;
 use crate::net::{Addressing, Body, Ecn, Step, Train};
 use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
@@ -53,9 +54,9 @@ pub struct Flow {
     /// When it began.
     pub started: Option<SimTime>,
     /// When the sender's pending timer event is due.
-    pub sender_event: Option<SimTime>,
+    pub sender_event: Due,
     /// When the receiver's is.
-    pub receiver_event: Option<SimTime>,
+    pub receiver_event: Due,
     /// Bytes of its data in its own host's queue, as memory (truesize).
     pub in_host: u64,
     /// When its connection was established.
@@ -113,8 +114,8 @@ impl Flow {
             path,
             addressing,
             started: None,
-            sender_event: None,
-            receiver_event: None,
+            sender_event: Due::NEVER,
+            receiver_event: Due::NEVER,
             in_host: 0,
             established: None,
             finished: None,
@@ -206,10 +207,11 @@ impl Flow {
     }
 
     /// When its ends' timers are due.
-    pub fn deadlines(&self) -> (Option<SimTime>, Option<SimTime>) {
+    #[inline]
+    pub fn deadlines(&self) -> (Due, Due) {
         match &self.endpoint {
             Endpoint::Tcp(tcp) => (tcp.sender.deadline(), tcp.receiver.deadline()),
-            Endpoint::Udp(udp) => (udp.next, None),
+            Endpoint::Udp(udp) => (udp.next.map_or(Due::NEVER, Due::at), Due::NEVER),
         }
     }
 }

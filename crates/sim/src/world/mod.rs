@@ -17,6 +17,7 @@ pub use flow::{Endpoint, Flow};
 pub use path::Way;
 pub use record::{Recorder, ignored};
 
+use crate::due::Due;
 use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Body, Train};
@@ -124,13 +125,13 @@ impl World {
 
     fn on_sender_timer(&mut self, index: u32, at: SimTime) {
         let flow = &mut self.flows[index as usize];
-        if flow.sender_event != Some(at) {
+        if flow.sender_event != Due::at(at) {
             return;
         }
-        flow.sender_event = None;
+        flow.sender_event = Due::NEVER;
         match &mut flow.endpoint {
             Endpoint::Tcp(tcp) => {
-                if tcp.sender.deadline().is_some_and(|due| due <= at) {
+                if tcp.sender.deadline().has_come(at) {
                     tcp.sender.on_timer(at, &mut self.outgoing);
                 }
             }
@@ -141,12 +142,12 @@ impl World {
 
     fn on_receiver_timer(&mut self, index: u32, at: SimTime) {
         let flow = &mut self.flows[index as usize];
-        if flow.receiver_event != Some(at) {
+        if flow.receiver_event != Due::at(at) {
             return;
         }
-        flow.receiver_event = None;
+        flow.receiver_event = Due::NEVER;
         if let Endpoint::Tcp(tcp) = &mut flow.endpoint
-            && tcp.receiver.deadline().is_some_and(|due| due <= at)
+            && tcp.receiver.deadline().has_come(at)
         {
             tcp.receiver.on_timer(at, &mut self.outgoing);
         }
@@ -282,12 +283,11 @@ impl World {
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
         let (events, now) = (&mut self.events, self.now);
-        let mut schedule = |due: Option<SimTime>, planned: &mut Option<SimTime>, event| {
-            if let Some(at) = due
-                && planned.is_none_or(|earlier| at < earlier)
-            {
-                *planned = Some(at.max(now));
-                events.push(at.max(now), event);
+        let mut schedule = |due: Due, planned: &mut Due, event| {
+            if due < *planned {
+                let at = due.time().max(now);
+                *planned = Due::at(at);
+                events.push(at, event);
             }
         };
         schedule(sender, &mut flow.sender_event, Event::Sender(index));
@@ -358,7 +358,7 @@ impl World {
     fn carry(&mut self, index: u32, passed: &mut Vec<Train>) {
         let pipe = &mut self.pipes[index as usize];
         let mut is_first = false;
-        for mut train in passed.drain(..) {
+        for train in passed.drain(..) {
             // A burst that a slow link spreads out is several trains: what one does, it does at its first packet.
             let most = if !self.trains {
                 1
@@ -367,11 +367,16 @@ impl World {
             } else {
                 u32::MAX
             };
-            while train.packets > most {
-                let front = train.split(most);
-                is_first |= pipe.on_the_way.push(front, most);
+            if train.packets <= most {
+                is_first |= pipe.on_the_way.push(train, pipe.train_limit);
+                continue;
             }
-            is_first |= pipe.on_the_way.push(train, pipe.train_limit);
+            let mut from = 0;
+            while train.packets - from > most {
+                is_first |= pipe.on_the_way.push(train.part(from, most), most);
+                from += most;
+            }
+            is_first |= pipe.on_the_way.push(train.part(from, train.packets - from), pipe.train_limit);
         }
         if is_first {
             self.events.set_arrival(index, pipe.on_the_way.front_at().map(|at| at.max(self.now)));
