@@ -28,6 +28,12 @@ impl<R> Rows<R> {
         &mut self.rows[self.filled - 1]
     }
 
+    /// Makes room for `more` rows, and not for as many again.
+    pub fn reserve(&mut self, more: usize) {
+        let unused = self.rows.len() - self.filled;
+        self.rows.reserve_exact(more.saturating_sub(unused));
+    }
+
     /// Takes all out.
     pub fn clear(&mut self) {
         self.filled = 0;

@@ -108,7 +108,12 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         if flows.len().max(queues.len()).max(hosts.len()) >= MANY && !observer.take(&mut recorder.samples) {
             return Err(Ended::Cancelled);
         }
-        let many = if at < end { MANY } else { usize::MAX };
+        let many = if at < end {
+            MANY
+        } else {
+            recorder.samples.flows.reserve(run.flows.len());
+            usize::MAX
+        };
         let goes_on = recorder.sample(run, &mut world, at, many, &mut |samples| observer.take(samples));
         if !goes_on {
             return Err(Ended::Cancelled);

@@ -4,6 +4,7 @@ use super::LONGEST_TRAIN;
 use super::path::Way;
 use crate::due::Due;
 use crate::net::{Addressing, Body, Ecn, Step, Train};
+use crate::prefetch::prefetch;
 use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -144,6 +145,16 @@ impl Flow {
     /// The host that they come from.
     pub fn origin(&self, way: Way) -> usize {
         self.path.hosts[side(way)]
+    }
+
+    /// Brings near the end that a train of that way arrives at.
+    pub fn prefetch(&self, way: Way) {
+        match (&self.endpoint, way) {
+            (Endpoint::Tcp(tcp), Way::Forward) => prefetch(&tcp.receiver),
+            (Endpoint::Tcp(tcp), Way::Back) => prefetch(&tcp.sender),
+            (Endpoint::Udp(udp), _) => prefetch(&**udp),
+        }
+        prefetch(&self.arrived);
     }
 
     /// Brings near what a train of that way will look at behind this.

@@ -21,7 +21,6 @@ use crate::due::Due;
 use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Body, Train};
-use crate::prefetch::prefetch;
 use capture::Capture;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
@@ -174,7 +173,7 @@ impl World {
     fn prepare(&self, pipe: u32) {
         let on_the_way = &self.pipes[pipe as usize].on_the_way;
         if let Some(train) = on_the_way.upcoming(2) {
-            prefetch(&self.flows[train.flow as usize]);
+            self.flows[train.flow as usize].prefetch(Way::of(&train.body));
         }
         if let Some(train) = on_the_way.upcoming(1) {
             self.flows[train.flow as usize].prepare(Way::of(&train.body));
