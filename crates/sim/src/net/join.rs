@@ -107,6 +107,15 @@ impl InFlight {
         self.trains.front()
     }
 
+    /// Forgets the first train, which was looked at. Answers how many packets it had.
+    #[inline]
+    pub fn remove_first(&mut self) -> u64 {
+        match self.trains.pop_front() {
+            Some(train) => u64::from(train.packets),
+            None => 0,
+        }
+    }
+
     /// Takes the first train.
     #[inline]
     pub fn pop(&mut self) -> Option<Train> {

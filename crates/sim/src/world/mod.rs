@@ -158,7 +158,7 @@ impl World {
         if self.flows.len() > CACHED {
             self.prepare(pipe);
         }
-        let Some(train) = self.pipes[pipe as usize].on_the_way.first() else { return };
+        let Some(train) = self.pipes[pipe as usize].first() else { return };
         let (index, way) = (train.flow, Way::of(&train.body));
         match self.flows[index as usize].next_pipe(way, pipe) {
             Some(next) => self.forward(pipe, next, way),
@@ -206,7 +206,7 @@ impl World {
     /// The first train on a pipe reaches the host it is for, and is looked at where it is.
     fn deliver(&mut self, pipe: u32, way: Way) {
         let place = &mut self.pipes[pipe as usize];
-        let Some(train) = place.on_the_way.first() else { return };
+        let Some(train) = place.first() else { return };
         let flow = &mut self.flows[train.flow as usize];
         Self::show(&mut self.captures, flow, train, true);
         let host = flow.destination(way);
@@ -218,8 +218,8 @@ impl World {
             flow.take(train, &mut self.outgoing);
         }
         let has_inside = inside.is_some();
-        place.remove_first();
-        self.events.set_arrival(pipe, place.on_the_way.front_at());
+        let next = place.remove_first();
+        self.events.set_arrival(pipe, next);
         if has_inside {
             self.plan_host(host);
         }
@@ -248,7 +248,7 @@ impl World {
     }
 
     /// A socket has put out a train.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, mut train: Train) {
         let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
         if let Some(inside) = &mut self.hosts[host] {
@@ -262,7 +262,7 @@ impl World {
     }
 
     /// A train leaves its host.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, train: Train) {
         if self.is_withdrawn(&train) {
             return;

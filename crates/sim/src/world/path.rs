@@ -144,15 +144,22 @@ impl Pipe {
     /// Takes the first train that is at the end.
     #[inline]
     pub fn arrive(&mut self) -> Option<Train> {
-        let train = self.on_the_way.pop();
-        self.left += train.as_ref().map_or(0, |train| u64::from(train.packets));
-        train
+        let train = self.on_the_way.pop()?;
+        self.left += u64::from(train.packets);
+        Some(train)
     }
 
-    /// The first train has been seen to where it was.
+    /// The first train, as it arrives.
     #[inline]
-    pub fn remove_first(&mut self) {
-        self.arrive();
+    pub fn first(&mut self) -> Option<&Train> {
+        self.on_the_way.first()
+    }
+
+    /// The first train has been seen to where it was. Answers when the next arrives.
+    #[inline]
+    pub fn remove_first(&mut self) -> Option<SimTime> {
+        self.left += self.on_the_way.remove_first();
+        self.on_the_way.front_at()
     }
 
     /// Packets that entered and are neither through nor known to be lost.
