@@ -27,7 +27,7 @@ pub struct Samples {
 }
 
 /// A table with so many rows is offered: few enough that they are still in the cache when they are taken.
-const MANY: usize = 256;
+const MANY: usize = 64;
 
 /// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
 pub trait Observer {
