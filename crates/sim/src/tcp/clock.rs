@@ -34,7 +34,7 @@ pub fn stamp(time: SimTime) -> u32 {
 /// Ticks that cover so many microseconds (`usecs_to_jiffies`).
 #[inline]
 pub fn ticks_of(micros: i64) -> i64 {
-    ((micros.max(0) as u64 + 999) / 1000) as i64
+    micros.max(0).unsigned_abs().div_ceil(1000) as i64
 }
 
 /// When a timer that is set at `now` for `ticks` fires: the timer wheel never fires early, and rounds up to the

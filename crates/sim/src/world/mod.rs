@@ -257,6 +257,9 @@ impl World {
                 udp.put_off(&train, done);
             }
             self.plan_host(host);
+            if self.is_withdrawn(&train) {
+                return;
+            }
         }
         self.depart(train);
     }
@@ -264,9 +267,6 @@ impl World {
     /// A train leaves its host.
     #[inline(always)]
     fn depart(&mut self, train: Train) {
-        if self.is_withdrawn(&train) {
-            return;
-        }
         let way = Way::of(&train.body);
         let flow = &mut self.flows[train.flow as usize];
         flow.count_departure(&train, way);
