@@ -10,8 +10,10 @@ pub trait Cell: Sized + Clone {
     const TYPE: DataType;
     /// Whether values may be missing.
     const NULLABLE: bool = false;
-    /// Adds the value to those that are spooled together.
-    fn put(&self, scratch: &mut Scratch);
+    /// Adds values to those that are spooled together.
+    fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch)
+    where
+        Self: 'a;
     /// Reads every value of an array of `TYPE`; `None` if a null stands where there can be none.
     fn from_array(array: &dyn Array) -> Option<Vec<Self>>;
 }
@@ -20,9 +22,9 @@ macro_rules! primitive_cell {
     ($($rust:ty => $arrow:ty, $data:expr, $bits:expr;)+) => {$(
         impl Cell for $rust {
             const TYPE: DataType = $data;
-            fn put(&self, scratch: &mut Scratch) {
-                let bits: fn($rust) -> u64 = $bits;
-                scratch.put_bits(bits(*self));
+            fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+                let bits: fn($rust) -> i64 = $bits;
+                scratch.put_bits(values.map(|value| bits(*value)));
             }
             fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
                 let array = array.as_primitive::<$arrow>();
@@ -33,8 +35,9 @@ macro_rules! primitive_cell {
         impl Cell for Option<$rust> {
             const TYPE: DataType = $data;
             const NULLABLE: bool = true;
-            fn put(&self, scratch: &mut Scratch) {
-                put_option(self, scratch);
+            fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+                let bits: fn($rust) -> i64 = $bits;
+                scratch.put_some_bits(values.map(|value| value.map(bits)));
             }
             fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
                 Some(array.as_primitive::<$arrow>().iter().collect())
@@ -44,23 +47,16 @@ macro_rules! primitive_cell {
 }
 
 primitive_cell! {
-    i64 => Int64Type, DataType::Int64, |v| v as u64;
-    u64 => UInt64Type, DataType::UInt64, |v| v;
-    u32 => UInt32Type, DataType::UInt32, u64::from;
-    f64 => Float64Type, DataType::Float64, f64::to_bits;
-}
-
-fn put_option<C: Cell>(value: &Option<C>, scratch: &mut Scratch) {
-    match value {
-        Some(value) => value.put(scratch),
-        None => scratch.put_null(),
-    }
+    i64 => Int64Type, DataType::Int64, |v| v;
+    u64 => UInt64Type, DataType::UInt64, |v| v as i64;
+    u32 => UInt32Type, DataType::UInt32, i64::from;
+    f64 => Float64Type, DataType::Float64, |v| v.to_bits() as i64;
 }
 
 impl Cell for bool {
     const TYPE: DataType = DataType::Boolean;
-    fn put(&self, scratch: &mut Scratch) {
-        scratch.put_bits(u64::from(*self));
+    fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+        scratch.put_bits(values.map(|value| i64::from(*value)));
     }
     fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
         array.as_boolean().iter().collect()
@@ -70,8 +66,8 @@ impl Cell for bool {
 impl Cell for Option<bool> {
     const TYPE: DataType = DataType::Boolean;
     const NULLABLE: bool = true;
-    fn put(&self, scratch: &mut Scratch) {
-        put_option(self, scratch);
+    fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+        scratch.put_some_bits(values.map(|value| value.map(i64::from)));
     }
     fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
         Some(array.as_boolean().iter().collect())
@@ -111,8 +107,8 @@ macro_rules! word_cell {
     ($($rust:ty),+) => {$(
         impl Cell for $rust {
             const TYPE: DataType = DataType::Utf8;
-            fn put(&self, scratch: &mut Scratch) {
-                scratch.put_text(Word::word(self));
+            fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+                values.for_each(|value| scratch.put_text(Some(Word::word(value))));
             }
             fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
                 array.as_string::<i32>().iter().map(|v| v.and_then(Word::from_word)).collect()
@@ -122,8 +118,8 @@ macro_rules! word_cell {
         impl Cell for Option<$rust> {
             const TYPE: DataType = DataType::Utf8;
             const NULLABLE: bool = true;
-            fn put(&self, scratch: &mut Scratch) {
-                put_option(self, scratch);
+            fn put<'a>(values: impl Iterator<Item = &'a Self> + Clone, scratch: &mut Scratch) {
+                values.for_each(|value| scratch.put_text(value.as_ref().map(Word::word)));
             }
             fn from_array(array: &dyn Array) -> Option<Vec<Self>> {
                 let strings = array.as_string::<i32>();

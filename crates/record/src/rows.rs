@@ -28,15 +28,15 @@ impl<R> Rows<R> {
         &mut self.rows[self.filled - 1]
     }
 
+    /// Makes room for `more` rows, and not for as many again.
+    pub fn reserve(&mut self, more: usize) {
+        let unused = self.rows.len() - self.filled;
+        self.rows.reserve_exact(more.saturating_sub(unused));
+    }
+
     /// Takes all out.
     pub fn clear(&mut self) {
         self.filled = 0;
-    }
-
-    /// Takes the first `count` out.
-    pub(crate) fn remove_first(&mut self, count: usize) {
-        self.rows[..self.filled].rotate_left(count);
-        self.filled -= count;
     }
 
     /// The rows alone.
@@ -63,14 +63,12 @@ mod tests {
         for n in 0..5 {
             *rows.next(|| -1) = n;
         }
-        rows.remove_first(3);
-        assert_eq!(*rows, [3, 4]);
-        assert!((0..3).contains(rows.next(|| -1)), "its memory is used again");
-        *rows.next(|| -1) = 6;
-        assert_eq!(rows.len(), 4);
-        rows.remove_first(4);
+        assert_eq!(*rows, [0, 1, 2, 3, 4]);
+        rows.clear();
         assert!(rows.is_empty());
+        rows.reserve(6);
+        assert_eq!(*rows.next(|| -1), 0, "its memory is used again");
         *rows.next(|| -1) = 7;
-        assert_eq!(rows.into_vec(), [7]);
+        assert_eq!(rows.into_vec(), [0, 7]);
     }
 }

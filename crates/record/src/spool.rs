@@ -11,8 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Rows of a part. Parts are what is packed and encoded at once, so that a table's bytes do not depend on how its
-/// rows came. All but the last part of a table have as many. A row of the flow table is more than half a kilobyte, and
-/// is looked at once for each column: so many are in the cache.
+/// rows came. All but the last part of a table have as many.
 pub const PART: usize = 256;
 
 /// Packed bytes that a table keeps in memory; with more it spools to its file.
@@ -24,7 +23,7 @@ pub struct Scratch {
     /// By row: 1 for a value, 0 for a null.
     pub(crate) levels: Vec<i16>,
     /// Of numbers: the values that are there, as bits.
-    pub(crate) bits: Vec<u64>,
+    pub(crate) bits: Vec<i64>,
     /// Of words: all after each other, and where each ends.
     text: Vec<u8>,
     ends: Vec<u32>,
@@ -39,19 +38,23 @@ impl Scratch {
         self.ends.clear();
     }
 
+    /// Numbers, none of which is missing.
     #[inline]
-    pub(crate) fn put_null(&mut self) {
-        self.levels.push(0);
+    pub(crate) fn put_bits(&mut self, numbers: impl Iterator<Item = i64>) {
+        self.bits.extend(numbers);
+        self.levels.resize(self.bits.len(), 1);
     }
 
+    /// Numbers, some of which may be missing.
     #[inline]
-    pub(crate) fn put_bits(&mut self, bits: u64) {
-        self.levels.push(1);
-        self.bits.push(bits);
+    pub(crate) fn put_some_bits(&mut self, numbers: impl Iterator<Item = Option<i64>> + Clone) {
+        self.levels.extend(numbers.clone().map(|number| i16::from(number.is_some())));
+        self.bits.extend(numbers.flatten());
     }
 
-    pub(crate) fn put_text(&mut self, word: &str) {
-        self.levels.push(1);
+    pub(crate) fn put_text(&mut self, word: Option<&str>) {
+        self.levels.push(i16::from(word.is_some()));
+        let Some(word) = word else { return };
         self.text.extend_from_slice(word.as_bytes());
         // A part has 256 words: 16 MiB each before this could overflow.
         self.ends.push(self.text.len() as u32);
@@ -67,8 +70,7 @@ impl Scratch {
         })
     }
 
-    /// Appends the values to `out`: rows, nulls, numbers as what they are more than the least of them in as few bytes as
-    /// the largest needs, words.
+    /// Appends the values to `out`: rows, nulls, of numbers the lowest bytes, as few as they differ in, words.
     fn pack(&self, out: &mut Vec<u8>) {
         let is_present = self.levels.iter().filter(|level| **level != 0).count();
         put_u32(out, self.levels.len() as u32);
@@ -76,18 +78,18 @@ impl Scratch {
         if is_present != 0 && is_present != self.levels.len() {
             out.extend(self.levels.iter().map(|level| *level as u8));
         }
-        let least = self.bits.iter().copied().min().unwrap_or(0);
-        let most = self.bits.iter().copied().max().unwrap_or(0);
-        let width = (8 - (most - least).leading_zeros() / 8) as usize;
+        let first = self.bits.first().copied().unwrap_or(0);
+        let differing = self.bits.iter().fold(0, |differing, bits| differing | (bits ^ first));
+        let width = 8 - differing.leading_zeros() / 8;
         put_u32(out, self.bits.len() as u32);
         out.push(width as u8);
-        out.extend_from_slice(&least.to_le_bytes());
+        out.extend_from_slice(&first.to_le_bytes());
         match width {
             0 => {}
-            1 => out.extend(self.bits.iter().map(|bits| (bits - least) as u8)),
-            2 => out.extend(self.bits.iter().flat_map(|bits| ((bits - least) as u16).to_le_bytes())),
-            3 | 4 => out.extend(self.bits.iter().flat_map(|bits| ((bits - least) as u32).to_le_bytes())),
-            _ => out.extend(self.bits.iter().flat_map(|bits| (bits - least).to_le_bytes())),
+            1 => out.extend(self.bits.iter().map(|bits| *bits as u8)),
+            2 => out.extend(self.bits.iter().flat_map(|bits| (*bits as u16).to_le_bytes())),
+            3 | 4 => out.extend(self.bits.iter().flat_map(|bits| (*bits as u32).to_le_bytes())),
+            _ => out.extend(self.bits.iter().flat_map(|bits| bits.to_le_bytes())),
         }
         put_u32(out, self.ends.len() as u32);
         out.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
@@ -106,24 +108,23 @@ impl Scratch {
         }
         let numbers = take_u32(packed) as usize;
         let width = take(packed, 1)[0];
-        let least = u64::from_le_bytes(array(take(packed, 8)));
+        let first = i64::from_le_bytes(array(take(packed, 8)));
         let bits = &mut self.bits;
         match width {
-            0 => bits.resize(numbers, least),
-            1 => bits.extend(take(packed, numbers).iter().map(|more| least + u64::from(*more))),
+            0 => bits.resize(numbers, first),
+            1 => bits.extend(take(packed, numbers).iter().map(|low| first & !0xff | i64::from(*low))),
             2 => bits.extend(
                 take(packed, numbers * 2)
                     .chunks_exact(2)
-                    .map(|m| least + u64::from(u16::from_le_bytes(array(m)))),
+                    .map(|low| first & !0xffff | i64::from(u16::from_le_bytes(array(low)))),
             ),
             3 | 4 => bits.extend(
                 take(packed, numbers * 4)
                     .chunks_exact(4)
-                    .map(|m| least + u64::from(u32::from_le_bytes(array(m)))),
+                    .map(|low| first & !0xffff_ffff | i64::from(u32::from_le_bytes(array(low)))),
             ),
-            _ => bits.extend(
-                take(packed, numbers * 8).chunks_exact(8).map(|m| least + u64::from_le_bytes(array(m))),
-            ),
+            _ => bits
+                .extend(take(packed, numbers * 8).chunks_exact(8).map(|all| i64::from_le_bytes(array(all)))),
         }
         let words = take_u32(packed) as usize;
         let ends = take(packed, words * 4).chunks_exact(4);
@@ -264,26 +265,26 @@ mod tests {
     #[test]
     fn numbers_of_every_width_come_back() {
         for spread in
-            [0, 1, 0xff, 0x100, 0xffff, 0x1_0000, 0xff_ffff, u64::from(u32::MAX), 1 << 32, u64::MAX - 7]
+            [0, 1, 0xff, 0x100, 0xffff, 0x1_0000, 0xff_ffff, i64::from(u32::MAX), 1 << 32, i64::MAX - 7]
         {
-            let mut values = Scratch::default();
-            for value in [7, 7 + spread, 7 + spread / 2] {
-                values.put_bits(value);
-                values.put_null();
+            for first in [7, -7] {
+                let mut values = Scratch::default();
+                let numbers = [Some(first), None, Some(first + spread), None, Some(first + spread / 2)];
+                values.put_some_bits(numbers.into_iter());
+                let found = packed_and_back(&values);
+                assert_eq!((&found.bits, &found.levels), (&values.bits, &values.levels), "{spread}");
             }
-            let found = packed_and_back(&values);
-            assert_eq!((&found.bits, &found.levels), (&values.bits, &values.levels), "{spread}");
         }
     }
 
     #[test]
     fn words_and_nothing_come_back() {
         let mut values = Scratch::default();
-        ["", "queue", "ü"].iter().for_each(|word| values.put_text(word));
+        ["", "queue", "ü"].iter().for_each(|word| values.put_text(Some(word)));
         let words: Vec<_> = packed_and_back(&values).words().collect();
         assert_eq!(words, ["", "queue", "ü"].map(|word| ByteArray::from(word.as_bytes())));
         let mut nothing = Scratch::default();
-        nothing.put_null();
+        nothing.put_text(None);
         assert_eq!(packed_and_back(&nothing).levels, [0]);
     }
 
@@ -292,10 +293,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut spool, mut values) = (Spool::new(2), Scratch::default());
         for round in 0..2 {
-            for part in 0..100u64 {
+            for part in 0..100 {
                 for column in 0..2 {
                     values.clear();
-                    (0..1000).for_each(|i| values.put_bits(round + part + i * i * 1000 * column));
+                    values.put_bits((0..1000).map(|i| round + part + i * i * 1000 * column));
                     spool.push(column as usize, &values);
                 }
                 spool.settle(&folder.path().join("t.parquet")).unwrap();

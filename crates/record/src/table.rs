@@ -44,8 +44,8 @@ pub trait Row: Sized + Clone {
 
     /// The Arrow schema.
     fn schema() -> Arc<Schema>;
-    /// Column by column, puts the values of `rows` and then calls `each` with the number of the column.
-    fn gather(rows: &[Self], scratch: &mut Scratch, each: &mut dyn FnMut(usize, &mut Scratch));
+    /// Adds the values of `rows` to those of each column.
+    fn gather(rows: &[Self], columns: &mut [Scratch]);
     /// A batch as rows, or the name of the column that is missing or has another type.
     fn from_batch(batch: &RecordBatch, into: &mut Vec<Self>) -> Result<(), String>;
 }
@@ -92,16 +92,11 @@ macro_rules! table {
                 std::sync::Arc::new(arrow_schema::Schema::new(fields))
             }
 
-            fn gather(
-                rows: &[Self],
-                scratch: &mut $crate::spool::Scratch,
-                each: &mut dyn FnMut(usize, &mut $crate::spool::Scratch),
-            ) {
-                let mut columns = 0..Self::COLUMNS.len();
+            fn gather(rows: &[Self], columns: &mut [$crate::spool::Scratch]) {
+                let mut columns = columns.iter_mut();
                 $(
-                    scratch.clear();
-                    rows.iter().for_each(|row| $crate::cell::Cell::put(&row.$column, scratch));
-                    each(columns.next().expect(stringify!($column)), scratch);
+                    let values = columns.next().expect(stringify!($column));
+                    $crate::cell::Cell::put(rows.iter().map(|row| &row.$column), values);
                 )+
             }
 

@@ -32,8 +32,11 @@ const PAGE: usize = 128 << 10;
 pub struct TableWriter<R> {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
+    /// The values of the part that has begun, by column.
+    columns: Vec<Scratch>,
+    /// Rows of that part.
+    begun: usize,
     spool: Spool,
-    scratch: Scratch,
     /// Rows in the spool.
     waiting: usize,
     rows: PhantomData<R>,
@@ -50,18 +53,18 @@ impl<R: Row> TableWriter<R> {
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
         let writer = SerializedFileWriter::new(file, parquet.root_schema_ptr(), Arc::new(properties))
             .map_err(|e| cannot_write(&path, e))?;
+        let columns = (0..R::COLUMNS.len()).map(|_| Scratch::default()).collect();
         let spool = Spool::new(R::COLUMNS.len());
-        Ok(TableWriter { path, writer, spool, scratch: Scratch::default(), waiting: 0, rows: PhantomData })
+        Ok(TableWriter { path, writer, columns, begun: 0, spool, waiting: 0, rows: PhantomData })
     }
 
-    /// Writes as many of the `rows` as make whole parts and takes them out.
+    /// Writes the `rows` and takes them out.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn drain(&mut self, rows: &mut Vec<R>) -> Result<(), StoreError> {
-        let whole = rows.len() / PART * PART;
-        self.write(&rows[..whole])?;
-        rows.drain(..whole);
+        self.write(rows)?;
+        rows.clear();
         Ok(())
     }
 
@@ -70,38 +73,52 @@ impl<R: Row> TableWriter<R> {
     /// # Errors
     /// If the file cannot be written.
     pub fn drain_rows(&mut self, rows: &mut Rows<R>) -> Result<(), StoreError> {
-        let whole = rows.len() / PART * PART;
-        self.write(&rows[..whole])?;
-        rows.remove_first(whole);
+        self.write(rows)?;
+        rows.clear();
         Ok(())
     }
 
-    /// Writes the last rows.
+    /// Writes further rows.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
-        for part in rows.chunks(PART) {
-            let spool = &mut self.spool;
-            R::gather(part, &mut self.scratch, &mut |column, values| spool.push(column, values));
-            self.spool.settle(&self.path).map_err(io_error("write", &self.path))?;
-            self.waiting += part.len();
-            if self.waiting >= ROW_GROUP {
-                self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
+        let mut left = rows;
+        while !left.is_empty() {
+            let (taken, rest) = left.split_at(left.len().min(PART - self.begun));
+            R::gather(taken, &mut self.columns);
+            self.begun += taken.len();
+            left = rest;
+            if self.begun == PART {
+                self.end_part()?;
             }
+        }
+        Ok(())
+    }
+
+    /// What has been gathered is a part.
+    fn end_part(&mut self) -> Result<(), StoreError> {
+        for (column, values) in self.columns.iter_mut().enumerate() {
+            self.spool.push(column, values);
+            values.clear();
+        }
+        self.spool.settle(&self.path).map_err(io_error("write", &self.path))?;
+        self.waiting += std::mem::take(&mut self.begun);
+        if self.waiting >= ROW_GROUP {
+            self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
         }
         Ok(())
     }
 
     /// Encodes what waits, one column after the other.
     fn write_row_group(&mut self) -> Result<(), ParquetError> {
-        let (spool, values) = (&self.spool, &mut self.scratch);
-        let (mut buffer, mut room) = (Vec::new(), Room::default());
+        let spool = &self.spool;
+        let (mut buffer, mut values, mut room) = (Vec::new(), Scratch::default(), Room::default());
         let mut group = self.writer.next_row_group()?;
         let mut column = 0;
         while let Some(mut writer) = group.next_column()? {
             let writing = writer.untyped();
-            spool.read(column, &mut buffer, values, |values| room.write(values, writing))?;
+            spool.read(column, &mut buffer, &mut values, |values| room.write(values, writing))?;
             writer.close()?;
             column += 1;
         }
@@ -113,6 +130,9 @@ impl<R: Row> TableWriter<R> {
 
     /// Writes what waits and what ends a Parquet file.
     pub(crate) fn close(mut self) -> Result<(), StoreError> {
+        if self.begun > 0 {
+            self.end_part()?;
+        }
         if self.waiting > 0 {
             self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
         }
@@ -123,7 +143,6 @@ impl<R: Row> TableWriter<R> {
 /// Values of a part as the column writers want them.
 #[derive(Default)]
 struct Room {
-    int64: Vec<i64>,
     int32: Vec<i32>,
     double: Vec<f64>,
     boolean: Vec<bool>,
@@ -132,21 +151,20 @@ struct Room {
 
 impl Room {
     fn write(&mut self, values: &mut Scratch, writer: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
-        fn fill<T>(room: &mut Vec<T>, values: &Scratch, of: impl Fn(u64) -> T) {
+        fn fill<T>(room: &mut Vec<T>, values: &Scratch, of: impl Fn(i64) -> T) {
             room.clear();
             room.extend(values.bits.iter().map(|bits| of(*bits)));
         }
         match writer {
             ColumnWriter::Int64ColumnWriter(writer) => {
-                fill(&mut self.int64, values, |bits| bits as i64);
-                write::<Int64Type>(writer, &self.int64, &values.levels)
+                write::<Int64Type>(writer, &values.bits, &values.levels)
             }
             ColumnWriter::Int32ColumnWriter(writer) => {
                 fill(&mut self.int32, values, |bits| bits as i32);
                 write::<Int32Type>(writer, &self.int32, &values.levels)
             }
             ColumnWriter::DoubleColumnWriter(writer) => {
-                fill(&mut self.double, values, f64::from_bits);
+                fill(&mut self.double, values, |bits| f64::from_bits(bits as u64));
                 write::<DoubleType>(writer, &self.double, &values.levels)
             }
             ColumnWriter::BoolColumnWriter(writer) => {

@@ -4,6 +4,7 @@
 //! one flow that follow each other evenly are one event until something splits them.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod due;
 pub mod engine;
 pub mod host;
 pub mod net;

@@ -27,7 +27,7 @@ pub struct Samples {
 }
 
 /// A table with so many rows is offered: few enough that they are still in the cache when they are taken.
-const MANY: usize = 256;
+const MANY: usize = 64;
 
 /// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
 pub trait Observer {
@@ -108,7 +108,12 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         if flows.len().max(queues.len()).max(hosts.len()) >= MANY && !observer.take(&mut recorder.samples) {
             return Err(Ended::Cancelled);
         }
-        let many = if at < end { MANY } else { usize::MAX };
+        let many = if at < end {
+            MANY
+        } else {
+            recorder.samples.flows.reserve(run.flows.len());
+            usize::MAX
+        };
         let goes_on = recorder.sample(run, &mut world, at, many, &mut |samples| observer.take(samples));
         if !goes_on {
             return Err(Ended::Cancelled);

@@ -98,6 +98,24 @@ impl InFlight {
         self.trains.front().map(|t| t.at)
     }
 
+    /// The first train, as it arrives.
+    #[inline]
+    pub fn first(&mut self) -> Option<&Train> {
+        if self.trains.len() == 1 {
+            self.close();
+        }
+        self.trains.front()
+    }
+
+    /// Forgets the first train, which was looked at. Answers how many packets it had.
+    #[inline]
+    pub fn remove_first(&mut self) -> u64 {
+        match self.trains.pop_front() {
+            Some(train) => u64::from(train.packets),
+            None => 0,
+        }
+    }
+
     /// Takes the first train.
     #[inline]
     pub fn pop(&mut self) -> Option<Train> {

@@ -7,20 +7,22 @@
 use super::transmitter::{Service, later};
 use std::collections::VecDeque;
 
-/// Packets of one size that are sent one after the other.
+/// Packets of one size that are sent one after the other. A slow start over a long path puts each burst on its way as a run
+/// of its own, so a run is small.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    service: Service,
     /// Start of the first, picoseconds and remainder.
     first: i64,
     remainder: u64,
-    packets: u64,
+    packets: u32,
+    /// Bytes of each; the table knows how long they take.
+    frame: u32,
 }
 
 impl Run {
     /// How many of those from the first on, were they endless, have started at `time`.
-    fn passed(&self, time: i64, rate: u64) -> u64 {
-        let Service { whole, part, .. } = self.service;
+    fn passed(&self, time: i64, service: Service, rate: u64) -> u64 {
+        let Service { whole, part, .. } = service;
         if time < self.first {
             0
         } else if part == 0 {
@@ -44,18 +46,18 @@ impl Run {
     }
 
     /// How many have started at `time`.
-    fn started(&self, time: i64, rate: u64) -> u64 {
-        self.passed(time, rate).min(self.packets)
+    fn started(&self, time: i64, service: Service, rate: u64) -> u64 {
+        self.passed(time, service, rate).min(self.packets.into())
     }
 
     /// How many have ended at `time`: packet i ends when packet i + 1 would start.
-    fn ended(&self, time: i64, rate: u64) -> u64 {
-        self.passed(time, rate).saturating_sub(1).min(self.packets)
+    fn ended(&self, time: i64, service: Service, rate: u64) -> u64 {
+        self.passed(time, service, rate).saturating_sub(1).min(self.packets.into())
     }
 
     /// Start of packet `i`.
-    fn start(&self, i: u64, rate: u64) -> i64 {
-        later(self.first, self.remainder, self.service.whole, self.service.part, i, rate).0
+    fn start(&self, i: u64, service: Service, rate: u64) -> i64 {
+        later(self.first, self.remainder, service.whole, service.part, i, rate).0
     }
 }
 
@@ -81,6 +83,8 @@ pub(crate) struct Timetable {
     /// Propagation, picoseconds.
     delay: i64,
     runs: VecDeque<Run>,
+    /// How long frames take, of each size that was ever sent.
+    sizes: Vec<Service>,
     /// Runs dropped from the front.
     gone: u64,
     started: Position,
@@ -105,6 +109,7 @@ impl Timetable {
             rate,
             delay,
             runs: VecDeque::new(),
+            sizes: Vec::new(),
             gone: 0,
             started: Position::default(),
             arrived: 0,
@@ -125,16 +130,29 @@ impl Timetable {
     /// starts because the packet entered before has ended.
     #[inline]
     pub(crate) fn enter(&mut self, first: i64, remainder: u64, service: Service, packets: u32, behind: bool) {
-        let packets = u64::from(packets);
-        self.packets += packets;
-        self.bytes += packets * u64::from(service.frame);
-        match self.runs.back_mut() {
-            Some(last) if behind && self.open && last.service.frame == service.frame => {
-                last.packets += packets
-            }
-            _ => self.runs.push_back(Run { service, first, remainder, packets }),
-        }
+        self.packets += u64::from(packets);
+        self.bytes += u64::from(packets) * u64::from(service.frame);
+        let continues = behind && self.open;
         self.open = true;
+        if let Some(last) = self.runs.back_mut()
+            && continues
+            && last.frame == service.frame
+            && let Some(together) = last.packets.checked_add(packets)
+        {
+            last.packets = together;
+            return;
+        }
+        if !self.sizes.contains(&service) {
+            self.sizes.push(service);
+        }
+        self.runs.push_back(Run { first, remainder, packets, frame: service.frame });
+    }
+
+    /// How long the frames of a run take.
+    #[inline]
+    fn service(&self, run: &Run) -> Service {
+        let known = self.sizes.iter().find(|known| known.frame == run.frame);
+        *known.expect("a run's size was entered with it")
     }
 
     /// Whether it is time for [`Timetable::advance`], lest the table grow without bound.
@@ -153,11 +171,16 @@ impl Timetable {
         while let Some(run) = self.runs.front() {
             // Runs do not overlap: where the next has begun, this one is over.
             let over = self.runs.get(1).is_some_and(|next| next.first <= time);
-            let ended = if over { run.packets } else { run.ended(time, self.rate).max(self.arrived_of_run) };
+            let packets = u64::from(run.packets);
+            let ended = if over {
+                packets
+            } else {
+                run.ended(time, self.service(run), self.rate).max(self.arrived_of_run)
+            };
             self.arrived += ended - self.arrived_of_run;
             self.arrived_of_run = ended;
             // The last run stays, for it may grow.
-            if ended < run.packets || self.started.run == self.gone {
+            if ended < packets || self.started.run == self.gone {
                 break;
             }
             self.runs.pop_front();
@@ -173,24 +196,28 @@ impl Timetable {
             let i = (position.run - self.gone) as usize;
             let Some(run) = self.runs.get(i) else { return };
             let next = self.runs.get(i + 1);
-            if position.of_run < run.packets {
+            let packets = u64::from(run.packets);
+            if position.of_run < packets {
                 // In a loop over packets mostly none has started since the last question.
                 if time < position.next && position.of_run > 0 {
                     return;
                 }
                 let over = next.is_some_and(|next| next.first <= time);
-                let started =
-                    if over { run.packets } else { run.started(time, self.rate).max(position.of_run) };
+                let started = if over {
+                    packets
+                } else {
+                    let service = self.service(run);
+                    let started = run.started(time, service, self.rate).max(position.of_run);
+                    position.next = run.start(started, service, self.rate);
+                    started
+                };
                 let new = started - position.of_run;
                 position.packets += new;
-                position.bytes += new * u64::from(run.service.frame);
+                position.bytes += new * u64::from(run.frame);
                 position.of_run = started;
-                if !over {
-                    position.next = run.start(started, self.rate);
-                }
             }
             // The last run may still grow.
-            if position.of_run < run.packets || next.is_none() {
+            if position.of_run < packets || next.is_none() {
                 return;
             }
             position.run += 1;
@@ -207,7 +234,7 @@ impl Timetable {
     /// When the next packet started after that; `None` if none was known to wait.
     pub(crate) fn next_start(&self) -> Option<i64> {
         let run = self.runs.get((self.started.run - self.gone) as usize)?;
-        (0 < self.started.of_run && self.started.of_run < run.packets).then_some(self.started.next)
+        (0 < self.started.of_run && self.started.of_run < run.packets.into()).then_some(self.started.next)
     }
 
     /// Packets that had arrived then, lost ones included.
@@ -218,7 +245,7 @@ impl Timetable {
     /// Whether all that had not started then are frames of `frame` bytes.
     pub(crate) fn waits_evenly(&self, frame: u32) -> bool {
         self.started.run - self.gone + 1 >= self.runs.len() as u64
-            && self.runs.back().is_none_or(|r| r.service.frame == frame)
+            && self.runs.back().is_none_or(|run| run.frame == frame)
     }
 }
 

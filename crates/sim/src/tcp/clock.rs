@@ -3,18 +3,27 @@
 use wirespeed_units::SimTime;
 
 /// Picoseconds in a microsecond.
-const MICROSECOND: i64 = 1_000_000;
+const MICROSECOND: u64 = 1_000_000;
 /// Picoseconds in a tick.
-const TICK: i64 = 1_000_000_000;
+const TICK: u64 = 1_000_000_000;
 
 /// Microseconds since the start, rounded down (`tcp_mstamp`).
+#[inline]
 pub fn micros(time: SimTime) -> i64 {
-    time.picoseconds() / MICROSECOND
+    (since_start(time) / MICROSECOND) as i64
 }
 
 /// Ticks since the start (`jiffies`).
+#[inline]
 pub fn ticks(time: SimTime) -> i64 {
-    time.picoseconds() / TICK
+    (since_start(time) / TICK) as i64
+}
+
+/// Picoseconds since the start, before which no clock runs: divided without a sign, which takes half the instructions.
+#[inline]
+fn since_start(time: SimTime) -> u64 {
+    debug_assert!(time >= SimTime::START, "no clock runs before the start");
+    time.picoseconds() as u64
 }
 
 /// The millisecond clock of RFC 7323 time stamps. Never zero, which Linux takes for "none".
@@ -23,8 +32,9 @@ pub fn stamp(time: SimTime) -> u32 {
 }
 
 /// Ticks that cover so many microseconds (`usecs_to_jiffies`).
+#[inline]
 pub fn ticks_of(micros: i64) -> i64 {
-    (micros.max(0) + 999) / 1000
+    micros.max(0).unsigned_abs().div_ceil(1000) as i64
 }
 
 /// When a timer that is set at `now` for `ticks` fires: the timer wheel never fires early, and rounds up to the
@@ -36,7 +46,7 @@ pub fn wheel(now: SimTime, ticks_ahead: i64) -> SimTime {
     while ticks_ahead >= 63 << shift && shift < 24 {
         shift += 3;
     }
-    SimTime::ps((((expires >> shift) + 1) << shift) * TICK)
+    SimTime::ps((((expires >> shift) + 1) << shift) * TICK as i64)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux `tcp_rate.c`).
+//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux `tcp_rate.c`). Times are in microseconds, as
+//! there.
 
 use crate::tcp::clock::micros;
 use wirespeed_congestion::RateSample;
@@ -10,9 +11,9 @@ pub struct Snapshot {
     /// Packets delivered by then.
     delivered: u64,
     /// When the last of them was.
-    delivered_at: SimTime,
+    delivered_us: i64,
     /// When the flight began that the segment belongs to.
-    first_sent: SimTime,
+    first_sent_us: i64,
     /// Packets in flight, this segment included.
     in_flight: u32,
     /// Packets marked lost by then.
@@ -26,7 +27,7 @@ pub struct Snapshot {
 pub struct Newest {
     snapshot: Option<Snapshot>,
     end: u64,
-    sent: SimTime,
+    sent_us: i64,
 }
 
 impl Newest {
@@ -45,8 +46,8 @@ pub struct Delivery {
     pub delivered_ce: u64,
     /// Packets marked lost (`tp->lost`).
     pub lost: u64,
-    delivered_at: SimTime,
-    first_sent: SimTime,
+    delivered_us: i64,
+    first_sent_us: i64,
     /// The application-limited stretch ends when so many are delivered, 0: none.
     app_limited: u64,
     last: Option<(u64, i64, bool)>,
@@ -56,14 +57,14 @@ impl Delivery {
     /// Before a segment leaves at `now`.
     pub fn on_send(&mut self, now: SimTime, outstanding: u64, packets: u32, in_flight: u64) -> Snapshot {
         if outstanding == 0 {
-            self.first_sent = now;
-            self.delivered_at = now;
+            self.first_sent_us = micros(now);
+            self.delivered_us = self.first_sent_us;
         }
         Snapshot {
             // Zero is "none" in Linux' count; the SYN is the first packet delivered there.
             delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
+            delivered_us: self.delivered_us,
+            first_sent_us: self.first_sent_us,
             in_flight: (in_flight + u64::from(packets)).min(u64::from(u32::MAX)) as u32,
             lost: self.lost,
             app_limited: self.app_limited > 0,
@@ -73,9 +74,10 @@ impl Delivery {
     /// A segment is acknowledged for the first time (`tcp_rate_skb_delivered`).
     pub fn on_delivered(&mut self, snapshot: Option<Snapshot>, sent: SimTime, end: u64, newest: &mut Newest) {
         let Some(snapshot) = snapshot else { return };
-        if newest.snapshot.is_none() || (micros(sent), end) > (micros(newest.sent), newest.end) {
-            *newest = Newest { snapshot: Some(snapshot), end, sent };
-            self.first_sent = sent;
+        let sent_us = micros(sent);
+        if newest.snapshot.is_none() || (sent_us, end) > (newest.sent_us, newest.end) {
+            *newest = Newest { snapshot: Some(snapshot), end, sent_us };
+            self.first_sent_us = sent_us;
         }
     }
 
@@ -90,12 +92,13 @@ impl Delivery {
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
+        let now_us = micros(now);
         if newly > 0 {
-            self.delivered_at = now;
+            self.delivered_us = now_us;
         }
         let prior = newest.snapshot?;
-        let send_us = micros(newest.sent) - micros(prior.first_sent);
-        let ack_us = micros(now) - micros(prior.delivered_at);
+        let send_us = newest.sent_us - prior.first_sent_us;
+        let ack_us = now_us - prior.delivered_us;
         let interval_us = send_us.max(ack_us);
         let delivered = self.delivered - prior.delivered;
         let valid = interval_us >= min_rtt_us && interval_us > 0;

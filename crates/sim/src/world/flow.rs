@@ -2,7 +2,9 @@
 
 use super::LONGEST_TRAIN;
 use super::path::Way;
+use crate::due::Due;
 use crate::net::{Addressing, Body, Ecn, Step, Train};
+use crate::prefetch::prefetch;
 use crate::tcp::PACKET_OVERHEAD;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -53,9 +55,9 @@ pub struct Flow {
     /// When it began.
     pub started: Option<SimTime>,
     /// When the sender's pending timer event is due.
-    pub sender_event: Option<SimTime>,
+    pub sender_event: Due,
     /// When the receiver's is.
-    pub receiver_event: Option<SimTime>,
+    pub receiver_event: Due,
     /// Bytes of its data in its own host's queue, as memory (truesize).
     pub in_host: u64,
     /// When its connection was established.
@@ -113,8 +115,8 @@ impl Flow {
             path,
             addressing,
             started: None,
-            sender_event: None,
-            receiver_event: None,
+            sender_event: Due::NEVER,
+            receiver_event: Due::NEVER,
             in_host: 0,
             established: None,
             finished: None,
@@ -145,6 +147,16 @@ impl Flow {
         self.path.hosts[side(way)]
     }
 
+    /// Brings near the end that a train of that way arrives at.
+    pub fn prefetch(&self, way: Way) {
+        match (&self.endpoint, way) {
+            (Endpoint::Tcp(tcp), Way::Forward) => prefetch(&tcp.receiver),
+            (Endpoint::Tcp(tcp), Way::Back) => prefetch(&tcp.sender),
+            (Endpoint::Udp(udp), _) => prefetch(&**udp),
+        }
+        prefetch(&self.arrived);
+    }
+
     /// Brings near what a train of that way will look at behind this.
     pub fn prepare(&self, way: Way) {
         if let (Endpoint::Tcp(tcp), Way::Back) = (&self.endpoint, way) {
@@ -153,6 +165,7 @@ impl Flow {
     }
 
     /// A train reaches the socket it is for.
+    #[inline]
     pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
         match (&mut self.endpoint, &train.body) {
             (Endpoint::Tcp(tcp), Body::Data(data)) => {
@@ -206,10 +219,11 @@ impl Flow {
     }
 
     /// When its ends' timers are due.
-    pub fn deadlines(&self) -> (Option<SimTime>, Option<SimTime>) {
+    #[inline]
+    pub fn deadlines(&self) -> (Due, Due) {
         match &self.endpoint {
             Endpoint::Tcp(tcp) => (tcp.sender.deadline(), tcp.receiver.deadline()),
-            Endpoint::Udp(udp) => (udp.next, None),
+            Endpoint::Udp(udp) => (udp.next.map_or(Due::NEVER, Due::at), Due::NEVER),
         }
     }
 }

@@ -122,7 +122,9 @@ impl World {
         host.run(at, &mut Outside { flows: &mut self.flows, out: &mut out, touched: &mut touched });
         self.hosts[index] = Some(host);
         for train in out.drain(..) {
-            self.depart(train);
+            if !self.is_withdrawn(&train) {
+                self.depart(train);
+            }
         }
         self.outgoing = out;
         touched.dedup();

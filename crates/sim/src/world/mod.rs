@@ -17,10 +17,10 @@ pub use flow::{Endpoint, Flow};
 pub use path::Way;
 pub use record::{Recorder, ignored};
 
+use crate::due::Due;
 use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Body, Train};
-use crate::prefetch::prefetch;
 use capture::Capture;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
@@ -124,13 +124,13 @@ impl World {
 
     fn on_sender_timer(&mut self, index: u32, at: SimTime) {
         let flow = &mut self.flows[index as usize];
-        if flow.sender_event != Some(at) {
+        if flow.sender_event != Due::at(at) {
             return;
         }
-        flow.sender_event = None;
+        flow.sender_event = Due::NEVER;
         match &mut flow.endpoint {
             Endpoint::Tcp(tcp) => {
-                if tcp.sender.deadline().is_some_and(|due| due <= at) {
+                if tcp.sender.deadline().has_come(at) {
                     tcp.sender.on_timer(at, &mut self.outgoing);
                 }
             }
@@ -141,12 +141,12 @@ impl World {
 
     fn on_receiver_timer(&mut self, index: u32, at: SimTime) {
         let flow = &mut self.flows[index as usize];
-        if flow.receiver_event != Some(at) {
+        if flow.receiver_event != Due::at(at) {
             return;
         }
-        flow.receiver_event = None;
+        flow.receiver_event = Due::NEVER;
         if let Endpoint::Tcp(tcp) = &mut flow.endpoint
-            && tcp.receiver.deadline().is_some_and(|due| due <= at)
+            && tcp.receiver.deadline().has_come(at)
         {
             tcp.receiver.on_timer(at, &mut self.outgoing);
         }
@@ -155,18 +155,41 @@ impl World {
 
     /// The first train on a pipe is at its end.
     fn on_arrival(&mut self, pipe: u32) {
-        let place = &mut self.pipes[pipe as usize];
-        let train = place.arrive();
-        self.events.set_arrival(pipe, place.on_the_way.front_at());
         if self.flows.len() > CACHED {
             self.prepare(pipe);
         }
+        let Some(train) = self.pipes[pipe as usize].first() else { return };
+        let (index, way) = (train.flow, Way::of(&train.body));
+        match self.flows[index as usize].next_pipe(way, pipe) {
+            Some(next) => self.forward(pipe, next, way),
+            None => {
+                self.deliver(pipe, way);
+                self.settle(index);
+            }
+        }
+    }
+
+    /// The flows of the trains that arrive after the first are brought into the cache.
+    fn prepare(&self, pipe: u32) {
+        let on_the_way = &self.pipes[pipe as usize].on_the_way;
+        if let Some(train) = on_the_way.upcoming(2) {
+            self.flows[train.flow as usize].prefetch(Way::of(&train.body));
+        }
+        if let Some(train) = on_the_way.upcoming(1) {
+            self.flows[train.flow as usize].prepare(Way::of(&train.body));
+        }
+    }
+
+    /// The first train on a pipe goes on to the next.
+    fn forward(&mut self, pipe: u32, next: u32, way: Way) {
+        let place = &mut self.pipes[pipe as usize];
+        let train = place.arrive();
+        self.events.set_arrival(pipe, place.on_the_way.front_at());
+        let leaves_host = place.is_host && way == Way::Forward;
         let Some(train) = train else { return };
         let index = train.flow;
-        let way = Way::of(&train.body);
-        let flow = &mut self.flows[index as usize];
-        let leaves_host = self.pipes[pipe as usize].is_host && way == Way::Forward;
         if leaves_host {
+            let flow = &mut self.flows[index as usize];
             flow.leave_host(&train);
             if let Endpoint::Tcp(tcp) = &mut flow.endpoint
                 && tcp.sender.set_host_queue(flow.in_host)
@@ -174,28 +197,31 @@ impl World {
                 tcp.sender.resume(train.at, &mut self.outgoing);
             }
         }
-        match flow.next_pipe(way, pipe) {
-            Some(next) => {
-                self.offer(next, train, way);
-                if leaves_host {
-                    self.settle(index);
-                }
-            }
-            None => {
-                self.deliver(&train, way);
-                self.settle(index);
-            }
+        self.offer(next, train, way);
+        if leaves_host {
+            self.settle(index);
         }
     }
 
-    /// The flows of the trains that arrive next are brought into the cache.
-    fn prepare(&self, pipe: u32) {
-        let on_the_way = &self.pipes[pipe as usize].on_the_way;
-        if let Some(train) = on_the_way.upcoming(1) {
-            prefetch(&self.flows[train.flow as usize]);
+    /// The first train on a pipe reaches the host it is for, and is looked at where it is.
+    fn deliver(&mut self, pipe: u32, way: Way) {
+        let place = &mut self.pipes[pipe as usize];
+        let Some(train) = place.first() else { return };
+        let flow = &mut self.flows[train.flow as usize];
+        Self::show(&mut self.captures, flow, train, true);
+        let host = flow.destination(way);
+        let inside = &mut self.hosts[host];
+        if let Some(inside) = inside {
+            inside.arrive(train.clone());
+        } else {
+            flow.count_arrival(train, way);
+            flow.take(train, &mut self.outgoing);
         }
-        if let Some(train) = on_the_way.upcoming(0) {
-            self.flows[train.flow as usize].prepare(Way::of(&train.body));
+        let has_inside = inside.is_some();
+        let next = place.remove_first();
+        self.events.set_arrival(pipe, next);
+        if has_inside {
+            self.plan_host(host);
         }
     }
 
@@ -205,19 +231,6 @@ impl World {
         self.pipes[pipe as usize].wake(self.now, &mut passed);
         self.carry(pipe, &mut passed);
         self.passing = passed;
-    }
-
-    fn deliver(&mut self, train: &Train, way: Way) {
-        let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, flow, train, true);
-        let host = flow.destination(way);
-        if let Some(inside) = &mut self.hosts[host] {
-            inside.arrive(train.clone());
-            self.plan_host(host);
-            return;
-        }
-        flow.count_arrival(train, way);
-        flow.take(train, &mut self.outgoing);
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
@@ -235,7 +248,7 @@ impl World {
     }
 
     /// A socket has put out a train.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, mut train: Train) {
         let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
         if let Some(inside) = &mut self.hosts[host] {
@@ -244,15 +257,16 @@ impl World {
                 udp.put_off(&train, done);
             }
             self.plan_host(host);
+            if self.is_withdrawn(&train) {
+                return;
+            }
         }
         self.depart(train);
     }
 
     /// A train leaves its host.
+    #[inline(always)]
     fn depart(&mut self, train: Train) {
-        if self.is_withdrawn(&train) {
-            return;
-        }
         let way = Way::of(&train.body);
         let flow = &mut self.flows[train.flow as usize];
         flow.count_departure(&train, way);
@@ -268,18 +282,18 @@ impl World {
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
         let (events, now) = (&mut self.events, self.now);
-        let mut schedule = |due: Option<SimTime>, planned: &mut Option<SimTime>, event| {
-            if let Some(at) = due
-                && planned.is_none_or(|earlier| at < earlier)
-            {
-                *planned = Some(at.max(now));
-                events.push(at.max(now), event);
+        let mut schedule = |due: Due, planned: &mut Due, event| {
+            if due < *planned {
+                let at = due.time().max(now);
+                *planned = Due::at(at);
+                events.push(at, event);
             }
         };
         schedule(sender, &mut flow.sender_event, Event::Sender(index));
         schedule(receiver, &mut flow.receiver_event, Event::Receiver(index));
     }
 
+    #[inline]
     fn offer(&mut self, pipe: u32, train: Train, way: Way) {
         let place = &mut self.pipes[pipe as usize];
         if place.is_host && way == Way::Forward {
@@ -343,7 +357,7 @@ impl World {
     fn carry(&mut self, index: u32, passed: &mut Vec<Train>) {
         let pipe = &mut self.pipes[index as usize];
         let mut is_first = false;
-        for mut train in passed.drain(..) {
+        for train in passed.drain(..) {
             // A burst that a slow link spreads out is several trains: what one does, it does at its first packet.
             let most = if !self.trains {
                 1
@@ -352,11 +366,16 @@ impl World {
             } else {
                 u32::MAX
             };
-            while train.packets > most {
-                let front = train.split(most);
-                is_first |= pipe.on_the_way.push(front, most);
+            if train.packets <= most {
+                is_first |= pipe.on_the_way.push(train, pipe.train_limit);
+                continue;
             }
-            is_first |= pipe.on_the_way.push(train, pipe.train_limit);
+            let mut from = 0;
+            while train.packets - from > most {
+                is_first |= pipe.on_the_way.push(train.part(from, most), most);
+                from += most;
+            }
+            is_first |= pipe.on_the_way.push(train.part(from, train.packets - from), pipe.train_limit);
         }
         if is_first {
             self.events.set_arrival(index, pipe.on_the_way.front_at().map(|at| at.max(self.now)));

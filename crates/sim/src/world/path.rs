@@ -15,11 +15,10 @@ pub enum Way {
 
 impl Way {
     /// Which way a packet goes is a matter of what it carries.
+    #[inline]
     pub fn of(body: &Body) -> Way {
-        match body {
-            Body::Ack(_) | Body::Handshake { step: Step::Reply, .. } => Way::Back,
-            Body::Data(_) | Body::Datagram { .. } | Body::Handshake { .. } => Way::Forward,
-        }
+        let goes_back = matches!(body, Body::Ack(_) | Body::Handshake { step: Step::Reply, .. });
+        if goes_back { Way::Back } else { Way::Forward }
     }
 }
 
@@ -148,6 +147,19 @@ impl Pipe {
         let train = self.on_the_way.pop()?;
         self.left += u64::from(train.packets);
         Some(train)
+    }
+
+    /// The first train, as it arrives.
+    #[inline]
+    pub fn first(&mut self) -> Option<&Train> {
+        self.on_the_way.first()
+    }
+
+    /// The first train has been seen to where it was. Answers when the next arrives.
+    #[inline]
+    pub fn remove_first(&mut self) -> Option<SimTime> {
+        self.left += self.on_the_way.remove_first();
+        self.on_the_way.front_at()
     }
 
     /// Packets that entered and are neither through nor known to be lost.

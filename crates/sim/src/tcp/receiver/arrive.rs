@@ -1,6 +1,7 @@
 //! What arriving data does (`tcp_rcv_established`, `tcp_data_queue`, `tcp_data_queue_ofo`).
 
 use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
+use crate::due::Due;
 use crate::net::{Ack, Body, Data, Ecn, Train};
 use crate::tcp::clock;
 
@@ -72,9 +73,9 @@ impl Receiver {
             let covered = self.acknowledged + 2;
             self.acknowledged += u64::from(acks) * 2;
             let window = self.buffer.select_window(self.acknowledged);
-            self.delayed = None;
+            self.delayed = Due::NEVER;
             self.compressed = 0;
-            self.compressed_at = None;
+            self.compressed_at = Due::NEVER;
             self.counts.acks_out += u64::from(acks);
             out.push(Train {
                 at: at + train.gap * i64::from(first_ack),
@@ -224,7 +225,7 @@ impl Receiver {
             let marked = ecn == Ecn::Marked;
             if marked != self.congestion_seen {
                 // What came before is acknowledged with the old state, this packet with the new one.
-                if self.delayed.is_some() {
+                if self.delayed.is_set() {
                     self.acknowledge(out);
                 }
                 self.congestion_seen = marked;

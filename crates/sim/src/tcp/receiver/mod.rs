@@ -8,6 +8,7 @@ mod merged;
 mod order;
 mod reply;
 
+use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
 use crate::tcp::clock;
 use buffer::Buffer;
@@ -74,9 +75,9 @@ pub struct Receiver {
     quick: u32,
     interval: i64,
     last_data: i64,
-    delayed: Option<SimTime>,
+    delayed: Due,
     compressed: u32,
-    compressed_at: Option<SimTime>,
+    compressed_at: Due,
     compressed_next: u64,
     duplicate_acks: u32,
     echo: u32,
@@ -106,9 +107,9 @@ impl Receiver {
             quick: 0,
             interval: 0,
             last_data: 0,
-            delayed: None,
+            delayed: Due::NEVER,
             compressed: 0,
-            compressed_at: None,
+            compressed_at: Due::NEVER,
             compressed_next: u64::MAX,
             duplicate_acks: 0,
             echo: 0,
@@ -147,20 +148,18 @@ impl Receiver {
     }
 
     /// When [`Receiver::on_timer`] is due.
-    pub fn deadline(&self) -> Option<SimTime> {
-        match (self.delayed, self.compressed_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+    #[inline]
+    pub fn deadline(&self) -> Due {
+        self.delayed.min(self.compressed_at)
     }
 
     /// A timer is due.
     pub fn on_timer(&mut self, now: SimTime, out: &mut Vec<Train>) {
         self.now = self.now.max(now);
-        if self.deadline().is_none_or(|at| at > now) {
+        if !self.deadline().has_come(now) {
             return;
         }
-        if self.delayed.is_some_and(|at| at <= now) {
+        if self.delayed.has_come(now) {
             self.interval = (self.interval << 1).min(200);
         }
         self.acknowledge(out);

@@ -1,6 +1,7 @@
 //! Whether an ACK leaves now, later, or is held back (`__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
 use super::{DELAY_MAX_TICKS, Receiver};
+use crate::due::Due;
 use crate::net::{Ack, Body, Ecn, Train};
 use crate::tcp::clock;
 use wirespeed_units::Span;
@@ -43,12 +44,12 @@ impl Receiver {
             return;
         }
         self.compressed += 1;
-        if self.compressed_at.is_none() {
+        if !self.compressed_at.is_set() {
             // The receiver's own smoothed round-trip time is that of the handshake: it sends no data.
             let rtt = self.buffer.round_trip_us().min(self.handshake_us);
             let part = Span::us(rtt).picoseconds() / 20;
             let delay = COMPRESSED_DELAY.min(Span::ps(part));
-            self.compressed_at = Some(self.now + delay + COMPRESSED_SLACK);
+            self.compressed_at = Due::at(self.now + delay + COMPRESSED_SLACK);
         }
     }
 
@@ -62,7 +63,7 @@ impl Receiver {
     pub(super) fn delay(&mut self) {
         let ticks = self.interval.clamp(1, DELAY_MAX_TICKS);
         let at = clock::wheel(self.now, ticks);
-        self.delayed = Some(self.delayed.map_or(at, |earlier| earlier.min(at)));
+        self.delayed = self.delayed.min(Due::at(at));
     }
 
     /// An ACK leaves.
@@ -75,9 +76,9 @@ impl Receiver {
         let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
         self.quick = self.quick.saturating_sub(1);
         self.acknowledged = self.next;
-        self.delayed = None;
+        self.delayed = Due::NEVER;
         self.compressed = 0;
-        self.compressed_at = None;
+        self.compressed_at = Due::NEVER;
         self.ack_now = false;
         self.counts.acks_out += 1;
         out.push(Train {

@@ -20,6 +20,7 @@ pub use state::State;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
+use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
 use crate::prefetch::prefetch;
 use crate::tcp::clock;
@@ -221,7 +222,7 @@ pub struct Sender {
     last_sent: SimTime,
     /// The pacer lets the next packet leave (`tcp_wstamp_ns`).
     pace: SimTime,
-    pacing_timer: Option<SimTime>,
+    pacing_timer: Due,
     pacing_rate: u64,
     /// Packets left of the GSO packet that the application filled last.
     piece: u32,
@@ -309,7 +310,7 @@ impl Sender {
             cwnd_stamp: 0,
             last_sent: SimTime::START,
             pace: SimTime::START,
-            pacing_timer: None,
+            pacing_timer: Due::NEVER,
             pacing_rate: 0,
             piece,
             goal: 1,

@@ -3,6 +3,7 @@
 
 use super::Sender;
 use super::transmit::Push;
+use crate::due::Due;
 use crate::net::{Step, Train};
 use crate::tcp::clock;
 use wirespeed_congestion::{CongestionKind, Phase};
@@ -26,7 +27,7 @@ pub enum Pending {
 #[derive(Debug, Default)]
 pub(super) struct Timer {
     pub(super) pending: Option<Pending>,
-    at: Option<SimTime>,
+    at: Due,
 }
 
 impl Timer {
@@ -37,16 +38,14 @@ impl Timer {
 
 impl Sender {
     /// When [`Sender::on_timer`] is due.
-    pub fn deadline(&self) -> Option<SimTime> {
-        match (self.timer.at, self.pacing_timer) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+    #[inline]
+    pub fn deadline(&self) -> Due {
+        self.timer.at.min(self.pacing_timer)
     }
 
     pub(super) fn arm(&mut self, pending: Pending, ticks: i64) {
         self.timer.pending = Some(pending);
-        self.timer.at = Some(clock::wheel(self.now, ticks.min(crate::tcp::rtt::RTO_MAX_TICKS)));
+        self.timer.at = Due::at(clock::wheel(self.now, ticks.min(crate::tcp::rtt::RTO_MAX_TICKS)));
     }
 
     /// How far off the retransmission timeout is, counted from when the head left (`tcp_rto_delta_us`).
@@ -81,9 +80,9 @@ impl Sender {
                 clock::ticks_of((srtt8 >> 2) + extra)
             }
         };
-        let distance = if advancing { self.rtt.rto * 1000 } else { self.timeout_distance_us() };
+        let distance = if advancing { self.rtt.rto } else { clock::ticks_of(self.timeout_distance_us()) };
         if distance > 0 {
-            ticks = ticks.min(clock::ticks_of(distance));
+            ticks = ticks.min(distance);
         }
         self.arm(Pending::Probe, ticks);
         true
@@ -104,15 +103,15 @@ impl Sender {
     /// A timer is due.
     pub fn on_timer(&mut self, now: SimTime, out: &mut Vec<Train>) {
         self.now = self.now.max(now);
-        if self.pacing_timer.is_some_and(|at| at <= now) {
-            self.pacing_timer = None;
+        if self.pacing_timer.has_come(now) {
+            self.pacing_timer = Due::NEVER;
             self.push(out);
         }
-        if self.timer.at.is_none_or(|at| at > now) {
+        if !self.timer.at.has_come(now) {
             return;
         }
         let pending = self.timer.pending.take();
-        self.timer.at = None;
+        self.timer.at = Due::NEVER;
         match pending {
             _ if !self.established => {
                 self.rtt.back_off();

@@ -1,6 +1,7 @@
 //! What leaves, when, and how much at once: the send loop of `net/ipv4/tcp_output.c`.
 
 use super::{Pending, Sender};
+use crate::due::Due;
 use crate::net::{Body, Data, Ecn, Train};
 use crate::tcp::scoreboard::Segment;
 use crate::tcp::{PACKET_OVERHEAD, clock};
@@ -78,7 +79,7 @@ impl Sender {
         if !self.is_paced() || self.pace <= self.now {
             return false;
         }
-        self.pacing_timer = Some(self.pace);
+        self.pacing_timer = Due::at(self.pace);
         true
     }
 
