@@ -27,6 +27,13 @@ draw = "lines"
 metric = "goodput_bps"
 x = "path.loss"
 by = "flow.congestion"
+[[figure]]
+id = "2"
+scenario = "path.toml"
+title = "the window over time"
+text = "A saw tooth."
+draw = "over-time"
+metric = ["cwnd", "rtt"]
 "#;
 
 const SCENARIO: &str = r#"schema = 1
@@ -122,7 +129,14 @@ fn a_study_runs_once_and_its_claims_have_verdicts() {
     assert_eq!((carried["runs"].as_u64(), carried["now"].as_u64()), (Some(5), Some(5)));
     assert!(carried["packets"].as_u64().unwrap() > 10_000);
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
-    for part in ["No link carries more than its rate.", "figure-1-model", "Nothing is known of the buffer."] {
+    for part in [
+        "No link carries more than its rate.",
+        "figure-1-model",
+        "Nothing is known of the buffer.",
+        "figure-2-model--reno--0-05-cwnd",
+        "figure-2-model--cubic--0-rtt",
+        "Figure 2: the window over time (model, reno, 0.05)",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     // Complete runs are kept; another figure than those that are there is named.
@@ -130,7 +144,24 @@ fn a_study_runs_once_and_its_claims_have_verdicts() {
     assert_eq!(again["carried_out"]["model"]["now"], 0);
     let wrong = wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--figure", "7"]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(errors(&wrong).contains("there are: 1"), "{}", errors(&wrong));
+    assert!(errors(&wrong).contains("there are: 1, 2"), "{}", errors(&wrong));
+}
+
+#[test]
+fn what_a_run_does_not_show_over_time_is_refused_with_what_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let path = folder.path().join("tiny/study.toml");
+    let text = fs::read_to_string(&path).unwrap().replace(r#"["cwnd", "rtt"]"#, r#"["cwnd", "coffee"]"#);
+    fs::write(path, text).unwrap();
+    let refused = wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out"]);
+    assert_eq!(refused.status.code(), Some(2));
+    for part in [
+        "figure 2: `coffee` is not shown over time",
+        "of a run: throughput, stacked, cwnd, rtt, queue, drops,",
+    ] {
+        assert!(errors(&refused).contains(part), "{}", errors(&refused));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::plan::{CellPlan, ClaimPlan};
 use crate::claims::{Cell, Judgement, Verdict, judge};
 use crate::pool::Outcome;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -23,6 +23,8 @@ pub struct Numbers {
     metrics: BTreeMap<&'static str, f64>,
     after_first_drop: BTreeMap<&'static str, f64>,
     stages: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// Where its recording is.
+    pub directory: PathBuf,
     /// What it cost.
     pub cost: Cost,
     /// It is a copy of another run, which gives the same.
@@ -64,7 +66,8 @@ impl Numbers {
             _ => BTreeMap::new(),
         };
         let is_copy = recording.info.copy_of.is_some();
-        Ok(Numbers { metrics, after_first_drop, stages, cost: recording.info.cost, is_copy })
+        let (directory, cost) = (directory.to_owned(), recording.info.cost);
+        Ok(Numbers { metrics, after_first_drop, stages, directory, cost, is_copy })
     }
 }
 

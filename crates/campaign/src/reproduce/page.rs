@@ -6,7 +6,7 @@ use super::table::summary_lines;
 use crate::claims::Verdict;
 use std::collections::BTreeMap;
 use wirespeed_metrics::find;
-use wirespeed_report::claims::{ClaimRow, ClaimsPage, Outcome, Panel, Series, StudyFigure, Style};
+use wirespeed_report::claims::{ClaimRow, ClaimsPage, Outcome, OverTime, Panel, Series, StudyFigure, Style};
 
 /// The page over all results.
 pub fn page(results: &Results, settings: &Settings, command: &str) -> ClaimsPage {
@@ -32,7 +32,14 @@ pub fn page(results: &Results, settings: &Settings, command: &str) -> ClaimsPage
                     id: figure.id.clone(),
                     title: figure.title.clone(),
                     text: figure.text.clone(),
-                    panels: found.iter().map(|(substrate, cells)| panel(substrate, cells, draw)).collect(),
+                    panels: found
+                        .iter()
+                        .filter_map(|(substrate, cells)| panel(substrate, cells, draw))
+                        .collect(),
+                    runs: found
+                        .iter()
+                        .flat_map(|(substrate, cells)| over_time(substrate, cells, draw))
+                        .collect(),
                 })
             })
             .collect(),
@@ -66,7 +73,27 @@ fn row(claim: &ClaimResult) -> ClaimRow {
     }
 }
 
-fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Panel {
+/// The runs of a figure over time. One whose recording is gone, or cannot be read, is left out: the page is of what has
+/// been found, which outlives the runs.
+fn over_time(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Vec<OverTime> {
+    let mut runs = Vec::new();
+    for cell in cells {
+        let Some(Ok(recording)) = cell.run.as_deref().map(wirespeed_record::read_lazily) else { continue };
+        let settings = cell.factors.values().cloned();
+        let name = std::iter::once(substrate.to_owned()).chain(settings).collect::<Vec<_>>().join(", ");
+        let of = |kind: &String| OverTime::of(&recording, kind, name.clone()).ok().flatten();
+        runs.extend(draw.metrics.iter().filter_map(of));
+    }
+    runs
+}
+
+fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Option<Panel> {
+    let style = match draw.form {
+        Form::Lines => Style::Lines,
+        Form::Boxes => Style::Boxes,
+        Form::Bars => Style::Bars,
+        Form::OverTime => return None,
+    };
     let metric = &draw.metrics[0];
     let mut series: Vec<Series> = Vec::new();
     for cell in cells {
@@ -86,13 +113,9 @@ fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Panel {
         }
         series[index].points.push((x, values));
     }
-    Panel {
+    Some(Panel {
         substrate: substrate.to_owned(),
-        style: match draw.form {
-            Form::Lines => Style::Lines,
-            Form::Boxes => Style::Boxes,
-            Form::Bars => Style::Bars,
-        },
+        style,
         metric: metric.clone(),
         unit: find(metric).map_or("", |row| row.unit).to_owned(),
         spread: draw
@@ -101,7 +124,7 @@ fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Panel {
             .map(|name| (name.clone(), find(name).map_or("", |row| row.unit).to_owned())),
         x: draw.x.clone(),
         series,
-    }
+    })
 }
 
 fn mean(values: &BTreeMap<String, Vec<f64>>, name: &str) -> Option<f64> {

@@ -3,10 +3,11 @@
 use super::measure::{Found, values, verdict};
 use super::plan::{ClaimPlan, FigurePlan};
 use super::recorded::Recorded;
-use super::settings::Settings;
+use super::settings::{Form, Settings};
 use crate::claims::{Claim, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use wirespeed_metrics::find;
 
 /// Claims and figures with what was found.
@@ -73,6 +74,9 @@ pub struct FigureCell {
     pub factors: BTreeMap<String, String>,
     /// The figure's metrics, a value for each repetition.
     pub values: BTreeMap<String, Vec<f64>>,
+    /// Recording of the first repetition, of a figure over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<PathBuf>,
 }
 
 /// How many claims came to what on a substrate; claims of ours and shapes are counted apart.
@@ -177,8 +181,15 @@ impl Results {
                 .map(|cell| FigureCell {
                     factors: cell.factors.clone(),
                     values: metrics.iter().map(|name| ((*name).clone(), values(cell, found, name))).collect(),
+                    run: match draw.form {
+                        Form::OverTime => cell
+                            .runs
+                            .iter()
+                            .find_map(|run| Some(found[*run].as_ref().ok()?.directory.clone())),
+                        _ => None,
+                    },
                 })
-                .filter(|cell| cell.values.values().any(|values| !values.is_empty()))
+                .filter(|cell| cell.run.is_some() || cell.values.values().any(|values| !values.is_empty()))
                 .collect();
             // A part of the runs does not take the place of all.
             let figure = self.figures.entry(plan.figure.id.clone()).or_default();

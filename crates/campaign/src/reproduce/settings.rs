@@ -3,6 +3,7 @@
 use crate::claims::Factor;
 use crate::claims::read::{only, optional_text, optional_texts, required_text};
 use std::collections::BTreeMap;
+use wirespeed_report::claims::kinds;
 use wirespeed_scenario::document::{Complaint, Entry, Node, Source, Value, parse_document};
 
 const KEYS: &[&str] = &[
@@ -87,7 +88,7 @@ pub struct FigureRow {
 pub struct DrawRow {
     /// What it looks like.
     pub form: Form,
-    /// The metric; of boxes: least, quartiles and largest.
+    /// The metric; of boxes: least, quartiles and largest; over time: names of [`kinds`].
     pub metrics: Vec<String>,
     /// A second metric, as dots beside bars.
     pub spread: Option<String>,
@@ -108,6 +109,8 @@ pub enum Form {
     Boxes,
     /// A bar for each level of `x` and `by`.
     Bars,
+    /// The first run of each setting over time; what of it is in the place of metrics.
+    OverTime,
 }
 
 /// What is known about a claim.
@@ -240,10 +243,11 @@ fn figure(node: &Node) -> Result<FigureRow, Complaint> {
         Some((_, "lines")) => Some(Form::Lines),
         Some((_, "boxes")) => Some(Form::Boxes),
         Some((_, "bars")) => Some(Form::Bars),
+        Some((_, "over-time")) => Some(Form::OverTime),
         Some((draw, other)) => {
             return Err(Complaint::at(&draw.at, format!("{what}: no figure is drawn as `{other}`"))
                 .label("not a form")
-                .help("forms: lines, boxes, bars"));
+                .help("forms: lines, boxes, bars, over-time"));
         }
     };
     let draw = match form {
@@ -262,6 +266,14 @@ fn figure(node: &Node) -> Result<FigureRow, Complaint> {
             filter: words(node, "where")?,
         }),
     };
+    if let Some(DrawRow { form: Form::OverTime, metrics, .. }) = &draw
+        && let Some(unknown) = metrics.iter().find(|name| !kinds().any(|kind| kind == name.as_str()))
+    {
+        let at = node.get("metric").map_or(&node.at, |metric| &metric.at);
+        return Err(Complaint::at(at, format!("{what}: `{unknown}` is not shown over time"))
+            .label("not a figure of a run")
+            .help(format!("of a run: {}", kinds().collect::<Vec<_>>().join(", "))));
+    }
     Ok(FigureRow {
         scenario: required_text(node, "scenario", &what)?,
         title: required_text(node, "title", &what)?,

@@ -10,28 +10,42 @@ use serde_json::Value;
 /// The colours of all series: congestion controls keep theirs.
 pub(super) fn palette(figures: &[StudyFigure]) -> Palette {
     let series = figures.iter().flat_map(|figure| &figure.panels).flat_map(|panel| &panel.series);
-    Palette::new(series.map(|series| (Some(series.name.as_str()), series.name.as_str())))
+    let series = series.map(|series| (Some(series.name.as_str()), series.name.as_str()));
+    let flows = figures.iter().flat_map(|figure| &figure.runs).flat_map(|run| &run.flows);
+    Palette::new(series.chain(flows.map(|(control, label)| (control.as_deref(), label.as_str()))))
 }
 
-/// A figure for each panel.
+/// A figure for each panel, and for each run.
 pub(super) fn draw(figure: &StudyFigure) -> Vec<Figure> {
-    figure.panels.iter().filter_map(|panel| draw_panel(figure, panel)).collect()
+    let panels = figure
+        .panels
+        .iter()
+        .filter_map(|panel| Some(named(figure, &panel.substrate, &panel.substrate, draw_panel(panel)?)));
+    let runs = figure.runs.iter().map(|over_time| {
+        let own = over_time.figure.clone();
+        named(figure, &format!("{} {}", over_time.run, own.id), &over_time.run, own)
+    });
+    panels.chain(runs).collect()
 }
 
-fn draw_panel(figure: &StudyFigure, panel: &Panel) -> Option<Figure> {
-    let drawn = match panel.style {
-        Style::Lines => lines(panel)?,
-        Style::Boxes => boxes(panel)?,
-        Style::Bars => bars(panel)?,
-    };
-    let id: String = format!("figure-{}-{}", figure.id, panel.substrate)
+fn draw_panel(panel: &Panel) -> Option<Figure> {
+    match panel.style {
+        Style::Lines => lines(panel),
+        Style::Boxes => boxes(panel),
+        Style::Bars => bars(panel),
+    }
+}
+
+/// What is drawn under the study's name for it, with what the study says of it; `id` tells its figures apart.
+fn named(figure: &StudyFigure, id: &str, of: &str, drawn: Figure) -> Figure {
+    let id: String = format!("figure-{}-{id}", figure.id)
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
         .collect();
-    let title = format!("Figure {}: {} ({})", figure.id, figure.title, panel.substrate);
+    let title = format!("Figure {}: {} ({of})", figure.id, figure.title);
     let text = if figure.text.is_empty() { String::new() } else { format!("The study: {} ", figure.text) };
     let note = format!("{text}{}", drawn.note);
-    Some(Figure { id, title, note, ..drawn })
+    Figure { id, title, note, ..drawn }
 }
 
 fn ink(series: &Series) -> Ink {

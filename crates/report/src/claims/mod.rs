@@ -1,7 +1,10 @@
 //! A published study beside what was measured: claims with their verdicts, and the study's figures.
 
 mod figures;
+mod over_time;
 mod page;
+
+pub use over_time::{OverTime, kinds};
 
 /// Everything on the page; plain data.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +86,8 @@ pub struct StudyFigure {
     pub text: String,
     /// One a substrate.
     pub panels: Vec<Panel>,
+    /// Runs over time.
+    pub runs: Vec<OverTime>,
 }
 
 /// A figure on one substrate.

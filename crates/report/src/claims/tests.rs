@@ -23,6 +23,7 @@ fn page() -> ClaimsPage {
         title: "Throughput".into(),
         text: "Reno is last.".into(),
         panels: vec![panel(style)],
+        runs: vec![],
     };
     ClaimsPage {
         name: "a-study".into(),

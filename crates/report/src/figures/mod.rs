@@ -22,6 +22,11 @@ mod stacked;
 mod throughput;
 mod time_sequence;
 
+pub(crate) use {
+    cwnd::Cwnd, drops::Drops, queue::Queue, rtt::Rtt, stacked::Stacked, throughput::Throughput,
+    time_sequence::TimeSequence,
+};
+
 use crate::digest::RunDigest;
 use crate::figure::Figure;
 use crate::source::Source;
