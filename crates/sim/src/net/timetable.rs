@@ -103,6 +103,12 @@ pub(crate) struct Timetable {
 /// Below this length a table is never too long.
 const SHORT: usize = 64;
 
+/// What a table of so many runs may grow to: on a long path there are hundreds of thousands, and all of them stay in
+/// memory until they are looked at.
+fn longer(runs: usize) -> usize {
+    SHORT.max(runs + runs / 8)
+}
+
 impl Timetable {
     pub(crate) fn new(rate: u64, delay: i64) -> Timetable {
         Timetable {
@@ -144,6 +150,9 @@ impl Timetable {
         }
         if !self.sizes.contains(&service) {
             self.sizes.push(service);
+        }
+        if self.runs.len() == self.runs.capacity() {
+            self.runs.reserve_exact(longer(self.runs.len()) - self.runs.len());
         }
         self.runs.push_back(Run { first, remainder, packets, frame: service.frame });
     }
@@ -187,7 +196,7 @@ impl Timetable {
             self.gone += 1;
             self.arrived_of_run = 0;
         }
-        self.long = SHORT.max(self.runs.len() * 2);
+        self.long = longer(self.runs.len());
     }
 
     /// Moves `position` over what has started at `time`.
