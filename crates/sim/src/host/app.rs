@@ -88,9 +88,7 @@ impl Host {
         if packets == 0 {
             return None;
         }
-        let memory = tcp.receiver.memory();
         socket.working_on = packets;
-        self.note_unread(flow, memory);
         let (copying, carried) = self.copy(core, at, packets * mss, filled);
         let until = self.ends(id, at, self.settings.costs.syscall + copying).max(carried);
         if let Some(socket) = self.sockets.get_mut(&flow) {

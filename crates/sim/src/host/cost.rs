@@ -48,7 +48,7 @@ impl Host {
             false => (costs.copy_remote, false),
         };
         let nominal = times(each, bytes);
-        if !cached {
+        if !cached && self.settings.machine.memory.is_some() {
             let takes = self.takes(core, at, nominal);
             self.memory[filled].read(bytes, at, at + takes);
         }

@@ -29,9 +29,10 @@ const fn profile(idle_us: i64, packets: u32) -> Profile {
 }
 
 /// The state of a queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Dim {
-    index: Index,
+    /// Of the profile in use.
+    index: usize,
     walk: Walk,
     before: Option<Rates>,
     /// Where the present measurement began: time, packets, bytes.
@@ -39,12 +40,9 @@ pub struct Dim {
     events: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Index(usize);
-
-impl Default for Index {
+impl Default for Dim {
     fn default() -> Self {
-        Index(FIRST)
+        Dim { index: FIRST, walk: Walk::default(), before: None, start: None, events: 0 }
     }
 }
 
@@ -86,7 +84,7 @@ enum Change {
 impl Dim {
     /// The profile in use.
     pub fn profile(&self) -> Profile {
-        PROFILES[self.index.0]
+        PROFILES[self.index]
     }
 
     /// A stretch of polling is over, after so many packets and bytes in all.
@@ -140,7 +138,7 @@ impl Dim {
     }
 
     fn set_out(&mut self) {
-        self.walk.course = if self.index.0 > 0 { Course::Left } else { Course::Right };
+        self.walk.course = if self.index > 0 { Course::Left } else { Course::Right };
         self.step();
     }
 
@@ -151,15 +149,15 @@ impl Dim {
         }
         let right = self.walk.course == Course::Right;
         let edge = if right { PROFILES.len() - 1 } else { 0 };
-        if self.index.0 == edge {
+        if self.index == edge {
             self.walk = Walk::default();
             return;
         }
         if right {
-            self.index.0 += 1;
+            self.index += 1;
             self.walk.right += 1;
         } else {
-            self.index.0 -= 1;
+            self.index -= 1;
             self.walk.left += 1;
         }
         self.walk.tired += 1;

@@ -2,7 +2,7 @@
 
 use super::cost::part;
 use wirespeed_scenario::run::{KernelVersion, Machine};
-use wirespeed_units::Span;
+use wirespeed_units::{SimTime, Span};
 
 /// The rules of a host's kernel.
 #[derive(Debug, Clone)]
@@ -37,10 +37,15 @@ pub struct Turns {
 }
 
 /// How often the scheduler looks whether a turn is over, or a waiting thread should move (a tick at HZ = 250).
-pub const TICK: Span = Span::ms(4);
+const TICK: Span = Span::ms(4);
+
+/// The first tick after `at`; ticks are even in time.
+pub fn next_tick(at: SimTime) -> SimTime {
+    SimTime::ps((at.picoseconds() / TICK.picoseconds() + 1) * TICK.picoseconds())
+}
 
 impl Rules {
-    /// Rounds before ksoftirqd takes over (MAX_SOFTIRQ_RESTART), and the time (MAX_SOFTIRQ_TIME).
+    /// Rounds before ksoftirqd takes over (MAX_SOFTIRQ_RESTART).
     pub const ROUNDS: u32 = 10;
     /// The longest stretch of softirq work where there is such a limit (MAX_SOFTIRQ_TIME).
     pub const LONGEST: Span = Span::ms(2);

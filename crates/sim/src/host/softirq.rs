@@ -3,7 +3,7 @@
 
 use super::core::{Kind, Session};
 use super::cost::{PAGE, part, times};
-use super::rules::{Rules, TICK};
+use super::rules::{Rules, next_tick};
 use super::thread::ThreadId;
 use super::{Event, Host, Outside};
 use crate::net::{Body, Train};
@@ -67,8 +67,7 @@ impl Host {
         core.handed = true;
         self.wake(self.ksoftirqd[index], at);
         if !self.rules.leaves_to_ksoftirqd {
-            let tick = SimTime::ps((at.picoseconds() / TICK.picoseconds() + 1) * TICK.picoseconds());
-            self.calendar.push(tick, Event::Resume(index));
+            self.calendar.push(next_tick(at), Event::Resume(index));
         }
         true
     }

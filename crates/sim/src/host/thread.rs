@@ -1,7 +1,7 @@
 //! Threads, and which core runs which: applications, captures, other work, ksoftirqd.
 
 use super::core::Kind;
-use super::rules::TICK;
+use super::rules::next_tick;
 use super::{Event, Host};
 use wirespeed_units::{SimTime, Span};
 
@@ -176,12 +176,11 @@ impl Host {
         }
     }
 
-    /// Plans the next tick of the scheduler; ticks are even in time, and needless while nothing can move.
+    /// Plans the next tick of the scheduler, which is needless while nothing can move.
     fn plan_tick(&mut self, now: SimTime) {
         if !self.ticks {
             self.ticks = true;
-            let next = (now.picoseconds() / TICK.picoseconds() + 1) * TICK.picoseconds();
-            self.calendar.push(SimTime::ps(next), Event::Tick);
+            self.calendar.push(next_tick(now), Event::Tick);
         }
     }
 }
