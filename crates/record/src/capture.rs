@@ -14,6 +14,9 @@ pub struct Segment {
     pub from_port: u16,
     /// Port of whom it is for.
     pub to_port: u16,
+    /// Identification of the IP packet: what is seen twice with the same is one packet that an interface gave back, what
+    /// TCP sent again has another.
+    pub identification: u16,
     /// Sequence number of its first byte, as on the wire.
     pub sequence: u32,
     /// Bytes of payload.
@@ -89,6 +92,7 @@ fn segment(frame: &[u8], t_ns: i64) -> Option<Segment> {
         t_ns,
         from_port: two(tcp, 0),
         to_port: two(tcp, 2),
+        identification: two(ip, 4),
         sequence: four(4),
         payload: usize::from(two(ip, 2)).saturating_sub(heads) as u32,
         acknowledges: (tcp[13] & ACK != 0).then(|| four(8)),
@@ -140,6 +144,7 @@ mod tests {
             t_ns: 2_000_000_005,
             from_port: 40_000,
             to_port: 5001,
+            identification: 0,
             sequence: 7,
             payload: 1448,
             acknowledges: None,
@@ -148,6 +153,7 @@ mod tests {
             t_ns: 2_000_000_007,
             from_port: 5001,
             to_port: 40_000,
+            identification: 0,
             sequence: 1,
             payload: 0,
             acknowledges: Some(1455),

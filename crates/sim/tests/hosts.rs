@@ -97,6 +97,41 @@ fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
     assert!(rate(&long, 2.0) > 1.5 * rate(&short, 2.0));
 }
 
+/// The frames of a pcap file with data in them: whole ones, for the snap length cuts off less than they have headers.
+fn data_frames(capture: &[u8]) -> Vec<&[u8]> {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
+    let (mut at, mut frames) = (24, Vec::new());
+    while at < capture.len() {
+        let (kept, length) = (word(at + 8) as usize, word(at + 12));
+        if length > 200 {
+            frames.push(&capture[at + 16..at + 16 + kept]);
+        }
+        at += 16 + kept;
+    }
+    frames
+}
+
+/// onl-wiki: hardware duplicates, and a drop that no capture at the sender shows.
+#[test]
+fn a_capture_shows_requeued_packets_twice_and_not_what_the_queue_drops() {
+    let outcome = run(
+        "onl-wiki/seq.toml",
+        &[("host.sender.tx_ring", "256"), ("run.repeat", "1"), ("run.duration", "2 s")],
+    );
+    let frames = data_frames(&outcome.captures[0].1);
+    let twice = frames.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+    let waiting = outcome.in_flight.get("sender/qdisc").copied().unwrap_or(0);
+    let (requeues, dropped) = (requeues(&outcome), dropped(&outcome, "sender/qdisc"));
+    assert!(
+        twice > 1_000 && (twice..=twice + waiting).contains(&requeues),
+        "{twice} twice, {requeues} requeues"
+    );
+    let sent = outcome.flows.last().expect("a run has samples").data_packets_out;
+    assert_eq!(dropped, 1);
+    let seen = frames.len() as u64 - twice;
+    assert!((seen..=seen + waiting).contains(&(sent - dropped)), "{seen} seen of {sent} packets");
+}
+
 #[test]
 fn a_capture_on_the_senders_core_slows_the_flow() {
     let with = |level: &str| {

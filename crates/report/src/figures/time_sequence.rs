@@ -5,7 +5,7 @@ use crate::figure::{Axis, AxisKind, Dash, Figure, From, Ink, Layer, Shape};
 use crate::number::{Quantity, whole};
 use crate::source::Source;
 use crate::thin::{Point, thin};
-use wirespeed_record::{QueueSample, Segment, capture};
+use wirespeed_record::{Segment, capture};
 
 pub(crate) struct TimeSequence;
 
@@ -22,22 +22,21 @@ impl Draw for TimeSequence {
         // A capture that cannot be read is a figure less; what is wrong with it is for who reads the file.
         let segments = capture(directory, &flow.from, MOST).ok()??;
         let trace = Trace::of(source, &segments)?;
-        let requeued = trace.requeued(source, &flow.from);
         let ink = source.ink(number as u32);
         let note = format!(
-            "{}: the first {} packets of the capture at {}. Sent again: {}. Requeued: packets went back to the queue of \
-             an interface that had no descriptor free, at {} samples.",
+            "{}: the first {} packets of the capture at {}. Sent again: {}. Hardware duplicates: {}, seen twice because \
+             the interface had no descriptor free and gave them back to the queue.",
             source.label(number as u32),
             whole(segments.len() as i64),
             flow.from,
             whole(trace.again.len() as i64),
-            whole(requeued.len() as i64),
+            whole(trace.duplicates.len() as i64),
         );
         let layers = vec![
             Layer::line("data", ink, Dash::Solid, trace.data),
             Layer::line("acknowledged", Ink::Muted, Dash::Solid, thin(trace.acknowledged, ACK_POINTS)),
             Layer::shaped("sent again", Ink::Place(4), Shape::Dots, trace.again),
-            Layer::shaped("requeued", Ink::Place(3), Shape::Dots, requeued),
+            Layer::shaped("hardware duplicate", Ink::Place(3), Shape::Dots, trace.duplicates),
         ];
         // Rounds fill the axis: it has the times of the capture's packets and not those of the run.
         let at = |segment: Option<&Segment>| segment.map_or(0.0, |segment| source.time.at(segment.t_ns));
@@ -59,8 +58,8 @@ struct Trace {
     data: Vec<Point>,
     again: Vec<Point>,
     acknowledged: Vec<Point>,
-    /// Highest byte sent, by time.
-    sent: Vec<(i64, u64)>,
+    /// Packets that were handed to the interface in vain before.
+    duplicates: Vec<Point>,
 }
 
 impl Trace {
@@ -70,15 +69,22 @@ impl Trace {
         let mut trace = Trace::default();
         let mut highest = 0;
         let mut acknowledged = 0;
+        let mut last = None;
         for segment in segments {
             let time = source.time.at(segment.t_ns);
             if segment.from_port == first.from_port && segment.payload > 0 {
                 let from = unwrapped(segment.sequence.wrapping_sub(first.sequence), highest);
                 let until = from + u64::from(segment.payload);
-                let points = if until <= highest { &mut trace.again } else { &mut trace.data };
+                // The queue keeps the order: a packet that comes back is the next that is tried.
+                let packet = Some((segment.sequence, segment.identification));
+                let points = match until <= highest {
+                    true if packet == last => &mut trace.duplicates,
+                    true => &mut trace.again,
+                    false => &mut trace.data,
+                };
                 points.push((time, from as f64));
                 highest = highest.max(until);
-                trace.sent.push((segment.t_ns, highest));
+                last = packet;
             } else if segment.to_port == first.from_port
                 && let Some(next) = segment.acknowledges
             {
@@ -91,27 +97,6 @@ impl Trace {
             }
         }
         Some(trace)
-    }
-
-    /// When samples show that a queue of `host` had taken packets back: points at what had been sent by then.
-    fn requeued(&self, source: &Source, host: &str) -> Vec<Point> {
-        let times = source.view.queue_samples.times();
-        let counts = source.view.queue_samples.column(QueueSample::requeues);
-        let mut points = Vec::new();
-        for (name, samples) in source.queues() {
-            if name.strip_prefix(host).is_none_or(|rest| !rest.starts_with('/')) {
-                continue;
-            }
-            for index in samples.clone().skip(1).filter(|index| counts[*index] > counts[*index - 1]) {
-                let sent = self.sent.partition_point(|(t, _)| *t <= times[index]);
-                if let Some((_, highest)) = sent.checked_sub(1).and_then(|last| self.sent.get(last))
-                    && sent < self.sent.len()
-                {
-                    points.push((source.time.at(times[index]), *highest as f64));
-                }
-            }
-        }
-        points
     }
 }
 

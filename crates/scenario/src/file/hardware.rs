@@ -62,9 +62,9 @@ pub(crate) struct CostsTable {
     pub rx_ack: Option<Span>,
     /// Sending one ACK.
     pub tx_ack: Option<Span>,
-    /// Sending one piece: TCP, qdisc, driver, completion.
+    /// Sending one piece of up to 64 KiB (TSO, GSO), or a datagram: TCP, qdisc, driver, completion.
     pub tx_segment: Option<Span>,
-    /// Each packet of a piece that the host cuts itself (no TSO).
+    /// The same for a packet of TCP where there is no such offload.
     pub tx_packet: Option<Span>,
     /// One call of the application, read or write.
     pub syscall: Option<Span>,

@@ -49,13 +49,13 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             rx_ack = "1.4 us"               # class of host: as a data packet without its payload
             tx_ack = "1.6 us"               # see rx_packet
             tx_segment = "2.2 us"           # class of host; with a call and a copy 4.3 us a datagram: the sender keeps up
-            tx_packet = "1 us"              # class of host
+            tx_packet = "3.2 us"            # class of host: the way of a datagram, and 1 us of TCP's own
             syscall = "1.55 us"             # cornell-6: a call a datagram, with iperf's own bookkeeping
             wakeup = "2 us"                 # class of host
             copy_cached = "0.37 ns"         # cornell-6: 0.55 us a datagram
             copy_memory = "0.54 ns"         # cornell-6: what makes 4 MB lose more than 1 MB, and both 0.1 to 0.2
             copy_remote = "0.6 ns"          # assumption: out of another package's cache, over the bus
             capture = "2.5 us"              # class of host
-            call = "128 KiB"                # iperf's TCP buffer
+            call = "8 KiB"                  # iperf 2 until 2.0.5 (August 2010)
     "#,
 }];

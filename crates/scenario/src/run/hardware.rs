@@ -155,9 +155,9 @@ pub struct Costs {
     pub rx_ack: Span,
     /// Sending one ACK.
     pub tx_ack: Span,
-    /// Sending one piece: TCP, qdisc, driver, completion.
+    /// Sending one piece of up to 64 KiB (TSO, GSO), or a datagram: TCP, qdisc, driver, completion.
     pub tx_segment: Span,
-    /// Each packet of it that the host cuts itself (no TSO).
+    /// The same for a packet of TCP where there is no such offload.
     pub tx_packet: Span,
     /// One call of the application, read or write.
     pub syscall: Span,

@@ -49,11 +49,8 @@ impl Host {
     fn departure(&self, train: &Train) -> (Span, Span) {
         let costs = &self.settings.costs;
         match &train.body {
-            Body::Data(_) => {
-                let pieces = train.bytes().div_ceil(PIECE);
-                let each = if self.tso { Span::ZERO } else { costs.tx_packet };
-                (times(costs.tx_segment, pieces), each)
-            }
+            Body::Data(_) if self.tso => (times(costs.tx_segment, train.bytes().div_ceil(PIECE)), Span::ZERO),
+            Body::Data(_) => (Span::ZERO, costs.tx_packet),
             Body::Datagram { .. } => {
                 let payload = u64::from(train.frame);
                 (Span::ZERO, costs.syscall + times(costs.copy_cached, payload) + costs.tx_segment)

@@ -5,6 +5,7 @@ mod frame;
 use super::train::Train;
 use frame::Frame;
 use std::net::Ipv4Addr;
+use wirespeed_units::SimTime;
 
 /// Who talks to whom in a train, and how its numbers become those of the headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,15 +60,19 @@ impl Tap {
     /// A train passes, each packet at its time. Trains may overlap and come in any order.
     pub fn see(&mut self, train: &Train, addressing: &Addressing) {
         for i in 0..train.packets {
-            let frame = Frame::of(train, i, addressing);
-            let from = self.bytes.len();
-            self.bytes.extend_from_slice(frame.headers());
-            // Cuts headers longer than wanted; or appends payload, which is zero.
-            let kept = frame.length.min(self.snaplen) as usize;
-            self.bytes.resize(from + kept, 0);
-            let at = (train.at + train.gap * i64::from(i)).picoseconds();
-            self.records.push(Record { at, length: frame.length, from, to: from + kept });
+            self.see_one(train, i, train.at + train.gap * i64::from(i), addressing);
         }
+    }
+
+    /// Packet `i` of a train passes, counted from 0, at a time of its own.
+    pub fn see_one(&mut self, train: &Train, i: u32, at: SimTime, addressing: &Addressing) {
+        let frame = Frame::of(train, i, addressing);
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(frame.headers());
+        // Cuts headers longer than wanted; or appends payload, which is zero.
+        let kept = frame.length.min(self.snaplen) as usize;
+        self.bytes.resize(from + kept, 0);
+        self.records.push(Record { at: at.picoseconds(), length: frame.length, from, to: from + kept });
     }
 
     /// Packets seen.

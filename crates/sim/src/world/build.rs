@@ -99,7 +99,7 @@ impl Plan<'_> {
     }
 
     fn frame(&self) -> u64 {
-        self.run.hosts.iter().map(|host| host.mtu.get()).max().unwrap_or(1500) + ETHERNET
+        largest_frame(self.run)
     }
 
     fn lay(&mut self) {
@@ -126,7 +126,7 @@ impl Plan<'_> {
                 self.add(Pipe::delay(name, false, host.access_delay * 2, run.trains, frame))
             });
             self.access.push(access);
-            let interface = host.nic_rate.map(|rate| {
+            let interface = egress_rate(host).map(|rate| {
                 let settings = interface(host, rate, run.trains, frame);
                 let name = format!("{}/qdisc", host.name);
                 self.add(Pipe::link(name, qdisc_name(host.qdisc), true, &settings, frame))
@@ -164,12 +164,33 @@ fn marks(queue: &Queue) -> bool {
     }
 }
 
+/// Packets that Linux counts as one when it hands them over: with segmentation offload a piece of up to 64 KiB.
+fn piece(host: &Host, frame: u64) -> u32 {
+    let offload = host.offloads.tso || host.offloads.gso;
+    if offload { (TRAIN_BYTES / frame.max(1)).max(1) as u32 } else { 1 }
+}
+
+/// How fast packets leave a host: its interface's rate, and that of the bus that carries them there; `None`: never the
+/// limit.
+pub(super) fn egress_rate(host: &Host) -> Option<Rate> {
+    let bus = host.hardware.as_ref().and_then(|hardware| hardware.nic.bus);
+    host.nic_rate.into_iter().chain(bus).min()
+}
+
+/// Packets that have room in the transmit ring of a host, where it has one and its queue keeps the order.
+pub(super) fn ring(host: &Host, frame: u64) -> Option<u32> {
+    let hardware = host.hardware.as_ref().filter(|_| host.qdisc != Qdisc::FqCodel)?;
+    Some(hardware.nic.tx_ring.saturating_mul(piece(host, frame)))
+}
+
+/// Bytes of the largest frame of a run.
+pub(super) fn largest_frame(run: &Run) -> u64 {
+    run.hosts.iter().map(|host| host.mtu.get()).max().unwrap_or(1500) + ETHERNET
+}
+
 /// The interface of a host: its qdisc, and the rate at which packets leave.
 fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings {
-    // Linux counts what it hands over as one: with segmentation offload a piece of up to 64 KiB.
-    let offload = host.offloads.tso || host.offloads.gso;
-    let piece = if offload { (TRAIN_BYTES / frame.max(1)).max(1) as u32 } else { 1 };
-    let ring = host.hardware.as_ref().map(|hardware| hardware.nic.tx_ring.saturating_mul(piece));
+    let (piece, ring) = (piece(host, frame), ring(host, frame));
     let queue = match host.qdisc {
         Qdisc::PfifoFast | Qdisc::Fq => {
             // What is in the ring has left the queueing discipline.

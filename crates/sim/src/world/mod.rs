@@ -186,8 +186,12 @@ impl World {
         let train = place.arrive();
         self.events.set_arrival(pipe, place.on_the_way.front_at());
         let leaves_host = place.is_host && way == Way::Forward;
+        let is_host = place.is_host;
         let Some(train) = train else { return };
         let index = train.flow;
+        if is_host {
+            Self::show_sent(&mut self.captures, &self.flows[index as usize], &train);
+        }
         if leaves_host {
             let flow = &mut self.flows[index as usize];
             flow.leave_host(&train);
@@ -208,7 +212,7 @@ impl World {
         let place = &mut self.pipes[pipe as usize];
         let Some(train) = place.first() else { return };
         let flow = &mut self.flows[train.flow as usize];
-        Self::show(&mut self.captures, flow, train, true);
+        Self::show_arriving(&mut self.captures, flow, train);
         let host = flow.destination(way);
         let inside = &mut self.hosts[host];
         if let Some(inside) = inside {
@@ -270,7 +274,7 @@ impl World {
         let way = Way::of(&train.body);
         let flow = &mut self.flows[train.flow as usize];
         flow.count_departure(&train, way);
-        Self::show(&mut self.captures, flow, &train, false);
+        Self::show_leaving(&mut self.captures, flow, &train);
         match flow.first_pipe(way) {
             Some(pipe) => self.offer(pipe, train, way),
             None => unreachable!("a flow's hosts are apart"),
@@ -299,7 +303,13 @@ impl World {
         if place.is_host && way == Way::Forward {
             return self.offer_to_host(pipe, train);
         }
-        match place.offer(&train, &mut self.passing) {
+        let (is_host, before) = (place.is_host, place.refused());
+        let arrival = place.offer(&train, &mut self.passing);
+        if is_host {
+            let refused = (place.refused() - before) as u32;
+            self.note_accepted(&train, train.packets - refused);
+        }
+        match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),
         }
@@ -325,6 +335,7 @@ impl World {
                 }
             }
         }
+        self.note_accepted(&train, train.packets - refused as u32);
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),

@@ -109,7 +109,7 @@ impl Recorder {
         {
             let inside = world.hosts[index].as_deref();
             let lost = inside.map(|inside| inside.lost()).unwrap_or_default();
-            if host.nic_rate.is_none() {
+            if super::build::egress_rate(host).is_none() {
                 // An interface that is never the limit has no queue.
                 samples.queues.push(QueueSample {
                     t_ns,

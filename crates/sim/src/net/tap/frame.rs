@@ -95,7 +95,8 @@ impl Frame {
             Body::Data(data) => {
                 let packet = data.first + u64::from(i);
                 carries = true;
-                id = packet;
+                // What is sent again differs; what an interface gave back and took later does not.
+                id = packet.wrapping_add(u64::from(data.stamp));
                 s.sequence = number(packet);
                 s.window = 65_535;
                 if data.last && i + 1 == train.packets {
