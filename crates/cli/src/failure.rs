@@ -64,6 +64,12 @@ pub enum Failure {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// The environment lacks something.
+    #[error("{0}")]
+    Environment(String),
+    /// The agent of a host could not do its part.
+    #[error("the agent gave up; its controller knows why")]
+    Agent,
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; complete runs are kept, run the same command again to go on")]
     Interrupted,
@@ -78,6 +84,8 @@ impl Failure {
             Failure::Kernel(_)
             | Failure::OwnKernel { .. }
             | Failure::Runs { .. }
+            | Failure::Agent
+            | Failure::Environment(_)
             | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
             Failure::Store(StoreError::Io { .. }) | Failure::Validation(ValidationError::Io { .. }) => 3,

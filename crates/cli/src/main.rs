@@ -27,6 +27,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WIRESPEED_G
 enum Command {
     /// Run a scenario, or every combination of its sweep; print the table, write the report.
     Run(commands::run::Arguments),
+    /// Test the path between two real machines: rate, what limits it, and where packets are lost.
+    Probe(commands::probe::Arguments),
     /// Make the report of recorded runs again, or of runs from several folders together.
     Report(commands::report::Arguments),
     /// Hold folders of results against each other: another substrate, kernel, or setting.
@@ -45,6 +47,9 @@ enum Command {
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
+    /// One host's part of a run: requests on standard input, records on standard output.
+    #[command(hide = true)]
+    Agent,
 }
 
 fn main() -> ExitCode {
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(arguments) => commands::run::run(arguments),
+        Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
@@ -61,6 +67,8 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
+        // What went wrong has been said to whoever controls it.
+        Command::Agent => wirespeed_lab::serve_agent(VERSION).map_err(|_| Failure::Agent),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

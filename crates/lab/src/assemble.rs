@@ -46,7 +46,9 @@ impl Assembler {
                 self.kernel.version = version;
             }
             Message::Warning(text) => recording.info.warnings.push(text),
-            Message::Settings { host, settings } => drop(self.settings.insert(host, settings)),
+            Message::Settings { host, settings } => {
+                self.settings.entry(host).or_default().extend(settings);
+            }
             Message::Flow(row) => recording.flows.push(*row),
             Message::Queue(row) => recording.queues.push(row),
             Message::Host(row) => recording.hosts.push(row),
@@ -55,6 +57,10 @@ impl Assembler {
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
             Message::Time(t_ns) => self.last_ns = t_ns,
+            Message::Core(row) => recording.cores.push(row),
+            // Between a controller and the agents of real hosts (crate::hosts).
+            Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {}
+            Message::Drained | Message::Total { .. } => {}
             Message::Failed(reason) => self.failure = Some(reason),
             Message::Done => self.done = true,
         }
@@ -86,9 +92,8 @@ impl Assembler {
 
     /// The recording, with everything that follows from the run itself. The caller adds tool, kernel build, cost
     /// and command.
-    pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
-        let mut recording = std::mem::take(&mut self.recording);
-        recording.events.sort_by_key(|event| event.t_ns);
+    pub fn finish(self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
+        let (mut recording, in_flight) = self.described(run, substrate);
         let evidence = Evidence {
             counters: &recording.counters,
             queues: recording.queues.iter().map(|row| (row.queue.as_str(), row)).collect(),
@@ -97,13 +102,20 @@ impl Assembler {
                 .iter()
                 .map(|row| ((row.host.as_str(), row.device.as_str()), row))
                 .collect(),
-            in_flight: &self.in_flight,
+            in_flight: &in_flight,
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
-        let mut warnings = std::mem::take(&mut recording.info.warnings);
-        warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
+        recording.info.warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
             format!("{host} sends to both sides: the ledger cannot tell its data from its ACKs by direction")
         }));
+        recording
+    }
+
+    /// The same without a ledger, and what was in flight at the end.
+    pub fn described(mut self, run: &Run, substrate: &str) -> (Recording, BTreeMap<String, u64>) {
+        let mut recording = std::mem::take(&mut self.recording);
+        recording.events.sort_by_key(|event| event.t_ns);
+        let warnings = std::mem::take(&mut recording.info.warnings);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
             packets.insert(row.flow, row.data_packets_out);
@@ -112,7 +124,7 @@ impl Assembler {
         recording.info.warnings = warnings;
         recording.info.kernel = Some(self.kernel);
         recording.info.cost.packets = packets.values().sum();
-        recording
+        (recording, self.in_flight)
     }
 }
 

@@ -237,6 +237,7 @@ pub(crate) mod tests {
             },
             netdev_max_backlog: 1000,
             sysctls: BTreeMap::new(),
+            reach: None,
             hardware: None,
         }
     }

@@ -3,6 +3,7 @@
 mod agent;
 mod assemble;
 mod device;
+mod hosts;
 mod kernel;
 mod lacks;
 mod layout;
@@ -14,6 +15,9 @@ mod qdisc;
 mod substrate;
 mod world;
 
+pub use agent::session::serve as serve_agent;
+pub use agent::message::Interface;
+pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
 pub use substrate::{Control, LabError, Progress, Substrate};

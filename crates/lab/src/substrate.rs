@@ -41,6 +41,11 @@ pub trait Substrate: Sync {
         true
     }
 
+    /// Whether two runs at a time would disturb each other: they share a path or processors in real time.
+    fn one_at_a_time(&self) -> bool {
+        false
+    }
+
     /// Carries it out. Files of its own go to the directory's raw folder. The recording's tool and command are
     /// the caller's to fill in. A table that the substrate has written to the directory itself
     /// ([`RunDirectory::close`]) is empty in the recording: only the finished directory has everything.

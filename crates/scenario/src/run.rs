@@ -11,6 +11,7 @@ pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::fmt;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -119,9 +120,23 @@ pub struct Host {
     pub netdev_max_backlog: u32,
     /// Further sysctls, by dotted name, applied last.
     pub sysctls: BTreeMap<String, String>,
+    /// Where it is, for substrate `hosts`. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Reach>,
     /// Its inside, where the model is to show what happens there; `None`: infinitely fast. Stored only if there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Box<Hardware>>,
+}
+
+/// How a real machine is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reach {
+    /// Its name for `ssh(1)`, as in the user's own configuration.
+    pub ssh: String,
+    /// Address of the interface that carries the test; `None`: the only one it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Ipv4Addr>,
 }
 
 /// Root queueing discipline of a host's interface.

@@ -4,6 +4,7 @@ pub mod compare;
 pub mod explain;
 pub mod kernel;
 pub mod list;
+pub mod probe;
 pub mod report;
 pub mod reproduce;
 pub mod run;

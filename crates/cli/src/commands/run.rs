@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Model, Substrate, VirtualTime};
+use wirespeed_lab::{Hosts, Model, Program, Substrate, VirtualTime};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -52,6 +52,8 @@ pub(crate) enum On {
     Model,
     /// A real Linux kernel in virtual time (user-mode Linux).
     Kernel,
+    /// Real machines, reached by ssh.
+    Hosts,
 }
 
 impl On {
@@ -60,6 +62,7 @@ impl On {
         match self {
             On::Model => "model",
             On::Kernel => "kernel",
+            On::Hosts => "hosts",
         }
     }
 }
@@ -69,6 +72,29 @@ impl On {
 pub enum Figures {
     /// Scalable vector graphics, in `figures/`.
     Svg,
+}
+
+impl Arguments {
+    /// To run one file, whatever was made of it before.
+    pub(crate) fn of_file(
+        file: PathBuf,
+        on: On,
+        out: PathBuf,
+        json: bool,
+        figures: Option<Figures>,
+    ) -> Arguments {
+        Arguments {
+            file,
+            on,
+            out: Some(out),
+            overrides: Vec::new(),
+            seed: None,
+            jobs: None,
+            fresh: true,
+            figures,
+            json,
+        }
+    }
 }
 
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
@@ -102,7 +128,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             runs: &study.runs,
             substrate: &*substrate,
             folder: &runs,
-            jobs: arguments.jobs.unwrap_or_else(cores),
+            jobs: if substrate.one_at_a_time() { 1 } else { arguments.jobs.unwrap_or_else(cores) },
             fresh: arguments.fresh,
             tool: tool(),
             command: &command,
@@ -135,11 +161,14 @@ pub(crate) fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Subs
                 }
                 found => found?,
             };
-            let init = std::env::current_exe()
-                .map_err(|source| Failure::Output { what: "own executable".into(), source })?;
-            Ok(Box::new(VirtualTime::new(kernel, init)))
+            Ok(Box::new(VirtualTime::new(kernel, own_program()?)))
         }
+        On::Hosts => Ok(Box::new(Hosts::new(Program::new(own_program()?), crate::VERSION))),
     }
+}
+
+pub(crate) fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|source| Failure::Output { what: "own executable".into(), source })
 }
 
 fn build_command(own_controls: &[PathBuf]) -> String {

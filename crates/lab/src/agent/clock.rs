@@ -12,14 +12,17 @@ pub struct Clock {
 impl Clock {
     /// A clock that starts `after_ns` from now.
     pub fn starting_in(after_ns: i64) -> Self {
-        let monotonic = read(libc::CLOCK_MONOTONIC);
-        let realtime_offset_ns = read(libc::CLOCK_REALTIME) - monotonic;
-        Clock { origin_ns: monotonic + after_ns, realtime_offset_ns }
+        Clock::starting_at(monotonic() + after_ns)
+    }
+
+    /// A clock that starts at a time of CLOCK_MONOTONIC.
+    pub fn starting_at(origin_ns: i64) -> Self {
+        Clock { origin_ns, realtime_offset_ns: read(libc::CLOCK_REALTIME) - monotonic() }
     }
 
     /// Time since the start of the run; negative before it.
     pub fn now(&self) -> i64 {
-        read(libc::CLOCK_MONOTONIC) - self.origin_ns
+        monotonic() - self.origin_ns
     }
 
     /// The run's time of a CLOCK_REALTIME stamp, as the kernel puts on packets.
@@ -37,6 +40,11 @@ impl Clock {
         } == libc::EINTR
         {}
     }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: nobody steps it.
+pub fn monotonic() -> i64 {
+    read(libc::CLOCK_MONOTONIC)
 }
 
 fn read(clock: libc::clockid_t) -> i64 {

@@ -1,10 +1,13 @@
 //! What an agent says: a stream of length-prefixed postcard messages. It is the same whether it goes to a file
-//! (substrate `kernel`) or to standard output (substrate `hosts`).
+//! (substrate `kernel`) or to standard output (substrate `hosts`). What it is asked ([`super::request`]) is framed alike.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wirespeed_record::{Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use std::marker::PhantomData;
+use std::net::Ipv4Addr;
+use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,10 +49,47 @@ pub enum Message {
     },
     /// Everything up to this time has been said.
     Time(i64),
+    /// A row of the table of cores.
+    Core(CoreSample),
+    /// On a real host, after the kernel: what the agent is, and where it can be reached.
+    Machine {
+        /// The agent's own version.
+        tool: String,
+        /// Its IPv4 addresses beside the loopback's.
+        interfaces: Vec<Interface>,
+    },
+    /// The time of the host (CLOCK_MONOTONIC), asked for.
+    Clock(i64),
+    /// The shortest time in which another host answered to a SYN, in nanoseconds; `None` if it never did.
+    Reached(Option<i64>),
+    /// Everything is prepared; the run can begin.
+    Ready,
+    /// The host's senders have nothing under way any more, or have waited for it long enough.
+    Drained,
+    /// The state of a flow's end after the run, for the account.
+    Total {
+        /// As on the sampling grid.
+        row: Box<FlowSample>,
+        /// All its segments, those without data included: sent and received. 0 for UDP.
+        segments: [u32; 2],
+    },
     /// The agent gave up.
     Failed(String),
     /// Last: nothing is missing.
     Done,
+}
+
+/// An address of a host, and the interface that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interface {
+    /// The interface's name.
+    pub device: String,
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Rate that it says to have, in bit/s; `None` where it says none, as many virtual ones.
+    pub rate_bps: Option<u64>,
+    /// Largest IP packet in bytes, if it is known.
+    pub mtu: Option<u32>,
 }
 
 /// Writes messages.
@@ -68,7 +108,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// As the underlying writer.
-    pub fn write(&mut self, message: &Message) -> io::Result<()> {
+    pub fn write<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         let at = self.buffer.len();
         self.buffer.extend_from_slice(&[0; 4]);
         self.buffer =
@@ -95,13 +135,20 @@ impl<W: Write> Writer<W> {
 }
 
 /// Takes a stream apart as it comes in, in pieces of any size.
-#[derive(Debug, Default)]
-pub struct Decoder {
+#[derive(Debug)]
+pub struct Decoder<T = Message> {
     buffer: Vec<u8>,
     at: usize,
+    of: PhantomData<T>,
 }
 
-impl Decoder {
+impl<T> Default for Decoder<T> {
+    fn default() -> Self {
+        Decoder { buffer: Vec::new(), at: 0, of: PhantomData }
+    }
+}
+
+impl<T> Decoder<T> {
     /// Adds what has come in.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.at);
@@ -110,8 +157,8 @@ impl Decoder {
     }
 }
 
-impl Iterator for Decoder {
-    type Item = io::Result<Message>;
+impl<T: DeserializeOwned> Iterator for Decoder<T> {
+    type Item = io::Result<T>;
 
     /// The next message that is there in full.
     fn next(&mut self) -> Option<Self::Item> {
@@ -140,7 +187,7 @@ mod tests {
         let mut writer = Writer::new(&mut bytes);
         messages.iter().for_each(|m| writer.write(m).unwrap());
         writer.flush().unwrap();
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::<Message>::default();
         decoder.feed(&bytes[..bytes.len() - 1]);
         let torn: Vec<_> = decoder.by_ref().map(Result::unwrap).collect();
         assert_eq!(torn, messages[..2]);
@@ -151,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_foreign_stream_is_an_error() {
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::<Message>::default();
         decoder.feed(b"\xff\xff\xff\xff....");
         assert!(decoder.next().unwrap().is_err());
     }

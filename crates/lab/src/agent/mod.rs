@@ -4,12 +4,17 @@
 mod capture;
 mod clock;
 mod flow;
+mod local;
 pub mod message;
+pub mod request;
 mod sampler;
+pub mod session;
 mod socket;
 mod tcp;
 mod tcp_info;
-mod udp;
+pub mod udp;
+
+pub use clock::monotonic;
 
 use crate::layout::Layout;
 use crate::world::{self, World};
@@ -19,7 +24,7 @@ use message::{Message, Writer};
 use sampler::Sampler;
 use std::fs::{self, File};
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -32,13 +37,20 @@ pub const PLAN: &str = "run.json";
 /// File with the stream of messages.
 pub const STREAM: &str = "stream";
 
+/// Port of the first flow.
+const FIRST_PORT: u16 = 5001;
+
 /// A flow that is being run, shared by its threads and the sampler.
-struct Part {
+pub struct Part {
     run: Arc<Run>,
     index: usize,
     clock: Clock,
     state: FlowState,
     log: Arc<Log>,
+    /// The receiver's own address; unspecified in namespaces that have nobody else.
+    bind: Ipv4Addr,
+    /// The only one whose connection it takes.
+    peer: Option<Ipv4Addr>,
 }
 
 impl Part {
@@ -48,8 +60,12 @@ impl Part {
 
     /// Every flow has a port of its own, so that captures tell them apart.
     fn port(&self) -> u16 {
-        const FIRST: u16 = 5001;
-        FIRST + self.index as u16
+        FIRST_PORT + self.index as u16
+    }
+
+    /// Where its receiver listens.
+    fn local(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.bind, self.port())
     }
 }
 
@@ -155,7 +171,8 @@ fn conduct(
     let parts: Vec<Arc<Part>> = (0..run.flows.len())
         .map(|index| {
             let state = FlowState::default();
-            Arc::new(Part { run: Arc::clone(&run), index, clock, state, log: Arc::clone(&log) })
+            let (run, log) = (Arc::clone(&run), Arc::clone(&log));
+            Arc::new(Part { run, index, clock, state, log, bind: Ipv4Addr::UNSPECIFIED, peer: None })
         })
         .collect();
     for part in &parts {
@@ -199,7 +216,7 @@ fn conduct(
     writer.write(&Message::Time(end))
 }
 
-fn write_log(log: &Log, writer: &mut Writer<File>) -> io::Result<()> {
+fn write_log(log: &Log, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
     let (events, warnings) = log.take();
     events.into_iter().try_for_each(|event| writer.write(&Message::Event(event)))?;
     warnings.into_iter().try_for_each(|warning| writer.write(&Message::Warning(warning)))

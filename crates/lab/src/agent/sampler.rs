@@ -17,7 +17,7 @@ use wirespeed_scenario::run::{FlowKind, Run};
 
 /// A 32-bit kernel counter continued in 64 bits.
 #[derive(Debug, Default, Clone, Copy)]
-struct Long(u64);
+pub struct Long(u64);
 
 impl Long {
     fn follow(&mut self, now: u32) -> u64 {
@@ -88,31 +88,8 @@ impl<'a> Sampler<'a> {
 
     fn flow(&mut self, t_ns: i64, index: usize) -> Option<FlowSample> {
         let part = &self.parts[index];
-        let state = &part.state;
-        let sender = state.sender().get()?;
-        let mut sample = FlowSample::empty(t_ns, index as u32);
-        sample.read_bytes = state.read_bytes.load(Relaxed);
-        match &part.flow().kind {
-            FlowKind::Udp { .. } => {
-                sample.delivered_bytes = state.delivered_bytes.load(Relaxed);
-                sample.sent_bytes = state.sent_bytes.load(Relaxed);
-                sample.data_packets_out = state.datagrams_out.load(Relaxed);
-                sample.data_packets_in = state.datagrams_in.load(Relaxed);
-            }
-            FlowKind::Tcp { congestion, .. } => {
-                let [out, arrived] = &mut self.packets[index];
-                if let Some(info) = TcpInfo::of(sender) {
-                    sample.data_packets_out = out.follow(info.data_packets_out());
-                    info.fill_sender(&mut sample);
-                }
-                tcp_info::fill_private(sender, &congestion.name, &mut sample);
-                if let Some(info) = state.receiver().get().and_then(TcpInfo::of) {
-                    sample.data_packets_in = arrived.follow(info.data_packets_in());
-                    info.fill_receiver(&mut sample);
-                }
-            }
-        }
-        Some(sample)
+        part.state.sender().get()?;
+        Some(flow_row(part, &mut self.packets[index], t_ns))
     }
 
     fn queues(&mut self, t_ns: i64, node: usize, snapshot: &mut Snapshot) -> io::Result<()> {
@@ -192,6 +169,36 @@ impl<'a> Sampler<'a> {
     }
 }
 
+/// What the ends of a flow that are here know of it. `packets`: its packet counters so far, out and in.
+pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
+    let state = &part.state;
+    let mut sample = FlowSample::empty(t_ns, part.index as u32);
+    sample.read_bytes = state.read_bytes.load(Relaxed);
+    match &part.flow().kind {
+        FlowKind::Udp { .. } => {
+            sample.delivered_bytes = state.delivered_bytes.load(Relaxed);
+            sample.sent_bytes = state.sent_bytes.load(Relaxed);
+            sample.data_packets_out = state.datagrams_out.load(Relaxed);
+            sample.data_packets_in = state.datagrams_in.load(Relaxed);
+        }
+        FlowKind::Tcp { congestion, .. } => {
+            let [out, arrived] = packets;
+            if let Some(sender) = state.sender().get() {
+                if let Some(info) = TcpInfo::of(sender) {
+                    sample.data_packets_out = out.follow(info.data_packets_out());
+                    info.fill_sender(&mut sample);
+                }
+                tcp_info::fill_private(sender, &congestion.name, &mut sample);
+            }
+            if let Some(info) = state.receiver().get().and_then(TcpInfo::of) {
+                sample.data_packets_in = arrived.follow(info.data_packets_in());
+                info.fill_receiver(&mut sample);
+            }
+        }
+    }
+    sample
+}
+
 /// Rows of the counter table from two readings; what stayed zero is left out.
 pub fn counter_rows(
     before: &BTreeMap<(String, String), u64>,
@@ -209,7 +216,7 @@ fn in_flight(root: &Statistics) -> u64 {
     root.backlog_packets + root.link.map_or(0, |link| link.flight_packets)
 }
 
-fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -> QueueSample {
+pub fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -> QueueSample {
     QueueSample {
         t_ns,
         queue,
@@ -227,7 +234,7 @@ fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -> Qu
 }
 
 /// /proc/net/snmp and /proc/net/netstat: pairs of lines, names then values, each with the group in front.
-fn parse_snmp(text: &str) -> Vec<(String, u64)> {
+pub fn parse_snmp(text: &str) -> Vec<(String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for pair in lines.chunks_exact(2) {
@@ -247,7 +254,7 @@ fn parse_snmp(text: &str) -> Vec<(String, u64)> {
 
 /// /proc/net/softnet_stat: a line per CPU in hexadecimal; the second column counts drops, the third the times the
 /// budget ran out.
-fn parse_softnet(text: &str) -> (u64, u64) {
+pub fn parse_softnet(text: &str) -> (u64, u64) {
     let column = |line: &str, n| {
         line.split_whitespace().nth(n).and_then(|word| u64::from_str_radix(word, 16).ok()).unwrap_or(0)
     };

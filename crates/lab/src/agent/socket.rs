@@ -73,14 +73,15 @@ fn address(to: SocketAddrV4) -> libc::sockaddr_in {
 
 const ADDRESS_LENGTH: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
-/// Binds to a port of every local address.
+/// Binds to a local address and port.
 ///
 /// # Errors
-/// As `bind(2)`.
-pub fn bind(socket: &OwnedFd, port: u16) -> io::Result<()> {
-    let local = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+/// As `bind(2)`, with the address.
+pub fn bind(socket: &OwnedFd, local: SocketAddrV4) -> io::Result<()> {
+    let what = format!("bind to {local}");
+    let local = address(local);
     // SAFETY: `local` is a sockaddr_in of the length given.
-    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, "bind")
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, &what)
         .map(drop)
 }
 
@@ -104,17 +105,35 @@ pub fn listen(socket: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::listen(socket.as_raw_fd(), 1) }, "listen").map(drop)
 }
 
-/// Accepts a connection.
+/// Accepts a connection, from `peer` if one is given: others are closed at once.
 ///
 /// # Errors
 /// As `accept(2)`.
-pub fn accept(socket: &OwnedFd) -> io::Result<OwnedFd> {
-    // SAFETY: null pointers ask for no address.
-    let fd = unsafe {
-        libc::accept4(socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
-    };
-    // SAFETY: the descriptor is new and ours.
-    check(fd, "accept").map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+pub fn accept(socket: &OwnedFd, peer: Option<Ipv4Addr>) -> io::Result<OwnedFd> {
+    loop {
+        let mut from = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+        let mut length = ADDRESS_LENGTH;
+        // SAFETY: `from` has room for an address of that length.
+        let fd = unsafe {
+            let from = (&raw mut from).cast();
+            libc::accept4(socket.as_raw_fd(), from, &mut length, libc::SOCK_CLOEXEC)
+        };
+        // SAFETY: the descriptor is new and ours.
+        let accepted = check(fd, "accept").map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })?;
+        let found = Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr));
+        if peer.is_none_or(|peer| peer == found) {
+            return Ok(accepted);
+        }
+    }
+}
+
+/// Closes nothing and sends no more: what is written leaves, then a FIN.
+///
+/// # Errors
+/// As `shutdown(2)`.
+pub fn end_writing(fd: RawFd) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::shutdown(fd, libc::SHUT_WR) }, "shutdown").map(drop)
 }
 
 /// `result` of a system call, or its error with `what` in front.

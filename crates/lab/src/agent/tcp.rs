@@ -1,7 +1,7 @@
 //! A bulk TCP flow: one thread that writes, one that reads.
 
 use super::Part;
-use super::socket::{self, check};
+use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, RawFd};
@@ -49,14 +49,14 @@ pub fn prepare(part: &Part) -> io::Result<std::os::fd::OwnedFd> {
     fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
     // The receiver's congestion control matters for ECN negotiation (dctcp) and is inherited on accept.
     socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
-    socket::bind(&listener, part.port())?;
+    socket::bind(&listener, part.local())?;
     socket::listen(&listener)?;
     Ok(listener)
 }
 
 /// Reads everything; runs in its own thread.
 pub fn receive(part: &Part, listener: &std::os::fd::OwnedFd) -> io::Result<()> {
-    let fd = part.state.receiver().keep(socket::accept(listener)?);
+    let fd = part.state.receiver().keep(socket::accept(listener, part.peer)?);
     let mut low_water = LowWater { set: 1, at: 0 };
     loop {
         // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
@@ -122,10 +122,8 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     let fd = part.state.sender().keep(socket);
     part.log.event(started, "flow_start", part.index, &flow.from, format!("connected, {}", congestion.name));
     write(fd, flow.bytes.map_or(u64::MAX, Bytes::get))?;
-    // SAFETY: takes no pointers.
-    let ended = check(unsafe { libc::shutdown(fd, libc::SHUT_WR) }, "shutdown");
     // The flow's time may have ended it already.
-    if let Err(error) = ended
+    if let Err(error) = socket::end_writing(fd)
         && error.kind() != io::ErrorKind::NotConnected
     {
         return Err(error);
@@ -138,8 +136,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
 pub fn stop(part: &Part) -> io::Result<()> {
     part.clock.sleep_until(part.flow().stop.nanoseconds());
     match part.state.sender().get() {
-        // SAFETY: takes no pointers.
-        Some(fd) => check(unsafe { libc::shutdown(fd, libc::SHUT_WR) }, "shutdown").map(drop),
+        Some(fd) => socket::end_writing(fd),
         None => Err(io::Error::other("not connected by the time it was to stop")),
     }
 }

@@ -48,6 +48,11 @@ impl TcpInfo {
         self.u32(152).unwrap_or(0)
     }
 
+    /// Segments sent and received, those without data included (`tcpi_segs_out`, `tcpi_segs_in`).
+    pub fn segments(&self) -> [u32; 2] {
+        [self.u32(136).unwrap_or(0), self.u32(140).unwrap_or(0)]
+    }
+
     /// Payload received in order (`tcpi_bytes_received`, less the FIN, which the kernel counts as a byte).
     pub fn bytes_received(&self) -> u64 {
         /// TCP_CLOSE_WAIT (net/tcp_states.h): the peer's FIN has come and we have not closed, which we never do.

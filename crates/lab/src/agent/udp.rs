@@ -33,7 +33,7 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
         socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, size, "receive buffer")?;
     }
     socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1i32, "SO_TIMESTAMPNS")?;
-    socket::bind(&socket, part.port())?;
+    socket::bind(&socket, part.local())?;
     Ok(socket)
 }
 

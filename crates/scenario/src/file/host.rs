@@ -8,6 +8,7 @@ use serde::de::{self, Deserializer, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Settings of a host. What is left out comes from the preset, then from Linux 6.12.
@@ -20,6 +21,10 @@ pub(crate) struct HostTable {
     pub preset: Option<String>,
     /// Another name for the host; flows then use that.
     pub name: Option<String>,
+    /// Substrate `hosts`: the machine's name for ssh, as in your own configuration (user, port, jump host, key).
+    pub ssh: Option<String>,
+    /// Substrate `hosts`: address of its interface that carries the test. Needed where it has several.
+    pub address: Option<Ipv4Addr>,
     /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
     pub router: Option<usize>,
     /// Rate of the network interface; never the limit if left out.

@@ -6,7 +6,7 @@ use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{HostTable, TopologyTable};
 use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
-use crate::run::{Host, Offloads, Qdisc, TcpSettings, TopologyKind};
+use crate::run::{Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
 use crate::suggest;
 use crate::tree::{Node, layer};
 use std::ops::RangeInclusive;
@@ -162,6 +162,27 @@ pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint
     Ok(hosts.into_iter().map(|(host, _)| host).collect())
 }
 
+/// Where a real machine is.
+fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
+    let Some(ssh) = table.ssh.clone() else {
+        return match table.address {
+            None => Ok(None),
+            Some(_) => {
+                Err(Complaint::at(&merged.place_of(&["address"]), "an address, but no way to log in there")
+                    .label("needs `ssh`")
+                    .help("add `ssh = \"NAME\"`, the machine's name for ssh"))
+            }
+        };
+    };
+    // ssh would take it for an option, and one of those runs commands.
+    if ssh.is_empty() || ssh.starts_with('-') || ssh.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(Complaint::at(&merged.place_of(&["ssh"]), format!("{ssh:?} is no name of a machine"))
+            .label("not a name")
+            .help("write it as for ssh: `dtn1`, `user@dtn1.example.org`"));
+    }
+    Ok(Some(Reach { ssh, address: table.address }))
+}
+
 fn push(hosts: &mut Vec<(Host, Node)>, new: (Host, Node)) -> Result<(), Complaint> {
     if hosts.iter().any(|(old, _)| old.name == new.0.name) {
         return Err(Complaint::at(
@@ -267,6 +288,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
             initial_window: table.initial_window,
         },
         netdev_max_backlog: table.netdev_max_backlog.unwrap_or(1000),
+        reach: reach(&table, &merged)?,
         sysctls: table.sysctls.into_iter().map(|(name, value)| (name, value.0)).collect(),
         hardware,
     };

@@ -1,0 +1,223 @@
+//! `wirespeed probe`: what two real machines can do, where packets are lost between them, and what limits them.
+
+use super::run::{self, Figures, On, create};
+use crate::failure::Failure;
+use crate::{interrupt, print};
+use clap::Args;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use wirespeed_lab::{Hosts, LabError, Program, Surveyed};
+use wirespeed_record::{LedgerRow, find_runs, read_lazily, replace_file};
+use wirespeed_scenario::run::Reach;
+use wirespeed_units::{Rate, Span};
+
+/// Arguments of `wirespeed probe`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The machine that sends: its name for ssh, and =ADDRESS if it has several.
+    #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
+    from: Reach,
+    /// The machine that receives.
+    #[arg(value_name = "TO[=ADDRESS]", value_parser = machine)]
+    to: Reach,
+    /// How long.
+    #[arg(long, value_name = "TIME", default_value = "10 s")]
+    time: Span,
+    /// How many flows.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    flows: u32,
+    /// Congestion control [default: what the sender's kernel uses, cubic on most].
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    congestion: String,
+    /// UDP at this rate instead of TCP, each flow.
+    #[arg(long, value_name = "RATE")]
+    udp: Option<Rate>,
+    /// Payload of a datagram in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1472, requires = "udp")]
+    datagram: u32,
+    /// How often everything is read.
+    #[arg(long, value_name = "TIME", default_value = "10 ms")]
+    sample: Span,
+    /// Folder for the results [default: wirespeed-out/probe-FROM-TO].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the results as JSON instead of the tables.
+    #[arg(long)]
+    json: bool,
+}
+
+fn machine(text: &str) -> Result<Reach, String> {
+    let (ssh, address) = match text.split_once('=') {
+        None => (text, None),
+        Some((name, address)) => {
+            let parsed = address.parse().map_err(|_| format!("`{address}` is no IPv4 address"))?;
+            (name, Some(parsed))
+        }
+    };
+    if ssh.is_empty() || ssh.starts_with('-') || ssh.contains(char::is_whitespace) {
+        return Err("write NAME or NAME=ADDRESS, the name as for ssh".into());
+    }
+    Ok(Reach { ssh: ssh.into(), address })
+}
+
+/// What utilisation is a part of where no interface says its rate.
+const UNKNOWN_RATE: u64 = 400_000_000_000;
+
+/// Carries the command out.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let out = arguments.out.clone().unwrap_or_else(|| default_folder(arguments));
+    create(&out)?;
+    let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);
+    let pair = [arguments.from.clone(), arguments.to.clone()];
+    let found = hosts.survey(&pair, &out.join("survey"), interrupt::flag()).map_err(|error| match error {
+        LabError::Interrupted => Failure::Interrupted,
+        error => Failure::Environment(error.to_string()),
+    })?;
+    let _ = std::fs::remove_dir_all(out.join("survey"));
+    for (index, surveyed) in found.iter().enumerate() {
+        eprintln!("{}: {}", ["from", "to"][index], told(&pair[index], surveyed));
+    }
+    let answers = found.each_ref().map(|surveyed| surveyed.answer_ns);
+    let Some(rtt_ns) = answers.iter().flatten().min() else {
+        let [from, to] = found.each_ref().map(|surveyed| surveyed.interface.address);
+        return Err(Failure::Environment(format!(
+            "{from} and {to} do not answer each other on port 5001, though both can be reached by ssh: is there a \
+             firewall between them, or is one address not for the other's network?"
+        )));
+    };
+    eprintln!("round trip: {}", Span::ns(*rtt_ns));
+    let rate = found.iter().filter_map(|surveyed| surveyed.interface.rate_bps).min();
+    let scenario = scenario(arguments, *rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
+    let file = out.join("probe.toml");
+    replace_file(&file, scenario.as_bytes())
+        .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
+    let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json, None::<Figures>);
+    let result = run::run(order);
+    if !arguments.json && !matches!(result, Err(Failure::Interrupted)) {
+        for directory in find_runs(&out.join("runs"))? {
+            print(&ledger_text(&read_lazily(&directory)?.ledger))?;
+        }
+    }
+    result
+}
+
+fn default_folder(arguments: &Arguments) -> PathBuf {
+    let plain = |name: &str| -> String {
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' }).collect()
+    };
+    Path::new("wirespeed-out").join(format!("probe-{}-{}", plain(&arguments.from.ssh), plain(&arguments.to.ssh)))
+}
+
+fn told(reach: &Reach, surveyed: &Surveyed) -> String {
+    let interface = &surveyed.interface;
+    let rate = interface.rate_bps.map_or("rate unknown".to_owned(), |rate| Rate::bps(rate).to_string());
+    let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
+    format!(
+        "{} by {} ({}, {rate}{mtu}), Linux {}",
+        reach.ssh, interface.address, interface.device, surveyed.release
+    )
+}
+
+/// The scenario of the probe: the same again with `wirespeed run`.
+fn scenario(arguments: &Arguments, rtt_ns: i64, rate_bps: u64) -> String {
+    let quoted = |text: &str| toml_string(text);
+    let mut text = String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
+    let _ = writeln!(text, "schema = 1\nname = \"probe\"");
+    let about = format!("What do {} and {} do over the path between them?", arguments.from.ssh, arguments.to.ssh);
+    let _ = writeln!(text, "about = {}\n", quoted(&about));
+    let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
+    let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", rate_bps, rtt_ns);
+    for (name, reach) in [("sender", &arguments.from), ("receiver", &arguments.to)] {
+        let _ = writeln!(text, "[host.{name}]\nssh = {}", quoted(&reach.ssh));
+        if let Some(address) = reach.address {
+            let _ = writeln!(text, "address = \"{address}\"");
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "[[flow]]\ncount = {}", arguments.flows);
+    match arguments.udp {
+        None => {
+            let _ = writeln!(text, "congestion = {}\n", quoted(&arguments.congestion));
+        }
+        Some(rate) => {
+            let _ = writeln!(
+                text,
+                "kind = \"udp\"\nrate = \"{} bit/s\"\ndatagram = \"{} B\"\n",
+                rate.get(),
+                arguments.datagram
+            );
+        }
+    }
+    let time = |span: Span| format!("{} ns", span.nanoseconds());
+    let _ = writeln!(text, "[run]\nduration = \"{}\"\nsample = \"{}\"", time(arguments.time), time(arguments.sample));
+    text
+}
+
+/// A basic string of TOML.
+fn toml_string(text: &str) -> String {
+    serde_json::to_string(text).expect("a string is plain data")
+}
+
+/// The ledger, a line for each place that lost something and one for those that did not.
+fn ledger_text(rows: &[LedgerRow]) -> String {
+    let mut text = String::from("\nWhere the packets went:\n");
+    for direction in [wirespeed_record::Direction::Data, wirespeed_record::Direction::Ack] {
+        let of = |entry: &'static str| {
+            rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
+        };
+        let sum = |entry: &'static str| -> i64 { of(entry).map(|row| row.packets).sum() };
+        if of("sent").next().is_none() {
+            continue;
+        }
+        let name = direction.word();
+        let _ = writeln!(text, "  {name}: {} sent, {} delivered, {} lost", sum("sent"), sum("delivered"), sum("lost"));
+        for row in of("lost").filter(|row| row.packets != 0) {
+            let stage = row.stage.map_or("?", |stage| stage.word());
+            let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
+        }
+        let clear: Vec<String> = of("lost").filter(|row| row.packets == 0).map(|row| row.place).collect();
+        if !clear.is_empty() {
+            let _ = writeln!(text, "    nothing at {}", clear.join(", "));
+        }
+        for row in of("unexplained").filter(|row| row.packets != 0) {
+            let _ = writeln!(text, "    {:>12}  unexplained ({})", row.packets, row.source);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn arguments(words: &[&str]) -> Result<Arguments, clap::Error> {
+        Line::try_parse_from(["probe"].iter().chain(words)).map(|line| line.arguments)
+    }
+
+    #[test]
+    fn what_it_writes_is_a_scenario() {
+        for words in [&["a", "user@b=10.0.0.2"][..], &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"]] {
+            let text = scenario(&arguments(words).unwrap(), 123_456, 10_000_000_000);
+            let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
+            let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            assert_eq!(study.runs.len(), 1);
+            assert!(study.runs[0].hosts.iter().all(|host| host.reach.is_some()));
+        }
+    }
+
+    #[test]
+    fn a_machine_is_a_name_and_perhaps_an_address() {
+        assert!(arguments(&["a=1.2.3", "b"]).is_err());
+        assert!(arguments(&["--", "-oProxyCommand=x", "b"]).is_err());
+        assert!(arguments(&["a b", "c"]).is_err());
+        let found = arguments(&["user@a=10.0.0.1", "b"]).unwrap();
+        assert_eq!(found.from, Reach { ssh: "user@a".into(), address: Some([10, 0, 0, 1].into()) });
+    }
+}

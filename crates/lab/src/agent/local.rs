@@ -1,0 +1,300 @@
+//! What the agent of a real host reads of that host on the sampling grid: its ends of the flows, the interface that
+//! carries the test, its queue, and where the time of the cores went.
+
+use super::Part;
+use super::message::Interface;
+use super::sampler::{Long, flow_row, parse_snmp, parse_softnet, queue_sample};
+use super::tcp_info::TcpInfo;
+use crate::device;
+use crate::netlink::Netlink;
+use crate::qdisc;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use wirespeed_record::{CoreSample, FlowSample, HostSample, QueueSample};
+
+/// Everything of one instant.
+#[derive(Debug)]
+pub struct Sample {
+    /// Ends of flows that are here.
+    pub flows: Vec<FlowSample>,
+    /// The interface's root queue.
+    pub queue: Option<QueueSample>,
+    /// The interface.
+    pub host: Option<HostSample>,
+    /// All cores that can be read.
+    pub cores: Vec<CoreSample>,
+}
+
+/// Reads one host.
+pub struct Local {
+    name: String,
+    parts: Vec<Arc<Part>>,
+    packets: Vec<[Long; 2]>,
+    netlink: Netlink,
+    /// The interface that carries the test.
+    device: String,
+    nodes: BTreeMap<u32, u32>,
+    /// The cores' times when the run began.
+    began: BTreeMap<u32, Ticks>,
+}
+
+impl Local {
+    /// Reads host `name`, where the flows `parts` have an end, and whose `address` carries the test.
+    ///
+    /// # Errors
+    /// If no interface has the address, or the kernel refuses an answer.
+    pub fn new(name: &str, parts: Vec<Arc<Part>>, address: Ipv4Addr) -> io::Result<Local> {
+        let interfaces = interfaces()?;
+        let Some(Interface { device, .. }) = interfaces.iter().find(|found| found.address == address) else {
+            return Err(io::Error::other(format!("no interface of {name} has the address {address} any more")));
+        };
+        Ok(Local {
+            name: name.to_owned(),
+            packets: vec![[Long::default(); 2]; parts.len()],
+            parts,
+            netlink: Netlink::open()?,
+            device: device.clone(),
+            nodes: nodes(),
+            began: ticks(),
+        })
+    }
+
+    /// The interface that carries the test.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Reads everything once.
+    ///
+    /// # Errors
+    /// If the kernel refuses an answer.
+    pub fn sample(&mut self, t_ns: i64) -> io::Result<Sample> {
+        let flows = self.flows(t_ns);
+        let interface = device::list(&mut self.netlink)?.into_iter().find(|found| found.name == self.device);
+        let queue = match &interface {
+            None => None,
+            Some(interface) => {
+                let all = qdisc::statistics(&mut self.netlink)?;
+                let root = all.iter().find(|found| found.index == interface.index && found.is_root);
+                root.map(|root| {
+                    queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root)
+                })
+            }
+        };
+        let host = interface.map(|interface| HostSample {
+            t_ns,
+            host: self.name.clone(),
+            device: self.device.clone(),
+            rx_packets: interface.counters.rx_packets,
+            rx_bytes: interface.counters.rx_bytes,
+            rx_dropped: interface.counters.rx_dropped,
+            tx_packets: interface.counters.tx_packets,
+            tx_bytes: interface.counters.tx_bytes,
+            tx_dropped: interface.counters.tx_dropped,
+            softnet_dropped: None,
+            softnet_squeezed: None,
+        });
+        Ok(Sample { flows, queue, host, cores: self.cores(t_ns) })
+    }
+
+    /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
+    pub fn totals(&mut self, t_ns: i64) -> Vec<(FlowSample, [u32; 2])> {
+        let rows = self.flows(t_ns);
+        let segments = |row: &FlowSample| {
+            let part = self.parts.iter().find(|part| part.index as u32 == row.flow)?;
+            let end = part.state.sender().get().or(part.state.receiver().get())?;
+            TcpInfo::of(end).map(|info| info.segments())
+        };
+        let segments: Vec<[u32; 2]> = rows.iter().map(|row| segments(row).unwrap_or_default()).collect();
+        rows.into_iter().zip(segments).collect()
+    }
+
+    /// The ends of flows that are here.
+    pub fn flows(&mut self, t_ns: i64) -> Vec<FlowSample> {
+        let parts = self.parts.iter().zip(&mut self.packets);
+        let begun = parts
+            .filter(|(part, _)| part.state.sender().get().is_some() || part.state.receiver().get().is_some());
+        begun.map(|(part, packets)| flow_row(part, packets, t_ns)).collect()
+    }
+
+    fn cores(&self, t_ns: i64) -> Vec<CoreSample> {
+        let row = |(core, now): (u32, Ticks)| {
+            let began = self.began.get(&core)?;
+            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * TICK_NS) as i64;
+            Some(CoreSample {
+                t_ns,
+                host: self.name.clone(),
+                core,
+                node: self.nodes.get(&core).copied().unwrap_or(0),
+                hardirq_ns: since(|ticks| ticks.irq),
+                softirq_ns: since(|ticks| ticks.softirq),
+                // /proc/stat counts its time as softirq's.
+                ksoftirqd_ns: 0,
+                app_ns: since(|ticks| ticks.working),
+                capture_ns: 0,
+                load_ns: since(|ticks| ticks.stolen),
+                squeezed: 0,
+            })
+        };
+        ticks().into_iter().filter_map(row).collect()
+    }
+
+    /// What the host counts, by the counter's name: protocols as /proc has them, the interface as `DEVICE.NAME`,
+    /// its queue as `qdisc.NAME`.
+    ///
+    /// # Errors
+    /// If the kernel refuses an answer.
+    pub fn counters(&mut self) -> io::Result<BTreeMap<String, u64>> {
+        let text = fs::read_to_string("/proc/thread-self/net/snmp")?
+            + &fs::read_to_string("/proc/thread-self/net/netstat")?;
+        let mut counters: BTreeMap<String, u64> = parse_snmp(&text).into_iter().collect();
+        if let Ok(softnet) = fs::read_to_string("/proc/net/softnet_stat") {
+            let (dropped, squeezed) = parse_softnet(&softnet);
+            counters.insert("softnet.dropped".into(), dropped);
+            counters.insert("softnet.time_squeeze".into(), squeezed);
+        }
+        let interface = device::list(&mut self.netlink)?.into_iter().find(|found| found.name == self.device);
+        let Some(interface) = interface else { return Ok(counters) };
+        let c = interface.counters;
+        let named = [
+            ("rx_packets", c.rx_packets),
+            ("rx_dropped", c.rx_dropped),
+            ("rx_missed_errors", c.rx_missed_errors),
+            ("rx_fifo_errors", c.rx_fifo_errors),
+            ("rx_over_errors", c.rx_over_errors),
+            ("rx_crc_errors", c.rx_crc_errors),
+            ("tx_packets", c.tx_packets),
+            ("tx_dropped", c.tx_dropped),
+            ("tx_carrier_errors", c.tx_carrier_errors),
+            ("tx_fifo_errors", c.tx_fifo_errors),
+        ];
+        counters.extend(named.map(|(name, value)| (format!("{}.{name}", self.device), value)));
+        let all = qdisc::statistics(&mut self.netlink)?;
+        if let Some(root) = all.iter().find(|found| found.index == interface.index && found.is_root) {
+            // That of `mq` shows the sum of what is below it.
+            counters.insert("qdisc.dropped".into(), root.dropped_packets);
+            counters.insert("qdisc.requeues".into(), root.requeues);
+            counters.insert("qdisc.overlimits".into(), root.overlimits);
+        }
+        Ok(counters)
+    }
+}
+
+/// What the queues are: for `mq`, which only spreads over the interface's queues, what is below it.
+fn kind(all: &[qdisc::Statistics], root: &qdisc::Statistics) -> String {
+    let below = all.iter().find(|found| found.index == root.index && !found.is_root);
+    match below {
+        Some(below) if root.kind == "mq" => format!("mq, {}", below.kind),
+        _ => root.kind.clone(),
+    }
+}
+
+/// A core's times, in [`TICK_NS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    /// user, nice and system.
+    working: u64,
+    irq: u64,
+    softirq: u64,
+    /// By the hypervisor.
+    stolen: u64,
+}
+
+/// USER_HZ is 100 on every Linux: part of its interface to programs (include/asm-generic/param.h).
+const TICK_NS: u64 = 10_000_000;
+
+/// /proc/stat: a line per core, proc_stat(5).
+fn ticks() -> BTreeMap<u32, Ticks> {
+    fs::read_to_string("/proc/stat").map(|text| parse_ticks(&text)).unwrap_or_default()
+}
+
+fn parse_ticks(text: &str) -> BTreeMap<u32, Ticks> {
+    let line = |line: &str| {
+        let (name, values) = line.split_once(' ')?;
+        let core = name.strip_prefix("cpu")?.parse().ok()?;
+        let values: Vec<u64> = values.split_whitespace().map_while(|value| value.parse().ok()).collect();
+        let value = |index: usize| values.get(index).copied().unwrap_or(0);
+        let working = value(0).saturating_add(value(1)).saturating_add(value(2));
+        Some((core, Ticks { working, irq: value(5), softirq: value(6), stolen: value(7) }))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The NUMA node of each core; empty where the kernel has none.
+fn nodes() -> BTreeMap<u32, u32> {
+    let numbered = |path: std::path::PathBuf, prefix: &str| -> Vec<u32> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.filter_map(|e| e.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
+    };
+    let root = std::path::Path::new("/sys/devices/system/node");
+    let mut nodes = BTreeMap::new();
+    for node in numbered(root.into(), "node") {
+        for core in numbered(root.join(format!("node{node}")), "cpu") {
+            nodes.insert(core, node);
+        }
+    }
+    nodes
+}
+
+/// IPv4 addresses of this host beside the loopback's, and the interfaces that have them.
+///
+/// # Errors
+/// As `getifaddrs(3)`.
+pub fn interfaces() -> io::Result<Vec<Interface>> {
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: `first` is a valid place for the answer.
+    if unsafe { libc::getifaddrs(&mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found = Vec::new();
+    let mut next = first;
+    // SAFETY: the list is the C library's until it is freed below; an address of family AF_INET is a sockaddr_in.
+    unsafe {
+        while let Some(entry) = next.as_ref() {
+            next = entry.ifa_next;
+            let Some(address) = entry.ifa_addr.as_ref() else { continue };
+            let loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
+            if i32::from(address.sa_family) != libc::AF_INET || loopback {
+                continue;
+            }
+            let address = entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
+            let device = std::ffi::CStr::from_ptr(entry.ifa_name).to_string_lossy().into_owned();
+            found.push((device, Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))));
+        }
+        libc::freeifaddrs(first);
+    }
+    Ok(found.into_iter().map(|(device, address)| interface(device, address)).collect())
+}
+
+/// Documentation/ABI/testing/sysfs-class-net of the kernel.
+fn interface(device: String, address: Ipv4Addr) -> Interface {
+    let read = |name: &str| -> Option<i64> {
+        fs::read_to_string(format!("/sys/class/net/{device}/{name}")).ok()?.trim().parse().ok()
+    };
+    // In Mbit/s; -1 where it is unknown.
+    let rate_bps = read("speed").filter(|speed| *speed > 0).map(|speed| speed as u64 * 1_000_000);
+    let mtu = read("mtu").and_then(|mtu| u32::try_from(mtu).ok());
+    Interface { device, address, rate_bps, mtu }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_read_by_number_and_the_sum_is_left_out() {
+        let text = "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
+        let found = parse_ticks(text);
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 11]);
+        assert_eq!(found[&0], Ticks { working: 16, irq: 1, softirq: 4, stolen: 0 });
+        assert_eq!(found[&11].stolen, 7);
+    }
+
+    #[test]
+    fn this_machine_has_cores() {
+        assert!(!ticks().is_empty());
+    }
+}

@@ -1,0 +1,125 @@
+//! What a controller asks of the agent on a real host. An agent reads no file and runs no command for it, and ends
+//! by itself soon after the run's time: what it can be made to do is bounded by [`Request::check`].
+
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// What time is it there?
+    Clock,
+    /// How long does it take another host to answer on the way that the test will take? Some SYNs are sent to the first
+    /// port of a test.
+    Reach(Ipv4Addr),
+    /// Prepare this host's part of a run.
+    Plan(Plan),
+    /// The run's time is zero when CLOCK_MONOTONIC of this host says so.
+    Start {
+        /// Nanoseconds.
+        origin_ns: i64,
+    },
+    /// Nothing is under way any more, anywhere: the last account.
+    Account,
+}
+
+/// A host's part of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The resolved run as JSON, as it stands in `run.json` later.
+    pub run: String,
+    /// Which of its hosts this is.
+    pub host: u32,
+    /// The hosts' addresses for the test.
+    pub addresses: Vec<Ipv4Addr>,
+}
+
+/// The longest run an agent takes part in.
+const LONGEST_S: f64 = 24.0 * 3600.0;
+/// The most flows: each has a port of its own from 5001 on.
+const MOST_FLOWS: usize = 10_000;
+/// The most datagrams of a run: both ends keep a record of each.
+const MOST_DATAGRAMS: f64 = 2e8;
+
+impl Plan {
+    /// The run, if an agent may carry it out.
+    ///
+    /// # Errors
+    /// What it asks for that no agent does.
+    pub fn check(&self) -> Result<Run, String> {
+        let run: Run = serde_json::from_str(&self.run).map_err(|e| format!("the plan cannot be read: {e}"))?;
+        let seconds = run.duration.as_secs_f64();
+        if !(0.0..=LONGEST_S).contains(&seconds) {
+            return Err(format!("a run of {seconds} s: an agent takes part for at most 24 hours"));
+        }
+        if run.flows.len() > MOST_FLOWS {
+            return Err(format!("{} flows: an agent carries at most {MOST_FLOWS}", run.flows.len()));
+        }
+        if run.sample.nanoseconds() < 1_000_000 {
+            return Err(format!("sampling every {}: an agent does so every millisecond at most", run.sample));
+        }
+        if self.addresses.len() != run.hosts.len() || self.host as usize >= run.hosts.len() {
+            return Err(format!("{} addresses for {} hosts", self.addresses.len(), run.hosts.len()));
+        }
+        let known = |name: &str| run.hosts.iter().any(|host| host.name == name);
+        if let Some(flow) = run.flows.iter().find(|flow| !known(&flow.from) || !known(&flow.to)) {
+            return Err(format!("flow {} is between hosts that the run does not have", flow.label));
+        }
+        let datagrams: f64 = run
+            .flows
+            .iter()
+            .map(|flow| match &flow.kind {
+                FlowKind::Udp { rate, datagram, .. } => {
+                    rate.get() as f64 * seconds / (datagram.get().max(1) * 8) as f64
+                }
+                FlowKind::Tcp { .. } => 0.0,
+            })
+            .sum();
+        if datagrams > MOST_DATAGRAMS {
+            return Err(format!("{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"));
+        }
+        Ok(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::run;
+    use wirespeed_units::{Rate, Span};
+
+    fn plan(change: impl FnOnce(&mut Run)) -> Plan {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        change(&mut run);
+        let addresses = vec![Ipv4Addr::LOCALHOST; 2];
+        Plan { run: serde_json::to_string(&run).unwrap(), host: 1, addresses }
+    }
+
+    #[test]
+    fn what_an_agent_takes_part_in_is_bounded() {
+        assert!(plan(|_| ()).check().is_ok());
+        let refused = [
+            (plan(|run| run.duration = Span::secs(100_000)), "24 hours"),
+            (plan(|run| run.sample = Span::us(10)), "millisecond"),
+            (plan(|run| run.flows[0].to = "c".into()), "does not have"),
+            (plan(|run| run.flows = vec![run.flows[0].clone(); 10_001]), "flows"),
+            (Plan { host: 2, ..plan(|_| ()) }, "addresses"),
+            (Plan { addresses: Vec::new(), ..plan(|_| ()) }, "addresses"),
+            (Plan { run: "{".into(), ..plan(|_| ()) }, "cannot be read"),
+            (
+                plan(|run| {
+                    run.duration = Span::secs(80_000);
+                    if let FlowKind::Udp { rate, .. } = &mut run.flows[0].kind {
+                        *rate = Rate::gbit(400);
+                    }
+                }),
+                "datagrams",
+            ),
+        ];
+        for (plan, words) in refused {
+            let message = plan.check().unwrap_err();
+            assert!(message.contains(words), "{words}: {message}");
+        }
+    }
+}

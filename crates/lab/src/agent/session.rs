@@ -1,0 +1,304 @@
+//! The agent of a real host: requests on standard input, messages on standard output, one run. It ends when its input
+//! does, so that nothing is left behind when the controller, or the connection to it, is gone.
+
+use super::clock::{self, Clock};
+use super::flow::{FlowState, Log};
+use super::local::{self, Local};
+use super::message::{Decoder, Message, Writer};
+use super::request::{Plan, Request};
+use super::{FIRST_PORT, Part, hello, socket, tcp, udp, write_log};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use wirespeed_record::Counter;
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// How an agent ends when its controller is gone, or its time is over.
+const ABANDONED: i32 = 4;
+/// How long an agent waits for its controller beyond the run itself.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long what is under way at the end of the run is waited for.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Serves one controller on standard input and output.
+///
+/// # Errors
+/// What could not be done; the controller has been told, if it could be.
+pub fn serve(tool: &str) -> io::Result<()> {
+    let requests = listen();
+    give_up_after(PATIENCE);
+    let mut out = Writer::new(io::stdout().lock());
+    let result = session(tool, &requests, &mut out);
+    if let Err(error) = &result {
+        out.write(&Message::Failed(error.to_string()))?;
+        out.flush()?;
+    }
+    // What was written has to be read before this end of the connection goes away.
+    while requests.recv().is_ok() {}
+    result
+}
+
+/// Requests as they come in. The process ends with its input.
+fn listen() -> Receiver<io::Result<Request>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut decoder = Decoder::<Request>::default();
+        let mut piece = [0; 1 << 16];
+        loop {
+            match io::stdin().read(&mut piece) {
+                Ok(0) | Err(_) => std::process::exit(ABANDONED),
+                Ok(got) => decoder.feed(&piece[..got]),
+            }
+            for request in decoder.by_ref() {
+                let bad = request.is_err();
+                if sender.send(request).is_err() || bad {
+                    break;
+                }
+            }
+        }
+    });
+    receiver
+}
+
+/// Whatever happens, the process is gone then.
+fn give_up_after(time: Duration) {
+    thread::spawn(move || {
+        thread::sleep(time);
+        std::process::exit(ABANDONED);
+    });
+}
+
+/// The next request but those that change nothing, which are answered.
+fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) -> io::Result<Request> {
+    loop {
+        let answer = match requests.recv().map_err(io::Error::other)?? {
+            Request::Clock => Message::Clock(clock::monotonic()),
+            Request::Reach(address) => Message::Reached(reach(address)),
+            other => return Ok(other),
+        };
+        out.write(&answer)?;
+        out.flush()?;
+    }
+}
+
+/// How long another host takes to accept a connection or to refuse it: either is an answer.
+fn reach(address: Ipv4Addr) -> Option<i64> {
+    const TRIALS: usize = 5;
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let mut best: Option<i64> = None;
+    for _ in 0..TRIALS {
+        let began = Instant::now();
+        let answer = TcpStream::connect_timeout(&SocketAddrV4::new(address, FIRST_PORT).into(), PATIENCE);
+        let took = began.elapsed().as_nanos() as i64;
+        match answer {
+            Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return best,
+            _ => best = Some(best.map_or(took, |best| best.min(took))),
+        }
+    }
+    best
+}
+
+fn out_of_turn(request: &Request) -> io::Error {
+    io::Error::other(format!("{request:?} was not to be expected here"))
+}
+
+fn session(
+    tool: &str,
+    requests: &Receiver<io::Result<Request>>,
+    out: &mut Writer<impl Write>,
+) -> io::Result<()> {
+    out.write(&hello()?)?;
+    out.write(&Message::Machine { tool: tool.into(), interfaces: local::interfaces()? })?;
+    out.flush()?;
+    let plan = match next(requests, out)? {
+        Request::Plan(plan) => plan,
+        other => return Err(out_of_turn(&other)),
+    };
+    let run = Arc::new(plan.check().map_err(io::Error::other)?);
+    give_up_after(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
+    let mut ends = Ends::prepare(&run, &plan)?;
+    out.write(&Message::Ready)?;
+    out.flush()?;
+    let origin_ns = match next(requests, out)? {
+        Request::Start { origin_ns } => origin_ns,
+        other => return Err(out_of_turn(&other)),
+    };
+    let host = &run.hosts[plan.host as usize].name;
+    let parts = ends.start(Clock::starting_at(origin_ns))?;
+    let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
+    let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
+    out.write(&Message::Settings { host: host.clone(), settings })?;
+    let before = here.counters()?;
+    conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
+    drain(&parts, &mut here);
+    write_log(&ends.log, out)?;
+    out.write(&Message::Drained)?;
+    out.flush()?;
+    match next(requests, out)? {
+        Request::Account => {}
+        other => return Err(out_of_turn(&other)),
+    }
+    for (row, segments) in here.totals(run.duration.nanoseconds()) {
+        out.write(&Message::Total { row: Box::new(row), segments })?;
+    }
+    for (counter, after) in here.counters()? {
+        let before = before.get(&counter).copied().unwrap_or(0);
+        if before != 0 || after != 0 {
+            out.write(&Message::Counter(Counter { host: host.clone(), counter, before, after }))?;
+        }
+    }
+    write_datagrams(&parts, out)?;
+    write_log(&ends.log, out)?;
+    out.write(&Message::Done)?;
+    out.flush()
+}
+
+/// The ends of flows that are on this host.
+struct Ends {
+    run: Arc<Run>,
+    host: String,
+    addresses: Vec<Ipv4Addr>,
+    /// A socket per flow that ends here.
+    listeners: Vec<Option<OwnedFd>>,
+    log: Arc<Log>,
+}
+
+impl Ends {
+    /// Opens what has to be there before the first packet comes.
+    fn prepare(run: &Arc<Run>, plan: &Plan) -> io::Result<Ends> {
+        let host = run.hosts[plan.host as usize].name.clone();
+        let (addresses, log) = (plan.addresses.clone(), Arc::new(Log::default()));
+        let mut ends = Ends { run: Arc::clone(run), host, addresses, listeners: Vec::new(), log };
+        for (index, flow) in run.flows.iter().enumerate() {
+            let prepared = (flow.to == ends.host).then(|| {
+                // No clock is needed to prepare.
+                let part = ends.part(index, Clock::starting_in(0));
+                if is_tcp(&part) { tcp::prepare(&part) } else { udp::prepare(&part) }
+            });
+            ends.listeners.push(prepared.transpose()?);
+        }
+        Ok(ends)
+    }
+
+    fn address(&self, name: &str) -> Ipv4Addr {
+        let host = self.run.hosts.iter().position(|host| host.name == name);
+        self.addresses[host.expect("a plan that was checked names its own hosts")]
+    }
+
+    fn part(&self, index: usize, clock: Clock) -> Part {
+        let flow = &self.run.flows[index];
+        Part {
+            run: Arc::clone(&self.run),
+            index,
+            clock,
+            state: FlowState::default(),
+            log: Arc::clone(&self.log),
+            bind: self.address(&flow.to),
+            peer: Some(self.address(&flow.from)),
+        }
+    }
+
+    /// Starts the threads; those of senders wait for their flow's start.
+    fn start(&mut self, clock: Clock) -> io::Result<Vec<Arc<Part>>> {
+        let mut parts = Vec::new();
+        for (index, listener) in std::mem::take(&mut self.listeners).into_iter().enumerate() {
+            let part = Arc::new(self.part(index, clock));
+            let flow = part.flow().clone();
+            let ends_here = listener.is_some();
+            if let Some(listener) = listener {
+                super::spawn(&part, flow.to.clone(), move |part| {
+                    if is_tcp(part) { tcp::receive(part, &listener) } else { udp::receive(part, listener) }
+                });
+            }
+            if flow.from == self.host {
+                let to = SocketAddrV4::new(part.bind, part.port());
+                if is_tcp(&part) && flow.stop < self.run.duration {
+                    super::spawn(&part, flow.from.clone(), tcp::stop);
+                }
+                super::spawn(&part, flow.from.clone(), move |part| {
+                    clock::exact_sleeps()?;
+                    if is_tcp(part) { tcp::send(part, to) } else { udp::send(part, to) }
+                });
+            }
+            if ends_here || flow.from == self.host {
+                parts.push(part);
+            }
+        }
+        Ok(parts)
+    }
+}
+
+fn is_tcp(part: &Part) -> bool {
+    matches!(part.flow().kind, FlowKind::Tcp { .. })
+}
+
+/// Samples to the end of the run.
+fn conduct(
+    run: &Run,
+    here: &mut Local,
+    clock: Clock,
+    log: &Log,
+    out: &mut Writer<impl Write>,
+) -> io::Result<()> {
+    /// How often the controller is told.
+    const REPORT_NS: i64 = 250_000_000;
+    let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
+    let (mut t_ns, mut reported) = (0, 0);
+    loop {
+        clock.sleep_until(t_ns);
+        let sample = here.sample(t_ns)?;
+        sample.flows.into_iter().try_for_each(|row| out.write(&Message::Flow(Box::new(row))))?;
+        sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;
+        sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
+        sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
+        write_log(log, out)?;
+        if t_ns >= reported + REPORT_NS || t_ns >= end {
+            reported = t_ns;
+            out.write(&Message::Time(t_ns))?;
+            out.flush()?;
+        }
+        if t_ns >= end {
+            return Ok(());
+        }
+        // A sample that was late takes the place of those it missed: the grid stays what it is.
+        let late = clock.now() / step * step;
+        t_ns = (t_ns + step).max(late).min(end);
+    }
+}
+
+/// Waits until what this host's senders have written has been acknowledged, but not for ever.
+fn drain(parts: &[Arc<Part>], here: &mut Local) {
+    for part in parts.iter().filter(|part| is_tcp(part)) {
+        if let Some(fd) = part.state.sender().get() {
+            // It may have ended by itself.
+            let _ = socket::end_writing(fd);
+        }
+    }
+    let began = Instant::now();
+    let pending = |here: &mut Local| {
+        let rows = here.flows(0);
+        rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0)
+    };
+    while pending(here) && began.elapsed() < DRAIN {
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What this host knows of datagrams: the sender all that were sent, the receiver all that came.
+fn write_datagrams(parts: &[Arc<Part>], out: &mut Writer<impl Write>) -> io::Result<()> {
+    /// Rows a message: bounds its size.
+    const ROWS: usize = 10_000;
+    for part in parts {
+        for rows in [&part.state.datagrams, &part.state.arrivals] {
+            let rows = std::mem::take(&mut *rows.lock().expect("no thread panics holding the datagrams"));
+            for rows in rows.chunks(ROWS) {
+                out.write(&Message::Datagrams(rows.to_vec()))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! From the messages of several agents to one recording: each end of a flow knows its own half of a row.
+
+use crate::agent::message::Message;
+use crate::agent::udp;
+use crate::assemble::Assembler;
+use std::collections::BTreeMap;
+use wirespeed_record::{Datagram, FlowSample, Recording};
+use wirespeed_scenario::run::Run;
+
+/// Collects the messages of all hosts.
+pub struct Merge<'a> {
+    run: &'a Run,
+    assembler: Assembler,
+    flows: BTreeMap<(i64, u32), FlowSample>,
+    totals: BTreeMap<u32, Total>,
+    sent: BTreeMap<u32, Vec<Datagram>>,
+    arrived: BTreeMap<u32, Vec<Datagram>>,
+    reached: BTreeMap<String, i64>,
+}
+
+/// What both ends counted of a flow in all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Total {
+    /// The last state.
+    pub row: FlowSample,
+    /// All segments, those without data included: sent and received by the sender.
+    pub sender: [u32; 2],
+    /// The same by the receiver.
+    pub receiver: [u32; 2],
+}
+
+impl<'a> Merge<'a> {
+    /// For the hosts of a run.
+    pub fn new(run: &'a Run) -> Merge<'a> {
+        Merge {
+            run,
+            assembler: Assembler::default(),
+            flows: BTreeMap::new(),
+            totals: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            reached: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a message of host `from`.
+    pub fn push(&mut self, from: &str, message: Message) {
+        match message {
+            Message::Flow(row) => {
+                let Some(sends) = self.sends(from, row.flow) else { return };
+                let key = (row.t_ns, row.flow);
+                let into = self.flows.entry(key).or_insert_with(|| FlowSample::empty(key.0, key.1));
+                join(into, *row, sends);
+            }
+            Message::Total { row, segments } => {
+                let Some(sends) = self.sends(from, row.flow) else { return };
+                let empty = || Total {
+                    row: FlowSample::empty(row.t_ns, row.flow),
+                    sender: [0; 2],
+                    receiver: [0; 2],
+                };
+                let total = self.totals.entry(row.flow).or_insert_with(empty);
+                if sends {
+                    total.sender = segments;
+                } else {
+                    total.receiver = segments;
+                }
+                join(&mut total.row, *row, sends);
+            }
+            Message::Datagrams(rows) => {
+                for row in rows {
+                    match self.sends(from, row.flow) {
+                        Some(true) => self.sent.entry(row.flow).or_default().push(row),
+                        Some(false) => self.arrived.entry(row.flow).or_default().push(row),
+                        None => {}
+                    }
+                }
+            }
+            Message::Time(t_ns) => drop(self.reached.insert(from.to_owned(), t_ns)),
+            other => self.assembler.push(other),
+        }
+    }
+
+    /// Whether a host is the sender of a flow; `None` if the run has no such flow.
+    fn sends(&self, host: &str, flow: u32) -> Option<bool> {
+        self.run.flows.get(flow as usize).map(|flow| flow.from == host)
+    }
+
+    /// How far all hosts have come.
+    pub fn reached_ns(&self) -> i64 {
+        let all = self.run.hosts.iter().map(|host| self.reached.get(&host.name).copied().unwrap_or(0));
+        all.min().unwrap_or(0)
+    }
+
+    /// Payload delivered so far, all flows, in bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        let mut last = BTreeMap::new();
+        for row in self.flows.values().rev().take(64) {
+            last.entry(row.flow).or_insert(row.delivered_bytes);
+        }
+        last.values().sum()
+    }
+
+    /// The recording without a ledger, and what the flows came to.
+    pub fn finish(mut self, substrate: &str) -> (Recording, BTreeMap<u32, Total>) {
+        for (flow, sent) in std::mem::take(&mut self.sent) {
+            let arrived = self.arrived.remove(&flow).unwrap_or_default();
+            self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
+        }
+        let (mut recording, _) = self.assembler.described(self.run, substrate);
+        recording.info.cost.packets = self.totals.values().map(|total| total.row.data_packets_out).sum();
+        recording.flows = self.flows.into_values().collect();
+        recording.queues.sort_by_key(|row| row.t_ns);
+        recording.hosts.sort_by_key(|row| row.t_ns);
+        recording.cores.sort_by_key(|row| row.t_ns);
+        (recording, self.totals)
+    }
+}
+
+/// Puts what one end knows into a row: the receiver what it has, the sender everything else.
+fn join(into: &mut FlowSample, row: FlowSample, sends: bool) {
+    let receiver = if sends { into.clone() } else { row.clone() };
+    if sends {
+        *into = row;
+    }
+    into.delivered_bytes = receiver.delivered_bytes;
+    into.read_bytes = receiver.read_bytes;
+    into.data_packets_in = receiver.data_packets_in;
+    into.rcv_rtt_ns = receiver.rcv_rtt_ns;
+    into.rcv_space_bytes = receiver.rcv_space_bytes;
+    into.ooo_packets = receiver.ooo_packets;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::tests::run;
+
+    #[test]
+    fn both_ends_make_one_row_in_any_order() {
+        let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let row = |change: fn(&mut FlowSample)| {
+            let mut row = FlowSample::empty(10, 0);
+            change(&mut row);
+            Message::Flow(Box::new(row))
+        };
+        let sender = || row(|row| (row.cwnd_bytes, row.sent_bytes, row.data_packets_out) = (Some(3), 9, 4));
+        let receiver = || row(|row| (row.delivered_bytes, row.data_packets_in) = (8, 3));
+        for order in [[("a", sender()), ("b", receiver())], [("b", receiver()), ("a", sender())]] {
+            let mut merge = Merge::new(&run);
+            order.into_iter().for_each(|(from, message)| merge.push(from, message));
+            let (recording, _) = merge.finish("hosts");
+            let found: Vec<_> = recording
+                .flows
+                .iter()
+                .map(|row| (row.cwnd_bytes, row.sent_bytes, row.data_packets_out, row.delivered_bytes, row.data_packets_in))
+                .collect();
+            assert_eq!(found, [(Some(3), 9, 4, 8, 3)]);
+        }
+    }
+
+    #[test]
+    fn a_host_has_come_as_far_as_it_says_and_all_as_far_as_the_last() {
+        let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let mut merge = Merge::new(&run);
+        merge.push("a", Message::Time(50));
+        assert_eq!(merge.reached_ns(), 0);
+        merge.push("b", Message::Time(40));
+        assert_eq!(merge.reached_ns(), 40);
+    }
+}

@@ -1,0 +1,296 @@
+//! Substrate `hosts`: real machines, reached by ssh. An agent on each carries out its part of the run; this side says
+//! what and when, and puts together what they say.
+
+mod account;
+mod merge;
+mod remote;
+mod session;
+
+pub use remote::{Program, SSH_VARIABLE};
+
+use crate::agent::message::{Interface, Message};
+use crate::agent::monotonic;
+use crate::agent::request::{Plan, Request};
+use crate::substrate::{Control, LabError, Progress, Substrate};
+use account::Evidence;
+use merge::Merge;
+use session::{Offset, Session, failed, unexpected};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+use wirespeed_record::{Recording, RunDirectory};
+use wirespeed_scenario::run::{FlowKind, Host, Reach, Run};
+use wirespeed_units::Rate;
+
+/// Real machines as a substrate.
+pub struct Hosts {
+    program: Program,
+    tool: String,
+}
+
+/// From the order to start until the run's time is zero: long enough for the order to reach every host.
+const LEAD: Duration = Duration::from_millis(500);
+/// An agent that is that late with its rows is in trouble.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How often arriving messages are looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Hosts {
+    /// Uses the program in a file as agent, which is copied to machines that do not have it. `tool` is its version.
+    pub fn new(program: Program, tool: impl Into<String>) -> Hosts {
+        Hosts { program, tool: tool.into() }
+    }
+
+    /// Opens a session with every host of a run, all at once.
+    fn sessions(&self, run: &Run, raw: &Path, cancel: &AtomicBool) -> Result<Vec<Session>, LabError> {
+        let open = |host: &Host| {
+            let reach = host.reach.as_ref().expect("it was checked before");
+            Session::open(&host.name, &reach.ssh, &self.program, &self.tool, raw, cancel)
+        };
+        thread::scope(|scope| {
+            let opening: Vec<_> = run.hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
+            opening.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+        })
+    }
+}
+
+/// What is known of a machine before a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surveyed {
+    /// `uname -r`.
+    pub release: String,
+    /// The interface that will carry the test.
+    pub interface: Interface,
+    /// The shortest time in which the other machine answered it, in nanoseconds; `None` if it did not.
+    pub answer_ns: Option<i64>,
+}
+
+impl Hosts {
+    /// Looks at two machines and at the way between them.
+    ///
+    /// # Errors
+    /// If one cannot be reached, or has several addresses and none was chosen.
+    pub fn survey(&self, pair: &[Reach; 2], raw: &Path, cancel: &AtomicBool) -> Result<[Surveyed; 2], LabError> {
+        fs::create_dir_all(raw).map_err(remote::io_error("create", raw))?;
+        let open = |index: usize| -> Result<(Session, Interface), LabError> {
+            let (name, reach) = (["sender", "receiver"][index], &pair[index]);
+            let session = Session::open(name, &reach.ssh, &self.program, &self.tool, raw, cancel)?;
+            let interface = choose(name, reach.address, &session.machine.interfaces)?;
+            Ok((session, interface))
+        };
+        let (mut from, mut to) = (open(0)?, open(1)?);
+        let answers = [from.0.reach(to.1.address, cancel)?, to.0.reach(from.1.address, cancel)?];
+        let surveyed = |(session, interface): (Session, Interface), answer_ns| Surveyed {
+            release: session.machine.release.clone(),
+            interface,
+            answer_ns,
+        };
+        Ok([surveyed(from, answers[0]), surveyed(to, answers[1])])
+    }
+}
+
+impl Substrate for Hosts {
+    fn name(&self) -> &'static str {
+        "hosts"
+    }
+
+    fn build(&self) -> Option<String> {
+        None
+    }
+
+    fn one_at_a_time(&self) -> bool {
+        true
+    }
+
+    fn check(&self, run: &Run) -> Result<(), LabError> {
+        let lacks = |what: String| Err(LabError::Unsupported(what));
+        for host in &run.hosts {
+            if host.reach.is_none() {
+                let name = &host.name;
+                return lacks(format!(
+                    "host {name} is on no machine; give its name for ssh, `ssh = \"NAME\"` in [host.{name}] or \
+                     --set host.{name}.ssh=NAME"
+                ));
+            }
+        }
+        if !run.captures.is_empty() {
+            return lacks("captures are not available on substrate hosts; leave [[capture]] out".into());
+        }
+        for flow in &run.flows {
+            if let FlowKind::Tcp { congestion, .. } = &flow.kind
+                && !congestion.parameters.is_empty()
+            {
+                return lacks(format!(
+                    "flow {}: parameters of {} are module parameters, one value for all of a real host; wirespeed does \
+                     not change them",
+                    flow.label, congestion.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(
+        &self,
+        run: &Run,
+        directory: &RunDirectory,
+        control: &Control,
+    ) -> Result<Recording, LabError> {
+        let (began, cancel) = (Instant::now(), control.cancel);
+        let raw = directory.raw();
+        fs::create_dir_all(&raw).map_err(remote::io_error("create", &raw))?;
+        let mut sessions = self.sessions(run, &raw, cancel)?;
+        let interfaces = interfaces(run, &sessions)?;
+        let addresses: Vec<Ipv4Addr> = interfaces.iter().map(|interface| interface.address).collect();
+        let plan = serde_json::to_string(run).expect("a run is plain data");
+        for (host, session) in sessions.iter_mut().enumerate() {
+            let (run, addresses) = (plan.clone(), addresses.clone());
+            session.ask(&Request::Plan(Plan { run, host: host as u32, addresses }))?;
+        }
+        sessions.iter_mut().try_for_each(|session| session.await_ready(cancel))?;
+        let offsets = compare_clocks(&mut sessions, cancel)?;
+        let origin_ns = monotonic() + LEAD.as_nanos() as i64;
+        for (session, offset) in sessions.iter_mut().zip(&offsets) {
+            session.ask(&Request::Start { origin_ns: origin_ns + offset.ns })?;
+        }
+        let mut merge = Merge::new(run);
+        let patience = SILENCE + Duration::from_secs_f64(run.duration.as_secs_f64());
+        collect(&mut sessions, &mut merge, patience, control, |message| *message == Message::Drained)?;
+        for session in &mut sessions {
+            session.ask(&Request::Account)?;
+        }
+        collect(&mut sessions, &mut merge, SILENCE, control, |message| *message == Message::Done)?;
+        let (mut recording, totals) = merge.finish(self.name());
+        describe(&mut recording, &sessions, &interfaces, &offsets);
+        let devices = devices(&recording);
+        let evidence = Evidence { totals: &totals, counters: &recording.counters, devices: &devices };
+        recording.ledger = account::ledger(run, &evidence);
+        recording.info.warnings.extend(not_applied(run));
+        recording.info.cost.wall_s = began.elapsed().as_secs_f64();
+        // The tables have what the streams had.
+        for host in &run.hosts {
+            let _ = fs::remove_file(raw.join(format!("{}.stream", host.name)));
+        }
+        Ok(recording)
+    }
+}
+
+/// The interface of each host that carries the test. It is not guessed where there are several: the control connection
+/// must not carry test traffic because nobody said otherwise.
+fn interfaces(run: &Run, sessions: &[Session]) -> Result<Vec<Interface>, LabError> {
+    let of = |(host, session): (&Host, &Session)| {
+        let asked = host.reach.as_ref().and_then(|reach| reach.address);
+        choose(&host.name, asked, &session.machine.interfaces)
+    };
+    run.hosts.iter().zip(sessions).map(of).collect()
+}
+
+fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<Interface, LabError> {
+    let told = || -> String {
+        found.iter().map(|i| format!("{} ({})", i.address, i.device)).collect::<Vec<_>>().join(", ")
+    };
+    match (asked, found) {
+        (Some(address), _) => match found.iter().find(|interface| interface.address == address) {
+            Some(interface) => Ok(interface.clone()),
+            None => Err(failed(host, &format!("it has no address {address}; it has {}", told()), None)),
+        },
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => {
+            let what = format!(
+                "it has several addresses: {}; say which carries the test, e.g. host.{host}.address={}",
+                told(),
+                found[0].address
+            );
+            Err(failed(host, &what, None))
+        }
+    }
+}
+
+fn compare_clocks(sessions: &mut [Session], cancel: &AtomicBool) -> Result<Vec<Offset>, LabError> {
+    sessions.iter_mut().map(|session| session.compare_clocks(monotonic, cancel)).collect()
+}
+
+/// Takes in what the agents say until each has said `last`.
+fn collect(
+    sessions: &mut [Session],
+    merge: &mut Merge,
+    patience: Duration,
+    control: &Control,
+    last: impl Fn(&Message) -> bool,
+) -> Result<(), LabError> {
+    let mut waiting: Vec<bool> = vec![true; sessions.len()];
+    let mut heard = Instant::now();
+    while waiting.contains(&true) {
+        let mut silent = true;
+        for (session, waits) in sessions.iter_mut().zip(&mut waiting).filter(|(_, waits)| **waits) {
+            while *waits && let Some(message) = session.poll()? {
+                silent = false;
+                *waits = !last(&message);
+                match message {
+                    Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {
+                        return Err(unexpected(&session.host, &message));
+                    }
+                    message => merge.push(&session.host.clone(), message),
+                }
+            }
+        }
+        if !silent {
+            heard = Instant::now();
+            let (reached_ns, delivered_bytes) = (merge.reached_ns(), merge.delivered_bytes());
+            (control.progress)(Progress { reached_ns, delivered_bytes });
+            continue;
+        }
+        if control.cancel.load(Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        if heard.elapsed() > patience {
+            let (session, _) = sessions.iter().zip(&waiting).find(|(_, waits)| **waits).expect("one is waited for");
+            return Err(failed(&session.host, &format!("no word from its agent for {} s", patience.as_secs()), None));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// What was found on each host, beside its settings.
+fn describe(recording: &mut Recording, sessions: &[Session], interfaces: &[Interface], offsets: &[Offset]) {
+    for ((session, interface), offset) in sessions.iter().zip(interfaces).zip(offsets) {
+        let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == session.host) else { continue };
+        host.settings.extend([
+            ("kernel.release".to_owned(), session.machine.release.clone()),
+            ("kernel.version".to_owned(), session.machine.version.clone()),
+            ("interface.address".to_owned(), interface.address.to_string()),
+            ("clock.error".to_owned(), format!("{:.1} us", offset.error_ns as f64 / 1e3)),
+        ]);
+        let rate = interface.rate_bps.map(|rate| ("interface.rate".to_owned(), Rate::bps(rate).to_string()));
+        let mtu = interface.mtu.map(|mtu| ("interface.mtu".to_owned(), mtu.to_string()));
+        host.settings.extend(rate.into_iter().chain(mtu));
+    }
+    recording.info.kernel = None;
+}
+
+/// The interface of each host that carried the test, as its agent said.
+fn devices(recording: &Recording) -> BTreeMap<String, String> {
+    let of = |host: &wirespeed_record::HostInfo| {
+        Some((host.name.clone(), host.settings.get("interface.device")?.clone()))
+    };
+    recording.info.hosts.iter().filter_map(of).collect()
+}
+
+/// What the scenario says and a real machine is not made to have.
+fn not_applied(run: &Run) -> Vec<String> {
+    let path = "the path's rate, round-trip time, loss and buffer are those of the real path; the scenario's numbers are \
+                what utilisation is computed from"
+        .to_owned();
+    let hosts = run.hosts.iter().filter(|host| host.hardware.is_some()).map(|host| {
+        format!("host {}: the inside of a host is the model's; a real machine has its own", host.name)
+    });
+    let settings = "settings of hosts (buffers, offloads, queueing disciplines, sysctls) are those the machines have; \
+                    nothing on them was changed"
+        .to_owned();
+    [path, settings].into_iter().chain(hosts).collect()
+}

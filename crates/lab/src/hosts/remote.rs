@@ -1,0 +1,174 @@
+//! A connection to a machine: ssh as the user has set it up, and the agent at its other end.
+
+use crate::substrate::LabError;
+use sha2::{Digest, Sha256};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+
+/// The agent's program: this one.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    digest: OnceLock<String>,
+}
+
+impl Program {
+    /// The program in a file.
+    pub fn new(path: PathBuf) -> Program {
+        Program { path, digest: OnceLock::new() }
+    }
+
+    /// Names its content: another version has another name on the machines it was copied to.
+    fn digest(&self) -> io::Result<&str> {
+        if let Some(known) = self.digest.get() {
+            return Ok(known);
+        }
+        let mut hash = Sha256::new();
+        io::copy(&mut File::open(&self.path)?, &mut hash)?;
+        let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(self.digest.get_or_init(|| digest))
+    }
+
+    /// Where it is on a machine, for its shell.
+    fn remote_path(&self) -> io::Result<String> {
+        Ok(format!("\"$HOME\"/.cache/wirespeed/agent-{}", self.digest()?))
+    }
+}
+
+/// Environment variable with another program and its options in place of `ssh`, as git's GIT_SSH_COMMAND.
+pub const SSH_VARIABLE: &str = "WIRESPEED_SSH";
+
+/// What the shell of a machine says if there is no such program, or it cannot be run (POSIX, 2.8.2).
+const NOT_THERE: [i32; 2] = [126, 127];
+
+/// A program that runs on a machine.
+pub struct Remote {
+    child: Child,
+    /// What it has said on standard error.
+    complaints: Arc<Mutex<String>>,
+}
+
+impl Remote {
+    /// Starts the agent of `program` on machine `name`.
+    ///
+    /// # Errors
+    /// If ssh cannot be started.
+    pub fn agent(name: &str, program: &Program) -> Result<Remote, LabError> {
+        let path = program.remote_path().map_err(io_error("read", &program.path))?;
+        Remote::start(name, &format!("exec {path} agent"), Stdio::piped())
+    }
+
+    /// Copies `program` to machine `name`, whole or not at all.
+    ///
+    /// # Errors
+    /// What ssh or the machine said.
+    pub fn install(name: &str, program: &Program) -> Result<(), LabError> {
+        let path = program.remote_path().map_err(io_error("read", &program.path))?;
+        let script = format!(
+            "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && chmod 700 {path}.$$ && \
+             mv {path}.$$ {path} || {{ rm -f {path}.$$; exit 1; }}"
+        );
+        let file = File::open(&program.path).map_err(io_error("read", &program.path))?;
+        let mut remote = Remote::start(name, &script, file.into())?;
+        let mut said = String::new();
+        if let Some(mut out) = remote.child.stdout.take() {
+            let _ = out.read_to_string(&mut said);
+        }
+        match remote.wait() {
+            Ok(()) => Ok(()),
+            Err(End { reason, .. }) => {
+                Err(LabError::Environment(format!("cannot copy the agent to {name}: {reason}")))
+            }
+        }
+    }
+
+    fn start(name: &str, script: &str, input: Stdio) -> Result<Remote, LabError> {
+        let mut words = ssh();
+        let first = words.remove(0);
+        let mut command = Command::new(&first);
+        command.args(words);
+        command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15"]);
+        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        // The user's own shell may be any.
+        command.args(["--", name, &format!("sh -c '{}'", script.replace('\'', "'\\''"))]);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            let first = first.to_string_lossy();
+            LabError::Environment(format!("cannot run {first}: {error}; install an ssh client, or set {SSH_VARIABLE}"))
+        })?;
+        let complaints = Arc::new(Mutex::new(String::new()));
+        if let Some(mut errors) = child.stderr.take() {
+            let complaints = Arc::clone(&complaints);
+            thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(got @ 1..) = errors.read(&mut piece) {
+                    let mut kept = complaints.lock().expect("nobody panics holding it");
+                    // A machine that talks without end is not listened to without end.
+                    if kept.len() < 1 << 16 {
+                        kept.push_str(&String::from_utf8_lossy(&piece[..got]));
+                    }
+                }
+            });
+        }
+        Ok(Remote { child, complaints })
+    }
+
+    /// Its standard input and output, once.
+    pub fn pipes(&mut self) -> Option<(std::process::ChildStdin, std::process::ChildStdout)> {
+        self.child.stdin.take().zip(self.child.stdout.take())
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Why it did not end well.
+    pub fn wait(&mut self) -> Result<(), End> {
+        let status = match self.child.wait() {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => status,
+            Err(error) => return Err(End { not_there: false, reason: error.to_string() }),
+        };
+        // What was said last may still be on its way to us.
+        thread::sleep(std::time::Duration::from_millis(50));
+        let said = self.complaints.lock().expect("nobody panics holding it").clone();
+        let last: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let not_there = status.code().is_some_and(|code| NOT_THERE.contains(&code));
+        let words = last[last.len().saturating_sub(3)..].join("; ");
+        let reason = if words.is_empty() { status.to_string() } else { format!("{words} ({status})") };
+        Err(End { not_there, reason })
+    }
+}
+
+impl Drop for Remote {
+    /// The connection goes, and the agent with it: it ends when its input does.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Why a program on a machine ended.
+#[derive(Debug)]
+pub struct End {
+    /// The machine does not have the program.
+    pub not_there: bool,
+    /// In words, its own where it had some.
+    pub reason: String,
+}
+
+fn ssh() -> Vec<OsString> {
+    let own = std::env::var(SSH_VARIABLE).unwrap_or_default();
+    let words: Vec<OsString> = own.split_whitespace().map(OsString::from).collect();
+    if words.is_empty() { vec!["ssh".into()] } else { words }
+}
+
+pub(super) fn io_error(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
+    let doing = format!("{doing} {}", path.display());
+    move |source| LabError::Io { doing, source }
+}

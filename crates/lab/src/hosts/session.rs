@@ -1,0 +1,266 @@
+//! A session with the agent of one host: what is asked, and what comes back.
+
+use super::remote::{End, Program, Remote, io_error};
+use crate::agent::message::{Decoder, Interface, Message, Writer};
+use crate::agent::request::Request;
+use crate::substrate::LabError;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long an agent may take for an answer that needs no work.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How often it is seen whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A session.
+pub struct Session {
+    /// The host's name in the scenario.
+    pub host: String,
+    remote: Remote,
+    requests: Writer<ChildStdin>,
+    messages: Receiver<std::io::Result<Message>>,
+    log: PathBuf,
+    /// What the agent is, and where.
+    pub machine: Machine,
+}
+
+/// A machine, as its agent describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// `uname -r`.
+    pub release: String,
+    /// `uname -v`.
+    pub version: String,
+    /// Its IPv4 addresses beside the loopback's.
+    pub interfaces: Vec<Interface>,
+}
+
+/// How a host's clock relates to ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// What is added to our time to get that of the host, in nanoseconds.
+    pub ns: i64,
+    /// At most so far off: half of the shortest round trip seen.
+    pub error_ns: i64,
+}
+
+impl Session {
+    /// Opens a session of `host` with the agent on machine `name`; copies the agent there if it has none. What it says is
+    /// kept in `raw`.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn open(
+        host: &str,
+        name: &str,
+        program: &Program,
+        tool: &str,
+        raw: &Path,
+        cancel: &AtomicBool,
+    ) -> Result<Session, LabError> {
+        match Session::try_open(host, name, program, tool, raw, cancel)? {
+            Ok(session) => return Ok(session),
+            Err(end) if !end.not_there => return Err(failed(host, &end.reason, None)),
+            Err(_) => Remote::install(name, program)?,
+        }
+        match Session::try_open(host, name, program, tool, raw, cancel)? {
+            Ok(session) => Ok(session),
+            Err(end) => Err(failed(host, &format!("the agent was copied there and does not run: {}", end.reason), None)),
+        }
+    }
+
+    fn try_open(
+        host: &str,
+        name: &str,
+        program: &Program,
+        tool: &str,
+        raw: &Path,
+        cancel: &AtomicBool,
+    ) -> Result<Result<Session, End>, LabError> {
+        let mut remote = Remote::agent(name, program)?;
+        let (input, output) = remote.pipes().expect("both were asked for");
+        let log = raw.join(format!("{host}.stream"));
+        let keep = File::create(&log).map_err(io_error("write", &log))?;
+        let messages = follow(output, keep);
+        let machine = Machine::default();
+        let requests = Writer::new(input);
+        let mut session = Session { host: host.into(), remote, requests, messages, log, machine };
+        while session.machine.interfaces.is_empty() {
+            match session.receive(ANSWER, cancel)? {
+                Some(Message::Hello { release, version }) => {
+                    (session.machine.release, session.machine.version) = (release, version);
+                }
+                Some(Message::Machine { tool: found, interfaces }) => {
+                    if found != tool {
+                        let what = format!("its agent is {found}, this is {tool}");
+                        return Err(failed(host, &what, None));
+                    }
+                    if interfaces.is_empty() {
+                        return Err(failed(host, "it has no IPv4 address beside the loopback's", None));
+                    }
+                    session.machine.interfaces = interfaces;
+                }
+                Some(other) => return Err(unexpected(host, &other)),
+                None => match session.remote.wait() {
+                    Err(end) => return Ok(Err(end)),
+                    Ok(()) => return Err(failed(host, "its agent ended without a word", None)),
+                },
+            }
+        }
+        Ok(Ok(session))
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// If the agent is gone.
+    pub fn ask(&mut self, request: &Request) -> Result<(), LabError> {
+        let written = self.requests.write(request).and_then(|()| self.requests.flush());
+        written.map_err(|_| self.gone())
+    }
+
+    /// The next message; `None` if the agent has ended.
+    ///
+    /// # Errors
+    /// If it says nothing for so long, says what no agent says, or the user wants to stop.
+    pub fn receive(&mut self, patience: Duration, cancel: &AtomicBool) -> Result<Option<Message>, LabError> {
+        let began = Instant::now();
+        loop {
+            match self.messages.recv_timeout(LOOK) {
+                Ok(Ok(Message::Failed(reason))) => return Err(failed(&self.host, &reason, Some(&self.log))),
+                Ok(Ok(message)) => return Ok(Some(message)),
+                Ok(Err(error)) => return Err(failed(&self.host, &error.to_string(), Some(&self.log))),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if cancel.load(Relaxed) => return Err(LabError::Interrupted),
+                Err(RecvTimeoutError::Timeout) if began.elapsed() > patience => {
+                    let what = format!("no word from its agent for {} s", patience.as_secs());
+                    return Err(failed(&self.host, &what, Some(&self.log)));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// The next message, of an agent that has to be there.
+    ///
+    /// # Errors
+    /// As [`Session::receive`], and if it has ended.
+    pub fn expect(&mut self, patience: Duration, cancel: &AtomicBool) -> Result<Message, LabError> {
+        match self.receive(patience, cancel)? {
+            Some(message) => Ok(message),
+            None => Err(self.gone()),
+        }
+    }
+
+    /// A message that has come already.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn poll(&mut self) -> Result<Option<Message>, LabError> {
+        match self.messages.try_recv() {
+            Ok(Ok(Message::Failed(reason))) => Err(failed(&self.host, &reason, Some(&self.log))),
+            Ok(Ok(message)) => Ok(Some(message)),
+            Ok(Err(error)) => Err(failed(&self.host, &error.to_string(), Some(&self.log))),
+            Err(std::sync::mpsc::TryRecvError::Empty) => Ok(None),
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => Err(self.gone()),
+        }
+    }
+
+    /// Waits for the end of a preparation.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn await_ready(&mut self, cancel: &AtomicBool) -> Result<(), LabError> {
+        match self.expect(ANSWER, cancel)? {
+            Message::Ready => Ok(()),
+            other => Err(unexpected(&self.host, &other)),
+        }
+    }
+
+    /// Compares clocks: of many round trips the shortest tells most. `ours` is our CLOCK_MONOTONIC.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn compare_clocks(
+        &mut self,
+        ours: impl Fn() -> i64,
+        cancel: &AtomicBool,
+    ) -> Result<Offset, LabError> {
+        const TRIPS: usize = 20;
+        let mut best: Option<Offset> = None;
+        for _ in 0..TRIPS {
+            let before = ours();
+            self.ask(&Request::Clock)?;
+            let there = match self.expect(ANSWER, cancel)? {
+                Message::Clock(there) => there,
+                other => return Err(unexpected(&self.host, &other)),
+            };
+            let after = ours();
+            let (middle, error_ns) = (before + (after - before) / 2, (after - before + 1) / 2);
+            if best.is_none_or(|best| error_ns < best.error_ns) {
+                best = Some(Offset { ns: there - middle, error_ns });
+            }
+        }
+        Ok(best.expect("there was a round trip"))
+    }
+
+    /// How long the host at an address takes to answer this one; `None` if it does not.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn reach(&mut self, address: Ipv4Addr, cancel: &AtomicBool) -> Result<Option<i64>, LabError> {
+        self.ask(&Request::Reach(address))?;
+        match self.expect(ANSWER, cancel)? {
+            Message::Reached(answer) => Ok(answer),
+            other => Err(unexpected(&self.host, &other)),
+        }
+    }
+
+    /// Why the agent is no longer there.
+    fn gone(&mut self) -> LabError {
+        let reason = match self.remote.wait() {
+            Ok(()) => "its agent ended before the run did".to_owned(),
+            Err(end) => format!("its agent, or the connection to it, is gone: {}", end.reason),
+        };
+        failed(&self.host, &reason, Some(&self.log))
+    }
+}
+
+/// Takes messages apart as they come, and keeps them.
+fn follow(mut output: ChildStdout, mut keep: File) -> Receiver<std::io::Result<Message>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut decoder = Decoder::default();
+        let mut piece = vec![0; 1 << 16];
+        while let Ok(got @ 1..) = output.read(&mut piece) {
+            // A full disk here must not stop the run: it shows when the tables are written.
+            let _ = keep.write_all(&piece[..got]);
+            decoder.feed(&piece[..got]);
+            for message in decoder.by_ref() {
+                let bad = message.is_err();
+                if sender.send(message).is_err() || bad {
+                    return;
+                }
+            }
+        }
+    });
+    receiver
+}
+
+pub(super) fn unexpected(host: &str, message: &Message) -> LabError {
+    let mut words = format!("{message:?}");
+    words.truncate(80);
+    failed(host, &format!("its agent said what it was not asked: {words}"), None)
+}
+
+pub(super) fn failed(host: &str, reason: &str, log: Option<&Path>) -> LabError {
+    let kept = log.map_or(String::new(), |log| format!("; what it measured is in {}", log.display()));
+    LabError::Environment(format!("host {host}: {reason}{kept}"))
+}
