@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use support::{errors, wirespeed};
+use support::{errors, skip, wirespeed};
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name).display().to_string()
@@ -21,7 +21,7 @@ fn text(output: &Output) -> String {
 fn kernel(test: &str) -> bool {
     let output = wirespeed(Path::new("."), &["kernel", "info"]);
     if !output.status.success() {
-        println!("skipped {test}: {}", errors(&output).trim());
+        skip(test, errors(&output).trim());
     }
     output.status.success()
 }

@@ -79,7 +79,7 @@ fn first_look_has_every_field_and_a_report() {
 #[test]
 fn a_run_has_the_fields_it_has_on_the_kernel() {
     if !wirespeed(Path::new("."), &["kernel", "info"]).status.success() {
-        println!("skipped a_run_has_the_fields_it_has_on_the_kernel: there is no virtual-time kernel");
+        support::skip("a_run_has_the_fields_it_has_on_the_kernel", "there is no virtual-time kernel");
         return;
     }
     let file = scenarios().join("first-look.toml").display().to_string();

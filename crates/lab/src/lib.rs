@@ -15,8 +15,8 @@ mod qdisc;
 mod substrate;
 mod world;
 
-pub use agent::session::serve as serve_agent;
 pub use agent::message::Interface;
+pub use agent::session::serve as serve_agent;
 pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;

@@ -11,8 +11,8 @@ pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::fmt;
+use std::net::Ipv4Addr;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// One fully resolved experiment.

@@ -26,9 +26,9 @@ pub struct Arguments {
     /// How many flows.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     flows: u32,
-    /// Congestion control [default: what the sender's kernel uses, cubic on most].
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
-    congestion: String,
+    /// Congestion control [default: what the sender's kernel uses].
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
     /// UDP at this rate instead of TCP, each flow.
     #[arg(long, value_name = "RATE")]
     udp: Option<Rate>,
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     eprintln!("round trip: {}", Span::ns(*rtt_ns));
     let rate = found.iter().filter_map(|surveyed| surveyed.interface.rate_bps).min();
-    let scenario = scenario(arguments, *rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
+    let scenario = scenario(arguments, &found[0].congestion, *rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
     let file = out.join("probe.toml");
     replace_file(&file, scenario.as_bytes())
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
@@ -103,9 +103,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn default_folder(arguments: &Arguments) -> PathBuf {
     let plain = |name: &str| -> String {
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' }).collect()
+        name.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' })
+            .collect()
     };
-    Path::new("wirespeed-out").join(format!("probe-{}-{}", plain(&arguments.from.ssh), plain(&arguments.to.ssh)))
+    Path::new("wirespeed-out").join(format!(
+        "probe-{}-{}",
+        plain(&arguments.from.ssh),
+        plain(&arguments.to.ssh)
+    ))
 }
 
 fn told(reach: &Reach, surveyed: &Surveyed) -> String {
@@ -119,11 +125,13 @@ fn told(reach: &Reach, surveyed: &Surveyed) -> String {
 }
 
 /// The scenario of the probe: the same again with `wirespeed run`.
-fn scenario(arguments: &Arguments, rtt_ns: i64, rate_bps: u64) -> String {
+fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> String {
     let quoted = |text: &str| toml_string(text);
-    let mut text = String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
+    let mut text =
+        String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
     let _ = writeln!(text, "schema = 1\nname = \"probe\"");
-    let about = format!("What do {} and {} do over the path between them?", arguments.from.ssh, arguments.to.ssh);
+    let about =
+        format!("What do {} and {} do over the path between them?", arguments.from.ssh, arguments.to.ssh);
     let _ = writeln!(text, "about = {}\n", quoted(&about));
     let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
     let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", rate_bps, rtt_ns);
@@ -137,7 +145,8 @@ fn scenario(arguments: &Arguments, rtt_ns: i64, rate_bps: u64) -> String {
     let _ = writeln!(text, "[[flow]]\ncount = {}", arguments.flows);
     match arguments.udp {
         None => {
-            let _ = writeln!(text, "congestion = {}\n", quoted(&arguments.congestion));
+            let congestion = arguments.congestion.as_deref().unwrap_or(usual);
+            let _ = writeln!(text, "congestion = {}\n", quoted(congestion));
         }
         Some(rate) => {
             let _ = writeln!(
@@ -149,7 +158,12 @@ fn scenario(arguments: &Arguments, rtt_ns: i64, rate_bps: u64) -> String {
         }
     }
     let time = |span: Span| format!("{} ns", span.nanoseconds());
-    let _ = writeln!(text, "[run]\nduration = \"{}\"\nsample = \"{}\"", time(arguments.time), time(arguments.sample));
+    let _ = writeln!(
+        text,
+        "[run]\nduration = \"{}\"\nsample = \"{}\"",
+        time(arguments.time),
+        time(arguments.sample)
+    );
     text
 }
 
@@ -170,7 +184,13 @@ fn ledger_text(rows: &[LedgerRow]) -> String {
             continue;
         }
         let name = direction.word();
-        let _ = writeln!(text, "  {name}: {} sent, {} delivered, {} lost", sum("sent"), sum("delivered"), sum("lost"));
+        let _ = writeln!(
+            text,
+            "  {name}: {} sent, {} delivered, {} lost",
+            sum("sent"),
+            sum("delivered"),
+            sum("lost")
+        );
         for row in of("lost").filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
@@ -204,7 +224,7 @@ mod tests {
     #[test]
     fn what_it_writes_is_a_scenario() {
         for words in [&["a", "user@b=10.0.0.2"][..], &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"]] {
-            let text = scenario(&arguments(words).unwrap(), 123_456, 10_000_000_000);
+            let text = scenario(&arguments(words).unwrap(), "cubic", 123_456, 10_000_000_000);
             let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
             let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
             assert_eq!(study.runs.len(), 1);

@@ -1,5 +1,7 @@
 //! Runs the program as a user would.
 
+#[allow(dead_code, reason = "only tests between hosts have a bed")]
+pub mod bed;
 #[allow(dead_code, reason = "not every test needs folders of results")]
 pub mod recordings;
 
@@ -21,4 +23,11 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// Standard error as text.
 pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
+#[allow(dead_code, reason = "not every test needs more than the program")]
+pub fn skip(test: &str, why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{test} skipped: {why}");
 }

@@ -49,7 +49,9 @@ impl Local {
     pub fn new(name: &str, parts: Vec<Arc<Part>>, address: Ipv4Addr) -> io::Result<Local> {
         let interfaces = interfaces()?;
         let Some(Interface { device, .. }) = interfaces.iter().find(|found| found.address == address) else {
-            return Err(io::Error::other(format!("no interface of {name} has the address {address} any more")));
+            return Err(io::Error::other(format!(
+                "no interface of {name} has the address {address} any more"
+            )));
         };
         Ok(Local {
             name: name.to_owned(),
@@ -79,9 +81,7 @@ impl Local {
             Some(interface) => {
                 let all = qdisc::statistics(&mut self.netlink)?;
                 let root = all.iter().find(|found| found.index == interface.index && found.is_root);
-                root.map(|root| {
-                    queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root)
-                })
+                root.map(|root| queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root))
             }
         };
         let host = interface.map(|interface| HostSample {
@@ -176,6 +176,7 @@ impl Local {
         if let Some(root) = all.iter().find(|found| found.index == interface.index && found.is_root) {
             // That of `mq` shows the sum of what is below it.
             counters.insert("qdisc.dropped".into(), root.dropped_packets);
+            counters.insert("qdisc.sent_packets".into(), root.sent_packets);
             counters.insert("qdisc.requeues".into(), root.requeues);
             counters.insert("qdisc.overlimits".into(), root.overlimits);
         }
@@ -286,7 +287,8 @@ mod tests {
 
     #[test]
     fn cores_are_read_by_number_and_the_sum_is_left_out() {
-        let text = "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
+        let text =
+            "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
         let found = parse_ticks(text);
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 11]);
         assert_eq!(found[&0], Ticks { working: 16, irq: 1, softirq: 4, stolen: 0 });

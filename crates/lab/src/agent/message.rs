@@ -57,6 +57,8 @@ pub enum Message {
         tool: String,
         /// Its IPv4 addresses beside the loopback's.
         interfaces: Vec<Interface>,
+        /// The congestion control that its sockets use unless told otherwise.
+        congestion: String,
     },
     /// The time of the host (CLOCK_MONOTONIC), asked for.
     Clock(i64),

@@ -48,7 +48,8 @@ impl Plan {
     /// # Errors
     /// What it asks for that no agent does.
     pub fn check(&self) -> Result<Run, String> {
-        let run: Run = serde_json::from_str(&self.run).map_err(|e| format!("the plan cannot be read: {e}"))?;
+        let run: Run =
+            serde_json::from_str(&self.run).map_err(|e| format!("the plan cannot be read: {e}"))?;
         let seconds = run.duration.as_secs_f64();
         if !(0.0..=LONGEST_S).contains(&seconds) {
             return Err(format!("a run of {seconds} s: an agent takes part for at most 24 hours"));
@@ -77,7 +78,9 @@ impl Plan {
             })
             .sum();
         if datagrams > MOST_DATAGRAMS {
-            return Err(format!("{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"));
+            return Err(format!(
+                "{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"
+            ));
         }
         Ok(run)
     }

@@ -112,7 +112,8 @@ fn session(
     out: &mut Writer<impl Write>,
 ) -> io::Result<()> {
     out.write(&hello()?)?;
-    out.write(&Message::Machine { tool: tool.into(), interfaces: local::interfaces()? })?;
+    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?.trim().to_owned();
+    out.write(&Message::Machine { tool: tool.into(), interfaces: local::interfaces()?, congestion })?;
     out.flush()?;
     let plan = match next(requests, out)? {
         Request::Plan(plan) => plan,
@@ -270,7 +271,8 @@ fn conduct(
     }
 }
 
-/// Waits until what this host's senders have written has been acknowledged, but not for ever.
+/// Waits until what this host's senders have written has been acknowledged and its receivers have read what came, but
+/// not for ever.
 fn drain(parts: &[Arc<Part>], here: &mut Local) {
     for part in parts.iter().filter(|part| is_tcp(part)) {
         if let Some(fd) = part.state.sender().get() {
@@ -278,13 +280,20 @@ fn drain(parts: &[Arc<Part>], here: &mut Local) {
             let _ = socket::end_writing(fd);
         }
     }
+    /// What is read later than so long after the last is not waited for.
+    const STEP: Duration = Duration::from_millis(50);
     let began = Instant::now();
-    let pending = |here: &mut Local| {
+    let mut read = None;
+    loop {
         let rows = here.flows(0);
-        rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0)
-    };
-    while pending(here) && began.elapsed() < DRAIN {
-        thread::sleep(Duration::from_millis(20));
+        let pending =
+            rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
+        let now: Vec<u64> = rows.iter().map(|row| row.read_bytes).collect();
+        let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
+        if !(pending || goes_on) || began.elapsed() > DRAIN {
+            return;
+        }
+        thread::sleep(STEP);
     }
 }
 

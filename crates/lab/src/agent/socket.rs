@@ -36,7 +36,7 @@ pub fn set<T: Copy>(fd: RawFd, level: i32, option: i32, value: T, what: &str) ->
 /// Sets a TCP socket's congestion control.
 ///
 /// # Errors
-/// As `setsockopt(2)`: ENOENT if this kernel has none of that name.
+/// As `setsockopt(2)`, with what this kernel has, or lets an ordinary user have.
 pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
     // SAFETY: the name has the length given.
     let result = unsafe {
@@ -48,7 +48,22 @@ pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
             name.len() as libc::socklen_t,
         )
     };
-    check(result, &format!("congestion control {name}")).map(drop)
+    check(result, &format!("congestion control {name}")).map(drop).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::other(format!("{error}; this kernel has {}", controls("available")))
+        }
+        io::ErrorKind::PermissionDenied => io::Error::other(format!(
+            "{error}; an ordinary user may use {} here (net.ipv4.tcp_allowed_congestion_control)",
+            controls("allowed")
+        )),
+        _ => error,
+    })
+}
+
+/// The congestion controls that are available, or allowed to everybody.
+fn controls(which: &str) -> String {
+    let path = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
+    std::fs::read_to_string(path).map_or("others".into(), |text| text.trim().replace(' ', ", "))
 }
 
 /// A new IPv4 socket in the calling thread's network namespace.
@@ -105,11 +120,15 @@ pub fn listen(socket: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::listen(socket.as_raw_fd(), 1) }, "listen").map(drop)
 }
 
-/// Accepts a connection, from `peer` if one is given: others are closed at once.
+/// Accepts a connection, from `peer` if one is given: others are closed at once, and `refused` is told.
 ///
 /// # Errors
 /// As `accept(2)`.
-pub fn accept(socket: &OwnedFd, peer: Option<Ipv4Addr>) -> io::Result<OwnedFd> {
+pub fn accept(
+    socket: &OwnedFd,
+    peer: Option<Ipv4Addr>,
+    mut refused: impl FnMut(Ipv4Addr),
+) -> io::Result<OwnedFd> {
     loop {
         let mut from = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
         let mut length = ADDRESS_LENGTH;
@@ -124,6 +143,7 @@ pub fn accept(socket: &OwnedFd, peer: Option<Ipv4Addr>) -> io::Result<OwnedFd> {
         if peer.is_none_or(|peer| peer == found) {
             return Ok(accepted);
         }
+        refused(found);
     }
 }
 

@@ -56,7 +56,15 @@ pub fn prepare(part: &Part) -> io::Result<std::os::fd::OwnedFd> {
 
 /// Reads everything; runs in its own thread.
 pub fn receive(part: &Part, listener: &std::os::fd::OwnedFd) -> io::Result<()> {
-    let fd = part.state.receiver().keep(socket::accept(listener, part.peer)?);
+    let accepted = socket::accept(listener, part.peer, |stranger| {
+        let (flow, expected) = (part.flow(), part.peer.map_or(String::new(), |peer| peer.to_string()));
+        part.log.warn(format!(
+            "flow {}: {} refused a connection from {stranger}, it expects {} as {expected}; is there a translation of \
+             addresses (NAT) between them?",
+            flow.label, flow.to, flow.from
+        ));
+    })?;
+    let fd = part.state.receiver().keep(accepted);
     let mut low_water = LowWater { set: 1, at: 0 };
     loop {
         // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).

@@ -48,10 +48,14 @@ const ABOVE: &[Place] = &[
 
 /// Makes the account of both directions: data goes the way the flows send, ACKs come back.
 pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
-    let names = |of: fn(&wirespeed_scenario::run::Flow) -> &str| -> BTreeSet<&str> { run.flows.iter().map(of).collect() };
+    let names = |of: fn(&wirespeed_scenario::run::Flow) -> &str| -> BTreeSet<&str> {
+        run.flows.iter().map(of).collect()
+    };
     let (senders, receivers) = (names(|flow| &flow.from), names(|flow| &flow.to));
-    let data = Account { evidence, direction: Direction::Data, from: &senders, to: &receivers, rows: Vec::new() };
-    let acks = Account { evidence, direction: Direction::Ack, from: &receivers, to: &senders, rows: Vec::new() };
+    let data =
+        Account { evidence, direction: Direction::Data, from: &senders, to: &receivers, rows: Vec::new() };
+    let acks =
+        Account { evidence, direction: Direction::Ack, from: &receivers, to: &senders, rows: Vec::new() };
     let mut rows = data.balance(data_packets(run, evidence));
     if run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. })) {
         rows.extend(acks.balance(ack_packets(evidence)));
@@ -129,17 +133,42 @@ impl Account<'_> {
         self.rows
     }
 
+    /// How much a counter of a host has grown; `None` if the host does not have it, or it was 0 all the time.
+    fn grown(&self, host: &str, counter: &str) -> Option<i64> {
+        let found = self.evidence.counters.iter().find(|c| c.host == host && c.counter == counter)?;
+        Some(found.after.saturating_sub(found.before) as i64)
+    }
+
+    /// Packets that a host's queue dropped. The kernel counts a piece of up to 64 KiB as one drop, but what it sent packet
+    /// by packet: what TCP and UDP put out less that is how many packets the drops were.
+    fn dropped_by_queue(&self, host: &str) -> Option<(i64, String)> {
+        const PUT_OUT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
+        /// Packets of 64 KiB at the smallest segment size of the internet (RFC 9293, 3.7.1).
+        const MOST: i64 = 65_536 / 536;
+        let drops = self.grown(host, "qdisc.dropped")?;
+        let put_out: i64 = PUT_OUT.iter().filter_map(|counter| self.grown(host, counter)).sum();
+        let gone = put_out - self.grown(host, "qdisc.sent_packets").unwrap_or(put_out);
+        let packets = gone.clamp(drops, drops * MOST);
+        let source = match packets == drops {
+            true => "qdisc.dropped".to_owned(),
+            false => format!("put out less qdisc.sent_packets; qdisc.dropped is {drops}, in pieces"),
+        };
+        Some((packets, source))
+    }
+
     /// A row for each place that the hosts count; 0 is knowledge, a missing row is not.
     fn losses(&mut self, hosts: &BTreeSet<&str>, places: &[Place]) -> i64 {
         let mut sum = 0;
         for host in hosts {
             for place in places {
                 let Some(device) = self.evidence.devices.get(*host) else { continue };
-                let known = place.counters.iter().find_map(|counter| {
-                    let counter = counter.replace("DEVICE", device);
-                    let found = self.evidence.counters.iter().find(|c| c.host == *host && c.counter == counter)?;
-                    Some((found.after.saturating_sub(found.before) as i64, counter))
-                });
+                let known = match place.stage {
+                    Stage::Qdisc => self.dropped_by_queue(host),
+                    _ => place.counters.iter().find_map(|counter| {
+                        let counter = counter.replace("DEVICE", device);
+                        Some((self.grown(host, &counter)?, counter))
+                    }),
+                };
                 let (packets, source) = known.unwrap_or((0, place.counters[0].replace("DEVICE", device)));
                 sum += packets;
                 let name = format!("{host}/{}", place.name.replace("DEVICE", device));
@@ -185,11 +214,15 @@ mod tests {
                 after: after + 5,
             })
             .collect();
-        let devices = [("a", "eth0"), ("b", "eth1")].map(|(host, device)| (host.to_owned(), device.to_owned())).into();
+        let devices =
+            [("a", "eth0"), ("b", "eth1")].map(|(host, device)| (host.to_owned(), device.to_owned())).into();
         let rows = ledger(&run, &Evidence { totals: &totals, counters: &counters, devices: &devices });
         for direction in [Direction::Data, Direction::Ack] {
             let of = |entry: &str| -> i64 {
-                rows.iter().filter(|row| row.direction == direction && row.entry == entry).map(|row| row.packets).sum()
+                rows.iter()
+                    .filter(|row| row.direction == direction && row.entry == entry)
+                    .map(|row| row.packets)
+                    .sum()
             };
             assert_eq!(of("sent"), of("delivered") + of("lost") + of("unexplained"), "{direction:?}");
         }
@@ -214,6 +247,25 @@ mod tests {
                 lost(Stage::Qdisc, "a/qdisc", 4),
                 lost(Stage::RxRing, "b/eth1", 6),
                 plain("delivered", "b", 990),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_queue_drops_pieces_and_the_account_has_packets() {
+        let counters = [
+            ("a", "qdisc.dropped", 4),
+            ("a", "qdisc.sent_packets", 952),
+            ("a", "TcpOutSegs", 900),
+            ("a", "TcpRetransSegs", 101),
+        ];
+        assert_eq!(
+            rows(950, &counters),
+            [
+                plain("sent", "a", 1000),
+                lost(Stage::Qdisc, "a/qdisc", 49),
+                lost(Stage::Network, "between a and b", 1),
+                plain("delivered", "b", 950),
             ]
         );
     }

@@ -54,11 +54,8 @@ impl<'a> Merge<'a> {
             }
             Message::Total { row, segments } => {
                 let Some(sends) = self.sends(from, row.flow) else { return };
-                let empty = || Total {
-                    row: FlowSample::empty(row.t_ns, row.flow),
-                    sender: [0; 2],
-                    receiver: [0; 2],
-                };
+                let empty =
+                    || Total { row: FlowSample::empty(row.t_ns, row.flow), sender: [0; 2], receiver: [0; 2] };
                 let total = self.totals.entry(row.flow).or_insert_with(empty);
                 if sends {
                     total.sender = segments;
@@ -153,7 +150,15 @@ mod tests {
             let found: Vec<_> = recording
                 .flows
                 .iter()
-                .map(|row| (row.cwnd_bytes, row.sent_bytes, row.data_packets_out, row.delivered_bytes, row.data_packets_in))
+                .map(|row| {
+                    (
+                        row.cwnd_bytes,
+                        row.sent_bytes,
+                        row.data_packets_out,
+                        row.delivered_bytes,
+                        row.data_packets_in,
+                    )
+                })
                 .collect();
             assert_eq!(found, [(Some(3), 9, 4, 8, 3)]);
         }

@@ -63,6 +63,8 @@ impl Hosts {
 pub struct Surveyed {
     /// `uname -r`.
     pub release: String,
+    /// The congestion control that its sockets use unless told otherwise.
+    pub congestion: String,
     /// The interface that will carry the test.
     pub interface: Interface,
     /// The shortest time in which the other machine answered it, in nanoseconds; `None` if it did not.
@@ -74,7 +76,12 @@ impl Hosts {
     ///
     /// # Errors
     /// If one cannot be reached, or has several addresses and none was chosen.
-    pub fn survey(&self, pair: &[Reach; 2], raw: &Path, cancel: &AtomicBool) -> Result<[Surveyed; 2], LabError> {
+    pub fn survey(
+        &self,
+        pair: &[Reach; 2],
+        raw: &Path,
+        cancel: &AtomicBool,
+    ) -> Result<[Surveyed; 2], LabError> {
         fs::create_dir_all(raw).map_err(remote::io_error("create", raw))?;
         let open = |index: usize| -> Result<(Session, Interface), LabError> {
             let (name, reach) = (["sender", "receiver"][index], &pair[index]);
@@ -86,6 +93,7 @@ impl Hosts {
         let answers = [from.0.reach(to.1.address, cancel)?, to.0.reach(from.1.address, cancel)?];
         let surveyed = |(session, interface): (Session, Interface), answer_ns| Surveyed {
             release: session.machine.release.clone(),
+            congestion: session.machine.congestion.clone(),
             interface,
             answer_ns,
         };
@@ -248,8 +256,13 @@ fn collect(
             return Err(LabError::Interrupted);
         }
         if heard.elapsed() > patience {
-            let (session, _) = sessions.iter().zip(&waiting).find(|(_, waits)| **waits).expect("one is waited for");
-            return Err(failed(&session.host, &format!("no word from its agent for {} s", patience.as_secs()), None));
+            let (session, _) =
+                sessions.iter().zip(&waiting).find(|(_, waits)| **waits).expect("one is waited for");
+            return Err(failed(
+                &session.host,
+                &format!("no word from its agent for {} s", patience.as_secs()),
+                None,
+            ));
         }
         thread::sleep(LOOK);
     }
@@ -259,7 +272,9 @@ fn collect(
 /// What was found on each host, beside its settings.
 fn describe(recording: &mut Recording, sessions: &[Session], interfaces: &[Interface], offsets: &[Offset]) {
     for ((session, interface), offset) in sessions.iter().zip(interfaces).zip(offsets) {
-        let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == session.host) else { continue };
+        let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == session.host) else {
+            continue;
+        };
         host.settings.extend([
             ("kernel.release".to_owned(), session.machine.release.clone()),
             ("kernel.version".to_owned(), session.machine.version.clone()),
@@ -289,8 +304,9 @@ fn not_applied(run: &Run) -> Vec<String> {
     let hosts = run.hosts.iter().filter(|host| host.hardware.is_some()).map(|host| {
         format!("host {}: the inside of a host is the model's; a real machine has its own", host.name)
     });
-    let settings = "settings of hosts (buffers, offloads, queueing disciplines, sysctls) are those the machines have; \
+    let settings =
+        "settings of hosts (buffers, offloads, queueing disciplines, sysctls) are those the machines have; \
                     nothing on them was changed"
-        .to_owned();
+            .to_owned();
     [path, settings].into_iter().chain(hosts).collect()
 }

@@ -99,7 +99,9 @@ impl Remote {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             let first = first.to_string_lossy();
-            LabError::Environment(format!("cannot run {first}: {error}; install an ssh client, or set {SSH_VARIABLE}"))
+            LabError::Environment(format!(
+                "cannot run {first}: {error}; install an ssh client, or set {SSH_VARIABLE}"
+            ))
         })?;
         let complaints = Arc::new(Mutex::new(String::new()));
         if let Some(mut errors) = child.stderr.take() {

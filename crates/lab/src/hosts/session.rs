@@ -40,6 +40,8 @@ pub struct Machine {
     pub version: String,
     /// Its IPv4 addresses beside the loopback's.
     pub interfaces: Vec<Interface>,
+    /// The congestion control that its sockets use unless told otherwise.
+    pub congestion: String,
 }
 
 /// How a host's clock relates to ours.
@@ -72,7 +74,11 @@ impl Session {
         }
         match Session::try_open(host, name, program, tool, raw, cancel)? {
             Ok(session) => Ok(session),
-            Err(end) => Err(failed(host, &format!("the agent was copied there and does not run: {}", end.reason), None)),
+            Err(end) => Err(failed(
+                host,
+                &format!("the agent was copied there and does not run: {}", end.reason),
+                None,
+            )),
         }
     }
 
@@ -97,7 +103,7 @@ impl Session {
                 Some(Message::Hello { release, version }) => {
                     (session.machine.release, session.machine.version) = (release, version);
                 }
-                Some(Message::Machine { tool: found, interfaces }) => {
+                Some(Message::Machine { tool: found, interfaces, congestion }) => {
                     if found != tool {
                         let what = format!("its agent is {found}, this is {tool}");
                         return Err(failed(host, &what, None));
@@ -106,6 +112,7 @@ impl Session {
                         return Err(failed(host, "it has no IPv4 address beside the loopback's", None));
                     }
                     session.machine.interfaces = interfaces;
+                    session.machine.congestion = congestion;
                 }
                 Some(other) => return Err(unexpected(host, &other)),
                 None => match session.remote.wait() {

@@ -1,0 +1,195 @@
+//! Runs between machines: namespaces of this one, each reached by what stands in for ssh. They need the right to make
+//! namespaces; without it each is skipped by name, with the reason.
+
+mod support;
+
+use serde_json::Value;
+use std::process::{Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use support::bed::Bed;
+use support::errors;
+
+const SHORT: &str = "[run]\nduration = \"1 s\"\n";
+
+fn results(output: &Output) -> Value {
+    let told = || format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(output));
+    assert!(output.status.success(), "{}", told());
+    let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    results["runs"][0].clone()
+}
+
+fn run(bed: &Bed, rest: &str) -> Value {
+    let file = bed.scenario(rest);
+    results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]))
+}
+
+/// Packets of an entry of the ledger.
+fn entry(run: &Value, direction: &str, entry: &str) -> i64 {
+    run["ledger"][direction][entry].as_i64().unwrap_or_else(|| panic!("no {entry}: {}", run["ledger"]))
+}
+
+/// Packets lost at a stage, data.
+fn lost(run: &Value, stage: &str) -> i64 {
+    let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
+    rows.iter().filter(|row| row["stage"] == stage).map(|row| row["packets"].as_i64().unwrap()).sum()
+}
+
+fn lost_anywhere(run: &Value) -> i64 {
+    let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
+    rows.iter().map(|row| row["packets"].as_i64().unwrap()).sum()
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn two_machines_have_one_recording_and_a_ledger_that_balances() {
+    let Some(bed) = Bed::new("two_machines_have_one_recording_and_a_ledger_that_balances", 0) else { return };
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\ncount = 2\n{SHORT}"));
+    assert_eq!(run["substrate"], "hosts");
+    let metric = |name: &str| run["metrics"][name].as_f64().unwrap_or_else(|| panic!("no {name}"));
+    assert!(metric("goodput_bps") > 1e8, "{}", metric("goodput_bps"));
+    assert!(metric("rtt_median_ns") > 0.0);
+    for direction in ["data", "ack"] {
+        assert_eq!(entry(&run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+        assert!(entry(&run, direction, "sent") > 1000);
+    }
+    assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
+    assert!(bed.agents().is_empty());
+}
+
+#[test]
+fn an_ordinary_user_is_enough() {
+    let Some(bed) = Bed::new("an_ordinary_user_is_enough", 0) else { return };
+    let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let control = allowed.split_whitespace().next().expect("one is always allowed");
+    let file = bed.scenario(&format!("[[flow]]\ncongestion = \"{control}\"\n{SHORT}"));
+    let (from, to) = (format!("ordinary@{}", bed.name(0)), format!("ordinary@{}", bed.name(-1)));
+    let set = [format!("host.sender.ssh={from}"), format!("host.receiver.ssh={to}")];
+    let arguments = ["run", &file, "--on", "hosts", "--json", "--set", &set[0], "--set", &set[1]];
+    let run = results(&bed.wirespeed(&arguments));
+    assert_eq!(entry(&run, "data", "unexplained"), 0);
+    assert!(entry(&run, "data", "sent") > 1000);
+}
+
+#[test]
+fn drops_of_the_senders_queue_are_found_there_packet_by_packet() {
+    let Some(bed) = Bed::new("drops_of_the_senders_queue_are_found_there_packet_by_packet", 0) else {
+        return;
+    };
+    bed.inside(bed.name(0), "tc qdisc add dev right root tbf rate 200mbit burst 64kb limit 100kb").unwrap();
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+    assert!(lost(&run, "qdisc") > 0, "{}", run["ledger"]);
+    assert_eq!(lost(&run, "qdisc"), lost_anywhere(&run), "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+#[test]
+fn what_a_router_drops_is_the_networks_once_both_hosts_are_cleared() {
+    let Some(bed) = Bed::new("what_a_router_drops_is_the_networks_once_both_hosts_are_cleared", 1) else {
+        return;
+    };
+    // Packets, not pieces: a token bucket counts what it was given as one drop.
+    bed.inside(bed.name(0), "ethtool -K right tso off gso off").unwrap();
+    bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 200mbit burst 16kb limit 60kb").unwrap();
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+    let told = bed.told(bed.name(1), "tc -s qdisc show dev right");
+    let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let dropped: i64 = dropped.parse().unwrap();
+    assert!(dropped > 0);
+    assert_eq!(lost(&run, "network"), dropped, "{}", run["ledger"]);
+    assert_eq!(lost_anywhere(&run), dropped, "{}", run["ledger"]);
+}
+
+#[test]
+fn datagrams_that_a_full_socket_drops_are_found_there() {
+    let Some(bed) = Bed::new("datagrams_that_a_full_socket_drops_are_found_there", 0) else { return };
+    let flow = "[[flow]]\nkind = \"udp\"\nrate = \"300 Mbit/s\"\ndatagram = \"1472 B\"\nrcvbuf = \"2 KiB\"\n";
+    let run = run(&bed, &format!("{flow}{SHORT}"));
+    assert!(lost(&run, "rcvbuf") > 0, "{}", run["ledger"]);
+    assert_eq!(lost(&run, "rcvbuf"), lost_anywhere(&run), "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+#[test]
+fn an_agent_that_is_killed_ends_the_run_with_its_name_and_leaves_nothing() {
+    let test = "an_agent_that_is_killed_ends_the_run_with_its_name_and_leaves_nothing";
+    let Some(bed) = Bed::new(test, 0) else { return };
+    let file = bed.scenario("[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"30 s\"\n");
+    let mut command = bed.command(&["run", &file, "--on", "hosts", "--out", "out"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("both agents run", || bed.agents().len() == 2);
+    sleep(Duration::from_millis(1500));
+    // SAFETY: a process of this test's own bed.
+    unsafe { libc::kill(bed.agents()[0] as i32, libc::SIGKILL) };
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = errors(&output);
+    assert!(said.contains("host ") && said.contains("is gone"), "{said}");
+    assert!(said.contains(".stream"), "what was measured is named: {said}");
+    until("the other agent ends too", || bed.agents().is_empty());
+}
+
+#[test]
+fn a_controller_that_is_killed_leaves_no_agent() {
+    let Some(bed) = Bed::new("a_controller_that_is_killed_leaves_no_agent", 0) else { return };
+    let file = bed.scenario("[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"30 s\"\n");
+    let mut command = bed.command(&["run", &file, "--on", "hosts", "--out", "out"]);
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("both agents run", || bed.agents().len() == 2);
+    sleep(Duration::from_millis(1500));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    until("the agents end", || bed.agents().is_empty());
+}
+
+#[test]
+fn what_cannot_be_is_said_with_place_and_remedy() {
+    let Some(bed) = Bed::new("what_cannot_be_is_said_with_place_and_remedy", 1) else { return };
+    let flow = |control: &str| format!("[[flow]]\ncongestion = \"{control}\"\n{SHORT}");
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let output = bed.wirespeed(arguments);
+        assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+        let said = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        words.iter().for_each(|word| assert!(said.contains(word), "{word}: {said}"));
+    };
+    let file = bed.scenario(&flow("cubic"));
+    let on_hosts =
+        |set: &'static str| ["run", file.as_str(), "--on", "hosts", "--set", set].map(str::to_owned);
+    let refuse = |set: &'static str, words: &[&str]| {
+        let arguments = on_hosts(set);
+        refused(&arguments.each_ref().map(String::as_str), words);
+    };
+    refuse("host.sender.ssh=nowhere", &["host sender", "Could not resolve hostname nowhere"]);
+    refuse("host.sender.address=10.9.9.9", &["host sender: it has no address 10.9.9.9", "10.77.0.1 (right)"]);
+    refuse("flow.congestion=dctcp", &["congestion control dctcp"]);
+    // A machine with two addresses is asked about, not guessed at.
+    refused(
+        &["probe", bed.name(0), bed.name(1)],
+        &["host receiver: it has several addresses", "10.77.0.2 (left)", "10.77.1.1 (right)"],
+    );
+    // Control works, data does not come through.
+    bed.inside(bed.name(1), "ip route add blackhole 10.77.1.2/32").unwrap();
+    refused(
+        &["probe", bed.name(0), bed.name(-1), "--time", "1 s"],
+        &["do not answer each other", "firewall"],
+    );
+}
+
+#[test]
+fn probe_prints_where_the_packets_went() {
+    let Some(bed) = Bed::new("probe_prints_where_the_packets_went", 0) else { return };
+    let output = bed.wirespeed(&["probe", bed.name(0), bed.name(-1), "--time", "1 s"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", errors(&output));
+    for words in ["Where the packets went", "data:", "0 lost", "ack:", "What limited"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(errors(&output).contains("round trip"));
+}

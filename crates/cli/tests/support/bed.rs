@@ -1,0 +1,185 @@
+//! Machines for tests: network namespaces of this one, joined by veth pairs in a row, gone when the test ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use tempfile::TempDir;
+
+/// A row of machines: `a`, perhaps routers, `b`.
+pub struct Bed {
+    names: Vec<String>,
+    folder: TempDir,
+}
+
+/// A user that can do nothing but what everybody can (nobody).
+const ORDINARY_USER: &str = "65534";
+
+impl Bed {
+    /// `routers` machines between two others; `None`, and the test is told to be skipped, where that cannot be made.
+    pub fn new(test: &str, routers: usize) -> Option<Bed> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Relaxed);
+        let name = |index: usize| format!("ws{}-{number}-{index}", std::process::id());
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let bed = Bed { names: (0..routers + 2).map(name).collect(), folder };
+        match bed.build() {
+            Ok(()) => Some(bed),
+            Err(why) => {
+                super::skip(test, &format!("no network namespaces here: {why}"));
+                None
+            }
+        }
+    }
+
+    fn build(&self) -> Result<(), String> {
+        for name in &self.names {
+            run("ip", &["netns", "add", name])?;
+            // No packet but those of the test.
+            self.inside(
+                name,
+                "sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1",
+            )?;
+            fs::create_dir_all(self.home(name)).map_err(|e| e.to_string())?;
+        }
+        let last = self.names.len() - 1;
+        for (index, pair) in self.names.windows(2).enumerate() {
+            let [left, right] = [&pair[0], &pair[1]];
+            run(
+                "ip",
+                &["-n", left, "link", "add", "right", "type", "veth", "peer", "name", "left", "netns", right],
+            )?;
+            let mac = |end: u8| format!("02:00:00:00:{index:02x}:0{end}");
+            for (name, device, end) in [(left, "right", 1), (right, "left", 2)] {
+                run("ip", &["-n", name, "link", "set", device, "address", &mac(end)])?;
+                run("ip", &["-n", name, "addr", "add", &format!("10.77.{index}.{end}/24"), "dev", device])?;
+                run("ip", &["-n", name, "link", "set", device, "up"])?;
+            }
+            for (name, device, other) in [(left, "right", 2), (right, "left", 1)] {
+                let address = format!("10.77.{index}.{other}");
+                run("ip", &["-n", name, "neigh", "add", &address, "lladdr", &mac(other), "dev", device])?;
+            }
+        }
+        for (index, name) in self.names.iter().enumerate() {
+            run("ip", &["-n", name, "link", "set", "lo", "up"])?;
+            if index > 0 && index < last {
+                self.inside(name, "sysctl -qw net.ipv4.ip_forward=1")?;
+            }
+            // Networks further right are reached to the right, others to the left.
+            for network in 0..last {
+                if network > index {
+                    let way = format!("10.77.{index}.2");
+                    run("ip", &["-n", name, "route", "add", &format!("10.77.{network}.0/24"), "via", &way])?;
+                } else if network + 1 < index {
+                    let way = format!("10.77.{}.1", index - 1);
+                    run("ip", &["-n", name, "route", "add", &format!("10.77.{network}.0/24"), "via", &way])?;
+                }
+            }
+        }
+        let script = format!(
+            "#!/bin/bash\n# In the place of ssh: [options] -- NAME COMMAND, in the network namespace NAME.\n\
+             while [[ $1 != -- ]]; do shift; done\nname=$2\nshift 2\nuser=root\n\
+             [[ $name == ordinary@* ]] && user={ORDINARY_USER}\nname=${{name#*@}}\n\
+             [[ -e '{home}'/$name ]] || {{ echo \"ssh: Could not resolve hostname $name\" >&2; exit 255; }}\n\
+             export HOME='{home}'/$name\n\
+             if [[ $user == root ]]; then exec ip netns exec \"$name\" sh -c \"$*\"; fi\n\
+             exec ip netns exec \"$name\" setpriv --reuid $user --regid $user --clear-groups --inh-caps=-all \
+             sh -c \"$*\"\n",
+            home = self.folder.path().join("home").display()
+        );
+        let path = self.ssh();
+        fs::write(&path, script).map_err(|e| e.to_string())?;
+        run("chmod", &["755", &path.display().to_string(), &self.folder.path().display().to_string()])?;
+        // The ordinary user writes there as well.
+        run("chmod", &["-R", "777", &self.folder.path().join("home").display().to_string()])
+    }
+
+    fn home(&self, name: &str) -> PathBuf {
+        self.folder.path().join("home").join(name)
+    }
+
+    fn ssh(&self) -> PathBuf {
+        self.folder.path().join("ssh")
+    }
+
+    /// Where the program is run.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A machine by its place in the row; negative from the right end.
+    pub fn name(&self, place: isize) -> &str {
+        let index = if place < 0 { self.names.len() as isize + place } else { place };
+        &self.names[index as usize]
+    }
+
+    /// A shell command on a machine, as root.
+    pub fn inside(&self, name: &str, script: &str) -> Result<(), String> {
+        run("ip", &["netns", "exec", name, "sh", "-c", script])
+    }
+
+    /// What a command on a machine prints.
+    pub fn told(&self, name: &str, script: &str) -> String {
+        let output = Command::new("ip").args(["netns", "exec", name, "sh", "-c", script]).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    }
+
+    /// The program, with this bed's machines behind ssh; not started yet.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = super::command(self.folder(), arguments);
+        command.env("WIRESPEED_SSH", self.ssh());
+        command
+    }
+
+    /// The same, to its end.
+    pub fn wirespeed(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the program was built for this test")
+    }
+
+    /// A scenario between the ends, whose flows and settings are `rest`; returns its file.
+    pub fn scenario(&self, rest: &str) -> String {
+        let file = self.folder().join("scenario.toml");
+        let text = format!(
+            "schema = 1\nname = \"test\"\npath = {{ rate = \"10 Gbit/s\", rtt = \"0.1 ms\" }}\n\
+             [host.sender]\nssh = \"{}\"\naddress = \"{}\"\n[host.receiver]\nssh = \"{}\"\naddress = \"{}\"\n{rest}",
+            self.name(0),
+            self.address(0),
+            self.name(-1),
+            self.address(-1),
+        );
+        fs::write(&file, text).expect("the folder can be written");
+        file.display().to_string()
+    }
+
+    /// The address of one of the two ends.
+    pub fn address(&self, place: isize) -> String {
+        if place == 0 { "10.77.0.1".into() } else { format!("10.77.{}.2", self.names.len() - 2) }
+    }
+
+    /// Agents of this bed that run.
+    pub fn agents(&self) -> Vec<u32> {
+        let ours = self.folder.path().join("home").display().to_string();
+        let numbered = |entry: fs::DirEntry| -> Option<u32> {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let program = fs::read_link(entry.path().join("exe")).ok()?;
+            program.display().to_string().starts_with(&ours).then_some(pid)
+        };
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered).collect()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = run("ip", &["netns", "del", name]);
+        }
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+}
