@@ -16,6 +16,9 @@ pub struct Collector {
     open: Vec<(usize, &'static Row)>,
 }
 
+/// No interface has this index: the kernel begins at 1.
+const ANY_DEVICE: u32 = 0;
+
 /// Interface index (none: the whole host) and source.
 type Group<'a> = (Option<u32>, &'a str);
 
@@ -73,7 +76,8 @@ impl Collector {
     }
 
     /// All readings, each with the counter that it repeats, and what could not be read. A counter repeats another one
-    /// that is there, even if both are 0: what matters is that it is read. One of a device may be part of the host's.
+    /// that is there, even if both are 0: what matters is that it is read. One of a device may be part of the host's, and
+    /// one of the host part of those of its devices.
     pub fn finish(self) -> (Vec<Reading>, Vec<Lack>) {
         let Collector { mut readings, lacks, open } = self;
         let found: Vec<(usize, String)> = {
@@ -81,7 +85,9 @@ impl Collector {
             if !open.is_empty() {
                 for reading in &readings {
                     let device = reading.place.device().map(|device| device.index);
-                    names.entry((device, &reading.source)).or_default().insert(&reading.counter);
+                    for at in [device].into_iter().chain(device.map(|_| Some(ANY_DEVICE))) {
+                        names.entry((at, &reading.source)).or_default().insert(&reading.counter);
+                    }
                 }
             }
             let mut known = HashMap::new();
@@ -94,8 +100,9 @@ impl Collector {
                 let device = reading.place.device().map(|device| device.index);
                 row.again.iter().find_map(|pattern| {
                     let (source, pattern) = pattern.split_once('/')?;
+                    let other = if device.is_some() { None } else { Some(ANY_DEVICE) };
                     let name = first((device, source), source, pattern)
-                        .or_else(|| first((None, source), source, pattern))?;
+                        .or_else(|| first((other, source), source, pattern))?;
                     let itself = name == reading.counter && source == reading.source;
                     (!itself).then(|| (*at, format!("{source}/{name}")))
                 })
@@ -141,5 +148,18 @@ mod tests {
         let counted: Vec<_> = readings.iter().map(Reading::is_the_count_of_a_loss).collect();
         assert_eq!(counted, [false, true, true]);
         assert_eq!(readings[0].again.as_deref(), Some("nic/total"));
+    }
+
+    #[test]
+    fn a_devices_counter_and_the_hosts_may_repeat_each_other() {
+        const HOSTS: Row = row("host", Sense::lost(Way::Tx)).again(&["nic/total"]);
+        const DEVICES: Row = row("part", Sense::lost(Way::Rx)).again(&["ip/whole"]);
+        let mut collector = Collector::default();
+        collector.push_row("ip", Place::Host, "host", 1, Some(&HOSTS));
+        collector.push_row("nic", on(3), "total", 1, None);
+        collector.push_row("nic", on(3), "part", 1, Some(&DEVICES));
+        collector.push_row("ip", Place::Host, "whole", 1, None);
+        let again: Vec<_> = collector.finish().0.iter().map(|r| r.again.clone()).collect();
+        assert_eq!(again, [Some("nic/total".into()), None, Some("ip/whole".into()), None]);
     }
 }

@@ -18,9 +18,10 @@ pub const DRIVER: Driver = Driver {
         row("peer_ifindex", Sense::gauge(Unit::Number)),
     ],
     link: &[
-        row("tx_dropped", Sense::loss(Stage::SoftnetBacklog, Way::Tx).unit(Unit::Buffers).software())
-            .again(&["softnet/dropped"])
-            .about("the peer's softnet backlog or NAPI ring was full; of several interfaces it tells which"),
+        row("tx_dropped", Sense::loss(Stage::SoftnetBacklog, Way::Tx).unit(Unit::Buffers).software()).about(
+            "the peer had no room: its softnet backlog, whose drops softnet counts too, or the ring of its NAPI, whose drops \
+             nobody else counts",
+        ),
         row("rx_dropped", RX_DRIVER)
             .again(&["ethtool/rx_queue_{queue}_drops"])
             .about("the driver's drops, and those of the stack: a full softnet backlog, or nobody wants the protocol"),

@@ -54,6 +54,11 @@ const TCP_INFO: &[(&str, usize, usize, u64)] = &[
     ("tcpi_sndbuf_limited", 184, 8, MICROSECOND),
 ];
 
+/// Datagrams are dropped for want of room, but for those with a wrong checksum.
+const UDP_DROPS: Row = row("drops", Sense::loss(Stage::RcvBuf, Way::Rx).unit(Unit::Buffers).software())
+    .again(&["protocols/UdpRcvbufErrors"])
+    .about("of UDP: the receive buffer was full, or the checksum wrong");
+
 const ROWS: &[Row] = &[
     row("rmem_alloc", memory(Stage::RcvBuf)).about("memory of what was received and not read"),
     row("rcvbuf", memory(Stage::RcvBuf)).about("its limit"),
@@ -64,23 +69,27 @@ const ROWS: &[Row] = &[
     row("optmem", Sense::gauge(Unit::Bytes)),
     row("backlog", memory(Stage::TcpBacklog)).about("memory of what waits for the socket's lock"),
     row("drops", Sense::lost(Way::Rx).unit(Unit::Buffers).software())
-        .again(&["protocols/TcpInSegs"])
-        .about("dropped at this socket, whatever the reason; the host's counters tell the reasons and count the same buffers"),
-    row("tcpi_total_retrans", Sense::again().software()).again(&["protocols/TcpRetransSegs"]).about("packets sent again"),
+        .about("of TCP: dropped at this socket, whatever the reason; the host's counters tell the reasons"),
+    UDP_DROPS,
+    row("tcpi_total_retrans", Sense::again().software())
+        .again(&["protocols/TcpRetransSegs"])
+        .about("packets sent again"),
     row("tcpi_segs_out", Sense::packets(Way::Tx).software()),
     row("tcpi_segs_in", Sense::packets(Way::Rx).software()),
     row("tcpi_delivered_ce", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
         .about("packets acknowledged that had been marked with congestion experienced"),
     row("tcpi_dsack_dups", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
         .about("packets that arrived twice: sent again for nothing"),
-    row("tcpi_reord_seen", Sense::hint().at(Stage::Network).tx().software()).about("times reordering was seen"),
+    row("tcpi_reord_seen", Sense::hint().at(Stage::Network).tx().software())
+        .about("times reordering was seen"),
     row("tcpi_rcv_ooopack", Sense::hint().at(Stage::TcpOfo).rx().unit(Unit::Packets).software())
         .about("packets that arrived out of order"),
     row("tcpi_rtt", Sense::gauge(Unit::Nanoseconds)).about("smoothed round-trip time"),
     row("tcpi_snd_cwnd", Sense::gauge(Unit::Packets)).about("congestion window"),
     row("tcpi_bytes_acked", Sense::bytes(Way::Tx).software()),
     row("tcpi_bytes_received", Sense::bytes(Way::Rx).software()),
-    row("tcpi_busy_time", Sense::work().tx().unit(Unit::Nanoseconds).software()).about("time with something to send"),
+    row("tcpi_busy_time", Sense::work().tx().unit(Unit::Nanoseconds).software())
+        .about("time with something to send"),
     row("tcpi_rwnd_limited", Sense::hint().at(Stage::App).tx().unit(Unit::Nanoseconds).software())
         .about("time in which the receiver's window held it back"),
     row("tcpi_sndbuf_limited", Sense::hint().at(Stage::SndBuf).tx().unit(Unit::Nanoseconds).software())
@@ -182,7 +191,12 @@ impl Found {
     fn report(&self, into: &mut Collector) {
         let place = Place::Socket(Arc::clone(&self.socket));
         for (name, value) in MEMORY.iter().zip(&self.memory) {
-            into.push_row32(NAME, place.clone(), name, *value, row_of(ROWS, name));
+            let row = if *name == "drops" && self.socket.protocol == "udp" {
+                Some(const { &UDP_DROPS })
+            } else {
+                row_of(ROWS, name)
+            };
+            into.push_row32(NAME, place.clone(), name, *value, row);
         }
         for (name, at, size, scale) in TCP_INFO {
             let row = row_of(ROWS, name);
