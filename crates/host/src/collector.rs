@@ -75,9 +75,9 @@ impl Collector {
         self.readings.is_empty()
     }
 
-    /// All readings, each with the counter that it repeats, and what could not be read. A counter repeats another one
-    /// that is there, even if both are 0: what matters is that it is read. One of a device may be part of the host's, and
-    /// one of the host part of those of its devices.
+    /// All readings, each with the counter that it repeats, and what could not be read. A counter repeats another
+    /// one that is there, even if both are 0: what matters is that it is read. One of a device may be part of the
+    /// host's, and one of the host part of those of its devices.
     pub fn finish(self) -> (Vec<Reading>, Vec<Lack>) {
         let Collector { mut readings, lacks, open } = self;
         let found: Vec<(usize, String)> = {

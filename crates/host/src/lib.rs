@@ -1,9 +1,10 @@
 //! What a Linux host counts, read live or from a recorded fixture, in the words of the loss ledger.
 //!
-//! A [`Root`] is the host that is read: this machine, or a folder in which another one was recorded. A [`Source`] is one
-//! interface of the kernel (link statistics, ethtool, qdiscs, ...); [`sources`] lists all. [`take`] reads them into a
-//! [`Snapshot`] of [`Reading`]s, each with its place, its meaning and its [`Stage`](wirespeed_record::Stage), and says what
-//! could not be read and why. [`Snapshot::since`] gives what changed.
+//! A [`Root`] is the host that is read: this machine, or a folder in which another one was recorded. A [`Source`]
+//! is one interface of the kernel (link statistics, ethtool, qdiscs, ...); [`sources()`] lists all. [`take`] reads
+//! them into a [`Snapshot`] of [`Reading`]s, each with its place, its meaning and its
+//! [`Stage`](wirespeed_record::Stage), and says what could not be read and why. [`Snapshot::since`] gives what
+//! changed.
 
 mod collector;
 pub mod drivers;

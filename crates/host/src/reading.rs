@@ -65,8 +65,8 @@ worded! {
     Unit {
         /// A packet (or frame) as it is on the wire.
         Packets = "packets",
-        /// A socket buffer: with segmentation or merging in use it holds several packets, so the number of packets is at
-        /// least this.
+        /// A socket buffer: with segmentation or merging in use it holds several packets, so the number of packets
+        /// is at least this.
         Buffers = "buffers",
         /// A byte.
         Bytes = "bytes",
@@ -205,8 +205,8 @@ pub struct Row {
     pub pattern: &'static str,
     /// What the counters mean.
     pub sense: Sense,
-    /// Counters, as `SOURCE/PATTERN`, of the same device or of the host, in which the same packets are counted. Where one
-    /// of them is read, this one repeats it and must not be added.
+    /// Counters, as `SOURCE/PATTERN`, of the same device or of the host, in which the same packets are counted.
+    /// Where one of them is read, this one repeats it and must not be added.
     pub again: &'static [&'static str],
     /// What is counted, in a clause; empty where the name says it.
     pub about: &'static str,

@@ -24,12 +24,13 @@ pub struct Clock {
 
 /// A host that can be read. Sources cannot tell a live one from a recorded one.
 ///
-/// A recorded host is a folder: `proc/...` and `sys/...` hold copies of files, `netlink/NAME.bin` answers of the kernel byte
-/// for byte, `ethtool/DEVICE/statistics` and `ethtool/DEVICE/driver` what `ethtool -S` and `ethtool -i` print, `clock` two
-/// numbers. Beside any of them, `NAME.errno` holds the number of the error that was given instead.
+/// A recorded host is a folder: `proc/...` and `sys/...` hold copies of files, `netlink/NAME.bin` answers of the
+/// kernel byte for byte, `ethtool/DEVICE/statistics` and `ethtool/DEVICE/driver` what `ethtool -S` and `ethtool -i`
+/// print, `clock` two numbers. Beside any of them, `NAME.errno` holds the number of the error that was given
+/// instead.
 ///
-/// A live root reads the network namespace of the thread that calls it, but connections stay in the one they were opened
-/// in: use one root per namespace.
+/// A live root reads the network namespace of the thread that calls it, but connections stay in the one they were
+/// opened in: use one root per namespace.
 #[derive(Debug)]
 pub struct Root {
     side: Side,
@@ -168,8 +169,8 @@ impl Root {
         name
     }
 
-    /// The first row of a table whose pattern matches a name, and the number of the queue in it. Remembered, as the same
-    /// names come with every sample.
+    /// The first row of a table whose pattern matches a name, and the number of the queue in it. Remembered, as the
+    /// same names come with every sample.
     pub fn meaning(&mut self, rows: &'static [Row], name: &str) -> Option<(&'static Row, Option<u32>)> {
         let known = self.meanings.entry(rows.as_ptr().addr()).or_default();
         if let Some(meant) = known.get(name) {

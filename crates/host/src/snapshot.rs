@@ -46,7 +46,8 @@ pub enum Growth {
     Appeared(u64),
     /// It is no longer there; its last value.
     Vanished(u64),
-    /// It is less than before though it cannot have wrapped: it began anew (a driver was reloaded, a ring was made anew).
+    /// It is less than before though it cannot have wrapped: it began anew (a driver was reloaded, a ring was made
+    /// anew).
     Reset {
         /// Value before.
         before: u64,
@@ -164,8 +165,8 @@ impl Changes {
             .filter(|(_, grown)| *grown > 0)
     }
 
-    /// What was lost at a stage on a way, and whether that is exact: it is not where the counter counts socket buffers or
-    /// events, which may stand for several packets.
+    /// What was lost at a stage on a way, and whether that is exact: it is not where the counter counts socket
+    /// buffers or events, which may stand for several packets.
     pub fn lost(&self, stage: Stage, way: Way) -> (u64, bool) {
         self.losses()
             .filter(|(r, _)| r.sense.stage == Some(stage) && r.sense.way == Some(way))

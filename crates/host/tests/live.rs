@@ -1,5 +1,5 @@
-//! This machine, in a network namespace of the test's own. Needs the right to make one; without it each test is skipped by
-//! name with the reason.
+//! This machine, in a network namespace of the test's own. Needs the right to make one; without it each test is
+//! skipped by name with the reason.
 
 use std::io::{self, Write};
 use std::net::UdpSocket;

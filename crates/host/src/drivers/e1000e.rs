@@ -1,7 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Intel 82571 to 82583 and the interfaces of desktop chip sets. One count of losses (MPC); `rx_no_buffer_count` only warns.
+/// Intel 82571 to 82583 and the interfaces of desktop chip sets. One count of losses (MPC); `rx_no_buffer_count`
+/// only warns.
 pub const DRIVER: Driver = Driver {
     name: "e1000e",
     about: "Intel 82571 to 82583, I217 to I219; QEMU's e1000e",
@@ -17,7 +18,8 @@ pub const DRIVER: Driver = Driver {
         row("rx_dma_failed", RX_TROUBLE),
         row("dropped_smbus", Sense::lost(Way::Rx).hardware())
             .about("for the management controller, not for the host"),
-        row("tx_dropped", TX_RING),
+        row("tx_dropped", Sense::lost(Way::Tx).software())
+            .about("dropped by the stack; the driver adds nothing"),
         row("tx_errors", TX_RING.hardware()),
         row("tx_aborted_errors", TX_RING.hardware()).again(&["ethtool/tx_errors"]),
         row("tx_carrier_errors", TX_RING.hardware()),

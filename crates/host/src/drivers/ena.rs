@@ -1,8 +1,9 @@
 use super::*;
 use crate::reading::row;
 
-/// Amazon's virtual interface. The device's own drops are only in rtnetlink's `rx_dropped` and `tx_dropped`; what the cloud's
-/// limits held back is told by the `*_allowance_exceeded`, of which some say that packets waited or were lost.
+/// Amazon's virtual interface. The device's own drops are only in rtnetlink's `rx_dropped` and `tx_dropped`; what
+/// the cloud's limits held back is told by the `*_allowance_exceeded`, of which some say that packets waited or
+/// were lost.
 pub const DRIVER: Driver = Driver {
     name: "ena",
     about: "Amazon Elastic Network Adapter",

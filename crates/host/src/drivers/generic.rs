@@ -1,14 +1,14 @@
 use super::*;
 use crate::reading::row;
 
-/// A loss that is told by its name only: its origin is unknown, and it is left to the interface's own statistics, where they
-/// have it, to be the count.
+/// A loss that is told by its name only: its origin is unknown, and it is left to the interface's own statistics,
+/// where they have it, to be the count.
 const fn guess(pattern: &'static str, sense: Sense, again: &'static [&'static str]) -> Row {
     row(pattern, Sense { origin: crate::reading::Origin::Unknown, ..sense }).again(again)
 }
 
-/// Drivers without a table. Names decide, cautiously: no loss is counted here that rtnetlink may count too, and no stage is given
-/// to a name that does not tell it.
+/// Drivers without a table. Names decide, cautiously: no loss is counted here that rtnetlink may count too, and no
+/// stage is given to a name that does not tell it.
 pub const GENERIC: Driver = Driver {
     name: "*",
     about: "drivers without a table: by the names that many share, with unknown origin",

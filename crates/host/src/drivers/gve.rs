@@ -1,8 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Google's virtual interface. `rx_queue_drop_cnt` and `rx_no_buffers_posted` come from the device's report, which it makes
-/// only if the private flag `report-stats` is on.
+/// Google's virtual interface. `rx_queue_drop_cnt` and `rx_no_buffers_posted` come from the device's report, which
+/// it makes only if the private flag `report-stats` is on.
 pub const DRIVER: Driver = Driver {
     name: "gve",
     about: "Google Virtual Ethernet",

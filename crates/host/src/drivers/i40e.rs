@@ -1,8 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Intel 700 series. `rx_missed_errors` (since 6.7; before, a part of `rx_dropped`) is what this interface's queues had no
-/// descriptor for; `port.rx_discards` is the port's, for want of room in its buffer.
+/// Intel 700 series. `rx_missed_errors` (of older kernels, a part of `rx_dropped`) is what this interface's queues
+/// had no descriptor for; `port.rx_discards` is the port's, for want of room in its buffer.
 pub const DRIVER: Driver = Driver {
     name: "i40e",
     about: "Intel X710, XL710, XXV710, X722",
@@ -10,7 +10,7 @@ pub const DRIVER: Driver = Driver {
     rows: &[
         row("rx_missed_errors", RX_RING).about("no receive descriptor (GLV_RDPC)"),
         row("rx_dropped", RX_RING)
-            .about("other discards of this interface; before 6.7 also those without a descriptor"),
+            .about("other discards of this interface; of older kernels also those without a descriptor"),
         row("port.rx_discards", RX_RING).about("the port's buffer was full"),
         row("veb.rx_discards", RX_RING).again(&["ethtool/rx_missed_errors"]),
         row("tx_dropped", TX_RING.hardware()),
@@ -68,8 +68,8 @@ pub const DRIVER: Driver = Driver {
         row("tx-{queue}.packets", TX_PACKETS.software()),
         row("rx-{queue}.bytes", RX_BYTES.software()),
         row("tx-{queue}.bytes", TX_BYTES.software()),
-        row("rx-{queue}.rx_packets", RX_PACKETS.software()).about("name before 4.20"),
-        row("tx-{queue}.tx_packets", TX_PACKETS.software()).about("name before 4.20"),
+        row("rx-{queue}.rx_packets", RX_PACKETS.software()).about("older name"),
+        row("tx-{queue}.tx_packets", TX_PACKETS.software()).about("older name"),
         row("rx-{queue}.rx_bytes", RX_BYTES.software()),
         row("tx-{queue}.tx_bytes", TX_BYTES.software()),
     ],

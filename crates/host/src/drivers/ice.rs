@@ -1,8 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Intel 800 series. `rx_dropped.nic` counts what the whole port discarded, `rx_dropped` what this interface did: one is part
-/// of the other where the interface is the port's only one.
+/// Intel 800 series. `rx_dropped.nic` counts what the whole port discarded, `rx_dropped` what this interface did:
+/// one is part of the other where the interface is the port's only one.
 pub const DRIVER: Driver = Driver {
     name: "ice",
     about: "Intel E800",

@@ -19,7 +19,8 @@ pub const DRIVER: Driver = Driver {
             .about("wrong checksum; the stack drops and counts it"),
         row("dropped_smbus", Sense::lost(Way::Rx).hardware())
             .about("for the management controller, not for the host"),
-        row("tx_dropped", TX_RING),
+        row("tx_dropped", Sense::lost(Way::Tx).software())
+            .about("dropped by the stack; the driver adds nothing"),
         row("tx_errors", TX_RING.hardware()),
         row("tx_aborted_errors", TX_RING.hardware()).again(&["ethtool/tx_errors"]),
         row("tx_carrier_errors", TX_RING.hardware()),

@@ -1,8 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Intel 82598, 82599, X540, X550. `rx_missed_errors` is the port's buffer that overflowed (MPC), `rx_no_dma_resources` the
-/// queues without a descriptor (QPRDC): different packets, both count.
+/// Intel 82598, 82599, X540, X550. `rx_missed_errors` is the port's buffer that overflowed (MPC),
+/// `rx_no_dma_resources` the queues without a descriptor (QPRDC): different packets, both count.
 pub const DRIVER: Driver = Driver {
     name: "ixgbe",
     about: "Intel 82598, 82599, X540, X550",
@@ -14,14 +14,15 @@ pub const DRIVER: Driver = Driver {
             .about("a queue had no descriptor (QPRDC); only where queues may drop"),
         row("rx_no_buffer_count", Sense::hint().at(Stage::RxRing).rx().hardware())
             .about("no descriptor at the moment; the packet waited in the port's buffer (82598 only)"),
-        row("rx_dropped", RX_DRIVER).again(&["ethtool/rx_missed_errors"]),
+        row("rx_dropped", BY_WILL).about("dropped by the stack; the driver adds nothing"),
         row("rx_over_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
         row("rx_fifo_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
         row("rx_fcoe_dropped", RX_RING).about("of FCoE"),
         row("alloc_rx_page_failed", RX_TROUBLE)
             .about("no memory for a descriptor; the ring runs dry if it lasts"),
         row("alloc_rx_buff_failed", RX_TROUBLE).about("no memory for a packet"),
-        row("tx_dropped", TX_RING),
+        row("tx_dropped", Sense::lost(Way::Tx).software())
+            .about("dropped by the stack; the driver adds nothing"),
         row("tx_errors", TX_RING),
         row("tx_aborted_errors", TX_RING).again(&["ethtool/tx_errors"]),
         row("tx_carrier_errors", TX_RING).again(&["ethtool/tx_errors"]),

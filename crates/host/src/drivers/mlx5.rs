@@ -1,16 +1,16 @@
 use super::*;
 use crate::reading::row;
 
-/// ConnectX-4 and later. `rx_out_of_buffer` (no receive descriptor) and `rx_discards_phy` (no room in the port's own buffer)
-/// are different packets: both count. The counters of queues are sums of software, those with `_phy` the port's.
+/// ConnectX-4 and later. `rx_out_of_buffer` (no receive descriptor) and `rx_discards_phy` (no room in the port's
+/// own buffer) are different packets: both count. The counters of queues are sums of software, those with `_phy`
+/// the port's.
 pub const DRIVER: Driver = Driver {
     name: "mlx5_core",
     about: "NVIDIA ConnectX-4 and later, BlueField",
     documented: "Linux 6.12: en_stats.c, en_main.c; Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst",
     rows: &[
         row("rx_out_of_buffer", RX_RING).about("no receive descriptor was posted: the host is too slow"),
-        row("rx_if_down_packets", BY_WILL.hardware())
-            .about("came while the interface was down; not in rx_out_of_buffer since 6.5"),
+        row("rx_if_down_packets", BY_WILL.hardware()).about("came while the interface was down"),
         row("rx_discards_phy", RX_RING)
             .about("the port's buffer was full: PCIe or memory is too slow, or the host is"),
         row("rx_prio{n}_discards", RX_RING).again(&["ethtool/rx_discards_phy"]).about("the same by priority"),

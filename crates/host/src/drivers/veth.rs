@@ -1,8 +1,9 @@
 use super::*;
 use crate::reading::row;
 
-/// A pair of virtual interfaces. What one sends enters the other's softnet backlog, or its NAPI ring where GRO or XDP is on: a
-/// drop there is counted as the sender's `tx_dropped`, and nowhere at the receiver but in the host's softnet counters.
+/// A pair of virtual interfaces. What one sends enters the other's softnet backlog, or its NAPI ring where GRO or
+/// XDP is on: a drop there is counted as the sender's `tx_dropped`, and nowhere at the receiver but in the host's
+/// softnet counters.
 pub const DRIVER: Driver = Driver {
     name: "veth",
     about: "pair of virtual interfaces",

@@ -1,12 +1,13 @@
 use super::*;
 use crate::reading::row;
 
-/// The interface of a virtual machine. `drops` are the guest's driver; what the hypervisor drops for want of a descriptor is told
-/// only by `rx-hw-drop-overruns` of source qstats, and only if it offers device statistics (virtio 1.4, Linux 6.11).
+/// The interface of a virtual machine. `drops` are the guest's driver; what the hypervisor drops for want of a
+/// descriptor is told only by `rx-hw-drop-overruns` of source qstats, and only if it offers device statistics
+/// (VIRTIO_NET_F_DEVICE_STATS).
 pub const DRIVER: Driver = Driver {
     name: "virtio_net",
     about: "virtio network interface",
-    documented: "Linux 6.12: drivers/net/virtio_net.c; virtio 1.4, 5.1.6.5.9 (device statistics)",
+    documented: "Linux 6.12: drivers/net/virtio_net.c; the virtio specification, network device, device statistics",
     rows: &[
         row("rx{queue}_hw_ratelimit_bytes", Sense::hint().rx().unit(Unit::Bytes).hardware())
             .about("held back by the hypervisor's limit of rate"),
@@ -16,7 +17,7 @@ pub const DRIVER: Driver = Driver {
         row("*_hw_interrupts", Sense::work().hardware()),
         row("rx_drops", RX_DRIVER).about("no memory, or a malformed buffer; XDP's drops are among them"),
         row("rx{queue}_drops", RX_DRIVER).again(&["ethtool/rx_drops"]),
-        row("rx_queue_{queue}_drops", RX_DRIVER).about("name before 6.11"),
+        row("rx_queue_{queue}_drops", RX_DRIVER).about("older name"),
         row("rx_xdp_drops", BY_WILL).again(&["ethtool/rx_drops"]),
         row("tx_xdp_tx_drops", TX_RING.software()),
         row("tx_tx_timeouts", TX_TROUBLE),

@@ -46,8 +46,8 @@ impl Connection {
         self.exchange(message)
     }
 
-    /// Sends a whole message, a dump or one with `NLM_F_ACK`, to which the sequence number is added, and returns the messages of its answer. A dump that
-    /// the kernel says was disturbed by a change is asked for again.
+    /// Sends a whole message, a dump or one with `NLM_F_ACK`, to which the sequence number is added, and returns
+    /// the messages of its answer. A dump that the kernel says was disturbed by a change is asked for again.
     ///
     /// # Errors
     /// What the kernel answered; `Interrupted` if things changed during every attempt.

@@ -1,8 +1,8 @@
 //! Netlink as far as reading needs it: a connection, messages and attributes.
 //!
-//! Messages are kept as the bytes the kernel sent, so that a recorded answer is read by the same code as a live one, and are
-//! taken apart here without trust: whatever does not fit is left out. Bytes are in the order of the machine that
-//! recorded them (linux/netlink.h).
+//! Messages are kept as the bytes the kernel sent, so that a recorded answer is read by the same code as a live
+//! one, and are taken apart here without trust: whatever does not fit is left out. Bytes are in the order of the
+//! machine that recorded them (linux/netlink.h).
 
 mod connection;
 mod generic;

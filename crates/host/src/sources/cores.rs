@@ -6,7 +6,7 @@ use crate::reading::{Place, Row, Sense, Unit, row};
 use crate::root::Root;
 use crate::source::Source;
 
-/// See [`crate::sources`].
+/// The source `cores`.
 pub struct Cores;
 
 const NAME: &str = "cores";

@@ -8,7 +8,7 @@ use crate::source::Source;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// See [`crate::sources`].
+/// The source `interrupts`.
 pub struct Interrupts;
 
 const NAME: &str = "interrupts";
@@ -123,8 +123,8 @@ fn by_bus(root: &mut Root, interfaces: &[Interface]) -> HashMap<String, Device> 
     found
 }
 
-/// By the name of the interface or of its device on the bus in the line's name, else by the bus: two interfaces of one card
-/// share a device there.
+/// By the name of the interface or of its device on the bus in the line's name, else by the bus: two interfaces of
+/// one card share a device there.
 fn owner(line: &Line, interfaces: &[Interface], lines_of: &HashMap<String, Device>) -> Option<Device> {
     let named = |name: &str| has_word(&line.name, name);
     let by_name = interfaces.iter().find(|i| named(&i.device.name));

@@ -9,13 +9,13 @@ use crate::root::Root;
 use crate::source::Source;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `link`.
 pub struct Link;
 
 const NAME: &str = "link";
 
-/// In the order of `struct rtnl_link_stats64` (linux/if_link.h). Drivers fill it from counters of their own; where their
-/// table says which, the driver's counter is the one to count.
+/// In the order of `struct rtnl_link_stats64` (linux/if_link.h). Drivers fill it from counters of their own; where
+/// their table says which, the driver's counter is the one to count.
 const ROWS: &[Row] = &[
     row("rx_packets", Sense::packets(Way::Rx)),
     row("tx_packets", Sense::packets(Way::Tx)),

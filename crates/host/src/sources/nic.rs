@@ -6,7 +6,7 @@ use crate::reading::{Device, Place, Row};
 use crate::root::Root;
 use crate::source::Source;
 
-/// See [`crate::sources`].
+/// The source `ethtool`.
 pub struct Ethtool;
 
 const NAME: &str = "ethtool";

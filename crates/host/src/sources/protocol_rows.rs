@@ -1,4 +1,5 @@
-//! What the counters of the protocols mean. Which of several counts the same packets was read in net/ipv4 of Linux 6.12.
+//! What the counters of the protocols mean. Which of several counts the same packets was read in net/ipv4 of Linux
+//! 6.12.
 
 use crate::reading::{Row, Sense, Unit, Way, row};
 use wirespeed_record::Stage;

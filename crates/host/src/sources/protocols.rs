@@ -6,7 +6,7 @@ use crate::reading::{Place, Row};
 use crate::root::Root;
 use crate::source::Source;
 
-/// See [`crate::sources`].
+/// The source `protocols`.
 pub struct Protocols;
 
 const NAME: &str = "protocols";
@@ -54,8 +54,8 @@ type Parse = fn(&str) -> Vec<(String, u64)>;
 const FILES: &[(&str, Parse)] =
     &[("proc/net/snmp", parse), ("proc/net/netstat", parse), ("proc/net/snmp6", parse_v6)];
 
-/// Parses snmp and netstat: pairs of lines, names then values, each with the group in front; the group becomes a part of
-/// the name, as in `TcpExtTCPBacklogDrop`.
+/// Parses snmp and netstat: pairs of lines, names then values, each with the group in front; the group becomes a
+/// part of the name, as in `TcpExtTCPBacklogDrop`.
 pub fn parse(text: &str) -> Vec<(String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();

@@ -9,7 +9,7 @@ use crate::source::Source;
 use std::collections::HashMap;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `qdisc`.
 pub struct Qdiscs;
 
 const NAME: &str = "qdisc";

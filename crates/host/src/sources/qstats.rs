@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `qstats`.
 pub struct QueueStatistics;
 
 const NAME: &str = "qstats";

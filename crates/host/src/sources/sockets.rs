@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `sockets`.
 pub struct Sockets;
 
 const NAME: &str = "sockets";

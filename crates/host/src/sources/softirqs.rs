@@ -6,7 +6,7 @@ use crate::reading::{Place, Row, Sense, row};
 use crate::root::Root;
 use crate::source::Source;
 
-/// See [`crate::sources`].
+/// The source `softirqs`.
 pub struct Softirqs;
 
 const NAME: &str = "softirqs";

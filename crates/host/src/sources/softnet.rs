@@ -7,7 +7,7 @@ use crate::root::Root;
 use crate::source::Source;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `softnet`.
 pub struct Softnet;
 
 const NAME: &str = "softnet";

@@ -11,7 +11,7 @@ use crate::source::Source;
 use std::io;
 use wirespeed_record::Stage;
 
-/// See [`crate::sources`].
+/// The source `standard`.
 pub struct Standard;
 
 const NAME: &str = "standard";
