@@ -1,4 +1,4 @@
-//! Whole hosts, recorded on Linux 6.18: everything is read again, and what was lost stands at its stage.
+//! Whole hosts, recorded on Linux 6.18 and 6.12: everything is read again, and what was lost stands at its stage.
 
 use std::path::{Path, PathBuf};
 use wirespeed_host::{Meaning, Place, Reading, Root, Snapshot, record_fixture, take};
@@ -118,4 +118,31 @@ fn a_host_without_anything_lacks_everything_by_name() {
         assert!(!lack.remedy.is_empty() && !lack.why.is_empty(), "{lack}");
         assert!(source.can_run(&mut Root::recorded(folder.path())).is_err());
     }
+}
+
+/// Linux 6.12 in virtual time: a bucket of 100 Mbit/s above fq, ECN on. `tc -s qdisc` said 60 marks, 10 flows
+/// throttled and 2337 overlimits.
+#[test]
+fn marks_and_throttling_of_fq_are_read_below_its_bucket() {
+    let snapshot = read("veth-6.12-fq");
+    let of = |kind: &str, counter: &str| {
+        let found = snapshot.readings.iter().find(|reading| {
+            reading.counter == counter
+                && matches!(&reading.place, Place::Qdisc { kind: found, .. } if &**found == kind)
+        });
+        found.unwrap_or_else(|| panic!("no {counter} of {kind}"))
+    };
+    let marks = of("fq", "fq.ce_mark");
+    assert_eq!((marks.value, marks.sense.meaning), (60, Meaning::Hint));
+    assert_eq!(of("fq", "fq.throttled").value, 10);
+    assert_eq!(of("tbf", "overlimits").value, 2337);
+    assert_eq!(of("fq", "sent_packets").value, of("tbf", "sent_packets").value);
+    // What fq drops shows in the bucket as well.
+    assert_eq!(of("fq", "inner_drops").again.as_deref(), Some("qdisc/drops"));
+    assert_eq!(of("fq", "fq.flows_plimit").again.as_deref(), Some("qdisc/drops"));
+    assert!(of("tbf", "drops").is_the_count_of_a_loss());
+    // After a mark the receiver's acknowledgements say so until the sender has answered (RFC 3168, 6.1.3), and all they
+    // acknowledge is counted.
+    let told = at(&snapshot, "protocols", "TcpExtTCPDeliveredCE").value;
+    assert!(told >= marks.value, "{told}");
 }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::reading::row;
 
-/// Broadcom NetXtreme-C and -E. Each ring has its count of discards; `rx_total_ring_discards` (of newer kernels) is their
-/// sum, also over rings that are gone. `rx_stat_discard` is the port's and holds what no ring saw.
+/// Broadcom NetXtreme-C and -E. Each ring has its count of discards; `rx_total_ring_discards` (of newer kernels) is
+/// their sum, also over rings that are gone. `rx_stat_discard` is the port's and holds what no ring saw.
 pub const DRIVER: Driver = Driver {
     name: "bnxt_en",
     about: "Broadcom NetXtreme-C, NetXtreme-E, Thor",

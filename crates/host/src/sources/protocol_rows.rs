@@ -97,7 +97,10 @@ pub const ROWS: &[Row] = &[
     row("TcpExtTCPHystart*", GUESS).about("slow start was left early"),
     row("TcpExtTCPOrigDataSent", TX).about("packets with data, sent for the first time"),
     row("TcpExtTCPDelivered", TX).about("packets acknowledged, SYNs included"),
-    row("TcpExtTCPDeliveredCE", GUESS.unit(Unit::Packets)).about("packets acknowledged that had been marked with congestion experienced"),
+    row("TcpExtTCPDeliveredCE", GUESS.unit(Unit::Packets)).about(
+        "packets whose acknowledgement told of congestion experienced; but for accurate ECN and DCTCP these are more than \
+         were marked",
+    ),
     row("TcpExtTCPPLBRehash", GUESS),
     row("TcpInSegs", RX),
     row("TcpOutSegs", TX).about("retransmissions are not among them"),

@@ -6,6 +6,7 @@ use crate::netlink::{Request, attributes, messages, text, u32_at, u64_at};
 use crate::reading::{Place, Row, Sense, Socket, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use wirespeed_record::Stage;
@@ -77,7 +78,7 @@ const ROWS: &[Row] = &[
     row("tcpi_segs_out", Sense::packets(Way::Tx).software()),
     row("tcpi_segs_in", Sense::packets(Way::Rx).software()),
     row("tcpi_delivered_ce", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
-        .about("packets acknowledged that had been marked with congestion experienced"),
+        .about("packets whose acknowledgement told of congestion experienced, as TcpExtTCPDeliveredCE"),
     row("tcpi_dsack_dups", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
         .about("packets that arrived twice: sent again for nothing"),
     row("tcpi_reord_seen", Sense::hint().at(Stage::Network).tx().software())
@@ -164,6 +165,18 @@ impl Question {
         payload.extend([0; 48]);
         Request::dump(self.name, libc::NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, payload)
     }
+}
+
+/// Every TCP and UDP socket of the namespace.
+///
+/// # Errors
+/// What the kernel answered, for the first protocol that it refuses.
+pub fn list(root: &mut Root) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for question in QUESTIONS {
+        found.extend(parse(&root.ask(&question.request())?, question.protocol_name));
+    }
+    Ok(found)
 }
 
 /// A socket in the kernel's answer.
