@@ -1,4 +1,5 @@
-//! Prints what this host counts, or records it: `cargo run -p wirespeed-host --example look -- [FOLDER]`.
+//! Prints what this host counts, or what a recorded one did, or records this one:
+//! `cargo run -p wirespeed-host --example look -- [FOLDER | --from FOLDER]`.
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
 use std::path::Path;
@@ -6,9 +7,13 @@ use std::time::Instant;
 use wirespeed_host::{Root, record_fixture, sources, take, take_of};
 
 fn main() -> std::io::Result<()> {
-    let mut root = Root::live();
-    if let Some(folder) = std::env::args().nth(1) {
-        for lack in record_fixture(&mut root, Path::new(&folder))? {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut root = match &arguments[..] {
+        [from, folder] if from == "--from" => Root::recorded(folder),
+        _ => Root::live(),
+    };
+    if let [folder] = &arguments[..] {
+        for lack in record_fixture(&mut root, Path::new(folder))? {
             println!("{lack}");
         }
         return Ok(());

@@ -18,6 +18,7 @@ mod root;
 mod snapshot;
 mod source;
 pub mod sources;
+pub mod tcp_info;
 
 pub use collector::Collector;
 pub use fixture::record_fixture;

@@ -64,7 +64,8 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// The growth as far as it is certain: what appeared or began anew has counted at least what it shows now.
+    /// The growth as far as it is certain: a counter that began anew has counted at least what it shows now; one that
+    /// appeared may have counted all of it before it could be read.
     pub fn at_least(self) -> u64 {
         match self {
             Growth::By(grown) => grown,

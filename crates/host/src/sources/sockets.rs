@@ -2,10 +2,11 @@
 
 use super::row_of;
 use crate::collector::Collector;
-use crate::netlink::{Request, attributes, messages, text, u32_at, u64_at};
+use crate::netlink::{Request, attributes, messages, text, u32_at};
 use crate::reading::{Place, Row, Sense, Socket, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
+use crate::tcp_info::{self, Field};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -37,22 +38,22 @@ const MEMORY: &[&str] = &[
 
 const MICROSECOND: u64 = 1000;
 
-/// Fields of `struct tcp_info` (linux/tcp.h): name, where it begins, bytes, and what one is of the unit of its row.
-const TCP_INFO: &[(&str, usize, usize, u64)] = &[
-    ("tcpi_total_retrans", 100, 4, 1),
-    ("tcpi_segs_out", 136, 4, 1),
-    ("tcpi_segs_in", 140, 4, 1),
-    ("tcpi_delivered_ce", 196, 4, 1),
-    ("tcpi_dsack_dups", 216, 4, 1),
-    ("tcpi_reord_seen", 220, 4, 1),
-    ("tcpi_rcv_ooopack", 224, 4, 1),
-    ("tcpi_rtt", 68, 4, MICROSECOND),
-    ("tcpi_snd_cwnd", 80, 4, 1),
-    ("tcpi_bytes_acked", 120, 8, 1),
-    ("tcpi_bytes_received", 128, 8, 1),
-    ("tcpi_busy_time", 168, 8, MICROSECOND),
-    ("tcpi_rwnd_limited", 176, 8, MICROSECOND),
-    ("tcpi_sndbuf_limited", 184, 8, MICROSECOND),
+/// Fields of TCP_INFO, and what one is of the unit of its row.
+const TCP_INFO: &[(Field, u64)] = &[
+    (tcp_info::TOTAL_RETRANS, 1),
+    (tcp_info::SEGS_OUT, 1),
+    (tcp_info::SEGS_IN, 1),
+    (tcp_info::DELIVERED_CE, 1),
+    (tcp_info::DSACK_DUPS, 1),
+    (tcp_info::REORD_SEEN, 1),
+    (tcp_info::RCV_OOOPACK, 1),
+    (tcp_info::RTT, MICROSECOND),
+    (tcp_info::SND_CWND, 1),
+    (tcp_info::BYTES_ACKED, 1),
+    (tcp_info::BYTES_RECEIVED, 1),
+    (tcp_info::BUSY_TIME, MICROSECOND),
+    (tcp_info::RWND_LIMITED, MICROSECOND),
+    (tcp_info::SNDBUF_LIMITED, MICROSECOND),
 ];
 
 /// Datagrams are dropped for want of room, but for those with a wrong checksum.
@@ -211,24 +212,14 @@ impl Found {
             };
             into.push_row32(NAME, place.clone(), name, *value, row);
         }
-        for (name, at, size, scale) in TCP_INFO {
-            let row = row_of(ROWS, name);
-            match (*size, *scale) {
-                (4, 1) => {
-                    if let Some(value) = u32_at(&self.info, *at) {
-                        into.push_row32(NAME, place.clone(), name, value, row);
-                    }
+        for (field, scale) in TCP_INFO {
+            let Some(value) = field.of(&self.info) else { continue };
+            let row = row_of(ROWS, field.name);
+            match u32::try_from(value) {
+                Ok(value) if field.is_32_bits() && *scale == 1 => {
+                    into.push_row32(NAME, place.clone(), field.name, value, row);
                 }
-                (size, scale) => {
-                    let value = if size == 8 {
-                        u64_at(&self.info, *at)
-                    } else {
-                        u32_at(&self.info, *at).map(u64::from)
-                    };
-                    if let Some(value) = value {
-                        into.push_row(NAME, place.clone(), *name, value.saturating_mul(scale), row);
-                    }
-                }
+                _ => into.push_row(NAME, place.clone(), field.name, value.saturating_mul(*scale), row),
             }
         }
     }
