@@ -1,4 +1,4 @@
-//! Whole hosts, recorded on Linux 6.18 and 6.12: everything is read again, and what was lost stands at its stage.
+//! Whole hosts, recorded on Linux 6.18, 6.12 and 6.1: everything is read again, and what was lost stands at its stage.
 
 use std::path::{Path, PathBuf};
 use wirespeed_host::{Meaning, Place, Reading, Root, Snapshot, record_fixture, take};
@@ -145,4 +145,64 @@ fn marks_and_throttling_of_fq_are_read_below_its_bucket() {
     // acknowledge is counted.
     let told = at(&snapshot, "protocols", "TcpExtTCPDeliveredCE").value;
     assert!(told >= marks.value, "{told}");
+}
+
+/// Debian's Linux 6.1 under QEMU, with its e1000e, two sockets and four CPUs.
+const DEBIAN: &str = "e1000e-6.1";
+
+#[test]
+fn an_older_kernel_lacks_one_source_and_says_which_kernel_has_it() {
+    let (snapshot, lacks) = take(&mut Root::recorded(fixture(DEBIAN)));
+    assert_eq!(lacks.len(), 1, "{lacks:?}");
+    assert_eq!(lacks[0].source_name, "qstats");
+    assert!(lacks[0].remedy.contains("6.9"), "{}", lacks[0]);
+    assert!(snapshot.readings.len() > 500);
+    let qstats = wirespeed_host::source("qstats").unwrap();
+    assert_eq!(qstats.can_run(&mut Root::recorded(fixture(DEBIAN))), Err(lacks[0].clone()));
+}
+
+/// Two frames were too short. The driver says so in three counters, the interface in two.
+#[test]
+fn damaged_frames_are_counted_once_however_often_they_are_told() {
+    let (snapshot, _) = take(&mut Root::recorded(fixture(DEBIAN)));
+    let of_line = |r: &&Reading| {
+        r.sense.meaning == Meaning::Loss
+            && r.place.device().is_some_and(|d| &*d.name == "eth1")
+            && r.value > 0
+    };
+    let told: Vec<_> = snapshot.readings.iter().filter(of_line).collect();
+    assert_eq!(told.len(), 5, "{told:#?}");
+    let counted: Vec<_> = told.iter().filter(|r| r.is_the_count_of_a_loss()).collect();
+    assert_eq!(counted.len(), 1, "{counted:#?}");
+    assert_eq!((&*counted[0].counter, counted[0].value), ("rx_short_length_errors", 2));
+    assert_eq!(counted[0].sense.stage, Some(Stage::Network));
+}
+
+#[test]
+fn the_core_that_serves_a_queue_is_the_one_that_was_squeezed() {
+    let (snapshot, _) = take(&mut Root::recorded(fixture(DEBIAN)));
+    let serves = snapshot.readings.iter().find(|reading| {
+        reading.counter == "effective_cpu"
+            && matches!(&reading.place, Place::Interrupt { name, queue: Some(0), .. } if &**name == "eth1-rx-0")
+    });
+    let core = serves.expect("the queue has a line").value as u32;
+    let squeezed: Vec<u64> = (0..4)
+        .map(|cpu| {
+            let on_cpu = |r: &&Reading| r.counter == "time_squeeze" && r.place == Place::Cpu(cpu);
+            snapshot.readings.iter().find(on_cpu).expect("every CPU has a line").value
+        })
+        .collect();
+    assert_eq!((core, squeezed), (3, vec![0, 0, 19, 250]));
+}
+
+/// A program sent 229253 datagrams as fast as it could; the rest are ARP and neighbour discovery.
+#[test]
+fn what_a_program_sent_is_what_the_qdisc_dropped_and_the_interface_sent() {
+    let (snapshot, _) = take(&mut Root::recorded(fixture("virtio_net-6.1-mq")));
+    let dropped = snapshot.readings.iter().filter(|r| r.source == "qdisc" && r.counter == "drops");
+    let dropped: u64 = dropped.map(|r| r.value).sum();
+    let sent = at(&snapshot, "ethtool", "tx_queue_0_packets").value;
+    let datagrams = at(&snapshot, "protocols", "UdpOutDatagrams").value;
+    assert_eq!((datagrams, dropped, sent), (229_253, 614, 228_651));
+    assert!((datagrams..datagrams + 20).contains(&(dropped + sent)));
 }
