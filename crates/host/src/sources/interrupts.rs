@@ -161,6 +161,7 @@ pub fn queue(name: &str) -> Option<u32> {
 
 /// The CPU of a list, if it is a single one.
 fn effective_cpu(root: &mut Root, line: &str) -> Option<u32> {
+    let line: u32 = line.parse().ok()?;
     root.text(&format!("proc/irq/{line}/effective_affinity_list")).ok()?.trim().parse().ok()
 }
 

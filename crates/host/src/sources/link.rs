@@ -119,6 +119,13 @@ pub fn request() -> Request {
 /// Bytes of `struct ifinfomsg` (linux/rtnetlink.h).
 const IFINFOMSG: usize = 16;
 
+/// Names become parts of paths, and a recorded answer may come from anybody: what the kernel would not take as a name
+/// (`dev_valid_name` of net/core/dev.c) is none.
+fn is_name(name: &str) -> bool {
+    let taken = |c: char| c != '/' && c != ':' && !c.is_whitespace();
+    !name.is_empty() && name.len() < libc::IFNAMSIZ && name != "." && name != ".." && name.chars().all(taken)
+}
+
 /// The interfaces in an answer to [`request`].
 pub fn parse(answer: &[u8]) -> Vec<Interface> {
     const PARENT_DEV_NAME: u16 = 56; // IFLA_PARENT_DEV_NAME
@@ -127,7 +134,7 @@ pub fn parse(answer: &[u8]) -> Vec<Interface> {
         .filter_map(|message| {
             let index = u32_at(message.payload, 4)?;
             let inside = message.payload.get(IFINFOMSG..)?;
-            let name = text(find(inside, libc::IFLA_IFNAME)?);
+            let name = Some(text(find(inside, libc::IFLA_IFNAME)?)).filter(|name| is_name(name))?;
             let mut statistics = Vec::new();
             let mut parent = None;
             for (kind, value) in attributes(inside) {
@@ -143,4 +150,17 @@ pub fn parse(answer: &[u8]) -> Vec<Interface> {
             Some(Interface { device: Device { index, name: name.into() }, parent, statistics })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_no_path() {
+        assert!(is_name("enp3s0f0.100"));
+        for name in ["", ".", "..", "../../etc", "a/b", "a b", "0123456789abcdef"] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
 }

@@ -12,7 +12,9 @@ pub fn netlink(bytes: &[u8]) {
         assert!(message.payload.len() <= bytes.len());
         let _ = netlink::attributes(message.payload).count();
     }
-    let found = link::parse(bytes).len()
+    let interfaces = link::parse(bytes);
+    assert!(interfaces.iter().all(|i| !i.device.name.contains('/')), "a name is no path");
+    let found = interfaces.len()
         + qdisc::parse(bytes).len()
         + qstats::parse(bytes).len()
         + sockets::parse(bytes, "tcp").len();
