@@ -1,9 +1,9 @@
-//! Interfaces: veth pairs, addresses, routes, neighbours, offloads, counters.
+//! Interfaces: veth pairs, addresses, routes, neighbours, offloads.
 
 use crate::netlink::Netlink;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -14,6 +14,8 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use wirespeed_host::Interface;
+use wirespeed_host::sources::link;
 use wirespeed_scenario::run::Offloads;
 
 /// One end of a veth pair to be made.
@@ -58,37 +60,12 @@ pub fn create_pair(netlink: &mut Netlink, ends: &[Port; 2]) -> io::Result<()> {
     netlink.create(RouteNetlinkMessage::NewLink(message))
 }
 
-/// An interface as the kernel lists it.
-#[derive(Debug, Clone)]
-pub struct Listed {
-    /// Interface index.
-    pub index: u32,
-    /// Name.
-    pub name: String,
-    /// Traffic counters.
-    pub counters: Stats64,
-}
-
-/// Lists the interfaces of the socket's namespace.
+/// Lists the interfaces of the socket's namespace, with their counters.
 ///
 /// # Errors
 /// What the kernel answered.
-pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Listed>> {
-    let mut found = Vec::new();
-    netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |message| {
-        let RouteNetlinkMessage::NewLink(message) = message else { return };
-        let mut listed =
-            Listed { index: message.header.index, name: String::new(), counters: Stats64::default() };
-        for attribute in message.attributes {
-            match attribute {
-                LinkAttribute::IfName(name) => listed.name = name,
-                LinkAttribute::Stats64(counters) => listed.counters = counters,
-                _ => {}
-            }
-        }
-        found.push(listed);
-    })?;
-    Ok(found)
+pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Interface>> {
+    Ok(link::parse(&netlink.ask(&link::request())?))
 }
 
 /// Brings an interface up.
@@ -162,35 +139,10 @@ pub fn set_offloads(name: &str, offloads: Offloads) -> io::Result<()> {
         (ETHTOOL_SGSO, offloads.gso, "gso"),
         (ETHTOOL_SGRO, offloads.gro, "gro"),
     ] {
-        ethtool(name, command, u32::from(value))
+        // `struct ethtool_value`: command and data.
+        let mut argument = [command.to_ne_bytes(), u32::from(value).to_ne_bytes()].concat();
+        wirespeed_host::ethtool::ioctl(name, &mut argument)
             .map_err(|e| io::Error::new(e.kind(), format!("offload {what} of {name}: {e}")))?;
     }
     Ok(())
-}
-
-fn ethtool(name: &str, command: u32, value: u32) -> io::Result<()> {
-    #[repr(C)]
-    struct Value {
-        command: u32,
-        data: u32,
-    }
-    const SIOCETHTOOL: libc::c_ulong = 0x8946;
-    let mut argument = Value { command, data: value };
-    // SAFETY: an all-zero ifreq is valid; `argument` outlives the call; the kernel copies at most an
-    // `ethtool_value`, which `Value` mirrors.
-    unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
-            *to = from as libc::c_char;
-        }
-        request.ifr_ifru.ifru_data = (&raw mut argument).cast();
-        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if socket < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let result = libc::ioctl(socket, SIOCETHTOOL, &mut request);
-        let error = io::Error::last_os_error();
-        libc::close(socket);
-        if result < 0 { Err(error) } else { Ok(()) }
-    }
 }

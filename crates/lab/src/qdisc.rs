@@ -3,8 +3,9 @@
 use crate::netlink::Netlink;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcXstats};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
+use wirespeed_host::sources::qdisc as host;
 use wirespeed_scenario::run::{Direction, Qdisc};
 use wirespeed_units::{Bytes, Rate};
 
@@ -182,49 +183,29 @@ pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
 /// # Errors
 /// What the kernel answered.
 pub fn statistics(netlink: &mut Netlink) -> io::Result<Vec<Statistics>> {
-    let mut found = Vec::new();
-    netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()), |message| {
-        if let RouteNetlinkMessage::NewQueueDiscipline(message) = message {
-            found.push(decode(&message));
-        }
-    })?;
-    Ok(found)
+    let answer = netlink.ask(&host::request())?;
+    Ok(host::parse(&answer).into_iter().map(Statistics::from).collect())
 }
 
-fn decode(message: &TcMessage) -> Statistics {
-    let mut statistics = Statistics {
-        index: message.header.index as u32,
-        is_root: message.header.parent == TcHandle::ROOT,
-        ..Default::default()
-    };
-    for attribute in &message.attributes {
-        match attribute {
-            TcAttribute::Kind(kind) => statistics.kind.clone_from(kind),
-            TcAttribute::Stats2(parts) => parts.iter().for_each(|part| decode_part(part, &mut statistics)),
-            _ => {}
+impl From<host::Qdisc> for Statistics {
+    fn from(qdisc: host::Qdisc) -> Statistics {
+        let mut statistics = Statistics {
+            index: qdisc.index,
+            is_root: qdisc.is_root(),
+            sent_bytes: qdisc.sent_bytes,
+            sent_packets: qdisc.sent_packets,
+            backlog_bytes: u64::from(qdisc.backlog_bytes),
+            backlog_packets: u64::from(qdisc.backlog_packets),
+            dropped_packets: u64::from(qdisc.drops),
+            requeues: u64::from(qdisc.requeues),
+            overlimits: u64::from(qdisc.overlimits),
+            kind: qdisc.kind,
+            link: None,
+        };
+        if statistics.kind == "wire" && !qdisc.private.is_empty() {
+            decode_wire(&qdisc.private, &mut statistics);
         }
-    }
-    if statistics.kind != "wire" {
-        statistics.link = None;
-    }
-    statistics
-}
-
-fn decode_part(part: &TcStats2, into: &mut Statistics) {
-    match part {
-        TcStats2::Basic(basic) => {
-            into.sent_bytes = basic.bytes;
-            into.sent_packets = u64::from(basic.packets);
-        }
-        TcStats2::Queue(queue) if into.link.is_none() => {
-            into.backlog_bytes = u64::from(queue.backlog);
-            into.backlog_packets = u64::from(queue.qlen);
-            into.dropped_packets = u64::from(queue.drops);
-            into.requeues = u64::from(queue.requeues);
-            into.overlimits = u64::from(queue.overlimits);
-        }
-        TcStats2::App(TcXstats::Other(bytes)) if into.kind == "wire" => decode_wire(bytes, into),
-        _ => {}
+        statistics
     }
 }
 

@@ -107,11 +107,12 @@ fn configure(
     let listed = device::list(netlink)?;
     let mut ports = BTreeMap::new();
     for interface in &listed {
-        if interface.name == "lo" {
-            device::up(netlink, interface.index)?;
+        let (name, index) = (&*interface.device.name, interface.device.index);
+        if name == "lo" {
+            device::up(netlink, index)?;
             continue;
         }
-        let found = layout.find(node, &interface.name);
+        let found = layout.find(node, name);
         let (wire, side) = found.expect("a namespace of ours has only interfaces of the layout");
         let end = &layout.wires[wire].ends[side];
         let offloads = match end.egress {
@@ -119,13 +120,13 @@ fn configure(
             // A router hands on what it gets; merging or leaving packets merged would hide them from the queue.
             _ => Offloads { tso: false, gso: false, gro: false },
         };
-        named(device::set_offloads(&interface.name, offloads), || interface.name.clone())?;
-        named(install(run, netlink, interface.index, &end.egress), || interface.name.clone())?;
-        device::add_address(netlink, interface.index, end.address)?;
-        device::up(netlink, interface.index)?;
+        named(device::set_offloads(name, offloads), || name.to_owned())?;
+        named(install(run, netlink, index, &end.egress), || name.to_owned())?;
+        device::add_address(netlink, index, end.address)?;
+        device::up(netlink, index)?;
         let peer = &layout.wires[wire].ends[1 - side];
-        device::add_neighbour(netlink, interface.index, peer.address, mac(wire, 1 - side))?;
-        ports.insert(interface.index, (interface.name.clone(), end.egress.clone()));
+        device::add_neighbour(netlink, index, peer.address, mac(wire, 1 - side))?;
+        ports.insert(index, (name.to_owned(), end.egress.clone()));
     }
     if layout.nodes[node].forwards {
         set("net.ipv4.ip_forward", "1")?;

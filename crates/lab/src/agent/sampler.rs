@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_host::sources::{protocols, softnet};
 use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{FlowKind, Run};
 
@@ -119,8 +120,8 @@ impl<'a> Sampler<'a> {
         let mut rows = BTreeMap::new();
         for (node, built) in self.world.nodes.iter_mut().enumerate() {
             for listed in device::list(&mut built.netlink)? {
-                if listed.name != "lo" {
-                    rows.insert((node, listed.name), listed.counters);
+                if &*listed.device.name != "lo" {
+                    rows.insert((node, listed.device.name.to_string()), listed);
                 }
             }
         }
@@ -128,18 +129,19 @@ impl<'a> Sampler<'a> {
             // A veth that finds the peer's softnet backlog full counts a dropped transmission.
             let peer =
                 self.layout.find(*node, name).map(|(wire, side)| &self.layout.wires[wire].ends[1 - side]);
-            let softnet =
-                peer.and_then(|end| rows.get(&(end.node, end.device.clone()))).map(|c| c.tx_dropped);
+            let softnet = peer
+                .and_then(|end| rows.get(&(end.node, end.device.clone())))
+                .map(|c| c.statistic("tx_dropped"));
             snapshot.hosts.push(HostSample {
                 t_ns,
                 host: self.layout.nodes[*node].name.clone(),
                 device: name.clone(),
-                rx_packets: counters.rx_packets,
-                rx_bytes: counters.rx_bytes,
-                rx_dropped: counters.rx_dropped,
-                tx_packets: counters.tx_packets,
-                tx_bytes: counters.tx_bytes,
-                tx_dropped: counters.tx_dropped,
+                rx_packets: counters.statistic("rx_packets"),
+                rx_bytes: counters.statistic("rx_bytes"),
+                rx_dropped: counters.statistic("rx_dropped"),
+                tx_packets: counters.statistic("tx_packets"),
+                tx_bytes: counters.statistic("tx_bytes"),
+                tx_dropped: counters.statistic("tx_dropped"),
                 softnet_dropped: softnet,
                 softnet_squeezed: None,
             });
@@ -158,11 +160,13 @@ impl<'a> Sampler<'a> {
                 Ok(fs::read_to_string("/proc/thread-self/net/snmp")?
                     + &fs::read_to_string("/proc/thread-self/net/netstat")?)
             })?;
-            for (name, value) in parse_snmp(&text) {
+            for (name, value) in protocols::parse(&text) {
                 counters.insert((node.name.clone(), name), value);
             }
         }
-        let (dropped, squeezed) = parse_softnet(&fs::read_to_string("/proc/net/softnet_stat")?);
+        let cpus = softnet::parse(&fs::read_to_string("/proc/net/softnet_stat")?);
+        let dropped = cpus.iter().map(|cpu| u64::from(cpu.dropped)).sum();
+        let squeezed = cpus.iter().map(|cpu| u64::from(cpu.time_squeeze)).sum();
         counters.insert(("kernel".into(), "SoftnetDropped".into()), dropped);
         counters.insert(("kernel".into(), "SoftnetTimeSqueezed".into()), squeezed);
         Ok(counters)
@@ -233,34 +237,6 @@ pub fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -
     }
 }
 
-/// /proc/net/snmp and /proc/net/netstat: pairs of lines, names then values, each with the group in front.
-pub fn parse_snmp(text: &str) -> Vec<(String, u64)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut found = Vec::new();
-    for pair in lines.chunks_exact(2) {
-        let (Some((group, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':'))
-        else {
-            continue;
-        };
-        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
-            // TcpMaxConn is -1 where there is no limit; it is no counter.
-            if let Ok(value) = value.parse() {
-                found.push((format!("{group}{name}"), value));
-            }
-        }
-    }
-    found
-}
-
-/// /proc/net/softnet_stat: a line per CPU in hexadecimal; the second column counts drops, the third the times the
-/// budget ran out.
-pub fn parse_softnet(text: &str) -> (u64, u64) {
-    let column = |line: &str, n| {
-        line.split_whitespace().nth(n).and_then(|word| u64::from_str_radix(word, 16).ok()).unwrap_or(0)
-    };
-    (text.lines().map(|line| column(line, 1)).sum(), text.lines().map(|line| column(line, 2)).sum())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,18 +247,5 @@ mod tests {
         assert_eq!(long.follow(u32::MAX), u64::from(u32::MAX));
         assert_eq!(long.follow(3), (1 << 32) + 3);
         assert_eq!(long.follow(3), (1 << 32) + 3);
-    }
-
-    #[test]
-    fn snmp_names_carry_their_group() {
-        let text = "Tcp: RtoMin MaxConn InSegs\nTcp: 200 -1 42\nTcpExt: TCPBacklogDrop\nTcpExt: 7\n";
-        let found = parse_snmp(text);
-        let expected = [("TcpRtoMin", 200), ("TcpInSegs", 42), ("TcpExtTCPBacklogDrop", 7)];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_string(), value)));
-    }
-
-    #[test]
-    fn softnet_columns_are_summed_over_cpus() {
-        assert_eq!(parse_softnet("0000000a 00000001 00000002 0\n0000000b 0000000f 00000001 0\n"), (16, 3));
     }
 }

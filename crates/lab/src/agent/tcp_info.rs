@@ -1,8 +1,8 @@
-//! `struct tcp_info` (linux/tcp.h) and the private information of congestion controls, read by offset so that
-//! an older kernel's shorter answer leaves the rest null.
+//! What TCP_INFO and congestion controls tell of a flow; what an older kernel's shorter answer leaves out stays null.
 
 use super::socket;
 use std::os::fd::RawFd;
+use wirespeed_host::tcp_info::{self, Field};
 use wirespeed_record::FlowSample;
 
 /// A kernel's answer to TCP_INFO.
@@ -14,97 +14,86 @@ impl TcpInfo {
         socket::get_bytes(fd, libc::IPPROTO_TCP, libc::TCP_INFO, 512).ok().map(TcpInfo)
     }
 
-    fn u8(&self, at: usize) -> Option<u32> {
-        self.0.get(at).map(|v| u32::from(*v))
+    fn u64(&self, field: Field) -> Option<u64> {
+        field.of(&self.0)
     }
 
-    fn u16(&self, at: usize) -> Option<u32> {
-        Some(u32::from(u16::from_ne_bytes(self.0.get(at..at + 2)?.try_into().ok()?)))
+    fn u32(&self, field: Field) -> Option<u32> {
+        self.u64(field).map(|value| value as u32)
     }
 
-    fn u32(&self, at: usize) -> Option<u32> {
-        Some(u32::from_ne_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
-    }
-
-    fn u64(&self, at: usize) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.0.get(at..at + 8)?.try_into().ok()?))
-    }
-
-    fn ns_of_us32(&self, at: usize) -> Option<i64> {
-        Some(i64::from(self.u32(at)?) * 1000)
-    }
-
-    fn ns_of_us64(&self, at: usize) -> Option<i64> {
-        Some(self.u64(at)? as i64 * 1000)
+    fn ns(&self, microseconds: Field) -> Option<i64> {
+        Some(self.u64(microseconds)? as i64 * 1000)
     }
 
     /// Data packets sent, retransmissions included (`tcpi_data_segs_out`).
     pub fn data_packets_out(&self) -> u32 {
-        self.u32(156).unwrap_or(0)
+        self.u32(tcp_info::DATA_SEGS_OUT).unwrap_or(0)
     }
 
     /// Data packets received (`tcpi_data_segs_in`).
     pub fn data_packets_in(&self) -> u32 {
-        self.u32(152).unwrap_or(0)
+        self.u32(tcp_info::DATA_SEGS_IN).unwrap_or(0)
     }
 
     /// Segments sent and received, those without data included (`tcpi_segs_out`, `tcpi_segs_in`).
     pub fn segments(&self) -> [u32; 2] {
-        [self.u32(136).unwrap_or(0), self.u32(140).unwrap_or(0)]
+        [tcp_info::SEGS_OUT, tcp_info::SEGS_IN].map(|field| self.u32(field).unwrap_or(0))
     }
 
     /// Payload received in order (`tcpi_bytes_received`, less the FIN, which the kernel counts as a byte).
     pub fn bytes_received(&self) -> u64 {
         /// TCP_CLOSE_WAIT (net/tcp_states.h): the peer's FIN has come and we have not closed, which we never do.
         const CLOSE_WAIT: u32 = 8;
-        let fin = u64::from(self.u8(0) == Some(CLOSE_WAIT));
-        self.u64(128).unwrap_or(0).saturating_sub(fin)
+        let fin = u64::from(self.u32(tcp_info::STATE) == Some(CLOSE_WAIT));
+        self.u64(tcp_info::BYTES_RECEIVED).unwrap_or(0).saturating_sub(fin)
     }
 
     /// Fills what the sender's side knows.
     pub fn fill_sender(&self, sample: &mut FlowSample) {
         const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-        let mss = self.u32(16);
+        let mss = self.u32(tcp_info::SND_MSS);
         let packets = |count: Option<u32>| Some(u64::from(count?) * u64::from(mss?));
         sample.mss_bytes = mss;
-        sample.ca_state = self.u8(1);
-        sample.backoff = self.u8(4);
-        sample.delivery_app_limited = self.u8(7).map(|bits| bits & 1 != 0);
-        sample.rto_ns = self.ns_of_us32(8);
-        sample.unacked_packets = self.u32(24);
-        sample.sacked_packets = self.u32(28);
-        sample.lost_packets = self.u32(32);
-        sample.retrans_out_packets = self.u32(36);
-        sample.rtt_ns = self.ns_of_us32(68).filter(|rtt| *rtt > 0);
-        sample.rttvar_ns = sample.rtt_ns.and_then(|_| self.ns_of_us32(72));
-        sample.ssthresh_bytes = packets(self.u32(76).filter(|v| *v < INFINITE_SSTHRESH));
-        sample.cwnd_bytes = packets(self.u32(80));
-        sample.reordering_packets = self.u32(88);
-        sample.retrans_packets = self.u32(100).map(u64::from);
-        sample.pacing_rate_bps = self.u64(104).filter(|v| *v != u64::MAX).map(|v| v * 8);
-        sample.acked_bytes = self.u64(120);
-        sample.notsent_bytes = self.u32(144);
-        sample.min_rtt_ns = self.u32(148).filter(|v| *v != u32::MAX).map(|v| i64::from(v) * 1000);
-        sample.delivery_rate_bps = self.u64(160).map(|v| v * 8);
-        sample.busy_ns = self.ns_of_us64(168);
-        sample.rwnd_limited_ns = self.ns_of_us64(176);
-        sample.sndbuf_limited_ns = self.ns_of_us64(184);
-        sample.delivered_packets = self.u32(192).map(u64::from);
-        sample.delivered_ce_packets = self.u32(196).map(u64::from);
-        sample.sent_bytes = self.u64(200).unwrap_or(0);
-        sample.retrans_bytes = self.u64(208);
-        sample.dsack_dups = self.u32(216);
-        sample.reordering_seen = self.u32(220);
-        sample.snd_wnd_bytes = self.u32(228);
-        sample.rto_count = self.u16(240);
+        sample.ca_state = self.u32(tcp_info::CA_STATE);
+        sample.backoff = self.u32(tcp_info::BACKOFF);
+        sample.delivery_app_limited = self.u32(tcp_info::APP_LIMITED).map(|bits| bits & 1 != 0);
+        sample.rto_ns = self.ns(tcp_info::RTO);
+        sample.unacked_packets = self.u32(tcp_info::UNACKED);
+        sample.sacked_packets = self.u32(tcp_info::SACKED);
+        sample.lost_packets = self.u32(tcp_info::LOST);
+        sample.retrans_out_packets = self.u32(tcp_info::RETRANS);
+        sample.rtt_ns = self.ns(tcp_info::RTT).filter(|rtt| *rtt > 0);
+        sample.rttvar_ns = sample.rtt_ns.and_then(|_| self.ns(tcp_info::RTTVAR));
+        sample.ssthresh_bytes = packets(self.u32(tcp_info::SND_SSTHRESH).filter(|v| *v < INFINITE_SSTHRESH));
+        sample.cwnd_bytes = packets(self.u32(tcp_info::SND_CWND));
+        sample.reordering_packets = self.u32(tcp_info::REORDERING);
+        sample.retrans_packets = self.u32(tcp_info::TOTAL_RETRANS).map(u64::from);
+        sample.pacing_rate_bps = self.u64(tcp_info::PACING_RATE).filter(|v| *v != u64::MAX).map(|v| v * 8);
+        sample.acked_bytes = self.u64(tcp_info::BYTES_ACKED);
+        sample.notsent_bytes = self.u32(tcp_info::NOTSENT_BYTES);
+        sample.min_rtt_ns =
+            self.u32(tcp_info::MIN_RTT).filter(|v| *v != u32::MAX).map(|v| i64::from(v) * 1000);
+        sample.delivery_rate_bps = self.u64(tcp_info::DELIVERY_RATE).map(|v| v * 8);
+        sample.busy_ns = self.ns(tcp_info::BUSY_TIME);
+        sample.rwnd_limited_ns = self.ns(tcp_info::RWND_LIMITED);
+        sample.sndbuf_limited_ns = self.ns(tcp_info::SNDBUF_LIMITED);
+        sample.delivered_packets = self.u32(tcp_info::DELIVERED).map(u64::from);
+        sample.delivered_ce_packets = self.u32(tcp_info::DELIVERED_CE).map(u64::from);
+        sample.sent_bytes = self.u64(tcp_info::BYTES_SENT).unwrap_or(0);
+        sample.retrans_bytes = self.u64(tcp_info::BYTES_RETRANS);
+        sample.dsack_dups = self.u32(tcp_info::DSACK_DUPS);
+        sample.reordering_seen = self.u32(tcp_info::REORD_SEEN);
+        sample.snd_wnd_bytes = self.u32(tcp_info::SND_WND);
+        sample.rto_count = self.u32(tcp_info::TOTAL_RTO);
     }
 
     /// Fills what the receiver's side knows.
     pub fn fill_receiver(&self, sample: &mut FlowSample) {
         sample.delivered_bytes = self.bytes_received();
-        sample.rcv_rtt_ns = self.ns_of_us32(92).filter(|v| *v > 0);
-        sample.rcv_space_bytes = self.u32(96);
-        sample.ooo_packets = self.u32(224);
+        sample.rcv_rtt_ns = self.ns(tcp_info::RCV_RTT).filter(|v| *v > 0);
+        sample.rcv_space_bytes = self.u32(tcp_info::RCV_SPACE);
+        sample.ooo_packets = self.u32(tcp_info::RCV_OOOPACK);
     }
 }
 

@@ -1,0 +1,111 @@
+use super::*;
+use crate::reading::row;
+
+/// ConnectX-4 and later. `rx_out_of_buffer` (no receive descriptor) and `rx_discards_phy` (no room in the port's
+/// own buffer) are different packets: both count. The counters of queues are sums of software, those with `_phy`
+/// the port's.
+pub const DRIVER: Driver = Driver {
+    name: "mlx5_core",
+    about: "NVIDIA ConnectX-4 and later, BlueField",
+    documented: "Linux 6.12: en_stats.c, en_main.c; Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst",
+    rows: &[
+        row("rx_out_of_buffer", RX_RING).about("no receive descriptor was posted: the host is too slow"),
+        row("rx_if_down_packets", BY_WILL.hardware()).about("came while the interface was down"),
+        row("rx_discards_phy", RX_RING)
+            .about("the port's buffer was full: PCIe or memory is too slow, or the host is"),
+        row("rx_prio{n}_discards", RX_RING).again(&["ethtool/rx_discards_phy"]).about("the same by priority"),
+        row("rx_prio{n}_buf_discard", RX_RING).again(&["ethtool/rx_discards_phy"]),
+        row("rx_prio{n}_cong_discard", RX_RING)
+            .again(&["ethtool/rx_discards_phy"])
+            .about("dropped early, as the buffer filled"),
+        row("rx_prio{n}_marked", Sense::hint().at(Stage::RxRing).rx().unit(Unit::Packets).hardware())
+            .about("marked by the device, as the buffer filled"),
+        row("rx_buffer_passed_thres_phy", Sense::hint().at(Stage::RxRing).rx().hardware())
+            .about("the port's buffer was nearly full"),
+        row("dev_internal_queue_oob", RX_RING).about("an internal queue had no buffer"),
+        row("rx_steer_missed_packets", BY_WILL.hardware()).about("no steering rule wanted it"),
+        row("rx_oversize_pkts_buffer", RX_RING).about("larger than the receive buffers"),
+        row("rx_oversize_pkts_sw_drop", RX_DRIVER).about("larger than the MTU allows"),
+        row("rx{queue}_oversize_pkts_sw_drop", RX_DRIVER).again(&["ethtool/rx_oversize_pkts_sw_drop"]),
+        row("rx_wqe_err", RX_DRIVER).about("completed with an error"),
+        row("rx{queue}_wqe_err", RX_DRIVER).again(&["ethtool/rx_wqe_err"]),
+        row("rx_buff_alloc_err", RX_TROUBLE)
+            .about("no memory for a descriptor; the ring runs dry if it lasts"),
+        row("rx{queue}_buff_alloc_err", RX_TROUBLE),
+        row("rx_xdp_drop", BY_WILL),
+        row("rx{queue}_xdp_drop", BY_WILL).again(&["ethtool/rx_xdp_drop"]),
+        row("tx_queue_dropped", TX_RING.software()).about("could not be mapped or sent"),
+        row("tx{queue}_dropped", TX_RING.software()).again(&["ethtool/tx_queue_dropped"]),
+        row("tx_discards_phy", TX_RING.hardware())
+            .about("the port discarded it: a stalled link with PAUSE, mostly"),
+        row("tx_errors_phy", TX_RING.hardware()),
+        row("tx_cqe_err", TX_TROUBLE),
+        row("tx{queue}_cqe_err", TX_TROUBLE),
+        row("tx_queue_stopped", TX_STOP).about("the ring was full and the queue stopped"),
+        row("tx{queue}_stopped", TX_STOP),
+        row("tx_queue_wake", TX_STOP),
+        row("tx{queue}_wake", TX_STOP),
+        row("rx_crc_errors_phy", LINE).about("damaged on the line"),
+        row("rx_in_range_len_errors_phy", LINE),
+        row("rx_out_of_range_len_phy", LINE),
+        row("rx_oversize_pkts_phy", LINE).about("longer than the port's MTU: the two ends disagree"),
+        row("rx_undersize_pkts_phy", LINE),
+        row("rx_fragments_phy", LINE).again(&["ethtool/rx_crc_errors_phy"]),
+        row("rx_jabbers_phy", LINE).again(&["ethtool/rx_crc_errors_phy"]),
+        row("rx_unsupported_op_phy", Sense::hint().rx().hardware()),
+        row("rx_symbol_err_phy", Sense::hint().at(Stage::Network).rx().hardware())
+            .about("the line carried symbols that are none"),
+        row("rx_pcs_symbol_err_phy", Sense::hint().at(Stage::Network).rx().hardware()),
+        row("rx_corrected_bits_phy", Sense::hint().at(Stage::Network).rx().hardware())
+            .about("bits that FEC mended"),
+        row("rx_err_lane_{n}_phy", Sense::hint().at(Stage::Network).rx().hardware()),
+        row("link_down_events_phy", Sense::hint().at(Stage::Network).hardware()),
+        row("rx_pause_ctrl_phy", PAUSE_RX),
+        row("tx_pause_ctrl_phy", PAUSE_TX),
+        row("rx_global_pause", PAUSE_RX),
+        row("tx_global_pause", PAUSE_TX),
+        row("rx_global_pause_duration", PAUSE_RX.unit(Unit::Number)).about("microseconds"),
+        row("tx_global_pause_duration", PAUSE_TX.unit(Unit::Number)).about("microseconds"),
+        row("rx_global_pause_transition", PAUSE_RX.unit(Unit::Events)),
+        row("rx_prio{n}_pause", PAUSE_RX),
+        row("tx_prio{n}_pause", PAUSE_TX),
+        row("rx_prio{n}_pause_duration", PAUSE_RX.unit(Unit::Number)).about("microseconds"),
+        row("tx_prio{n}_pause_duration", PAUSE_TX.unit(Unit::Number)).about("microseconds"),
+        row("rx_prio{n}_pause_transition", PAUSE_RX.unit(Unit::Events)),
+        row("tx_pause_storm_warning_events", PAUSE_TX.unit(Unit::Events)),
+        row("tx_pause_storm_error_events", PAUSE_TX.unit(Unit::Events))
+            .about("the device gave up sending PAUSE"),
+        row("rx_ecn_mark", Sense::hint().at(Stage::Network).rx().unit(Unit::Packets).software())
+            .about("packets that came marked with congestion experienced"),
+        row("rx{queue}_ecn_mark", Sense::hint().at(Stage::Network).rx().unit(Unit::Packets).software()),
+        row("rx_congst_umr", RX_TROUBLE),
+        row("rx{queue}_congst_umr", RX_TROUBLE),
+        row("rx_packets_phy", RX_PACKETS.hardware()),
+        row("tx_packets_phy", TX_PACKETS.hardware()),
+        row("rx_bytes_phy", RX_BYTES.hardware()),
+        row("tx_bytes_phy", TX_BYTES.hardware()),
+        row("rx_vport_unicast_packets", RX_PACKETS.hardware()),
+        row("tx_vport_unicast_packets", TX_PACKETS.hardware()),
+        row("rx_packets", RX_PACKETS.software()),
+        row("tx_packets", TX_PACKETS.software()),
+        row("rx_bytes", RX_BYTES.software()),
+        row("tx_bytes", TX_BYTES.software()),
+        row("rx{queue}_packets", RX_PACKETS.software()),
+        row("tx{queue}_packets", TX_PACKETS.software()),
+        row("rx{queue}_bytes", RX_BYTES.software()),
+        row("tx{queue}_bytes", TX_BYTES.software()),
+        row("ch{queue}_events", Sense::work().software()).about("interrupts"),
+        row("ch{queue}_poll", Sense::work().software()).about("rounds of NAPI"),
+        row("ch{queue}_arm", Sense::work().software()).about("rounds that ended with nothing left"),
+        row("ch{queue}_aff_change", Sense::hint().software())
+            .about("polling moved to another CPU: the interrupt was moved"),
+    ],
+    link: &[
+        row("rx_missed_errors", RX_RING).again(&["ethtool/rx_out_of_buffer"]),
+        row("rx_dropped", BY_WILL).about("dropped by the stack; the driver adds nothing"),
+        row("tx_dropped", TX_RING).again(&["ethtool/tx_queue_dropped"]),
+        row("rx_crc_errors", LINE).again(&["ethtool/rx_crc_errors_phy"]),
+        row("rx_length_errors", LINE).again(&["ethtool/rx_oversize_pkts_phy"]),
+        row("tx_aborted_errors", TX_RING).again(&["ethtool/tx_discards_phy"]),
+    ],
+};
