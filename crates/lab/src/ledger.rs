@@ -30,7 +30,6 @@ const DROPPED_ABOVE_IP: &[(&str, Stage)] = &[
     ("TcpExtTCPOFODrop", Stage::TcpOfo),
     ("TcpExtTCPRcvQDrop", Stage::RcvBuf),
     ("TcpExtTCPZeroWindowDrop", Stage::RcvBuf),
-    ("TcpExtRcvPruned", Stage::RcvBuf),
     ("UdpRcvbufErrors", Stage::RcvBuf),
 ];
 

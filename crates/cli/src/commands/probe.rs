@@ -195,15 +195,35 @@ fn ledger_text(rows: &[LedgerRow]) -> String {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
         }
-        let clear: Vec<String> = of("lost").filter(|row| row.packets == 0).map(|row| row.place).collect();
+        let clear = clear_places(&of("lost").collect::<Vec<_>>());
         if !clear.is_empty() {
-            let _ = writeln!(text, "    nothing at {}", clear.join(", "));
+            let _ = writeln!(text, "    nothing at {clear}");
         }
         for row in of("unexplained").filter(|row| row.packets != 0) {
             let _ = writeln!(text, "    {:>12}  unexplained ({})", row.packets, row.source);
         }
     }
     text
+}
+
+/// Stages of each host at which nothing was lost, as far as it counts.
+fn clear_places(lost: &[LedgerRow]) -> String {
+    let host =
+        |row: &LedgerRow| row.place.split_once('/').map_or(row.place.clone(), |(host, _)| host.to_owned());
+    let mut clear: Vec<(String, Vec<&str>)> = Vec::new();
+    for row in lost {
+        let (host_name, Some(stage)) = (host(row), row.stage) else { continue };
+        if lost.iter().any(|other| other.packets != 0 && other.stage == row.stage && host(other) == host_name)
+        {
+            continue;
+        }
+        match clear.iter_mut().find(|(name, _)| *name == host_name) {
+            Some((_, stages)) if stages.contains(&stage.word()) => {}
+            Some((_, stages)) => stages.push(stage.word()),
+            None => clear.push((host_name, vec![stage.word()])),
+        }
+    }
+    clear.iter().map(|(host, stages)| format!("{host}: {}", stages.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

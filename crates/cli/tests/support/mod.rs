@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// The program, in an empty folder of its own.
+#[allow(dead_code, reason = "tests between hosts run it in their bed")]
 pub fn wirespeed(folder: &Path, arguments: &[&str]) -> Output {
     command(folder, arguments).output().expect("the program was built for this test")
 }

@@ -3,7 +3,7 @@
 
 use super::Part;
 use super::message::Interface;
-use super::sampler::{Long, flow_row, parse_snmp, parse_softnet, queue_sample};
+use super::sampler::{Long, flow_row, queue_sample};
 use super::tcp_info::TcpInfo;
 use crate::device;
 use crate::netlink::Netlink;
@@ -13,6 +13,8 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use wirespeed_host::sources::cores;
+use wirespeed_host::{Lack, Root, Snapshot, take};
 use wirespeed_record::{CoreSample, FlowSample, HostSample, QueueSample};
 
 /// Everything of one instant.
@@ -34,6 +36,7 @@ pub struct Local {
     parts: Vec<Arc<Part>>,
     packets: Vec<[Long; 2]>,
     netlink: Netlink,
+    root: Root,
     /// The interface that carries the test.
     device: String,
     nodes: BTreeMap<u32, u32>,
@@ -58,6 +61,7 @@ impl Local {
             packets: vec![[Long::default(); 2]; parts.len()],
             parts,
             netlink: Netlink::open()?,
+            root: Root::live(),
             device: device.clone(),
             nodes: nodes(),
             began: ticks(),
@@ -75,12 +79,13 @@ impl Local {
     /// If the kernel refuses an answer.
     pub fn sample(&mut self, t_ns: i64) -> io::Result<Sample> {
         let flows = self.flows(t_ns);
-        let interface = device::list(&mut self.netlink)?.into_iter().find(|found| found.name == self.device);
+        let interface =
+            device::list(&mut self.netlink)?.into_iter().find(|found| *found.device.name == *self.device);
         let queue = match &interface {
             None => None,
             Some(interface) => {
                 let all = qdisc::statistics(&mut self.netlink)?;
-                let root = all.iter().find(|found| found.index == interface.index && found.is_root);
+                let root = all.iter().find(|found| found.index == interface.device.index && found.is_root);
                 root.map(|root| queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root))
             }
         };
@@ -88,12 +93,12 @@ impl Local {
             t_ns,
             host: self.name.clone(),
             device: self.device.clone(),
-            rx_packets: interface.counters.rx_packets,
-            rx_bytes: interface.counters.rx_bytes,
-            rx_dropped: interface.counters.rx_dropped,
-            tx_packets: interface.counters.tx_packets,
-            tx_bytes: interface.counters.tx_bytes,
-            tx_dropped: interface.counters.tx_dropped,
+            rx_packets: interface.statistic("rx_packets"),
+            rx_bytes: interface.statistic("rx_bytes"),
+            rx_dropped: interface.statistic("rx_dropped"),
+            tx_packets: interface.statistic("tx_packets"),
+            tx_bytes: interface.statistic("tx_bytes"),
+            tx_dropped: interface.statistic("tx_dropped"),
             softnet_dropped: None,
             softnet_squeezed: None,
         });
@@ -142,45 +147,9 @@ impl Local {
         ticks().into_iter().filter_map(row).collect()
     }
 
-    /// What the host counts, by the counter's name: protocols as /proc has them, the interface as `DEVICE.NAME`,
-    /// its queue as `qdisc.NAME`.
-    ///
-    /// # Errors
-    /// If the kernel refuses an answer.
-    pub fn counters(&mut self) -> io::Result<BTreeMap<String, u64>> {
-        let text = fs::read_to_string("/proc/thread-self/net/snmp")?
-            + &fs::read_to_string("/proc/thread-self/net/netstat")?;
-        let mut counters: BTreeMap<String, u64> = parse_snmp(&text).into_iter().collect();
-        if let Ok(softnet) = fs::read_to_string("/proc/net/softnet_stat") {
-            let (dropped, squeezed) = parse_softnet(&softnet);
-            counters.insert("softnet.dropped".into(), dropped);
-            counters.insert("softnet.time_squeeze".into(), squeezed);
-        }
-        let interface = device::list(&mut self.netlink)?.into_iter().find(|found| found.name == self.device);
-        let Some(interface) = interface else { return Ok(counters) };
-        let c = interface.counters;
-        let named = [
-            ("rx_packets", c.rx_packets),
-            ("rx_dropped", c.rx_dropped),
-            ("rx_missed_errors", c.rx_missed_errors),
-            ("rx_fifo_errors", c.rx_fifo_errors),
-            ("rx_over_errors", c.rx_over_errors),
-            ("rx_crc_errors", c.rx_crc_errors),
-            ("tx_packets", c.tx_packets),
-            ("tx_dropped", c.tx_dropped),
-            ("tx_carrier_errors", c.tx_carrier_errors),
-            ("tx_fifo_errors", c.tx_fifo_errors),
-        ];
-        counters.extend(named.map(|(name, value)| (format!("{}.{name}", self.device), value)));
-        let all = qdisc::statistics(&mut self.netlink)?;
-        if let Some(root) = all.iter().find(|found| found.index == interface.index && found.is_root) {
-            // That of `mq` shows the sum of what is below it.
-            counters.insert("qdisc.dropped".into(), root.dropped_packets);
-            counters.insert("qdisc.sent_packets".into(), root.sent_packets);
-            counters.insert("qdisc.requeues".into(), root.requeues);
-            counters.insert("qdisc.overlimits".into(), root.overlimits);
-        }
-        Ok(counters)
+    /// Everything that the host counts, and what of it cannot be read and why.
+    pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
+        take(&mut self.root)
     }
 }
 
@@ -194,7 +163,7 @@ fn kind(all: &[qdisc::Statistics], root: &qdisc::Statistics) -> String {
 }
 
 /// A core's times, in [`TICK_NS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     /// user, nice and system.
     working: u64,
@@ -207,21 +176,24 @@ struct Ticks {
 /// USER_HZ is 100 on every Linux: part of its interface to programs (include/asm-generic/param.h).
 const TICK_NS: u64 = 10_000_000;
 
-/// /proc/stat: a line per core, proc_stat(5).
+/// The cores' times so far; none where they cannot be read.
 fn ticks() -> BTreeMap<u32, Ticks> {
-    fs::read_to_string("/proc/stat").map(|text| parse_ticks(&text)).unwrap_or_default()
+    fs::read_to_string("/proc/stat").map(|text| sorted(&cores::parse(&text))).unwrap_or_default()
 }
 
-fn parse_ticks(text: &str) -> BTreeMap<u32, Ticks> {
-    let line = |line: &str| {
-        let (name, values) = line.split_once(' ')?;
-        let core = name.strip_prefix("cpu")?.parse().ok()?;
-        let values: Vec<u64> = values.split_whitespace().map_while(|value| value.parse().ok()).collect();
-        let value = |index: usize| values.get(index).copied().unwrap_or(0);
-        let working = value(0).saturating_add(value(1)).saturating_add(value(2));
-        Some((core, Ticks { working, irq: value(5), softirq: value(6), stolen: value(7) }))
-    };
-    text.lines().filter_map(line).collect()
+fn sorted(times: &[(u32, &str, u64)]) -> BTreeMap<u32, Ticks> {
+    let mut found: BTreeMap<u32, Ticks> = BTreeMap::new();
+    for (core, kind, time) in times {
+        let ticks = found.entry(*core).or_default();
+        match *kind {
+            "user" | "nice" | "system" => ticks.working += time,
+            "irq" => ticks.irq += time,
+            "softirq" => ticks.softirq += time,
+            "steal" => ticks.stolen += time,
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The NUMA node of each core; empty where the kernel has none.
@@ -289,7 +261,7 @@ mod tests {
     fn cores_are_read_by_number_and_the_sum_is_left_out() {
         let text =
             "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
-        let found = parse_ticks(text);
+        let found = sorted(&cores::parse(text));
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 11]);
         assert_eq!(found[&0], Ticks { working: 16, irq: 1, softirq: 4, stolen: 0 });
         assert_eq!(found[&11].stolen, 7);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::net::Ipv4Addr;
+use wirespeed_host::Changes;
 use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 
 /// One message.
@@ -74,6 +75,13 @@ pub enum Message {
         row: Box<FlowSample>,
         /// All its segments, those without data included: sent and received. 0 for UDP.
         segments: [u32; 2],
+    },
+    /// What the host's own counters say of the run, and what of them could not be read.
+    Account {
+        /// Counters of losses, and all that changed.
+        changes: Box<Changes>,
+        /// One sentence each.
+        lacks: Vec<String>,
     },
     /// The agent gave up.
     Failed(String),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirespeed_record::Counter;
+use wirespeed_host::Growth;
 use wirespeed_scenario::run::{FlowKind, Run};
 
 /// How an agent ends when its controller is gone, or its time is over.
@@ -133,7 +133,7 @@ fn session(
     let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
     let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
     out.write(&Message::Settings { host: host.clone(), settings })?;
-    let before = here.counters()?;
+    let (before, _) = here.counters();
     conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
     drain(&parts, &mut here);
     write_log(&ends.log, out)?;
@@ -146,12 +146,13 @@ fn session(
     for (row, segments) in here.totals(run.duration.nanoseconds()) {
         out.write(&Message::Total { row: Box::new(row), segments })?;
     }
-    for (counter, after) in here.counters()? {
-        let before = before.get(&counter).copied().unwrap_or(0);
-        if before != 0 || after != 0 {
-            out.write(&Message::Counter(Counter { host: host.clone(), counter, before, after }))?;
-        }
-    }
+    let (after, lacks) = here.counters();
+    let mut changes = after.since(&before);
+    changes
+        .changes
+        .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
+    let lacks = lacks.iter().map(ToString::to_string).collect();
+    out.write(&Message::Account { changes: Box::new(changes), lacks })?;
     write_datagrams(&parts, out)?;
     write_log(&ends.log, out)?;
     out.write(&Message::Done)?;

@@ -2,63 +2,30 @@
 //! the hosts lost is counted by host, for everybody who uses them. The network is blamed for what no host explains.
 
 use super::merge::Total;
+use super::places::{Lost, inward, outward};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{Counter, Direction, LedgerRow, Stage};
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_host::Changes;
+use wirespeed_record::{Direction, LedgerRow, Stage};
+use wirespeed_scenario::run::{Flow, FlowKind, Run};
 
 /// What the account is made from.
 pub struct Evidence<'a> {
     /// What the flows came to.
     pub totals: &'a BTreeMap<u32, Total>,
-    /// Counters of the hosts before and after.
-    pub counters: &'a [Counter],
+    /// How the counters of each host changed.
+    pub changes: &'a BTreeMap<String, Changes>,
     /// The interface of each host that carried the test.
     pub devices: &'a BTreeMap<String, String>,
 }
 
-/// A place in a host where packets are lost, and what counts them: alternatives, of which the first that the host has
-/// is the count. `DEVICE` stands for the interface.
-struct Place {
-    stage: Stage,
-    name: &'static str,
-    counters: &'static [&'static str],
-}
-
-/// On the way out (Documentation/networking/statistics.rst of the kernel).
-const OUTWARD: &[Place] = &[
-    Place { stage: Stage::Qdisc, name: "qdisc", counters: &["qdisc.dropped"] },
-    Place { stage: Stage::TxRing, name: "DEVICE", counters: &["DEVICE.tx_dropped"] },
-];
-
-/// On the way in, below TCP.
-const INWARD: &[Place] = &[
-    Place { stage: Stage::RxRing, name: "DEVICE", counters: &["DEVICE.rx_missed_errors"] },
-    Place { stage: Stage::SoftnetBacklog, name: "softnet backlog", counters: &["softnet.dropped"] },
-];
-
-/// In TCP, after the segment was counted as received (`tcp_segs_in`), and in UDP.
-const ABOVE: &[Place] = &[
-    Place { stage: Stage::TcpBacklog, name: "socket backlog", counters: &["TcpExtTCPBacklogDrop"] },
-    Place { stage: Stage::TcpOfo, name: "out-of-order queue", counters: &["TcpExtTCPOFODrop"] },
-    Place { stage: Stage::RcvBuf, name: "receive queue", counters: &["TcpExtTCPRcvQDrop"] },
-    Place { stage: Stage::RcvBuf, name: "zero window", counters: &["TcpExtTCPZeroWindowDrop"] },
-    Place { stage: Stage::RcvBuf, name: "pruned", counters: &["TcpExtRcvPruned"] },
-    Place { stage: Stage::RcvBuf, name: "UDP receive buffer", counters: &["UdpRcvbufErrors"] },
-];
-
 /// Makes the account of both directions: data goes the way the flows send, ACKs come back.
 pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
-    let names = |of: fn(&wirespeed_scenario::run::Flow) -> &str| -> BTreeSet<&str> {
-        run.flows.iter().map(of).collect()
-    };
+    let names = |of: fn(&Flow) -> &str| -> BTreeSet<&str> { run.flows.iter().map(of).collect() };
     let (senders, receivers) = (names(|flow| &flow.from), names(|flow| &flow.to));
-    let data =
-        Account { evidence, direction: Direction::Data, from: &senders, to: &receivers, rows: Vec::new() };
-    let acks =
-        Account { evidence, direction: Direction::Ack, from: &receivers, to: &senders, rows: Vec::new() };
-    let mut rows = data.balance(data_packets(run, evidence));
+    let account = |direction, from, to| Account { evidence, direction, from, to, rows: Vec::new() };
+    let mut rows = account(Direction::Data, &senders, &receivers).balance(data_packets(run, evidence));
     if run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. })) {
-        rows.extend(acks.balance(ack_packets(evidence)));
+        rows.extend(account(Direction::Ack, &receivers, &senders).balance(ack_packets(evidence)));
     }
     rows
 }
@@ -69,18 +36,17 @@ struct Packets {
     arrived: i64,
     /// Where these two come from.
     sources: [&'static str; 2],
-    /// Counted by the kernel as what was dropped above, and not as arrived.
+    /// What was dropped above is not among those that arrived: UDP counts what is read.
     dropped_unseen: bool,
 }
 
 fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
     let sum = |of: fn(&Total) -> u64| evidence.totals.values().map(of).sum::<u64>() as i64;
-    let udp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. }));
     Packets {
         sent: sum(|total| total.row.data_packets_out),
         arrived: sum(|total| total.row.data_packets_in),
         sources: ["tcpi_data_segs_out, datagrams sent", "tcpi_data_segs_in, datagrams read"],
-        dropped_unseen: udp,
+        dropped_unseen: run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. })),
     }
 }
 
@@ -109,73 +75,52 @@ impl Account<'_> {
         let join = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
         let (from, to) = (join(self.from), join(self.to));
         self.row("sent", None, &from, packets.sent, packets.sources[0]);
-        let below: i64 = self.losses(self.from, OUTWARD) + self.losses(self.to, INWARD);
-        // Above TCP only data is dropped: ACKs are taken where they are.
-        let above = if self.direction == Direction::Data { self.losses(self.to, ABOVE) } else { 0 };
-        let arrived = packets.arrived + if packets.dropped_unseen { above } else { 0 };
+        let (mut below, above) = self.places();
+        let above_sum: i64 = above.iter().map(|lost| lost.packets).sum();
+        let arrived = packets.arrived + if packets.dropped_unseen { above_sum } else { 0 };
         let missing = packets.sent - arrived;
-        let unseen = (missing - below).max(0);
+        let rest = attribute(missing, &mut below);
+        for lost in below.iter().chain(&above) {
+            self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
+        }
+        let network = if matches!(rest, Rest::Network(_)) { rest.packets() } else { 0 };
+        let between = format!("between {from} and {to}");
         self.row(
             "lost",
             Some(Stage::Network),
-            &format!("between {from} and {to}"),
-            unseen,
+            &between,
+            network,
             "sent less arrived, less what the hosts count",
         );
-        self.row("delivered", None, &to, arrived - above, packets.sources[1]);
-        self.row(
-            "unexplained",
-            None,
-            "",
-            missing - below - unseen,
-            "what is left over; negative: the hosts also lost what was not ours",
-        );
+        self.row("delivered", None, &to, arrived - above_sum, packets.sources[1]);
+        self.row("unexplained", None, "", rest.packets() - network, rest.words());
         self.rows
     }
 
-    /// How much a counter of a host has grown; `None` if the host does not have it, or it was 0 all the time.
-    fn grown(&self, host: &str, counter: &str) -> Option<i64> {
-        let found = self.evidence.counters.iter().find(|c| c.host == host && c.counter == counter)?;
-        Some(found.after.saturating_sub(found.before) as i64)
-    }
-
-    /// Packets that a host's queue dropped. The kernel counts a piece of up to 64 KiB as one drop, but what it sent packet
-    /// by packet: what TCP and UDP put out less that is how many packets the drops were.
-    fn dropped_by_queue(&self, host: &str) -> Option<(i64, String)> {
-        const PUT_OUT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
-        /// Packets of 64 KiB at the smallest segment size of the internet (RFC 9293, 3.7.1).
-        const MOST: i64 = 65_536 / 536;
-        let drops = self.grown(host, "qdisc.dropped")?;
-        let put_out: i64 = PUT_OUT.iter().filter_map(|counter| self.grown(host, counter)).sum();
-        let gone = put_out - self.grown(host, "qdisc.sent_packets").unwrap_or(put_out);
-        let packets = gone.clamp(drops, drops * MOST);
-        let source = match packets == drops {
-            true => "qdisc.dropped".to_owned(),
-            false => format!("put out less qdisc.sent_packets; qdisc.dropped is {drops}, in pieces"),
-        };
-        Some((packets, source))
-    }
-
-    /// A row for each place that the hosts count; 0 is knowledge, a missing row is not.
-    fn losses(&mut self, hosts: &BTreeSet<&str>, places: &[Place]) -> i64 {
-        let mut sum = 0;
-        for host in hosts {
-            for place in places {
-                let Some(device) = self.evidence.devices.get(*host) else { continue };
-                let known = match place.stage {
-                    Stage::Qdisc => self.dropped_by_queue(host),
-                    _ => place.counters.iter().find_map(|counter| {
-                        let counter = counter.replace("DEVICE", device);
-                        Some((self.grown(host, &counter)?, counter))
-                    }),
-                };
-                let (packets, source) = known.unwrap_or((0, place.counters[0].replace("DEVICE", device)));
-                sum += packets;
-                let name = format!("{host}/{}", place.name.replace("DEVICE", device));
-                self.row("lost", Some(place.stage), &name, packets, &source);
+    /// Where the hosts lost packets: before they were counted as received, and after.
+    fn places(&self) -> (Vec<Lost>, Vec<Lost>) {
+        let (mut below, mut above) = (Vec::new(), Vec::new());
+        let known = |host: &str| Some((self.evidence.changes.get(host)?, self.evidence.devices.get(host)?));
+        for host in self.from {
+            let Some((changes, device)) = known(host) else { continue };
+            below.extend(outward(host, device, changes));
+        }
+        // A virtual pair is one machine, whose backlog the sender's interface has counted already.
+        let paired = below.iter().any(|lost| lost.stage == Stage::SoftnetBacklog);
+        for host in self.to {
+            let Some((changes, device)) = known(host) else { continue };
+            for lost in inward(host, device, changes) {
+                match lost.stage {
+                    Stage::SoftnetBacklog if paired => {}
+                    Stage::TcpBacklog | Stage::TcpOfo | Stage::RcvBuf | Stage::App => {
+                        // Above TCP only data is dropped: ACKs are taken where they are.
+                        above.extend((self.direction == Direction::Data).then_some(lost));
+                    }
+                    _ => below.push(lost),
+                }
             }
         }
-        sum
+        (below, above)
     }
 
     fn row(&mut self, entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
@@ -190,61 +135,99 @@ impl Account<'_> {
     }
 }
 
+/// What the hosts' counters leave over of the packets that did not arrive.
+enum Rest {
+    /// The hosts are cleared.
+    Network(i64),
+    /// Several places dropped pieces of unknown size, or more was lost than is missing.
+    Unexplained(i64, &'static str),
+}
+
+impl Rest {
+    fn packets(&self) -> i64 {
+        match self {
+            Rest::Network(packets) | Rest::Unexplained(packets, _) => *packets,
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Rest::Network(_) => "what is left over",
+            Rest::Unexplained(_, words) => words,
+        }
+    }
+}
+
+/// Gives what is missing to the places that lost something. A place that counts pieces lost at least so many packets;
+/// where there is one such place, what else is missing was in its pieces.
+fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
+    let counted: i64 = places.iter().map(|lost| lost.packets).sum();
+    let rest = missing - counted;
+    if rest < 0 {
+        return Rest::Unexplained(rest, "negative: the hosts also lost what was not ours");
+    }
+    let mut of_pieces = places.iter_mut().filter(|lost| lost.packets > 0 && !lost.exact);
+    match (of_pieces.next(), of_pieces.next()) {
+        (Some(only), None) if rest <= only.most() - only.packets => {
+            only.source =
+                format!("{}, {} pieces; what else is missing was in them", only.source, only.packets);
+            only.packets += rest;
+            Rest::Network(0)
+        }
+        (Some(_), Some(_)) if rest > 0 => {
+            Rest::Unexplained(rest, "several places dropped pieces, whose packets nobody counted")
+        }
+        _ => Rest::Network(rest),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::places::testing::changes;
     use super::*;
     use crate::layout::tests::run;
     use wirespeed_record::FlowSample;
     use wirespeed_scenario::run::Congestion;
 
-    /// A TCP flow from a to b: 1000 packets sent, so many arrived; and counters of the hosts.
-    fn rows(arrived: u64, counters: &[(&str, &str, u64)]) -> Vec<(String, Option<Stage>, String, i64)> {
+    type Told = (String, Option<Stage>, String, i64);
+
+    /// A TCP flow from a to b: 1000 packets sent, so many arrived; and what counters of the hosts grew by.
+    fn rows(arrived: u64, a: &[(&'static str, u64)], b: &[(&'static str, u64)]) -> Vec<Told> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
         run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
         let mut row = FlowSample::empty(0, 0);
         (row.data_packets_out, row.data_packets_in) = (1000, arrived);
         let totals = [(0, Total { row, sender: [1001, 500], receiver: [501, 1000] })].into();
-        let counters: Vec<Counter> = counters
-            .iter()
-            .map(|(host, counter, after)| Counter {
-                host: (*host).into(),
-                counter: (*counter).into(),
-                before: 5,
-                after: after + 5,
-            })
-            .collect();
+        let changes = [("a".to_owned(), changes("eth0", a)), ("b".to_owned(), changes("eth1", b))].into();
         let devices =
             [("a", "eth0"), ("b", "eth1")].map(|(host, device)| (host.to_owned(), device.to_owned())).into();
-        let rows = ledger(&run, &Evidence { totals: &totals, counters: &counters, devices: &devices });
+        let rows = ledger(&run, &Evidence { totals: &totals, changes: &changes, devices: &devices });
         for direction in [Direction::Data, Direction::Ack] {
-            let of = |entry: &str| -> i64 {
-                rows.iter()
-                    .filter(|row| row.direction == direction && row.entry == entry)
-                    .map(|row| row.packets)
-                    .sum()
-            };
+            let here = || rows.iter().filter(|row| row.direction == direction);
+            let of =
+                |entry: &str| -> i64 { here().filter(|row| row.entry == entry).map(|row| row.packets).sum() };
             assert_eq!(of("sent"), of("delivered") + of("lost") + of("unexplained"), "{direction:?}");
         }
         let told = rows.into_iter().filter(|row| row.direction == Direction::Data && row.packets != 0);
         told.map(|row| (row.entry, row.stage, row.place, row.packets)).collect()
     }
 
-    fn lost(stage: Stage, place: &str, packets: i64) -> (String, Option<Stage>, String, i64) {
+    fn lost(stage: Stage, place: &str, packets: i64) -> Told {
         ("lost".into(), Some(stage), place.into(), packets)
     }
 
-    fn plain(entry: &str, place: &str, packets: i64) -> (String, Option<Stage>, String, i64) {
+    fn plain(entry: &str, place: &str, packets: i64) -> Told {
         (entry.into(), None, place.into(), packets)
     }
 
     #[test]
     fn what_a_host_counts_is_not_blamed_on_the_network() {
         assert_eq!(
-            rows(990, &[("a", "qdisc.dropped", 4), ("b", "eth1.rx_missed_errors", 6)]),
+            rows(990, &[("link/tx_carrier_errors", 4)], &[("link/rx_missed_errors", 6)]),
             [
                 plain("sent", "a", 1000),
-                lost(Stage::Qdisc, "a/qdisc", 4),
+                lost(Stage::Network, "a/eth0", 4),
                 lost(Stage::RxRing, "b/eth1", 6),
                 plain("delivered", "b", 990),
             ]
@@ -252,15 +235,40 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_drops_pieces_and_the_account_has_packets() {
+    fn the_network_has_what_no_host_explains() {
+        assert_eq!(
+            rows(990, &[], &[("link/rx_missed_errors", 6)]),
+            [
+                plain("sent", "a", 1000),
+                lost(Stage::RxRing, "b/eth1", 6),
+                lost(Stage::Network, "between a and b", 4),
+                plain("delivered", "b", 990),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_place_that_counts_pieces_has_what_is_missing() {
+        assert_eq!(
+            rows(900, &[], &[("softnet/dropped", 3)]),
+            [
+                plain("sent", "a", 1000),
+                lost(Stage::SoftnetBacklog, "b/softnet backlog", 100),
+                plain("delivered", "b", 900),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_queue_drops_pieces_and_what_it_sent_says_how_many_packets() {
         let counters = [
-            ("a", "qdisc.dropped", 4),
-            ("a", "qdisc.sent_packets", 952),
-            ("a", "TcpOutSegs", 900),
-            ("a", "TcpRetransSegs", 101),
+            ("qdisc/drops", 4),
+            ("qdisc/packets", 952),
+            ("protocols/TcpOutSegs", 900),
+            ("protocols/TcpRetransSegs", 101),
         ];
         assert_eq!(
-            rows(950, &counters),
+            rows(950, &counters, &[]),
             [
                 plain("sent", "a", 1000),
                 lost(Stage::Qdisc, "a/qdisc", 49),
@@ -271,25 +279,12 @@ mod tests {
     }
 
     #[test]
-    fn the_network_has_what_no_host_explains() {
-        assert_eq!(
-            rows(990, &[("a", "qdisc.dropped", 4)]),
-            [
-                plain("sent", "a", 1000),
-                lost(Stage::Qdisc, "a/qdisc", 4),
-                lost(Stage::Network, "between a and b", 6),
-                plain("delivered", "b", 990),
-            ]
-        );
-    }
-
-    #[test]
     fn a_host_that_lost_more_than_is_missing_lost_what_was_not_ours() {
         assert_eq!(
-            rows(998, &[("b", "softnet.dropped", 9)]),
+            rows(998, &[], &[("link/rx_missed_errors", 9)]),
             [
                 plain("sent", "a", 1000),
-                lost(Stage::SoftnetBacklog, "b/softnet backlog", 9),
+                lost(Stage::RxRing, "b/eth1", 9),
                 plain("delivered", "b", 998),
                 plain("unexplained", "", -7),
             ]
@@ -299,10 +294,10 @@ mod tests {
     #[test]
     fn what_arrived_and_was_dropped_above_is_not_delivered() {
         assert_eq!(
-            rows(1000, &[("b", "TcpExtTCPBacklogDrop", 3)]),
+            rows(1000, &[], &[("protocols/TcpExtTCPBacklogDrop", 3)]),
             [
                 plain("sent", "a", 1000),
-                lost(Stage::TcpBacklog, "b/socket backlog", 3),
+                lost(Stage::TcpBacklog, "b/TcpExtTCPBacklogDrop", 3),
                 plain("delivered", "b", 997),
             ]
         );

@@ -4,7 +4,8 @@ use crate::agent::message::Message;
 use crate::agent::udp;
 use crate::assemble::Assembler;
 use std::collections::BTreeMap;
-use wirespeed_record::{Datagram, FlowSample, Recording};
+use wirespeed_host::{Changes, Growth, Place};
+use wirespeed_record::{Counter, Datagram, FlowSample, Recording};
 use wirespeed_scenario::run::Run;
 
 /// Collects the messages of all hosts.
@@ -16,6 +17,17 @@ pub struct Merge<'a> {
     sent: BTreeMap<u32, Vec<Datagram>>,
     arrived: BTreeMap<u32, Vec<Datagram>>,
     reached: BTreeMap<String, i64>,
+    changes: BTreeMap<String, Changes>,
+}
+
+/// What all hosts together say.
+pub struct Merged {
+    /// Without a ledger.
+    pub recording: Recording,
+    /// What the flows came to.
+    pub totals: BTreeMap<u32, Total>,
+    /// How the counters of each host changed.
+    pub changes: BTreeMap<String, Changes>,
 }
 
 /// What both ends counted of a flow in all.
@@ -40,6 +52,7 @@ impl<'a> Merge<'a> {
             sent: BTreeMap::new(),
             arrived: BTreeMap::new(),
             reached: BTreeMap::new(),
+            changes: BTreeMap::new(),
         }
     }
 
@@ -73,6 +86,16 @@ impl<'a> Merge<'a> {
                     }
                 }
             }
+            Message::Account { changes, lacks } => {
+                for counter in counters(from, &changes) {
+                    self.assembler.push(Message::Counter(counter));
+                }
+                // What an ordinary user, or this kernel, does not see.
+                for lack in lacks {
+                    self.assembler.push(Message::Warning(format!("host {from}: {lack}")));
+                }
+                self.changes.insert(from.to_owned(), *changes);
+            }
             Message::Time(t_ns) => drop(self.reached.insert(from.to_owned(), t_ns)),
             other => self.assembler.push(other),
         }
@@ -98,8 +121,8 @@ impl<'a> Merge<'a> {
         last.values().sum()
     }
 
-    /// The recording without a ledger, and what the flows came to.
-    pub fn finish(mut self, substrate: &str) -> (Recording, BTreeMap<u32, Total>) {
+    /// Everything put together.
+    pub fn finish(mut self, substrate: &str) -> Merged {
         for (flow, sent) in std::mem::take(&mut self.sent) {
             let arrived = self.arrived.remove(&flow).unwrap_or_default();
             self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
@@ -110,8 +133,29 @@ impl<'a> Merge<'a> {
         recording.queues.sort_by_key(|row| row.t_ns);
         recording.hosts.sort_by_key(|row| row.t_ns);
         recording.cores.sort_by_key(|row| row.t_ns);
-        (recording, self.totals)
+        Merged { recording, totals: self.totals, changes: self.changes }
     }
+}
+
+/// Counters that changed, as rows of the counter table: those of the whole host by the kernel's name, others with source
+/// and place before it.
+fn counters(host: &str, changes: &Changes) -> impl Iterator<Item = Counter> {
+    changes.changes.iter().filter_map(move |change| {
+        let reading = &change.reading;
+        let (before, after) = match change.growth {
+            Growth::By(0) => return None,
+            Growth::By(grown) => (reading.value.saturating_sub(grown), reading.value),
+            Growth::Reset { before, after } | Growth::Level { before, after } => (before, after),
+            Growth::Appeared(_) | Growth::Vanished(_) => return None,
+        };
+        let counter = match &reading.place {
+            Place::Host => reading.counter.to_string(),
+            // A run has thousands; what they say of flows is in the flow table.
+            Place::Socket(_) => return None,
+            place => format!("{} {place} {}", reading.source, reading.counter),
+        };
+        Some(Counter { host: host.to_owned(), counter, before, after })
+    })
 }
 
 /// Puts what one end knows into a row: the receiver what it has, the sender everything else.
@@ -146,7 +190,7 @@ mod tests {
         for order in [[("a", sender()), ("b", receiver())], [("b", receiver()), ("a", sender())]] {
             let mut merge = Merge::new(&run);
             order.into_iter().for_each(|(from, message)| merge.push(from, message));
-            let (recording, _) = merge.finish("hosts");
+            let recording = merge.finish("hosts").recording;
             let found: Vec<_> = recording
                 .flows
                 .iter()

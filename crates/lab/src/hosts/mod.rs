@@ -3,6 +3,7 @@
 
 mod account;
 mod merge;
+mod places;
 mod remote;
 mod session;
 
@@ -13,7 +14,7 @@ use crate::agent::monotonic;
 use crate::agent::request::{Plan, Request};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use account::Evidence;
-use merge::Merge;
+use merge::{Merge, Merged};
 use session::{Offset, Session, failed, unexpected};
 use std::collections::BTreeMap;
 use std::fs;
@@ -172,10 +173,10 @@ impl Substrate for Hosts {
             session.ask(&Request::Account)?;
         }
         collect(&mut sessions, &mut merge, SILENCE, control, |message| *message == Message::Done)?;
-        let (mut recording, totals) = merge.finish(self.name());
+        let Merged { mut recording, totals, changes } = merge.finish(self.name());
         describe(&mut recording, &sessions, &interfaces, &offsets);
         let devices = devices(&recording);
-        let evidence = Evidence { totals: &totals, counters: &recording.counters, devices: &devices };
+        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices };
         recording.ledger = account::ledger(run, &evidence);
         recording.info.warnings.extend(not_applied(run));
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
