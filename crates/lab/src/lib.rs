@@ -21,3 +21,9 @@ pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
 pub use substrate::{Control, LabError, Progress, Substrate};
+
+/// What controller and agent say to each other.
+pub mod protocol {
+    pub use crate::agent::message::{Decoder, Message, Writer};
+    pub use crate::agent::request::{Plan, Request};
+}

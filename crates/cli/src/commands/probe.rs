@@ -7,7 +7,7 @@ use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use wirespeed_lab::{Hosts, LabError, Program, Surveyed};
-use wirespeed_record::{LedgerRow, find_runs, read_lazily, replace_file};
+use wirespeed_record::{Direction, LedgerRow, Recording, find_runs, read, replace_file};
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Rate, Span};
 
@@ -93,9 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
     let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json, None::<Figures>);
     let result = run::run(order);
-    if !arguments.json && !matches!(result, Err(Failure::Interrupted)) {
+    if !arguments.json && result.is_ok() {
         for directory in find_runs(&out.join("runs"))? {
-            print(&ledger_text(&read_lazily(&directory)?.ledger))?;
+            let recording = read(&directory)?;
+            print(&ledger_text(&recording.ledger))?;
+            print(&retransmissions_text(&recording))?;
         }
     }
     result
@@ -175,7 +177,7 @@ fn toml_string(text: &str) -> String {
 /// The ledger, a line for each place that lost something and one for those that did not.
 fn ledger_text(rows: &[LedgerRow]) -> String {
     let mut text = String::from("\nWhere the packets went:\n");
-    for direction in [wirespeed_record::Direction::Data, wirespeed_record::Direction::Ack] {
+    for direction in [Direction::Data, Direction::Ack] {
         let of = |entry: &'static str| {
             rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
         };
@@ -204,6 +206,26 @@ fn ledger_text(rows: &[LedgerRow]) -> String {
         }
     }
     text
+}
+
+/// What was sent again, and whether it was needed.
+fn retransmissions_text(recording: &Recording) -> String {
+    let last =
+        recording.flows.iter().map(|row| (row.flow, row)).collect::<std::collections::BTreeMap<_, _>>();
+    let sum = |of: fn(&wirespeed_record::FlowSample) -> Option<u64>| -> u64 {
+        last.values().filter_map(|row| of(row)).sum()
+    };
+    let again = sum(|row| row.retrans_packets);
+    if again == 0 {
+        return String::new();
+    }
+    let lost = recording.ledger.iter().filter(|row| row.direction == Direction::Data && row.entry == "lost");
+    let lost = lost.map(|row| row.packets).sum::<i64>().max(0) as u64;
+    let twice = sum(|row| row.dsack_dups.map(u64::from));
+    format!(
+        "  sent again: {again}, of which {} were not lost (receivers reported {twice} that they had already)\n",
+        again.saturating_sub(lost)
+    )
 }
 
 /// Stages of each host at which nothing was lost, as far as it counts.

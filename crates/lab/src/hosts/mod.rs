@@ -210,9 +210,10 @@ fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<In
         (None, [only]) => Ok(only.clone()),
         (None, _) => {
             let what = format!(
-                "it has several addresses: {}; say which carries the test, e.g. host.{host}.address={}",
+                "it has several addresses: {}; say which carries the test: host.{host}.address={first}, or NAME={first} with \
+                 wirespeed probe",
                 told(),
-                found[0].address
+                first = found[0].address
             );
             Err(failed(host, &what, None))
         }

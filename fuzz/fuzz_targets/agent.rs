@@ -1,0 +1,9 @@
+//! Bytes as what controller and agent say to each other (crates/lab/tests/hostile.rs).
+#![no_main]
+
+#[path = "../../crates/lab/tests/support/hostile.rs"]
+mod hostile;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| hostile::hear(bytes));
