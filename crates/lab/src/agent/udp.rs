@@ -5,7 +5,7 @@ use super::socket::{self, check};
 use std::io;
 use std::mem;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_record::Datagram;
 use wirespeed_scenario::run::FlowKind;
@@ -49,34 +49,41 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }
     let socket = socket::open(libc::SOCK_DGRAM)?;
-    let mut payload = vec![0u8; size];
     let count = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get()));
     let (start, stop) = (flow.start.nanoseconds(), flow.stop.nanoseconds());
+    // From the start each time, so that the spacing never drifts.
+    let due = |sequence: u64| {
+        start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64
+    };
     part.clock.sleep_until(start);
     socket::connect(&socket, to)?;
     let fd = part.state.sender().keep(socket);
     part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP"));
     let mut sent_at = Vec::new();
-    for sequence in 0..count {
-        // From the start each time, so that the spacing never drifts.
-        let due =
-            start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64;
-        if due >= stop {
+    let mut batch = Batch::new(size);
+    let mut sequence = 0;
+    while sequence < count && due(sequence) < stop {
+        part.clock.sleep_until(due(sequence));
+        let now = part.clock.now();
+        if now > stop + LATE_NS {
+            part.log.warn(format!(
+                "flow {}: {} could not send {rate} of datagrams of {size} bytes; it was behind when its time was over",
+                flow.label, flow.from
+            ));
             break;
         }
-        part.clock.sleep_until(due);
-        let now = part.clock.now();
-        payload[..8].copy_from_slice(&sequence.to_le_bytes());
-        payload[8..HEADER].copy_from_slice(&now.to_le_bytes());
-        // SAFETY: the payload has `size` bytes.
-        let result = unsafe { libc::send(fd, payload.as_ptr().cast(), size, 0) };
-        // ENOBUFS: dropped by our own qdisc, which counts it; the datagram was sent as far as we can tell.
-        if result < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::ENOBUFS) {
-            check(-1, "send datagram")?;
+        // In virtual time that is one. In real time a sleep is late by more than fast datagrams are apart.
+        let last = count.min(sequence + TOGETHER as u64);
+        let until = (sequence + 1..last).find(|next| due(*next) > now || due(*next) >= stop).unwrap_or(last);
+        for number in sequence..until {
+            batch.push(number, now);
         }
-        sent_at.push(now);
-        part.state.datagrams_out.fetch_add(1, Relaxed);
-        part.state.sent_bytes.fetch_add(size as u64, Relaxed);
+        batch.send(fd)?;
+        let sent = until - sequence;
+        sent_at.extend((0..sent).map(|_| now));
+        part.state.datagrams_out.fetch_add(sent, Relaxed);
+        part.state.sent_bytes.fetch_add(sent * size as u64, Relaxed);
+        sequence = until;
     }
     part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "last datagram sent");
     let mut datagrams = part.state.datagrams.lock().expect("no thread panics holding the datagrams");
@@ -99,38 +106,117 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = part.state.receiver().keep(socket);
     let (_, datagram, _) = settings(part);
     let mut seen = Seen::default();
-    let mut header = [0u8; HEADER];
-    let mut control = [0u64; 8];
+    let mut room = Room::new();
     loop {
-        let mut vector = libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER };
-        // SAFETY: an all-zero msghdr is valid; every pointer outlives the call.
-        let (got, arrived_ns) = unsafe {
-            let mut message: libc::msghdr = mem::zeroed();
-            message.msg_iov = &mut vector;
-            message.msg_iovlen = 1;
-            message.msg_control = control.as_mut_ptr().cast();
-            message.msg_controllen = mem::size_of_val(&control);
-            let got = libc::recvmsg(fd, &mut message, 0);
-            (got, stamp(&message).map(|(s, ns)| part.clock.of_realtime(s, ns)))
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        for (header, stamp) in room.receive(fd)? {
+            let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
+            let (sequence, sent_ns) = (word(0), word(8) as i64);
+            let duplicate = !seen.insert(sequence);
+            if !duplicate {
+                bytes += datagram.get();
+            }
+            let arrived = stamp.map(|(s, ns)| part.clock.of_realtime(s, ns));
+            let arrived_ns = Some(arrived.unwrap_or_else(|| part.clock.now()));
+            let flow = part.index as u32;
+            rows.push(Datagram { flow, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate });
+        }
+        let got = rows.len() as u64;
+        part.state.datagrams_in.fetch_add(got, Relaxed);
+        part.state.read_bytes.fetch_add(got * datagram.get(), Relaxed);
+        part.state.delivered_bytes.fetch_add(bytes, Relaxed);
+        part.state.arrivals.lock().expect("no thread panics holding the arrivals").append(&mut rows);
+    }
+}
+
+/// Datagrams that leave in one system call.
+struct Batch {
+    size: usize,
+    payload: Vec<u8>,
+    filled: usize,
+}
+
+/// Whoever is later than this at the end of a flow's time could not keep up with its rate.
+const LATE_NS: i64 = 1_000_000;
+/// Datagrams sent or received in one system call at most.
+const TOGETHER: usize = 64;
+
+impl Batch {
+    fn new(size: usize) -> Batch {
+        Batch { size, payload: vec![0; size * TOGETHER], filled: 0 }
+    }
+
+    fn push(&mut self, sequence: u64, now: i64) {
+        let from = self.filled * self.size;
+        self.payload[from..from + 8].copy_from_slice(&sequence.to_le_bytes());
+        self.payload[from + 8..from + HEADER].copy_from_slice(&now.to_le_bytes());
+        self.filled += 1;
+    }
+
+    /// Sends what was pushed.
+    fn send(&mut self, fd: RawFd) -> io::Result<()> {
+        let mut vectors: Vec<libc::iovec> = (self.payload.chunks_exact_mut(self.size).take(self.filled))
+            .map(|piece| libc::iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: piece.len() })
+            .collect();
+        let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
+        let mut sent = 0;
+        while sent < messages.len() {
+            let rest = &mut messages[sent..];
+            // SAFETY: every message has one vector, both of which outlive the call.
+            let result = unsafe { libc::sendmmsg(fd, rest.as_mut_ptr(), rest.len() as u32, 0) };
+            match result {
+                // ENOBUFS: dropped by our own qdisc, which counts it; the datagram was sent as far as we can tell.
+                -1 if io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS) => sent += 1,
+                result => sent += check(result, "send datagrams")? as usize,
+            }
+        }
+        self.filled = 0;
+        Ok(())
+    }
+}
+
+fn message_of(vector: &mut libc::iovec) -> libc::mmsghdr {
+    // SAFETY: an all-zero mmsghdr is valid.
+    let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+    message.msg_hdr.msg_iov = vector;
+    message.msg_hdr.msg_iovlen = 1;
+    message
+}
+
+/// Room for the headers and stamps of datagrams that arrive.
+struct Room {
+    headers: Vec<[u8; HEADER]>,
+    controls: Vec<[u64; 8]>,
+}
+
+/// A datagram's header and when it came, by CLOCK_REALTIME.
+type Arrived = ([u8; HEADER], Option<(i64, i64)>);
+
+impl Room {
+    fn new() -> Room {
+        Room { headers: vec![[0; HEADER]; TOGETHER], controls: vec![[0; 8]; TOGETHER] }
+    }
+
+    /// Waits for a datagram, and takes what has come with it. Those too short for a header are left out.
+    fn receive(&mut self, fd: RawFd) -> io::Result<Vec<Arrived>> {
+        let mut vectors: Vec<libc::iovec> = (self.headers.iter_mut())
+            .map(|header| libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER })
+            .collect();
+        let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
+        for (message, control) in messages.iter_mut().zip(&mut self.controls) {
+            message.msg_hdr.msg_control = control.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = mem::size_of_val(control);
+        }
+        // SAFETY: every pointer outlives the call; without a time limit it returns when one has come.
+        let got = unsafe {
+            let (first, count) = (messages.as_mut_ptr(), messages.len() as u32);
+            libc::recvmmsg(fd, first, count, libc::MSG_WAITFORONE, std::ptr::null_mut())
         };
-        if got < 0 {
-            check(-1, "receive datagram")?;
-        }
-        if (got as usize) < HEADER {
-            continue;
-        }
-        let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
-        let (sequence, sent_ns) = (word(0), word(8) as i64);
-        let duplicate = !seen.insert(sequence);
-        part.state.datagrams_in.fetch_add(1, Relaxed);
-        part.state.read_bytes.fetch_add(datagram.get(), Relaxed);
-        if !duplicate {
-            part.state.delivered_bytes.fetch_add(datagram.get(), Relaxed);
-        }
-        let arrived_ns = Some(arrived_ns.unwrap_or_else(|| part.clock.now()));
-        let row =
-            Datagram { flow: part.index as u32, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate };
-        part.state.arrivals.lock().expect("no thread panics holding the arrivals").push(row);
+        let got = check(got, "receive datagrams")? as usize;
+        let whole = messages[..got].iter().zip(&self.headers).filter(|(m, _)| m.msg_len as usize >= HEADER);
+        // SAFETY: the kernel has filled these messages in.
+        Ok(whole.map(|(message, header)| (*header, unsafe { stamp(&message.msg_hdr) })).collect())
     }
 }
 
