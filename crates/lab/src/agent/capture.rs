@@ -2,8 +2,8 @@
 //! time it disturbs nothing: reading takes no time there.
 
 use super::clock::Clock;
+use super::datagrams::stamp;
 use super::socket::{self, check};
-use super::udp::stamp;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::mem;

@@ -3,6 +3,7 @@
 
 mod capture;
 mod clock;
+mod datagrams;
 mod flow;
 mod local;
 pub mod message;

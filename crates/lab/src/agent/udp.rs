@@ -1,18 +1,18 @@
 //! A UDP flow at a constant rate that accounts for every datagram.
 
 use super::Part;
-use super::socket::{self, check};
+use super::datagrams::{Batch, HEADER, Room, TOGETHER};
+use super::socket;
 use std::io;
-use std::mem;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_record::Datagram;
 use wirespeed_scenario::run::FlowKind;
 use wirespeed_units::{Bytes, Rate};
 
-/// Sequence number and time of sending, at the front of every datagram.
-const HEADER: usize = 16;
+/// Whoever is later than this at the end of a flow's time could not keep up with its rate.
+const LATE_NS: i64 = 1_000_000;
 
 fn settings(part: &Part) -> (Rate, Bytes, Option<Bytes>) {
     match &part.flow().kind {
@@ -128,115 +128,6 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
         part.state.delivered_bytes.fetch_add(bytes, Relaxed);
         part.state.arrivals.lock().expect("no thread panics holding the arrivals").append(&mut rows);
     }
-}
-
-/// Datagrams that leave in one system call.
-struct Batch {
-    size: usize,
-    payload: Vec<u8>,
-    filled: usize,
-}
-
-/// Whoever is later than this at the end of a flow's time could not keep up with its rate.
-const LATE_NS: i64 = 1_000_000;
-/// Datagrams sent or received in one system call at most.
-const TOGETHER: usize = 64;
-
-impl Batch {
-    fn new(size: usize) -> Batch {
-        Batch { size, payload: vec![0; size * TOGETHER], filled: 0 }
-    }
-
-    fn push(&mut self, sequence: u64, now: i64) {
-        let from = self.filled * self.size;
-        self.payload[from..from + 8].copy_from_slice(&sequence.to_le_bytes());
-        self.payload[from + 8..from + HEADER].copy_from_slice(&now.to_le_bytes());
-        self.filled += 1;
-    }
-
-    /// Sends what was pushed.
-    fn send(&mut self, fd: RawFd) -> io::Result<()> {
-        let mut vectors: Vec<libc::iovec> = (self.payload.chunks_exact_mut(self.size).take(self.filled))
-            .map(|piece| libc::iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: piece.len() })
-            .collect();
-        let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
-        let mut sent = 0;
-        while sent < messages.len() {
-            let rest = &mut messages[sent..];
-            // SAFETY: every message has one vector, both of which outlive the call.
-            let result = unsafe { libc::sendmmsg(fd, rest.as_mut_ptr(), rest.len() as u32, 0) };
-            match result {
-                // ENOBUFS: dropped by our own qdisc, which counts it; the datagram was sent as far as we can tell.
-                -1 if io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS) => sent += 1,
-                result => sent += check(result, "send datagrams")? as usize,
-            }
-        }
-        self.filled = 0;
-        Ok(())
-    }
-}
-
-fn message_of(vector: &mut libc::iovec) -> libc::mmsghdr {
-    // SAFETY: an all-zero mmsghdr is valid.
-    let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
-    message.msg_hdr.msg_iov = vector;
-    message.msg_hdr.msg_iovlen = 1;
-    message
-}
-
-/// Room for the headers and stamps of datagrams that arrive.
-struct Room {
-    headers: Vec<[u8; HEADER]>,
-    controls: Vec<[u64; 8]>,
-}
-
-/// A datagram's header and when it came, by CLOCK_REALTIME.
-type Arrived = ([u8; HEADER], Option<(i64, i64)>);
-
-impl Room {
-    fn new() -> Room {
-        Room { headers: vec![[0; HEADER]; TOGETHER], controls: vec![[0; 8]; TOGETHER] }
-    }
-
-    /// Waits for a datagram, and takes what has come with it. Those too short for a header are left out.
-    fn receive(&mut self, fd: RawFd) -> io::Result<Vec<Arrived>> {
-        let mut vectors: Vec<libc::iovec> = (self.headers.iter_mut())
-            .map(|header| libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER })
-            .collect();
-        let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
-        for (message, control) in messages.iter_mut().zip(&mut self.controls) {
-            message.msg_hdr.msg_control = control.as_mut_ptr().cast();
-            message.msg_hdr.msg_controllen = mem::size_of_val(control);
-        }
-        // SAFETY: every pointer outlives the call; without a time limit it returns when one has come.
-        let got = unsafe {
-            let (first, count) = (messages.as_mut_ptr(), messages.len() as u32);
-            libc::recvmmsg(fd, first, count, libc::MSG_WAITFORONE, std::ptr::null_mut())
-        };
-        let got = check(got, "receive datagrams")? as usize;
-        let whole = messages[..got].iter().zip(&self.headers).filter(|(m, _)| m.msg_len as usize >= HEADER);
-        // SAFETY: the kernel has filled these messages in.
-        Ok(whole.map(|(message, header)| (*header, unsafe { stamp(&message.msg_hdr) })).collect())
-    }
-}
-
-/// The kernel's time stamp on a message.
-///
-/// # Safety
-/// `message` must come from a successful `recvmsg`.
-pub(super) unsafe fn stamp(message: &libc::msghdr) -> Option<(i64, i64)> {
-    // SAFETY: the kernel laid the control messages out; CMSG_* walk within msg_controllen.
-    unsafe {
-        let mut header = libc::CMSG_FIRSTHDR(message);
-        while !header.is_null() {
-            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_TIMESTAMPNS {
-                let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
-                return Some((time.tv_sec, time.tv_nsec));
-            }
-            header = libc::CMSG_NXTHDR(message, header);
-        }
-    }
-    None
 }
 
 /// Which sequence numbers have arrived.
