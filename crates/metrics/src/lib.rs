@@ -13,6 +13,7 @@ mod delay;
 mod document;
 mod fairness;
 mod goodput;
+mod held_back;
 mod host;
 mod limiting;
 mod limits;
@@ -30,6 +31,7 @@ mod udp;
 mod view;
 
 pub use document::{explain, reference};
+pub use held_back::{Holder, Interval, held_back};
 pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
 pub use samples::{Group, Number, Samples, Values};

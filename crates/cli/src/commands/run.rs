@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
 use wirespeed_lab::{Hosts, Model, Program, Substrate, VirtualTime};
+use wirespeed_metrics::{Interval, View, held_back};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -228,12 +229,14 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     let mut met = true;
     let mut results = Vec::new();
     let mut limits = Vec::new();
+    let mut held = Vec::new();
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
                 let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
-                rows.push(json_row(&judged));
+                held.push(held_back(&View::new(&judged.recording)?, SECOND_NS));
+                rows.push(json_row(&judged, held.last().expect("it was pushed")));
                 limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
             }
@@ -265,6 +268,10 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     } else {
         super::report::show(&report, out)?;
         print(&limits_text(&limits))?;
+        // Of many runs nobody reads it; the JSON has it of all.
+        if let [only] = held.as_slice() {
+            print(&held_text(only, &study.runs[0]))?;
+        }
     }
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
     if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {
@@ -295,7 +302,32 @@ pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Re
     Ok(())
 }
 
-fn json_row(judged: &Judged) -> Value {
+/// What held each flow back, second by second.
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The same as text: a line a flow, of the first few.
+fn held_text(intervals: &[Interval], run: &Run) -> String {
+    const FLOWS: usize = 4;
+    const INTERVALS: usize = 8;
+    let mut text = String::new();
+    for (number, flow) in run.flows.iter().enumerate().take(FLOWS) {
+        let of_flow: Vec<&Interval> = intervals.iter().filter(|i| i.flow as usize == number).collect();
+        if of_flow.is_empty() {
+            continue;
+        }
+        let seconds = |ns: i64| (ns as f64 / 1e9 * 10.0).round() / 10.0;
+        let told: Vec<String> = of_flow
+            .iter()
+            .take(INTERVALS)
+            .map(|i| format!("{} to {} s {}", seconds(i.from_ns), seconds(i.to_ns), i.holder.words()))
+            .collect();
+        let more = if of_flow.len() > INTERVALS { ", and so on" } else { "" };
+        text.push_str(&format!("  {}: {}{more}\n", flow.label, told.join(", ")));
+    }
+    if text.is_empty() { text } else { format!("\nWhat held the flows back:\n{text}") }
+}
+
+fn json_row(judged: &Judged, held: &[Interval]) -> Value {
     let Recording { info, ledger, .. } = &judged.recording;
     let metrics: Map<String, Value> =
         judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
@@ -308,6 +340,9 @@ fn json_row(judged: &Judged) -> Value {
         "metrics": metrics,
         "ledger": json_ledger(ledger),
         "limit": judged.limit,
+        "held_back": held.iter().map(|i| json!({
+            "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
+        })).collect::<Vec<_>>(),
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
         })).collect::<Vec<_>>(),
