@@ -96,7 +96,7 @@ fn what_a_router_drops_is_the_networks_once_both_hosts_are_cleared() {
         return;
     };
     // Packets, not pieces: a token bucket counts what it was given as one drop.
-    bed.inside(bed.name(0), "ethtool -K right tso off gso off").unwrap();
+    bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
     bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 200mbit burst 16kb limit 60kb").unwrap();
     let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
     let told = bed.told(bed.name(1), "tc -s qdisc show dev right");

@@ -38,7 +38,7 @@ impl Bed {
             // No packet but those of the test.
             self.inside(
                 name,
-                "sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1",
+                "for set in default all; do echo 1 > /proc/sys/net/ipv6/conf/$set/disable_ipv6; done",
             )?;
             fs::create_dir_all(self.home(name)).map_err(|e| e.to_string())?;
         }
@@ -63,7 +63,7 @@ impl Bed {
         for (index, name) in self.names.iter().enumerate() {
             run("ip", &["-n", name, "link", "set", "lo", "up"])?;
             if index > 0 && index < last {
-                self.inside(name, "sysctl -qw net.ipv4.ip_forward=1")?;
+                self.inside(name, "echo 1 > /proc/sys/net/ipv4/ip_forward")?;
             }
             // Networks further right are reached to the right, others to the left.
             for network in 0..last {

@@ -26,7 +26,7 @@ impl Batch {
     /// Of datagrams of `size` bytes, at least [`HEADER`].
     pub fn new(size: usize) -> Batch {
         // A piece has at most 64 KiB with its headers.
-        let most = ((MOST_BYTES / size.max(1)).min(TOGETHER)).max(1);
+        let most = (MOST_BYTES / size.max(1)).clamp(1, TOGETHER);
         Batch { size, payload: vec![0; size * TOGETHER], filled: 0, piece: most }
     }
 

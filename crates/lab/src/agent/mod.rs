@@ -12,7 +12,7 @@ mod sampler;
 pub mod session;
 mod socket;
 mod tcp;
-mod tcp_info;
+pub mod tcp_info;
 pub mod udp;
 
 pub use clock::monotonic;

@@ -10,8 +10,8 @@ use super::{FIRST_PORT, Part, hello, socket, tcp, udp, write_log};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_host::Growth;
@@ -30,9 +30,9 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// What could not be done; the controller has been told, if it could be.
 pub fn serve(tool: &str) -> io::Result<()> {
     let requests = listen();
-    give_up_after(PATIENCE);
+    let end = End::after(PATIENCE);
     let mut out = Writer::new(io::stdout().lock());
-    let result = session(tool, &requests, &mut out);
+    let result = session(tool, &requests, &end, &mut out);
     if let Err(error) = &result {
         out.write(&Message::Failed(error.to_string()))?;
         out.flush()?;
@@ -64,12 +64,29 @@ fn listen() -> Receiver<io::Result<Request>> {
     receiver
 }
 
-/// Whatever happens, the process is gone then.
-fn give_up_after(time: Duration) {
-    thread::spawn(move || {
-        thread::sleep(time);
-        std::process::exit(ABANDONED);
-    });
+/// When the process is gone, whatever happens.
+struct End(Arc<Mutex<Instant>>);
+
+impl End {
+    fn after(time: Duration) -> End {
+        let at = Arc::new(Mutex::new(Instant::now() + time));
+        let watched = Arc::clone(&at);
+        thread::spawn(move || {
+            loop {
+                let left = watched.lock().expect("nobody panics holding it").duration_since(Instant::now());
+                if left.is_zero() {
+                    std::process::exit(ABANDONED);
+                }
+                thread::sleep(left);
+            }
+        });
+        End(at)
+    }
+
+    /// Moves it: what comes next takes so long.
+    fn put_off(&self, time: Duration) {
+        *self.0.lock().expect("nobody panics holding it") = Instant::now() + time;
+    }
 }
 
 /// The next request but those that change nothing, which are answered.
@@ -109,6 +126,7 @@ fn out_of_turn(request: &Request) -> io::Error {
 fn session(
     tool: &str,
     requests: &Receiver<io::Result<Request>>,
+    end: &End,
     out: &mut Writer<impl Write>,
 ) -> io::Result<()> {
     out.write(&hello()?)?;
@@ -120,7 +138,7 @@ fn session(
         other => return Err(out_of_turn(&other)),
     };
     let run = Arc::new(plan.check().map_err(io::Error::other)?);
-    give_up_after(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
+    end.put_off(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
     let mut ends = Ends::prepare(&run, &plan)?;
     out.write(&Message::Ready)?;
     out.flush()?;

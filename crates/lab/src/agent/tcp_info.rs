@@ -97,6 +97,16 @@ impl TcpInfo {
     }
 }
 
+/// Copies what only the receiver's side of a flow knows.
+pub fn copy_receiver(from: &FlowSample, into: &mut FlowSample) {
+    into.read_bytes = from.read_bytes;
+    into.data_packets_in = from.data_packets_in;
+    into.delivered_bytes = from.delivered_bytes;
+    into.rcv_rtt_ns = from.rcv_rtt_ns;
+    into.rcv_space_bytes = from.rcv_space_bytes;
+    into.ooo_packets = from.ooo_packets;
+}
+
 /// Fills what the congestion control itself tells (TCP_CC_INFO), by its name.
 pub fn fill_private(fd: RawFd, congestion: &str, sample: &mut FlowSample) {
     const TCP_CC_INFO: i32 = 26;

@@ -1,6 +1,7 @@
 //! From the messages of several agents to one recording: each end of a flow knows its own half of a row.
 
 use crate::agent::message::Message;
+use crate::agent::tcp_info::copy_receiver;
 use crate::agent::udp;
 use crate::assemble::Assembler;
 use std::collections::BTreeMap;
@@ -160,16 +161,12 @@ fn counters(host: &str, changes: &Changes) -> impl Iterator<Item = Counter> {
 
 /// Puts what one end knows into a row: the receiver what it has, the sender everything else.
 fn join(into: &mut FlowSample, row: FlowSample, sends: bool) {
-    let receiver = if sends { into.clone() } else { row.clone() };
     if sends {
-        *into = row;
+        let receiver = std::mem::replace(into, row);
+        copy_receiver(&receiver, into);
+    } else {
+        copy_receiver(&row, into);
     }
-    into.delivered_bytes = receiver.delivered_bytes;
-    into.read_bytes = receiver.read_bytes;
-    into.data_packets_in = receiver.data_packets_in;
-    into.rcv_rtt_ns = receiver.rcv_rtt_ns;
-    into.rcv_space_bytes = receiver.rcv_space_bytes;
-    into.ooo_packets = receiver.ooo_packets;
 }
 
 #[cfg(test)]
