@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -60,7 +61,7 @@ impl Remote {
     /// If ssh cannot be started.
     pub fn agent(name: &str, program: &Program) -> Result<Remote, LabError> {
         let path = program.remote_path().map_err(io_error("read", &program.path))?;
-        Remote::start(name, &format!("exec {path} agent"), Stdio::piped())
+        Remote::start(name, &[], &format!("exec {path} agent"), Stdio::piped())
     }
 
     /// Copies `program` to machine `name`, whole or not at all.
@@ -74,7 +75,8 @@ impl Remote {
              mv {path}.$$ {path} || {{ rm -f {path}.$$; exit 1; }}"
         );
         let file = File::open(&program.path).map_err(io_error("read", &program.path))?;
-        let mut remote = Remote::start(name, &script, file.into())?;
+        // Compressed it is a quarter.
+        let mut remote = Remote::start(name, &["-C"], &script, file.into())?;
         let mut said = String::new();
         if let Some(mut out) = remote.child.stdout.take() {
             let _ = out.read_to_string(&mut said);
@@ -87,11 +89,13 @@ impl Remote {
         }
     }
 
-    fn start(name: &str, script: &str, input: Stdio) -> Result<Remote, LabError> {
+    fn start(name: &str, options: &[&str], script: &str, input: Stdio) -> Result<Remote, LabError> {
         let mut words = ssh();
         let first = words.remove(0);
         let mut command = Command::new(&first);
-        command.args(words);
+        command.args(words).args(options);
+        // Ctrl-C is for us, who then end what we have begun.
+        command.process_group(0);
         command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15"]);
         command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         // The user's own shell may be any.

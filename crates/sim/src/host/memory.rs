@@ -28,3 +28,32 @@ impl Memory {
         Rate::bps(bandwidth.get().saturating_sub(sum).max(bandwidth.get() / count))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_units::Span;
+
+    #[test]
+    fn the_interface_has_what_copies_leave_and_at_least_its_share() {
+        let (mut memory, all) = (Memory::default(), Rate::gbit(100));
+        let at = |nanoseconds| SimTime::START + Span::ns(nanoseconds);
+        assert_eq!(memory.left(all, at(0)), all);
+        // 250 bytes in 100 ns are 20 Gbit/s.
+        memory.read(250, at(0), at(100));
+        assert_eq!(memory.left(all, at(50)), Rate::gbit(80));
+        // With a second one of 60 Gbit/s 20 would be left: a third is its share.
+        memory.read(1_500, at(0), at(200));
+        assert_eq!(memory.left(all, at(50)), Rate::bps(33_333_333_333));
+        // The first has ended: 40 would be left, half is its share.
+        assert_eq!(memory.left(all, at(100)), Rate::gbit(50));
+        assert_eq!(memory.left(all, at(200)), all);
+    }
+
+    #[test]
+    fn a_copy_that_takes_no_time_reads_at_no_rate() {
+        let mut memory = Memory::default();
+        memory.read(1_000, SimTime::START, SimTime::START);
+        assert_eq!(memory.left(Rate::gbit(1), SimTime::START), Rate::gbit(1));
+    }
+}
