@@ -1,8 +1,7 @@
 //! Substrate `kernel`: the real Linux stack in virtual time. The agent is process 1 of a guest; its stream comes
 //! back through the guest's one writable folder.
 
-use crate::agent::is_read_while_loading;
-use crate::agent::{self, message::Decoder};
+use crate::agent::{self, MOST_FLOWS, is_read_while_loading, message::Decoder};
 use crate::assemble::Assembler;
 use crate::lacks::{lacks, without_effect};
 use crate::layout::Layout;
@@ -65,8 +64,6 @@ impl Substrate for VirtualTime {
     }
 
     fn check(&self, run: &Run) -> Result<(), LabError> {
-        /// Ports are numbered from 5001 on, one per flow.
-        const MOST_FLOWS: usize = 10_000;
         if run.flows.len() > MOST_FLOWS {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(LabError::Unsupported(message));
@@ -96,12 +93,12 @@ impl VirtualTime {
         // Only what the guest itself writes is in its folder: its console is ours.
         let shared = raw.join("guest");
         if shared.exists() {
-            fs::remove_dir_all(&shared).map_err(io_error("remove", &shared))?;
+            fs::remove_dir_all(&shared).map_err(LabError::io("remove", &shared))?;
         }
-        fs::create_dir_all(&shared).map_err(io_error("create", &shared))?;
+        fs::create_dir_all(&shared).map_err(LabError::io("create", &shared))?;
         let plan = shared.join(agent::PLAN);
         let text = serde_json::to_string(run).expect("a run is plain data");
-        fs::write(&plan, text).map_err(io_error("write", &plan))?;
+        fs::write(&plan, text).map_err(LabError::io("write", &plan))?;
         let console = raw.join("console.log");
         let request = Boot {
             image: self.kernel.image.clone(),
@@ -140,7 +137,7 @@ impl VirtualTime {
                 });
             }
         };
-        stream.follow().map_err(io_error("read", &stream.path))?;
+        stream.follow().map_err(LabError::io("read", &stream.path))?;
         if !stream.assembler.is_done() {
             let reason = stream.assembler.failure().unwrap_or("its records are cut off").to_string();
             return Err(LabError::Agent { reason, console });
@@ -183,19 +180,14 @@ fn with_enough<T>(mut memory: Bytes, attempt: impl Fn(Bytes) -> Result<T, LabErr
 
 /// Keeps what has a use (captures) in `raw/`; the stream's content is in the tables now.
 fn tidy(raw: &Path, shared: &Path) -> Result<(), LabError> {
-    for entry in fs::read_dir(shared).map_err(io_error("list", shared))? {
-        let path = entry.map_err(io_error("list", shared))?.path();
+    for entry in fs::read_dir(shared).map_err(LabError::io("list", shared))? {
+        let path = entry.map_err(LabError::io("list", shared))?.path();
         if path.extension().is_some_and(|e| e == "pcap") {
             let kept = raw.join(path.file_name().expect("a listed file has a name"));
-            fs::rename(&path, &kept).map_err(io_error("move", &path))?;
+            fs::rename(&path, &kept).map_err(LabError::io("move", &path))?;
         }
     }
-    fs::remove_dir_all(shared).map_err(io_error("remove", shared))
-}
-
-fn io_error(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
-    let doing = format!("{doing} {}", path.display());
-    move |source| LabError::Io { doing, source }
+    fs::remove_dir_all(shared).map_err(LabError::io("remove", shared))
 }
 
 /// The agent's stream while it grows.

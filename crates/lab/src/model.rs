@@ -56,7 +56,7 @@ impl Substrate for Model {
             let path = raw.join(format!("{host}.pcap"));
             std::fs::create_dir_all(&raw)
                 .and_then(|()| std::fs::write(&path, file))
-                .map_err(|source| LabError::Io { doing: format!("write {}", path.display()), source })?;
+                .map_err(LabError::io("write", &path))?;
         }
         let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before + writer.cpu));
         let wall = began.elapsed().saturating_sub(writer.wall);

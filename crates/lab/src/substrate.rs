@@ -1,5 +1,7 @@
 //! What can carry out a [`Run`].
 
+use std::io;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 use wirespeed_record::{Recording, RunDirectory, StoreError};
@@ -94,4 +96,12 @@ pub enum LabError {
     /// The run directory could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl LabError {
+    /// What became of `doing` something with the file or folder at `path`.
+    pub(crate) fn io(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
+        let doing = format!("{doing} {}", path.display());
+        move |source| LabError::Io { doing, source }
+    }
 }

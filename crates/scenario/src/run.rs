@@ -139,6 +139,15 @@ pub struct Reach {
     pub address: Option<Ipv4Addr>,
 }
 
+impl Reach {
+    /// Whether ssh would take a word for the name of a machine: one that begins with `-` is an option to it, and some of
+    /// those run commands.
+    pub fn is_name(ssh: &str) -> bool {
+        let breaks = |c: char| c.is_whitespace() || c.is_control();
+        !ssh.is_empty() && !ssh.starts_with('-') && !ssh.contains(breaks)
+    }
+}
+
 /// Root queueing discipline of a host's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

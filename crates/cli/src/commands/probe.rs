@@ -1,6 +1,6 @@
 //! `wirespeed probe`: what two real machines can do, where packets are lost between them, and what limits them.
 
-use super::run::{self, Figures, On, create};
+use super::run::{self, On, create};
 use crate::failure::Failure;
 use crate::{interrupt, print};
 use clap::Args;
@@ -54,7 +54,7 @@ fn machine(text: &str) -> Result<Reach, String> {
             (name, Some(parsed))
         }
     };
-    if ssh.is_empty() || ssh.starts_with('-') || ssh.contains(char::is_whitespace) {
+    if !Reach::is_name(ssh) {
         return Err("write NAME or NAME=ADDRESS, the name as for ssh".into());
     }
     Ok(Reach { ssh: ssh.into(), address })
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let file = out.join("probe.toml");
     replace_file(&file, scenario.as_bytes())
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
-    let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json, None::<Figures>);
+    let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
     let result = run::run(order);
     if !arguments.json && result.is_ok() {
         for directory in find_runs(&out.join("runs"))? {
@@ -128,17 +128,16 @@ fn told(reach: &Reach, surveyed: &Surveyed) -> String {
 
 /// The scenario of the probe: the same again with `wirespeed run`.
 fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> String {
-    let quoted = |text: &str| toml_string(text);
     let mut text =
         String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
     let _ = writeln!(text, "schema = 1\nname = \"probe\"");
     let about =
         format!("What do {} and {} do over the path between them?", arguments.from.ssh, arguments.to.ssh);
-    let _ = writeln!(text, "about = {}\n", quoted(&about));
+    let _ = writeln!(text, "about = {}\n", toml_string(&about));
     let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
     let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", rate_bps, rtt_ns);
     for (name, reach) in [("sender", &arguments.from), ("receiver", &arguments.to)] {
-        let _ = writeln!(text, "[host.{name}]\nssh = {}", quoted(&reach.ssh));
+        let _ = writeln!(text, "[host.{name}]\nssh = {}", toml_string(&reach.ssh));
         if let Some(address) = reach.address {
             let _ = writeln!(text, "address = \"{address}\"");
         }
@@ -148,7 +147,7 @@ fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> S
     match arguments.udp {
         None => {
             let congestion = arguments.congestion.as_deref().unwrap_or(usual);
-            let _ = writeln!(text, "congestion = {}\n", quoted(congestion));
+            let _ = writeln!(text, "congestion = {}\n", toml_string(congestion));
         }
         Some(rate) => {
             let _ = writeln!(

@@ -77,13 +77,7 @@ pub enum Figures {
 
 impl Arguments {
     /// To run one file, whatever was made of it before.
-    pub(crate) fn of_file(
-        file: PathBuf,
-        on: On,
-        out: PathBuf,
-        json: bool,
-        figures: Option<Figures>,
-    ) -> Arguments {
+    pub(crate) fn of_file(file: PathBuf, on: On, out: PathBuf, json: bool) -> Arguments {
         Arguments {
             file,
             on,
@@ -92,7 +86,7 @@ impl Arguments {
             seed: None,
             jobs: None,
             fresh: true,
-            figures,
+            figures: None,
             json,
         }
     }
@@ -230,13 +224,19 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     let mut results = Vec::new();
     let mut limits = Vec::new();
     let mut held = Vec::new();
+    // Of many runs nobody reads it as text; the JSON has it of all.
+    let tells_held = arguments.json || study.runs.len() == 1;
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
                 let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
-                held.push(held_back(&View::new(&judged.recording)?, SECOND_NS));
-                rows.push(json_row(&judged, held.last().expect("it was pushed")));
+                let intervals = match tells_held {
+                    true => held_back(&View::new(&judged.recording)?, SECOND_NS),
+                    false => Vec::new(),
+                };
+                rows.push(json_row(&judged, &intervals));
+                held.push(intervals);
                 limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
             }
@@ -268,7 +268,6 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     } else {
         super::report::show(&report, out)?;
         print(&limits_text(&limits))?;
-        // Of many runs nobody reads it; the JSON has it of all.
         if let [only] = held.as_slice() {
             print(&held_text(only, &study.runs[0]))?;
         }

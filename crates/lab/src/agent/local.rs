@@ -3,7 +3,7 @@
 
 use super::Part;
 use super::message::Interface;
-use super::sampler::{Long, flow_row, queue_sample};
+use super::sampler::{Long, flow_row, host_sample, queue_sample};
 use super::tcp_info::TcpInfo;
 use crate::device;
 use crate::netlink::Netlink;
@@ -89,19 +89,7 @@ impl Local {
                 root.map(|root| queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root))
             }
         };
-        let host = interface.map(|interface| HostSample {
-            t_ns,
-            host: self.name.clone(),
-            device: self.device.clone(),
-            rx_packets: interface.statistic("rx_packets"),
-            rx_bytes: interface.statistic("rx_bytes"),
-            rx_dropped: interface.statistic("rx_dropped"),
-            tx_packets: interface.statistic("tx_packets"),
-            tx_bytes: interface.statistic("tx_bytes"),
-            tx_dropped: interface.statistic("tx_dropped"),
-            softnet_dropped: None,
-            softnet_squeezed: None,
-        });
+        let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
         Ok(Sample { flows, queue, host, cores: self.cores(t_ns) })
     }
 
@@ -126,9 +114,10 @@ impl Local {
     }
 
     fn cores(&self, t_ns: i64) -> Vec<CoreSample> {
+        let tick_ns = 1_000_000_000 / self.root.ticks_per_second();
         let row = |(core, now): (u32, Ticks)| {
             let began = self.began.get(&core)?;
-            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * TICK_NS) as i64;
+            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * tick_ns) as i64;
             Some(CoreSample {
                 t_ns,
                 host: self.name.clone(),
@@ -162,7 +151,7 @@ fn kind(all: &[qdisc::Statistics], root: &qdisc::Statistics) -> String {
     }
 }
 
-/// A core's times, in [`TICK_NS`].
+/// A core's times, in ticks ([`Root::ticks_per_second`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     /// user, nice and system.
@@ -172,9 +161,6 @@ struct Ticks {
     /// By the hypervisor.
     stolen: u64,
 }
-
-/// USER_HZ is 100 on every Linux: part of its interface to programs (include/asm-generic/param.h).
-const TICK_NS: u64 = 10_000_000;
 
 /// The cores' times so far; none where they cannot be read.
 fn ticks() -> BTreeMap<u32, Ticks> {

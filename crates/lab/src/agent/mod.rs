@@ -40,6 +40,8 @@ pub const STREAM: &str = "stream";
 
 /// Port of the first flow.
 const FIRST_PORT: u16 = 5001;
+/// The most flows of a run: each has a port of its own.
+pub const MOST_FLOWS: usize = 10_000;
 
 /// A flow that is being run, shared by its threads and the sampler.
 pub struct Part {

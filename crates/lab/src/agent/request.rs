@@ -1,6 +1,7 @@
 //! What a controller asks of the agent on a real host. An agent reads no file and runs no command for it, and ends
-//! by itself soon after the run's time: what it can be made to do is bounded by [`Request::check`].
+//! by itself soon after the run's time: what it can be made to do is bounded by [`Plan::check`].
 
+use super::MOST_FLOWS;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use wirespeed_scenario::run::{FlowKind, Run};
@@ -37,8 +38,6 @@ pub struct Plan {
 
 /// The longest run an agent takes part in.
 const LONGEST_S: f64 = 24.0 * 3600.0;
-/// The most flows: each has a port of its own from 5001 on.
-const MOST_FLOWS: usize = 10_000;
 /// The most datagrams of a run: both ends keep a record of each.
 const MOST_DATAGRAMS: f64 = 2e8;
 

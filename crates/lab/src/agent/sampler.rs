@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_host::Interface;
 use wirespeed_host::sources::{protocols, softnet};
 use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{FlowKind, Run};
@@ -132,19 +133,8 @@ impl<'a> Sampler<'a> {
             let softnet = peer
                 .and_then(|end| rows.get(&(end.node, end.device.clone())))
                 .map(|c| c.statistic("tx_dropped"));
-            snapshot.hosts.push(HostSample {
-                t_ns,
-                host: self.layout.nodes[*node].name.clone(),
-                device: name.clone(),
-                rx_packets: counters.statistic("rx_packets"),
-                rx_bytes: counters.statistic("rx_bytes"),
-                rx_dropped: counters.statistic("rx_dropped"),
-                tx_packets: counters.statistic("tx_packets"),
-                tx_bytes: counters.statistic("tx_bytes"),
-                tx_dropped: counters.statistic("tx_dropped"),
-                softnet_dropped: softnet,
-                softnet_squeezed: None,
-            });
+            let host = &self.layout.nodes[*node].name;
+            snapshot.hosts.push(HostSample { softnet_dropped: softnet, ..host_sample(t_ns, host, counters) });
         }
         Ok(())
     }
@@ -220,6 +210,24 @@ fn in_flight(root: &Statistics) -> u64 {
     root.backlog_packets + root.link.map_or(0, |link| link.flight_packets)
 }
 
+/// The row of an interface; what it cannot tell of the receive path behind it is null.
+pub fn host_sample(t_ns: i64, host: &str, interface: &Interface) -> HostSample {
+    HostSample {
+        t_ns,
+        host: host.to_owned(),
+        device: interface.device.name.to_string(),
+        rx_packets: interface.statistic("rx_packets"),
+        rx_bytes: interface.statistic("rx_bytes"),
+        rx_dropped: interface.statistic("rx_dropped"),
+        tx_packets: interface.statistic("tx_packets"),
+        tx_bytes: interface.statistic("tx_bytes"),
+        tx_dropped: interface.statistic("tx_dropped"),
+        softnet_dropped: None,
+        softnet_squeezed: None,
+    }
+}
+
+/// The row of a queue, by its root discipline.
 pub fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -> QueueSample {
     QueueSample {
         t_ns,

@@ -83,7 +83,7 @@ impl Hosts {
         raw: &Path,
         cancel: &AtomicBool,
     ) -> Result<[Surveyed; 2], LabError> {
-        fs::create_dir_all(raw).map_err(remote::io_error("create", raw))?;
+        fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
         let open = |index: usize| -> Result<(Session, Interface), LabError> {
             let (name, reach) = (["sender", "receiver"][index], &pair[index]);
             let session = Session::open(name, &reach.ssh, &self.program, &self.tool, raw, cancel)?;
@@ -151,7 +151,7 @@ impl Substrate for Hosts {
     ) -> Result<Recording, LabError> {
         let (began, cancel) = (Instant::now(), control.cancel);
         let raw = directory.raw();
-        fs::create_dir_all(&raw).map_err(remote::io_error("create", &raw))?;
+        fs::create_dir_all(&raw).map_err(LabError::io("create", &raw))?;
         let mut sessions = self.sessions(run, &raw, cancel)?;
         let interfaces = interfaces(run, &sessions)?;
         let addresses: Vec<Ipv4Addr> = interfaces.iter().map(|interface| interface.address).collect();

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -60,7 +60,7 @@ impl Remote {
     /// # Errors
     /// If ssh cannot be started.
     pub fn agent(name: &str, program: &Program) -> Result<Remote, LabError> {
-        let path = program.remote_path().map_err(io_error("read", &program.path))?;
+        let path = program.remote_path().map_err(LabError::io("read", &program.path))?;
         Remote::start(name, &[], &format!("exec {path} agent"), Stdio::piped())
     }
 
@@ -69,12 +69,12 @@ impl Remote {
     /// # Errors
     /// What ssh or the machine said.
     pub fn install(name: &str, program: &Program) -> Result<(), LabError> {
-        let path = program.remote_path().map_err(io_error("read", &program.path))?;
+        let path = program.remote_path().map_err(LabError::io("read", &program.path))?;
         let script = format!(
             "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && chmod 700 {path}.$$ && \
              mv {path}.$$ {path} || {{ rm -f {path}.$$; exit 1; }}"
         );
-        let file = File::open(&program.path).map_err(io_error("read", &program.path))?;
+        let file = File::open(&program.path).map_err(LabError::io("read", &program.path))?;
         // Compressed it is a quarter.
         let mut remote = Remote::start(name, &["-C"], &script, file.into())?;
         let mut said = String::new();
@@ -172,9 +172,4 @@ fn ssh() -> Vec<OsString> {
     let own = std::env::var(SSH_VARIABLE).unwrap_or_default();
     let words: Vec<OsString> = own.split_whitespace().map(OsString::from).collect();
     if words.is_empty() { vec!["ssh".into()] } else { words }
-}
-
-pub(super) fn io_error(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> LabError {
-    let doing = format!("{doing} {}", path.display());
-    move |source| LabError::Io { doing, source }
 }

@@ -1,6 +1,6 @@
 //! A session with the agent of one host: what is asked, and what comes back.
 
-use super::remote::{End, Program, Remote, io_error};
+use super::remote::{End, Program, Remote};
 use crate::agent::message::{Decoder, Interface, Message, Writer};
 use crate::agent::request::Request;
 use crate::substrate::LabError;
@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,7 @@ impl Session {
         let mut remote = Remote::agent(name, program)?;
         let (input, output) = remote.pipes().expect("both were asked for");
         let log = raw.join(format!("{host}.stream"));
-        let keep = File::create(&log).map_err(io_error("write", &log))?;
+        let keep = File::create(&log).map_err(LabError::io("write", &log))?;
         let messages = follow(output, keep);
         let machine = Machine::default();
         let requests = Writer::new(input);
@@ -141,9 +141,7 @@ impl Session {
         let began = Instant::now();
         loop {
             match self.messages.recv_timeout(LOOK) {
-                Ok(Ok(Message::Failed(reason))) => return Err(failed(&self.host, &reason, Some(&self.log))),
-                Ok(Ok(message)) => return Ok(Some(message)),
-                Ok(Err(error)) => return Err(failed(&self.host, &error.to_string(), Some(&self.log))),
+                Ok(message) => return self.heard(message).map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) if cancel.load(Relaxed) => return Err(LabError::Interrupted),
                 Err(RecvTimeoutError::Timeout) if began.elapsed() > patience => {
@@ -172,11 +170,18 @@ impl Session {
     /// As [`Session::expect`].
     pub fn poll(&mut self) -> Result<Option<Message>, LabError> {
         match self.messages.try_recv() {
-            Ok(Ok(Message::Failed(reason))) => Err(failed(&self.host, &reason, Some(&self.log))),
-            Ok(Ok(message)) => Ok(Some(message)),
-            Ok(Err(error)) => Err(failed(&self.host, &error.to_string(), Some(&self.log))),
-            Err(std::sync::mpsc::TryRecvError::Empty) => Ok(None),
-            Err(std::sync::mpsc::TryRecvError::Disconnected) => Err(self.gone()),
+            Ok(message) => self.heard(message).map(Some),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(self.gone()),
+        }
+    }
+
+    /// A message, unless it says that the agent gave up, or is none.
+    fn heard(&self, message: std::io::Result<Message>) -> Result<Message, LabError> {
+        match message {
+            Ok(Message::Failed(reason)) => Err(failed(&self.host, &reason, Some(&self.log))),
+            Ok(message) => Ok(message),
+            Err(error) => Err(failed(&self.host, &error.to_string(), Some(&self.log))),
         }
     }
 

@@ -174,8 +174,7 @@ fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
             }
         };
     };
-    // ssh would take it for an option, and one of those runs commands.
-    if ssh.is_empty() || ssh.starts_with('-') || ssh.chars().any(|c| c.is_whitespace() || c.is_control()) {
+    if !Reach::is_name(&ssh) {
         return Err(Complaint::at(&merged.place_of(&["ssh"]), format!("{ssh:?} is no name of a machine"))
             .label("not a name")
             .help("write it as for ssh: `dtn1`, `user@dtn1.example.org`"));
