@@ -47,9 +47,9 @@ enum Command {
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
-    /// One host's part of a run: requests on standard input, records on standard output.
+    /// A part of a run: of a real host, or in namespaces of this machine.
     #[command(hide = true)]
-    Agent,
+    Agent(commands::agent::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -67,8 +67,7 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
-        // What went wrong has been said to whoever controls it.
-        Command::Agent => wirespeed_lab::serve_agent(VERSION).map_err(|_| Failure::Agent),
+        Command::Agent(arguments) => commands::agent::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

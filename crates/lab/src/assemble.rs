@@ -4,7 +4,9 @@ use crate::agent::message::Message;
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use std::collections::BTreeMap;
-use wirespeed_record::{FlowInfo, HostInfo, KernelInfo, LinkInfo, Recording, RunInfo};
+use wirespeed_record::{
+    FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording, RunInfo,
+};
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
 
@@ -14,6 +16,8 @@ pub struct Assembler {
     recording: Recording,
     settings: BTreeMap<String, BTreeMap<String, String>>,
     in_flight: BTreeMap<String, u64>,
+    /// Flows, queues and interfaces after the run, where they were read again.
+    rest: (Vec<FlowSample>, Vec<QueueSample>, Vec<HostSample>),
     kernel: KernelInfo,
     last_ns: i64,
     done: bool,
@@ -56,6 +60,13 @@ impl Assembler {
             Message::Counter(row) => recording.counters.push(row),
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
+            Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),
+            Message::Used { cpu_ns, peak_rss_bytes } => {
+                // Between real hosts there is an agent on each.
+                let cost = &mut recording.info.cost;
+                cost.cpu_s += cpu_ns as f64 / 1e9;
+                cost.peak_rss_bytes += peak_rss_bytes;
+            }
             Message::Time(t_ns) => self.last_ns = t_ns,
             Message::Core(row) => recording.cores.push(row),
             // Between a controller and the agents of real hosts (crate::hosts).
@@ -92,17 +103,21 @@ impl Assembler {
 
     /// The recording, with everything that follows from the run itself. The caller adds tool, kernel build, cost
     /// and command.
-    pub fn finish(self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
+    pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
+        let (flows, queues, hosts) = std::mem::take(&mut self.rest);
         let (mut recording, in_flight) = self.described(run, substrate);
         let evidence = Evidence {
             counters: &recording.counters,
-            queues: recording.queues.iter().map(|row| (row.queue.as_str(), row)).collect(),
+            // The last row of each counts.
+            queues: recording.queues.iter().chain(&queues).map(|row| (row.queue.as_str(), row)).collect(),
             interfaces: recording
                 .hosts
                 .iter()
+                .chain(&hosts)
                 .map(|row| ((row.host.as_str(), row.device.as_str()), row))
                 .collect(),
             in_flight: &in_flight,
+            datagrams: datagrams(run, &flows),
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
         recording.info.warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
@@ -115,17 +130,29 @@ impl Assembler {
     pub fn described(mut self, run: &Run, substrate: &str) -> (Recording, BTreeMap<String, u64>) {
         let mut recording = std::mem::take(&mut self.recording);
         recording.events.sort_by_key(|event| event.t_ns);
-        let warnings = std::mem::take(&mut recording.info.warnings);
+        let RunInfo { warnings, cost, .. } = std::mem::take(&mut recording.info);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
             packets.insert(row.flow, row.data_packets_out);
         }
         recording.info = describe(run, substrate, &mut self.settings);
-        recording.info.warnings = warnings;
+        (recording.info.warnings, recording.info.cost) = (warnings, cost);
         recording.info.kernel = Some(self.kernel);
         recording.info.cost.packets = packets.values().sum();
         (recording, self.in_flight)
     }
+}
+
+/// Datagrams that each host has sent.
+fn datagrams<'a>(run: &'a Run, flows: &[FlowSample]) -> BTreeMap<&'a str, i64> {
+    let mut sent = BTreeMap::new();
+    for row in flows {
+        let flow = &run.flows[row.flow as usize];
+        if let FlowKind::Udp { .. } = flow.kind {
+            *sent.entry(flow.from.as_str()).or_default() += row.data_packets_out as i64;
+        }
+    }
+    sent
 }
 
 fn describe(

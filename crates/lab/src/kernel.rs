@@ -1,14 +1,16 @@
 //! Substrate `kernel`: the real Linux stack in virtual time. The agent is process 1 of a guest; its stream comes
 //! back through the guest's one writable folder.
 
-use crate::agent::{self, MOST_FLOWS, is_read_while_loading, message::Decoder};
-use crate::assemble::Assembler;
+use crate::agent::whole::{PLAN, STREAM, run_planned};
+use crate::agent::{MOST_FLOWS, is_read_while_loading};
 use crate::lacks::{lacks, without_effect};
 use crate::layout::Layout;
+use crate::stream::{Stream, tidy};
 use crate::substrate::{Control, LabError, Progress, Substrate};
+use crate::world::Ground;
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
@@ -27,6 +29,9 @@ pub struct VirtualTime {
 /// takes seconds at most.
 const STALL_LIMIT: Duration = Duration::from_secs(180);
 
+/// What hosts are in virtual time.
+const FREE: &str = "CPU and rings are free in virtual time";
+
 /// How often a guest that ran out of its memory is started again with twice as much.
 const MEMORY_DOUBLINGS: u32 = 3;
 
@@ -44,7 +49,7 @@ pub fn run_as_init() {
         return;
     }
     let code = match guest::enter() {
-        Ok(shared) => match agent::guest(&shared) {
+        Ok(shared) => match run_planned(&shared, Ground::Guest) {
             Ok(()) => 0,
             Err(error) if error.kind() == io::ErrorKind::StorageFull => guest::DISK_FULL,
             Err(_) => 1,
@@ -68,7 +73,7 @@ impl Substrate for VirtualTime {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(LabError::Unsupported(message));
         }
-        lacks(run).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
+        lacks(run, self.name()).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
     }
 
     fn carry_out(
@@ -96,7 +101,7 @@ impl VirtualTime {
             fs::remove_dir_all(&shared).map_err(LabError::io("remove", &shared))?;
         }
         fs::create_dir_all(&shared).map_err(LabError::io("create", &shared))?;
-        let plan = shared.join(agent::PLAN);
+        let plan = shared.join(PLAN);
         let text = serde_json::to_string(run).expect("a run is plain data");
         fs::write(&plan, text).map_err(LabError::io("write", &plan))?;
         let console = raw.join("console.log");
@@ -111,7 +116,7 @@ impl VirtualTime {
             console: console.clone(),
             stall_limit: self.stall_limit,
         };
-        let stream = RefCell::new(Stream::new(shared.join(agent::STREAM)));
+        let stream = RefCell::new(Stream::new(shared.join(STREAM)));
         let booted = boot(&request, control.cancel, &|| {
             let mut stream = stream.borrow_mut();
             // An error shows again when the stream is read to its end below.
@@ -144,7 +149,7 @@ impl VirtualTime {
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
         self.describe(&mut recording, &exit);
-        recording.info.warnings.extend(without_effect(run));
+        recording.info.warnings.extend(without_effect(run, FREE));
         tidy(raw, &shared)?;
         Ok(recording)
     }
@@ -176,56 +181,6 @@ fn with_enough<T>(mut memory: Bytes, attempt: impl Fn(Bytes) -> Result<T, LabErr
         }
     }
     attempt(memory)
-}
-
-/// Keeps what has a use (captures) in `raw/`; the stream's content is in the tables now.
-fn tidy(raw: &Path, shared: &Path) -> Result<(), LabError> {
-    for entry in fs::read_dir(shared).map_err(LabError::io("list", shared))? {
-        let path = entry.map_err(LabError::io("list", shared))?.path();
-        if path.extension().is_some_and(|e| e == "pcap") {
-            let kept = raw.join(path.file_name().expect("a listed file has a name"));
-            fs::rename(&path, &kept).map_err(LabError::io("move", &path))?;
-        }
-    }
-    fs::remove_dir_all(shared).map_err(LabError::io("remove", shared))
-}
-
-/// The agent's stream while it grows.
-struct Stream {
-    path: PathBuf,
-    file: Option<File>,
-    decoder: Decoder,
-    assembler: Assembler,
-}
-
-impl Stream {
-    fn new(path: PathBuf) -> Self {
-        Stream { path, file: None, decoder: Decoder::default(), assembler: Assembler::default() }
-    }
-
-    /// Takes in what has been added since the last call.
-    fn follow(&mut self) -> io::Result<()> {
-        if self.file.is_none() {
-            match File::open(&self.path) {
-                Ok(file) => self.file = Some(file),
-                // The agent has not come that far.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-        let file = self.file.as_mut().expect("it was opened above");
-        let mut piece = vec![0; 1 << 20];
-        loop {
-            let got = file.read(&mut piece)?;
-            if got == 0 {
-                return Ok(());
-            }
-            self.decoder.feed(&piece[..got]);
-            for message in self.decoder.by_ref() {
-                self.assembler.push(message?);
-            }
-        }
-    }
 }
 
 /// Parameters of congestion controls that are read only while the control is loaded. What can be set later the

@@ -1,11 +1,11 @@
-//! What a scenario can ask for that the virtual-time kernel does not have: refused by name, or warned about where the
-//! run still means the same; never left out silently.
+//! What a scenario can ask for that a kernel does not have, in virtual time or this machine's: refused by name, or warned
+//! about where the run still means the same; never left out silently.
 
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{Congestion, Direction, Flow, FlowKind, Host, LossModel, Queue, Run};
 
-/// The first thing the run asks for that the kernel lacks, and the remedy.
-pub fn lacks(run: &Run) -> Option<String> {
+/// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
+pub fn lacks(run: &Run, substrate: &str) -> Option<String> {
     let directions = run
         .links
         .iter()
@@ -13,28 +13,25 @@ pub fn lacks(run: &Run) -> Option<String> {
     let in_links = directions.filter_map(|(link, way, direction)| {
         let feature = beyond_the_wire(direction)?;
         Some(format!(
-            "link {}, {way}: {feature} is not available on substrate kernel; run it --on model or leave it out",
+            "link {}, {way}: {feature} is not available on substrate {substrate}; run it --on model or leave it out",
             link.name
         ))
     });
     let in_flows = run.flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion)
+        FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion, substrate)
             .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
         FlowKind::Udp { .. } => None,
     });
     in_links.chain(in_flows).next()
 }
 
-/// What the run asks for that has no effect on the kernel, host by host.
-pub fn without_effect(run: &Run) -> Vec<String> {
+/// What the run asks for that has no effect on a kernel, host by host. `inside`: what the inside of a host is there.
+pub fn without_effect(run: &Run, inside: &str) -> Vec<String> {
     let hosts = run.hosts.iter().flat_map(|host| {
         let name = &host.name;
         let hardware = host.hardware.as_ref().map(|hardware| {
-            let capture = if hardware.capture.is_some() { ", its capture takes no time" } else { "" };
-            format!(
-                "host {name}: hardware is not modelled by the kernel in virtual time; CPU and rings are free \
-                 there{capture}; run it --on model to see them"
-            )
+            let capture = if hardware.capture.is_some() { ", nor has its capture's cost" } else { "" };
+            format!("host {name}: hardware has no effect{capture}: {inside}; run it --on model to see it")
         });
         let window = host.tcp.adv_win_scale.map(|scale| {
             format!(
@@ -84,7 +81,7 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
 }
 
 /// What of a congestion control Linux has not. A C file of the user's own is in the kernel, whatever it is called.
-fn unknown_to_linux(congestion: &Congestion) -> Option<String> {
+fn unknown_to_linux(congestion: &Congestion, substrate: &str) -> Option<String> {
     if congestion.own {
         return None;
     }
@@ -95,14 +92,14 @@ fn unknown_to_linux(congestion: &Congestion) -> Option<String> {
         let key = if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() };
         return Some(format!(
             "congestion control {name} is the model's, Linux has none of that name: it is not available on substrate \
-             kernel; run it --on model, or add a C source under [congestion.{key}]"
+             {substrate}; run it --on model, or add a C source under [congestion.{key}]"
         ));
     }
     let of_model = |parameter: &&String| control.parameter(parameter).is_some_and(|p| p.linux.is_none());
     let parameter = congestion.parameters.keys().find(of_model)?;
     Some(format!(
         "parameter {parameter} of congestion control {name} is the model's, Linux has none of that name: it is not \
-         available on substrate kernel; run it --on model or leave it out"
+         available on substrate {substrate}; run it --on model or leave it out"
     ))
 }
 
@@ -117,7 +114,7 @@ mod tests {
     fn with(change: impl FnOnce(&mut Direction)) -> Option<String> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         change(&mut run.links[0].reverse);
-        lacks(&run)
+        lacks(&run, "kernel")
     }
 
     fn using(name: &str, parameters: &[&str], own: bool) -> Option<String> {
@@ -125,7 +122,7 @@ mod tests {
         let parameters = parameters.iter().map(|p| ((*p).to_owned(), Factor::Integer(1))).collect();
         let congestion = Congestion { name: name.into(), parameters, own };
         run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
-        lacks(&run)
+        lacks(&run, "kernel")
     }
 
     #[test]
@@ -181,11 +178,11 @@ mod tests {
             run
         };
         let fixed = windowed(Some(Bytes::mib(8)));
-        assert!(lacks(&fixed).is_some_and(|message| message.contains("b has adv_win_scale = 2")));
+        assert!(lacks(&fixed, "kernel").is_some_and(|message| message.contains("b has adv_win_scale = 2")));
         let tuned = windowed(None);
-        assert_eq!(lacks(&tuned), None);
+        assert_eq!(lacks(&tuned, "kernel"), None);
         assert_eq!(
-            without_effect(&tuned),
+            without_effect(&tuned, "free"),
             [
                 "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
             ]
@@ -204,12 +201,11 @@ preset = "epyc-2024-400g"
 capture_core = 3
 "#;
         let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
-        assert_eq!(lacks(&study.runs[0]), None);
+        assert_eq!(lacks(&study.runs[0], "kernel"), None);
         assert_eq!(
-            without_effect(&study.runs[0]),
+            without_effect(&study.runs[0], "free"),
             [
-                "host receiver: hardware is not modelled by the kernel in virtual time; CPU and rings are free there, its \
-              capture takes no time; run it --on model to see them"
+                "host receiver: hardware has no effect, nor has its capture's cost: free; run it --on model to see it"
             ]
         );
     }

@@ -15,11 +15,15 @@ pub struct Evidence<'a> {
     pub interfaces: BTreeMap<(&'a str, &'a str), &'a HostSample>,
     /// Packets on their way, by queue.
     pub in_flight: &'a BTreeMap<String, u64>,
+    /// Datagrams that hosts have sent, where their own count is known: the kernel counts a piece of several as one.
+    pub datagrams: BTreeMap<&'a str, i64>,
 }
 
 /// What a sender's sockets put out. OutSegs leaves retransmissions out (net/ipv4/tcp_output.c); a datagram that
 /// the own qdisc drops counts as SndbufErrors instead of OutDatagrams (net/ipv4/udp.c).
 const SENT: &[&str] = &["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "UdpSndbufErrors"];
+/// How many of them are TCP's.
+const OF_TCP: usize = 2;
 
 /// What arrives at a receiver's IP, merged packets counted one by one (net/ipv4/ip_input.c).
 const ARRIVED: &[&str] = &["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
@@ -81,7 +85,7 @@ impl<'a> Account<'a> {
             };
             if self.forward { (names(left), names(right)) } else { (names(right), names(left)) }
         };
-        let sent = self.total(&senders, SENT);
+        let sent: i64 = senders.iter().map(|host| self.sent(host)).sum();
         self.row("sent", None, &senders.join(", "), sent, &SENT.join(" + "));
         let lost_before = self.rows.len();
         self.queues();
@@ -117,6 +121,13 @@ impl<'a> Account<'a> {
     fn counter(&self, host: &str, name: &str) -> i64 {
         let found = self.evidence.counters.iter().find(|c| c.host == host && c.counter == name);
         found.map_or(0, |c| c.after as i64 - c.before as i64)
+    }
+
+    fn sent(&self, host: &str) -> i64 {
+        match self.evidence.datagrams.get(host) {
+            Some(datagrams) => self.total(&[host], &SENT[..OF_TCP]) + datagrams,
+            None => self.total(&[host], SENT),
+        }
     }
 
     fn total(&self, hosts: &[&str], names: &[&str]) -> i64 {
@@ -158,10 +169,10 @@ impl<'a> Account<'a> {
                         Stage::Network,
                         &format!("{queue}: queue full"),
                         dropped,
-                        "wire overflow_packets",
+                        "drops of the link's queue",
                     );
                     let lost = sample.lost_packets.unwrap_or(0) as i64;
-                    self.loss(Stage::Network, &format!("{queue}: random loss"), lost, "wire lost_packets");
+                    self.loss(Stage::Network, &format!("{queue}: random loss"), lost, "losses of the link");
                 }
             }
         }
@@ -275,6 +286,7 @@ mod tests {
             queues: queues.iter().map(|q| (q.queue.as_str(), q)).collect(),
             interfaces: BTreeMap::new(),
             in_flight: &in_flight,
+            datagrams: BTreeMap::new(),
         };
         let rows = ledger(&run, &layout, &evidence).into_iter();
         rows.filter(|r| r.direction == Direction::Data).map(|r| (r.entry, r.stage, r.packets)).collect()

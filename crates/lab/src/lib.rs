@@ -11,7 +11,10 @@ mod ledger;
 mod model;
 mod namespace;
 mod netlink;
+mod netns;
 mod qdisc;
+mod steering;
+mod stream;
 mod substrate;
 mod world;
 
@@ -20,6 +23,7 @@ pub use agent::session::serve as serve_agent;
 pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
+pub use netns::{Namespaces, Task, serve as serve_namespaces};
 pub use substrate::{Control, LabError, Progress, Substrate};
 
 /// What controller and agent say to each other.

@@ -19,8 +19,10 @@ pub enum Spec {
     Bucket {
         /// Rate of the interface.
         rate: Rate,
-        /// The largest frame it sends.
+        /// The largest frame it sends: what is larger is split before it is counted.
         frame: Bytes,
+        /// What it saves up while it has nothing to send; at least a frame.
+        burst: Bytes,
         /// Its own queue, in frame bytes; `None` if another discipline goes below it.
         room: Option<Bytes>,
     },
@@ -62,7 +64,9 @@ pub fn install(
 ) -> io::Result<()> {
     let (kind, options) = match spec {
         Spec::Host(qdisc) => (kernel_name(*qdisc), None),
-        Spec::Bucket { rate, frame, room } => ("tbf", Some(token_bucket(*rate, *frame, *room))),
+        Spec::Bucket { rate, frame, burst, room } => {
+            ("tbf", Some(token_bucket(*rate, *frame, *burst, *room)))
+        }
         Spec::Link { direction, seed } => ("wire", Some(wire(direction, *seed))),
         Spec::Netem { direction, seed } => ("netem", Some(netem(direction, *seed))),
     };
@@ -109,11 +113,15 @@ fn netem(direction: &Direction, seed: u64) -> TcAttribute {
 }
 
 /// `struct tc_tbf_qopt` and its 64-bit companions (linux/pkt_sched.h).
-fn token_bucket(rate: Rate, frame: Bytes, room: Option<Bytes>) -> TcAttribute {
+fn token_bucket(rate: Rate, frame: Bytes, burst: Bytes, room: Option<Bytes>) -> TcAttribute {
     const TCA_TBF_PARMS: u16 = 1;
     const TCA_TBF_RATE64: u16 = 4;
+    const TCA_TBF_PRATE64: u16 = 5;
     const TCA_TBF_BURST: u16 = 6;
+    const TCA_TBF_PBURST: u16 = 7;
     const LINK_LAYER_ETHERNET: u8 = 1;
+    /// 8 Tbit/s: a frame of 1500 bytes takes 1.5 ns.
+    const PEAK_BYTES_PER_SECOND: u64 = 1_000_000_000_000;
     let bytes_per_second = rate.bytes_per_second();
     let mut parameters = vec![0u8; 36];
     parameters[1] = LINK_LAYER_ETHERNET;
@@ -122,11 +130,20 @@ fn token_bucket(rate: Rate, frame: Bytes, room: Option<Bytes>) -> TcAttribute {
     let limit = room.map_or(0, |room| room.get().min(u64::from(u32::MAX)) as u32);
     parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
     let nla = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
-    TcAttribute::Options(vec![
-        nla(TCA_TBF_PARMS, &parameters),
+    let mut options = vec![
         nla(TCA_TBF_RATE64, &bytes_per_second.to_ne_bytes()),
-        nla(TCA_TBF_BURST, &(frame.get() as u32).to_ne_bytes()),
-    ])
+        nla(TCA_TBF_BURST, &(burst.get().min(u64::from(u32::MAX)) as u32).to_ne_bytes()),
+    ];
+    if burst > frame {
+        // The bucket takes pieces of any size up to its burst. A second one, of a frame and too fast to matter, has it
+        // split them, so that it drops packets and not pieces (tbf_segment in net/sched/sch_tbf.c).
+        parameters[13] = LINK_LAYER_ETHERNET;
+        parameters[20..24].copy_from_slice(&u32::MAX.to_ne_bytes());
+        options.push(nla(TCA_TBF_PRATE64, &PEAK_BYTES_PER_SECOND.to_ne_bytes()));
+        options.push(nla(TCA_TBF_PBURST, &(frame.get() as u32).to_ne_bytes()));
+    }
+    options.insert(0, nla(TCA_TBF_PARMS, &parameters));
+    TcAttribute::Options(options)
 }
 
 /// What a qdisc counts.

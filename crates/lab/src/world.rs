@@ -5,15 +5,27 @@ use crate::layout::{Egress, Layout};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use crate::qdisc::{self, Spec};
+use crate::steering;
 use netlink_packet_route::tc::TcHandle;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::path::Path;
 use wirespeed_scenario::run::{Direction, Emulator, Host, Offloads, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
 pub const ETHERNET_HEADER: u64 = 14;
+
+/// Whose kernel a world is built in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// A guest of ours in virtual time: everything may be set, and what we do takes no time.
+    Guest,
+    /// This machine's, in namespaces of our own, those of mounts included: what is one for all of it stays as it is, and
+    /// there is no qdisc `wire`.
+    Machine,
+}
 
 /// A built layout.
 pub struct World {
@@ -40,12 +52,15 @@ fn named<T>(result: io::Result<T>, what: impl FnOnce() -> String) -> io::Result<
 }
 
 /// Builds everything. The namespaces vanish with the returned value (and with the guest, on substrate `kernel`).
+/// `scratch` is an empty folder to mount something on.
 ///
 /// # Errors
 /// What could not be built, and the kernel's reason.
-pub fn build(run: &Run, layout: &Layout) -> io::Result<World> {
+pub fn build(run: &Run, layout: &Layout, ground: Ground, scratch: &Path) -> io::Result<World> {
     let mut warnings = Vec::new();
-    apply_global(run, &mut warnings)?;
+    if ground == Ground::Guest {
+        apply_global(run, &mut warnings)?;
+    }
     let namespaces = layout
         .nodes
         .iter()
@@ -60,18 +75,30 @@ pub fn build(run: &Run, layout: &Layout) -> io::Result<World> {
         })?;
     }
     let mut nodes = Vec::new();
+    let mut steered = Ok(());
     for (index, namespace) in namespaces.into_iter().enumerate() {
         let built = namespace.within(|| {
             let mut netlink = Netlink::open()?;
-            let ports = configure(run, layout, index, &mut netlink)?;
+            let ports = configure(run, layout, index, ground, &mut netlink)?;
             let settings = match run.hosts.get(index) {
                 Some(host) => apply_host(host)?,
                 None => BTreeMap::new(),
             };
+            // With GRO a veth has a queue of its own, whose order is kept.
+            let merges = run.hosts.get(index).is_some_and(|host| host.offloads.gro);
+            if ground == Ground::Machine && steering::is_needed() && !merges && steered.is_ok() {
+                steered = steering::steer(scratch, index, ports.values().map(|(name, _)| name.as_str()));
+            }
             Ok((netlink, ports, settings))
         });
         let (netlink, ports, settings) = named(built, || layout.nodes[index].name.clone())?;
         nodes.push(BuiltNode { namespace, netlink, ports, settings });
+    }
+    if let Err(error) = steered {
+        warnings.push(format!(
+            "packets may overtake each other between the cores of this machine, and TCP may take that for loss: {error} \
+             (run it as root to keep them in order)"
+        ));
     }
     Ok(World { nodes, warnings })
 }
@@ -102,8 +129,13 @@ fn configure(
     run: &Run,
     layout: &Layout,
     node: usize,
+    ground: Ground,
     netlink: &mut Netlink,
 ) -> io::Result<BTreeMap<u32, (String, Egress)>> {
+    if ground == Ground::Machine {
+        // No packet but those of the run.
+        quiet()?;
+    }
     let listed = device::list(netlink)?;
     let mut ports = BTreeMap::new();
     for interface in &listed {
@@ -121,7 +153,7 @@ fn configure(
             _ => Offloads { tso: false, gso: false, gro: false },
         };
         named(device::set_offloads(name, offloads), || name.to_owned())?;
-        named(install(run, netlink, index, &end.egress), || name.to_owned())?;
+        named(install(run, netlink, index, ground, &end.egress), || name.to_owned())?;
         device::add_address(netlink, index, end.address)?;
         device::up(netlink, index)?;
         let peer = &layout.wires[wire].ends[1 - side];
@@ -139,11 +171,17 @@ fn configure(
     Ok(ports)
 }
 
-fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io::Result<()> {
+fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress: &Egress) -> io::Result<()> {
     const FIRST: TcHandle = TcHandle { major: 1, minor: 0 };
     const BELOW: TcHandle = TcHandle { major: 1, minor: 1 };
     const SECOND: TcHandle = TcHandle { major: 2, minor: 0 };
     let mut add = |parent, handle, spec: &Spec| qdisc::install(netlink, index, parent, handle, spec);
+    let bucket = |rate: Rate, frame: Bytes, room| {
+        let frame = frame + Bytes::new(ETHERNET_HEADER);
+        // In real time a timer is late; what could have been sent until then follows at once.
+        let late = if ground == Ground::Machine { TIMER_LATENCY } else { Span::ZERO };
+        Spec::Bucket { rate, frame, burst: frame + rate.volume(late), room }
+    };
     match egress {
         Egress::Host(host) => {
             let host = &run.hosts[*host];
@@ -151,28 +189,42 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, egress: &Egress) -> io:
             match host.nic_rate {
                 None => add(TcHandle::ROOT, FIRST, &own),
                 Some(rate) => {
-                    let frame = host.mtu + Bytes::new(ETHERNET_HEADER);
-                    add(TcHandle::ROOT, FIRST, &Spec::Bucket { rate, frame, room: None })?;
+                    add(TcHandle::ROOT, FIRST, &bucket(rate, host.mtu, None))?;
                     add(BELOW, SECOND, &own)
                 }
             }
         }
-        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } => {
+        Egress::Link { direction, .. } if ground == Ground::Machine && is_bare(direction) => {
+            add(TcHandle::ROOT, FIRST, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
+        }
+        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => {
             add(TcHandle::ROOT, FIRST, &Spec::Link { direction: direction.clone(), seed: *seed })
         }
-        Egress::Link { direction, seed, emulator: Emulator::Netem, .. } => {
+        Egress::Link { direction, seed, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: direction.clone(), seed: *seed })?;
-            let frame = largest_mtu(run) + Bytes::new(ETHERNET_HEADER);
-            add(BELOW, SECOND, &Spec::Bucket { rate: direction.rate, frame, room: Some(direction.buffer) })
+            add(BELOW, SECOND, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
         }
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),
         Egress::Access { delay, .. } => {
             // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
             let rate = Rate::gbit(1_000_000);
             let direction = Direction::plain(rate, *delay, 0.0, Bytes::new(u64::MAX));
-            add(TcHandle::ROOT, FIRST, &Spec::Link { direction, seed: 0 })
+            let spec = match ground {
+                Ground::Guest => Spec::Link { direction, seed: 0 },
+                Ground::Machine => Spec::Netem { direction, seed: 0 },
+            };
+            add(TcHandle::ROOT, FIRST, &spec)
         }
     }
+}
+
+/// How late a kernel timer may be, with a processor that has slept: so much does a token bucket save up. Idle states of
+/// servers take up to 100 us to leave (drivers/idle/intel_idle.c).
+const TIMER_LATENCY: Span = Span::us(100);
+
+/// Whether a direction is a rate and a queue, without delay or loss.
+pub fn is_bare(direction: &Direction) -> bool {
+    direction.delay == Span::ZERO && direction.loss == 0.0
 }
 
 fn sysctl_path(name: &str) -> String {
@@ -181,6 +233,18 @@ fn sysctl_path(name: &str) -> String {
 
 fn set(name: &str, value: &str) -> io::Result<()> {
     named(fs::write(sysctl_path(name), value), || format!("sysctl {name} = {value}"))
+}
+
+/// Keeps IPv6 from announcing itself in the calling thread's namespace.
+fn quiet() -> io::Result<()> {
+    for set in ["all", "default"] {
+        match self::set(&format!("net.ipv6.conf.{set}.disable_ipv6"), "1") {
+            // A kernel without IPv6.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => result?,
+        }
+    }
+    Ok(())
 }
 
 /// Settings of which Linux has one for all namespaces.

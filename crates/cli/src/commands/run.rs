@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Hosts, Model, Program, Substrate, VirtualTime};
+use wirespeed_lab::{Hosts, Model, Namespaces, Program, Substrate, VirtualTime};
 use wirespeed_metrics::{Interval, View, held_back};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
@@ -53,6 +53,8 @@ pub(crate) enum On {
     Model,
     /// A real Linux kernel in virtual time (user-mode Linux).
     Kernel,
+    /// Network namespaces of this machine, in real time.
+    Netns,
     /// Real machines, reached by ssh.
     Hosts,
 }
@@ -63,6 +65,7 @@ impl On {
         match self {
             On::Model => "model",
             On::Kernel => "kernel",
+            On::Netns => "netns",
             On::Hosts => "hosts",
         }
     }
@@ -158,6 +161,7 @@ pub(crate) fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Subs
             };
             Ok(Box::new(VirtualTime::new(kernel, own_program()?)))
         }
+        On::Netns => Ok(Box::new(Namespaces::new(own_program()?))),
         On::Hosts => Ok(Box::new(Hosts::new(Program::new(own_program()?), crate::VERSION))),
     }
 }

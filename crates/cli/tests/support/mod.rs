@@ -4,6 +4,8 @@
 pub mod bed;
 #[allow(dead_code, reason = "not every test needs folders of results")]
 pub mod recordings;
+#[allow(dead_code, reason = "only tests of ledgers read results")]
+pub mod results;
 
 use std::path::Path;
 use std::process::{Command, Output};

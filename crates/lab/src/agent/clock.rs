@@ -65,3 +65,11 @@ pub fn exact_sleeps() -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Lets the calling thread go before others of this machine where that is permitted: who samples must not be late because
+/// what it samples keeps the processors busy.
+pub fn go_first() {
+    const HIGHEST: i32 = -20;
+    // SAFETY: takes no pointers. An ordinary user may not, and is only later.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST) };
+}

@@ -23,10 +23,10 @@ pub struct Batch {
 pub const HEADER: usize = 16;
 
 impl Batch {
-    /// Of datagrams of `size` bytes, at least [`HEADER`].
-    pub fn new(size: usize) -> Batch {
+    /// Of datagrams of `size` bytes, at least [`HEADER`]. `pieces`: whether the kernel may take several as one.
+    pub fn new(size: usize, pieces: bool) -> Batch {
         // A piece has at most 64 KiB with its headers.
-        let most = (MOST_BYTES / size.max(1)).clamp(1, TOGETHER);
+        let most = if pieces { (MOST_BYTES / size.max(1)).clamp(1, TOGETHER) } else { 1 };
         Batch { size, payload: vec![0; size * TOGETHER], filled: 0, piece: most }
     }
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use wirespeed_record::{Datagram, Event};
 
 /// State of one flow.
@@ -20,6 +20,8 @@ pub struct FlowState {
     pub datagrams_in: AtomicU64,
     /// UDP: payload sent.
     pub sent_bytes: AtomicU64,
+    /// UDP: the last datagram has been sent.
+    pub sent_all: AtomicBool,
     /// UDP: every datagram sent, filled when the last one is.
     pub datagrams: Mutex<Vec<Datagram>>,
     /// UDP: every datagram that arrived, in order of arrival.

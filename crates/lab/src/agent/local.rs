@@ -2,18 +2,17 @@
 //! carries the test, its queue, and where the time of the cores went.
 
 use super::Part;
+use super::cores::Cores;
 use super::message::Interface;
 use super::sampler::{Long, flow_row, host_sample, queue_sample};
 use super::tcp_info::TcpInfo;
 use crate::device;
 use crate::netlink::Netlink;
 use crate::qdisc;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use wirespeed_host::sources::cores;
 use wirespeed_host::{Lack, Root, Snapshot, take};
 use wirespeed_record::{CoreSample, FlowSample, HostSample, QueueSample};
 
@@ -39,9 +38,7 @@ pub struct Local {
     root: Root,
     /// The interface that carries the test.
     device: String,
-    nodes: BTreeMap<u32, u32>,
-    /// The cores' times when the run began.
-    began: BTreeMap<u32, Ticks>,
+    cores: Cores,
 }
 
 impl Local {
@@ -63,8 +60,7 @@ impl Local {
             netlink: Netlink::open()?,
             root: Root::live(),
             device: device.clone(),
-            nodes: nodes(),
-            began: ticks(),
+            cores: Cores::new(),
         })
     }
 
@@ -90,7 +86,7 @@ impl Local {
             }
         };
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
-        Ok(Sample { flows, queue, host, cores: self.cores(t_ns) })
+        Ok(Sample { flows, queue, host, cores: self.cores.sample(t_ns, &self.name) })
     }
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
@@ -113,29 +109,6 @@ impl Local {
         begun.map(|(part, packets)| flow_row(part, packets, t_ns)).collect()
     }
 
-    fn cores(&self, t_ns: i64) -> Vec<CoreSample> {
-        let tick_ns = 1_000_000_000 / self.root.ticks_per_second();
-        let row = |(core, now): (u32, Ticks)| {
-            let began = self.began.get(&core)?;
-            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * tick_ns) as i64;
-            Some(CoreSample {
-                t_ns,
-                host: self.name.clone(),
-                core,
-                node: self.nodes.get(&core).copied().unwrap_or(0),
-                hardirq_ns: since(|ticks| ticks.irq),
-                softirq_ns: since(|ticks| ticks.softirq),
-                // /proc/stat counts its time as softirq's.
-                ksoftirqd_ns: 0,
-                app_ns: since(|ticks| ticks.working),
-                capture_ns: 0,
-                load_ns: since(|ticks| ticks.stolen),
-                squeezed: 0,
-            })
-        };
-        ticks().into_iter().filter_map(row).collect()
-    }
-
     /// Everything that the host counts, and what of it cannot be read and why.
     pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
         take(&mut self.root)
@@ -149,53 +122,6 @@ fn kind(all: &[qdisc::Statistics], root: &qdisc::Statistics) -> String {
         Some(below) if root.kind == "mq" => format!("mq, {}", below.kind),
         _ => root.kind.clone(),
     }
-}
-
-/// A core's times, in ticks ([`Root::ticks_per_second`]).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Ticks {
-    /// user, nice and system.
-    working: u64,
-    irq: u64,
-    softirq: u64,
-    /// By the hypervisor.
-    stolen: u64,
-}
-
-/// The cores' times so far; none where they cannot be read.
-fn ticks() -> BTreeMap<u32, Ticks> {
-    fs::read_to_string("/proc/stat").map(|text| sorted(&cores::parse(&text))).unwrap_or_default()
-}
-
-fn sorted(times: &[(u32, &str, u64)]) -> BTreeMap<u32, Ticks> {
-    let mut found: BTreeMap<u32, Ticks> = BTreeMap::new();
-    for (core, kind, time) in times {
-        let ticks = found.entry(*core).or_default();
-        match *kind {
-            "user" | "nice" | "system" => ticks.working += time,
-            "irq" => ticks.irq += time,
-            "softirq" => ticks.softirq += time,
-            "steal" => ticks.stolen += time,
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The NUMA node of each core; empty where the kernel has none.
-fn nodes() -> BTreeMap<u32, u32> {
-    let numbered = |path: std::path::PathBuf, prefix: &str| -> Vec<u32> {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.filter_map(|e| e.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
-    };
-    let root = std::path::Path::new("/sys/devices/system/node");
-    let mut nodes = BTreeMap::new();
-    for node in numbered(root.into(), "node") {
-        for core in numbered(root.join(format!("node{node}")), "cpu") {
-            nodes.insert(core, node);
-        }
-    }
-    nodes
 }
 
 /// IPv4 addresses of this host beside the loopback's, and the interfaces that have them.
@@ -237,24 +163,4 @@ fn interface(device: String, address: Ipv4Addr) -> Interface {
     let rate_bps = read("speed").filter(|speed| *speed > 0).map(|speed| speed as u64 * 1_000_000);
     let mtu = read("mtu").and_then(|mtu| u32::try_from(mtu).ok());
     Interface { device, address, rate_bps, mtu }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cores_are_read_by_number_and_the_sum_is_left_out() {
-        let text =
-            "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
-        let found = sorted(&cores::parse(text));
-        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 11]);
-        assert_eq!(found[&0], Ticks { working: 16, irq: 1, softirq: 4, stolen: 0 });
-        assert_eq!(found[&11].stolen, 7);
-    }
-
-    #[test]
-    fn this_machine_has_cores() {
-        assert!(!ticks().is_empty());
-    }
 }

@@ -48,6 +48,22 @@ pub enum Message {
         /// How many: waiting, being sent or in propagation.
         packets: u64,
     },
+    /// In real time: flows, queues and interfaces when everything had come to rest after the run. The ledger is made of them.
+    Rest {
+        /// As on the sampling grid.
+        flows: Vec<FlowSample>,
+        /// As on the sampling grid.
+        queues: Vec<QueueSample>,
+        /// As on the sampling grid.
+        hosts: Vec<HostSample>,
+    },
+    /// What the agent's process has used.
+    Used {
+        /// User and system time of all its threads.
+        cpu_ns: u64,
+        /// Largest resident set.
+        peak_rss_bytes: u64,
+    },
     /// Everything up to this time has been said.
     Time(i64),
     /// A row of the table of cores.
@@ -126,6 +142,11 @@ impl<W: Write> Writer<W> {
         let length = (self.buffer.len() - at - 4) as u32;
         self.buffer[at..at + 4].copy_from_slice(&length.to_le_bytes());
         if self.buffer.len() > 1 << 16 { self.flush() } else { Ok(()) }
+    }
+
+    /// The underlying writer; what was not flushed is lost.
+    pub fn into_inner(self) -> W {
+        self.inner
     }
 
     /// The underlying writer.

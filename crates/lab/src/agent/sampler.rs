@@ -61,7 +61,7 @@ impl<'a> Sampler<'a> {
     /// # Errors
     /// If the kernel refuses an answer.
     pub fn sample(&mut self, t_ns: i64) -> io::Result<Snapshot> {
-        let flows = (0..self.parts.len()).filter_map(|index| self.flow(t_ns, index)).collect();
+        let flows = self.flows(t_ns);
         let mut snapshot = Snapshot { flows, queues: Vec::new(), hosts: Vec::new(), in_flight: Vec::new() };
         for node in 0..self.world.nodes.len() {
             self.queues(t_ns, node, &mut snapshot)?;
@@ -86,6 +86,11 @@ impl<'a> Sampler<'a> {
             last = again;
         }
         Ok(last)
+    }
+
+    /// A row per flow that has started.
+    pub fn flows(&mut self, t_ns: i64) -> Vec<FlowSample> {
+        (0..self.parts.len()).filter_map(|index| self.flow(t_ns, index)).collect()
     }
 
     fn flow(&mut self, t_ns: i64, index: usize) -> Option<FlowSample> {

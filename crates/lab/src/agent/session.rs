@@ -2,11 +2,12 @@
 //! does, so that nothing is left behind when the controller, or the connection to it, is gone.
 
 use super::clock::{self, Clock};
+use super::drain::drain;
 use super::flow::{FlowState, Log};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
-use super::{FIRST_PORT, Part, hello, socket, tcp, udp, write_log};
+use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, write_log};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -15,14 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_host::Growth;
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_scenario::run::Run;
 
 /// How an agent ends when its controller is gone, or its time is over.
 const ABANDONED: i32 = 4;
 /// How long an agent waits for its controller beyond the run itself.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long what is under way at the end of the run is waited for.
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves one controller on standard input and output.
 ///
@@ -153,7 +152,7 @@ fn session(
     out.write(&Message::Settings { host: host.clone(), settings })?;
     let (before, _) = here.counters();
     conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
-    drain(&parts, &mut here);
+    drain(&parts, || here.flows(0));
     write_log(&ends.log, out)?;
     out.write(&Message::Drained)?;
     out.flush()?;
@@ -219,6 +218,7 @@ impl Ends {
             log: Arc::clone(&self.log),
             bind: self.address(&flow.to),
             peer: Some(self.address(&flow.from)),
+            pieces: true,
         }
     }
 
@@ -252,10 +252,6 @@ impl Ends {
     }
 }
 
-fn is_tcp(part: &Part) -> bool {
-    matches!(part.flow().kind, FlowKind::Tcp { .. })
-}
-
 /// Samples to the end of the run.
 fn conduct(
     run: &Run,
@@ -268,6 +264,7 @@ fn conduct(
     const REPORT_NS: i64 = 250_000_000;
     let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     let (mut t_ns, mut reported) = (0, 0);
+    clock::go_first();
     loop {
         clock.sleep_until(t_ns);
         let sample = here.sample(t_ns)?;
@@ -287,32 +284,6 @@ fn conduct(
         // A sample that was late takes the place of those it missed: the grid stays what it is.
         let late = clock.now() / step * step;
         t_ns = (t_ns + step).max(late).min(end);
-    }
-}
-
-/// Waits until what this host's senders have written has been acknowledged and its receivers have read what came, but
-/// not for ever.
-fn drain(parts: &[Arc<Part>], here: &mut Local) {
-    for part in parts.iter().filter(|part| is_tcp(part)) {
-        if let Some(fd) = part.state.sender().get() {
-            // It may have ended by itself.
-            let _ = socket::end_writing(fd);
-        }
-    }
-    /// What is read later than so long after the last is not waited for.
-    const STEP: Duration = Duration::from_millis(50);
-    let began = Instant::now();
-    let mut read = None;
-    loop {
-        let rows = here.flows(0);
-        let pending =
-            rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
-        let now: Vec<u64> = rows.iter().map(|row| row.read_bytes).collect();
-        let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
-        if !(pending || goes_on) || began.elapsed() > DRAIN {
-            return;
-        }
-        thread::sleep(STEP);
     }
 }
 

@@ -60,7 +60,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     let fd = part.state.sender().keep(socket);
     part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP"));
     let mut sent_at = Vec::new();
-    let mut batch = Batch::new(size);
+    let mut batch = Batch::new(size, part.pieces);
     let mut sequence = 0;
     while sequence < count && due(sequence) < stop {
         part.clock.sleep_until(due(sequence));
@@ -85,6 +85,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
         part.state.sent_bytes.fetch_add(sent * size as u64, Relaxed);
         sequence = until;
     }
+    part.state.sent_all.store(true, Relaxed);
     part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "last datagram sent");
     let mut datagrams = part.state.datagrams.lock().expect("no thread panics holding the datagrams");
     datagrams.extend(sent_at.iter().enumerate().map(|(sequence, sent_ns)| Datagram {

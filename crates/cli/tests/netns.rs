@@ -1,0 +1,202 @@
+//! Runs in namespaces of this machine's kernel, in real time. They need the right to make namespaces, as root or as a user;
+//! without it each is skipped by name, with the reason.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use support::results::{entry, lost, lost_anywhere, results};
+use support::{command, errors, skip};
+use tempfile::TempDir;
+
+/// A folder with a scenario whose path has no delay, so that it needs no netem; `None`, and the test is told to be skipped,
+/// where no namespaces can be made.
+fn folder(test: &str, rest: &str) -> Option<TempDir> {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let survey = command(folder.path(), &["agent", "--netns-survey"]).output();
+    let survey = survey.expect("the program was built for this test");
+    if !survey.status.success() {
+        skip(test, &format!("no network namespaces here: {}", errors(&survey).trim()));
+        return None;
+    }
+    let text = format!(
+        "schema = 1\nname = \"test\"\n[path]\nrate = \"200 Mbit/s\"\nrtt = \"0 ms\"\nbuffer = \"100 kB\"\n\
+         [run]\nduration = \"1 s\"\n{rest}"
+    );
+    fs::write(folder.path().join("scenario.toml"), text).expect("the folder can be written");
+    Some(folder)
+}
+
+fn start(folder: &Path, more: &[&str]) -> Command {
+    let arguments = ["run", "scenario.toml", "--on", "netns", "--json", "--out", "out"];
+    command(folder, &[&arguments, more].concat())
+}
+
+fn run(folder: &Path, more: &[&str]) -> Value {
+    results(&start(folder, more).output().expect("the program was built for this test"))
+}
+
+/// Nothing is left over, in either direction.
+fn balances(run: &Value) {
+    for direction in ["data", "ack"] {
+        assert_eq!(entry(run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+    }
+}
+
+/// Processes that carry out a run planned in `folder`.
+fn agents(folder: &Path) -> Vec<u32> {
+    let ours = folder.display().to_string();
+    let numbered = |entry: fs::DirEntry| -> Option<u32> {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let told = fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        let here = fs::read_link(entry.path().join("cwd")).ok()?;
+        (told.contains("\0agent\0") && here.display().to_string().starts_with(&ours)).then_some(pid)
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered).collect()
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_tcp_flow_has_the_path_and_the_ledger_balances() {
+    let test = "a_tcp_flow_has_the_path_and_the_ledger_balances";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    let run = run(folder.path(), &[]);
+    assert_eq!(run["substrate"], "netns");
+    let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
+    // How close it comes depends on what else this machine does.
+    assert!((2e7..=2.02e8).contains(&goodput), "{goodput}");
+    balances(&run);
+    assert!(run["cost"]["cpu_s"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_queue_that_is_too_slow_drops_what_the_ledger_says() {
+    let test = "a_queue_that_is_too_slow_drops_what_the_ledger_says";
+    let Some(folder) = folder(test, "[[flow]]\nkind = \"udp\"\nrate = \"400 Mbit/s\"\nrcvbuf = \"8 MB\"\n")
+    else {
+        return;
+    };
+    for offload in ["false", "true"] {
+        let gso = format!("host.sender.gso={offload}");
+        let run = run(folder.path(), &["--fresh", "--set", &gso]);
+        assert!(lost(&run, "network") > 1000, "{}", run["ledger"]);
+        balances(&run);
+    }
+}
+
+#[test]
+fn a_short_queue_of_the_sender_is_found_there() {
+    let test = "a_short_queue_of_the_sender_is_found_there";
+    let host = "[host.sender]\nnic_rate = \"50 Mbit/s\"\ntxqueuelen = 20\n";
+    let flow = "[[flow]]\nkind = \"udp\"\nrate = \"100 Mbit/s\"\nrcvbuf = \"8 MB\"\n";
+    let Some(folder) = folder(test, &format!("{host}{flow}")) else { return };
+    let run = run(folder.path(), &[]);
+    assert!(lost(&run, "qdisc") > 1000, "{}", run["ledger"]);
+    assert_eq!(lost(&run, "qdisc"), lost_anywhere(&run));
+    balances(&run);
+}
+
+#[test]
+fn what_this_kernel_lacks_is_named_before_anything_starts() {
+    let test = "what_this_kernel_lacks_is_named_before_anything_starts";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    let survey = command(folder.path(), &["agent", "--netns-survey"]).output().unwrap();
+    let has_netem = String::from_utf8_lossy(&survey.stdout).contains("\"netem\"");
+    let output = start(folder.path(), &["--set", "path.rtt=\"20 ms\""]).output().unwrap();
+    if has_netem {
+        let run = results(&output);
+        let least = run["metrics"]["rtt_min_ns"].as_f64().expect("a round-trip time");
+        assert!((2e7..4e7).contains(&least), "{least}");
+        balances(&run);
+    } else {
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+        assert!(errors(&output).contains("sch_netem"), "{}", errors(&output));
+        assert!(!folder.path().join("out").exists());
+    }
+    let unknown = start(folder.path(), &["--set", "flow.0.congestion=\"scalable\""]).output().unwrap();
+    let has_scalable = String::from_utf8_lossy(&survey.stdout).contains("tcp_scalable");
+    assert!(has_scalable || errors(&unknown).contains("tcp_scalable"), "{}", errors(&unknown));
+}
+
+#[test]
+fn an_ordinary_user_can_do_it_too() {
+    let test = "an_ordinary_user_can_do_it_too";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    const NOBODY: &str = "65534";
+    let program = env!("CARGO_BIN_EXE_wirespeed");
+    let output = Command::new("setpriv")
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", program])
+        .args(["run", "scenario.toml", "--on", "netns", "--json", "--out", "out"])
+        .current_dir(folder.path())
+        .env("NO_COLOR", "1")
+        .output();
+    let Ok(output) = output else { return skip(test, "no setpriv here") };
+    let refused = errors(&output);
+    if refused.contains("no network namespaces can be made here") || refused.contains("setpriv:") {
+        return skip(test, refused.trim());
+    }
+    let run = results(&output);
+    // What was put out and what arrived is exact for everybody.
+    balances(&run);
+    assert!(run["metrics"]["goodput_bps"].as_f64().unwrap() > 1e7);
+}
+
+/// Starts a long run and waits until its agent is at work.
+fn long_run(folder: &Path) -> Child {
+    let mut command = start(folder, &["--set", "run.duration=\"60 s\""]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it was built");
+    until("the agent starts", || !agents(folder).is_empty());
+    sleep(Duration::from_millis(500));
+    child
+}
+
+fn signal(child: &Child, signal: i32) {
+    // SAFETY: the child is ours and has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().expect("it can be waited for")
+}
+
+#[test]
+fn whoever_is_interrupted_or_killed_leaves_nothing() {
+    let test = "whoever_is_interrupted_or_killed_leaves_nothing";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    let interrupted = long_run(folder.path());
+    signal(&interrupted, libc::SIGINT);
+    assert_eq!(ended(interrupted).status.code(), Some(130));
+    assert!(agents(folder.path()).is_empty(), "an agent outlived Ctrl-C");
+    let killed = long_run(folder.path());
+    signal(&killed, libc::SIGKILL);
+    ended(killed);
+    until("the agent ends with its controller", || agents(folder.path()).is_empty());
+}
+
+#[test]
+fn an_agent_that_is_killed_is_told_of() {
+    let test = "an_agent_that_is_killed_is_told_of";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    let controller = long_run(folder.path());
+    for agent in agents(folder.path()) {
+        // SAFETY: it is the agent that the controller above has started.
+        unsafe { libc::kill(agent as i32, libc::SIGKILL) };
+    }
+    let output = ended(controller);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("signal: 9"), "{told}");
+}

@@ -1,0 +1,113 @@
+//! Where the time of this machine's cores went.
+
+use std::collections::BTreeMap;
+use std::fs;
+use wirespeed_host::Root;
+use wirespeed_host::sources::cores;
+use wirespeed_record::CoreSample;
+
+/// Reads the cores' times.
+pub struct Cores {
+    tick_ns: u64,
+    nodes: BTreeMap<u32, u32>,
+    /// The cores' times when the run began.
+    began: BTreeMap<u32, Ticks>,
+}
+
+impl Cores {
+    /// Counts from now on.
+    pub fn new() -> Cores {
+        let tick_ns = 1_000_000_000 / Root::live().ticks_per_second();
+        Cores { tick_ns, nodes: nodes(), began: ticks() }
+    }
+
+    /// A row per core, as one of `host`.
+    pub fn sample(&self, t_ns: i64, host: &str) -> Vec<CoreSample> {
+        let row = |(core, now): (u32, Ticks)| {
+            let began = self.began.get(&core)?;
+            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * self.tick_ns) as i64;
+            Some(CoreSample {
+                t_ns,
+                host: host.to_owned(),
+                core,
+                node: self.nodes.get(&core).copied().unwrap_or(0),
+                hardirq_ns: since(|ticks| ticks.irq),
+                softirq_ns: since(|ticks| ticks.softirq),
+                // /proc/stat counts its time as softirq's.
+                ksoftirqd_ns: 0,
+                app_ns: since(|ticks| ticks.working),
+                capture_ns: 0,
+                load_ns: since(|ticks| ticks.stolen),
+                squeezed: 0,
+            })
+        };
+        ticks().into_iter().filter_map(row).collect()
+    }
+}
+
+/// A core's times, in ticks ([`Root::ticks_per_second`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    /// user, nice and system.
+    working: u64,
+    irq: u64,
+    softirq: u64,
+    /// By the hypervisor.
+    stolen: u64,
+}
+
+/// The cores' times so far; none where they cannot be read.
+fn ticks() -> BTreeMap<u32, Ticks> {
+    fs::read_to_string("/proc/stat").map(|text| sorted(&cores::parse(&text))).unwrap_or_default()
+}
+
+fn sorted(times: &[(u32, &str, u64)]) -> BTreeMap<u32, Ticks> {
+    let mut found: BTreeMap<u32, Ticks> = BTreeMap::new();
+    for (core, kind, time) in times {
+        let ticks = found.entry(*core).or_default();
+        match *kind {
+            "user" | "nice" | "system" => ticks.working += time,
+            "irq" => ticks.irq += time,
+            "softirq" => ticks.softirq += time,
+            "steal" => ticks.stolen += time,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The NUMA node of each core; empty where the kernel has none.
+fn nodes() -> BTreeMap<u32, u32> {
+    let numbered = |path: std::path::PathBuf, prefix: &str| -> Vec<u32> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.filter_map(|e| e.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
+    };
+    let root = std::path::Path::new("/sys/devices/system/node");
+    let mut nodes = BTreeMap::new();
+    for node in numbered(root.into(), "node") {
+        for core in numbered(root.join(format!("node{node}")), "cpu") {
+            nodes.insert(core, node);
+        }
+    }
+    nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_read_by_number_and_the_sum_is_left_out() {
+        let text =
+            "cpu  10 0 20 300 4 1 5 0 0 0\ncpu0 5 1 10 150 2 1 4 0 0 0\ncpu11 5 0 10 150 2 0 1 7\nintr 5\n";
+        let found = sorted(&cores::parse(text));
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 11]);
+        assert_eq!(found[&0], Ticks { working: 16, irq: 1, softirq: 4, stolen: 0 });
+        assert_eq!(found[&11].stolen, 7);
+    }
+
+    #[test]
+    fn this_machine_has_cores() {
+        assert!(!ticks().is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! The end of a run in real time: what is under way is waited for.
+
+use super::{Part, is_tcp, socket};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+use wirespeed_record::FlowSample;
+
+/// How long it is waited for.
+const DRAIN: Duration = Duration::from_secs(5);
+/// What is read later than so long after the last is not waited for.
+const STEP: Duration = Duration::from_millis(50);
+
+/// Waits until what the senders among `parts` have written has been acknowledged and the receivers have read what came,
+/// but not for ever. `rows` reads the flows.
+pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
+    for part in parts.iter().filter(|part| is_tcp(part)) {
+        if let Some(fd) = part.state.sender().get() {
+            // It may have ended by itself.
+            let _ = socket::end_writing(fd);
+        }
+    }
+    let began = Instant::now();
+    let mut read = None;
+    loop {
+        let rows = rows();
+        let pending =
+            rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
+        let sends = |part: &Arc<Part>| {
+            !is_tcp(part) && part.state.sender().get().is_some() && !part.state.sent_all.load(Relaxed)
+        };
+        let pending = pending || parts.iter().any(sends);
+        let now: Vec<u64> = rows.iter().map(|row| row.read_bytes).collect();
+        let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
+        if !(pending || goes_on) || began.elapsed() > DRAIN {
+            return;
+        }
+        thread::sleep(STEP);
+    }
+}
