@@ -6,6 +6,7 @@ use crate::ledger::{self, Evidence};
 use std::collections::BTreeMap;
 use wirespeed_record::{
     FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording, RunInfo,
+    Topology,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
@@ -15,6 +16,7 @@ use wirespeed_sim::Outcome;
 pub struct Assembler {
     recording: Recording,
     settings: BTreeMap<String, BTreeMap<String, String>>,
+    topologies: BTreeMap<String, Topology>,
     in_flight: BTreeMap<String, u64>,
     /// Flows, queues and interfaces after the run, where they were read again.
     rest: (Vec<FlowSample>, Vec<QueueSample>, Vec<HostSample>),
@@ -61,6 +63,8 @@ impl Assembler {
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
             Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),
+            Message::Topology { host, topology } => drop(self.topologies.insert(host, topology)),
+            Message::Placement(placement) => recording.info.placement.push(placement),
             Message::Used { cpu_ns, peak_rss_bytes } => {
                 // Between real hosts there is an agent on each.
                 let cost = &mut recording.info.cost;
@@ -130,13 +134,19 @@ impl Assembler {
     pub fn described(mut self, run: &Run, substrate: &str) -> (Recording, BTreeMap<String, u64>) {
         let mut recording = std::mem::take(&mut self.recording);
         recording.events.sort_by_key(|event| event.t_ns);
-        let RunInfo { warnings, cost, .. } = std::mem::take(&mut recording.info);
+        let RunInfo { warnings, cost, mut placement, .. } = std::mem::take(&mut recording.info);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
             packets.insert(row.flow, row.data_packets_out);
         }
         recording.info = describe(run, substrate, &mut self.settings);
-        (recording.info.warnings, recording.info.cost) = (warnings, cost);
+        for host in &mut recording.info.hosts {
+            host.topology = self.topologies.remove(&host.name);
+        }
+        // Real hosts tell in any order.
+        placement.sort_by(|a, b| (a.flow, &a.host).cmp(&(b.flow, &b.host)));
+        (recording.info.warnings, recording.info.cost, recording.info.placement) =
+            (warnings, cost, placement);
         recording.info.kernel = Some(self.kernel);
         recording.info.cost.packets = packets.values().sum();
         (recording, self.in_flight)
@@ -190,6 +200,7 @@ fn describe(
             .map(|host| HostInfo {
                 name: host.name.clone(),
                 settings: settings.remove(&host.name).unwrap_or_default(),
+                topology: None,
             })
             .collect(),
         flows: run.flows.iter().map(|flow| describe_flow(run, flow)).collect(),

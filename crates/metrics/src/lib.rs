@@ -20,6 +20,7 @@ mod limits;
 mod link;
 pub mod loss;
 pub mod per_flow;
+pub mod placement;
 mod rates;
 mod registry;
 mod requeue;

@@ -1,5 +1,6 @@
 //! `run.json`: what was run, by what, and what it cost.
 
+use crate::placement::{Placement, Topology};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ pub struct RunInfo {
     pub flows: Vec<FlowInfo>,
     /// The resolved scenario, whole.
     pub scenario: Value,
+    /// Where on the hosts the flows were worked on, where that could be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placement: Vec<Placement>,
     /// The program that made this.
     pub tool: ToolInfo,
     /// The kernel it ran on, where there was one.
@@ -79,6 +83,9 @@ pub struct HostInfo {
     pub name: String,
     /// Settings as read back from the host after they were applied (sysctls, MTU, qdisc, offloads, ...).
     pub settings: BTreeMap<String, String>,
+    /// Its cores and nodes, where they are real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
 }
 
 /// A transfer.

@@ -9,6 +9,7 @@ pub mod probe;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+mod told;
 pub mod validate;
 
 use crate::failure::Failure;

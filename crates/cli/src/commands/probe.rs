@@ -2,12 +2,12 @@
 
 use super::run::{self, On, create};
 use crate::failure::Failure;
-use crate::{interrupt, print};
+use crate::interrupt;
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use wirespeed_lab::{Hosts, LabError, Program, Surveyed};
-use wirespeed_record::{Direction, LedgerRow, Recording, find_runs, read, replace_file};
+use wirespeed_record::replace_file;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Rate, Span};
 
@@ -92,15 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     replace_file(&file, scenario.as_bytes())
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
     let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
-    let result = run::run(order);
-    if !arguments.json && result.is_ok() {
-        for directory in find_runs(&out.join("runs"))? {
-            let recording = read(&directory)?;
-            print(&ledger_text(&recording.ledger))?;
-            print(&retransmissions_text(&recording))?;
-        }
-    }
-    result
+    run::run(order)
 }
 
 fn default_folder(arguments: &Arguments) -> PathBuf {
@@ -171,80 +163,6 @@ fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> S
 /// A basic string of TOML.
 fn toml_string(text: &str) -> String {
     serde_json::to_string(text).expect("a string is plain data")
-}
-
-/// The ledger, a line for each place that lost something and one for those that did not.
-fn ledger_text(rows: &[LedgerRow]) -> String {
-    let mut text = String::from("\nWhere the packets went:\n");
-    for direction in [Direction::Data, Direction::Ack] {
-        let of = |entry: &'static str| {
-            rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
-        };
-        let sum = |entry: &'static str| -> i64 { of(entry).map(|row| row.packets).sum() };
-        if of("sent").next().is_none() {
-            continue;
-        }
-        let name = direction.word();
-        let _ = writeln!(
-            text,
-            "  {name}: {} sent, {} delivered, {} lost",
-            sum("sent"),
-            sum("delivered"),
-            sum("lost")
-        );
-        for row in of("lost").filter(|row| row.packets != 0) {
-            let stage = row.stage.map_or("?", |stage| stage.word());
-            let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
-        }
-        let clear = clear_places(&of("lost").collect::<Vec<_>>());
-        if !clear.is_empty() {
-            let _ = writeln!(text, "    nothing at {clear}");
-        }
-        for row in of("unexplained").filter(|row| row.packets != 0) {
-            let _ = writeln!(text, "    {:>12}  unexplained ({})", row.packets, row.source);
-        }
-    }
-    text
-}
-
-/// What was sent again, and whether it was needed.
-fn retransmissions_text(recording: &Recording) -> String {
-    let last =
-        recording.flows.iter().map(|row| (row.flow, row)).collect::<std::collections::BTreeMap<_, _>>();
-    let sum = |of: fn(&wirespeed_record::FlowSample) -> Option<u64>| -> u64 {
-        last.values().filter_map(|row| of(row)).sum()
-    };
-    let again = sum(|row| row.retrans_packets);
-    if again == 0 {
-        return String::new();
-    }
-    let lost = recording.ledger.iter().filter(|row| row.direction == Direction::Data && row.entry == "lost");
-    let lost = lost.map(|row| row.packets).sum::<i64>().max(0) as u64;
-    let twice = sum(|row| row.dsack_dups.map(u64::from));
-    format!(
-        "  sent again: {again}, of which {} were not lost (receivers reported {twice} that they had already)\n",
-        again.saturating_sub(lost)
-    )
-}
-
-/// Stages of each host at which nothing was lost, as far as it counts.
-fn clear_places(lost: &[LedgerRow]) -> String {
-    let host =
-        |row: &LedgerRow| row.place.split_once('/').map_or(row.place.clone(), |(host, _)| host.to_owned());
-    let mut clear: Vec<(String, Vec<&str>)> = Vec::new();
-    for row in lost {
-        let (host_name, Some(stage)) = (host(row), row.stage) else { continue };
-        if lost.iter().any(|other| other.packets != 0 && other.stage == row.stage && host(other) == host_name)
-        {
-            continue;
-        }
-        match clear.iter_mut().find(|(name, _)| *name == host_name) {
-            Some((_, stages)) if stages.contains(&stage.word()) => {}
-            Some((_, stages)) => stages.push(stage.word()),
-            None => clear.push((host_name, vec![stage.word()])),
-        }
-    }
-    clear.iter().map(|(host, stages)| format!("{host}: {}", stages.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
+use super::told;
 use crate::failure::Failure;
 use crate::progress::Display;
 use crate::{interrupt, print, tool};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
 use wirespeed_lab::{Hosts, Model, Namespaces, Program, Substrate, VirtualTime};
-use wirespeed_metrics::{Interval, View, held_back};
+use wirespeed_metrics::{Interval, View, held_back, placement};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -204,43 +205,26 @@ pub(crate) fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// What limited each run, a line each.
-fn limits_text(limits: &[String]) -> String {
-    /// More lines than this nobody reads; `--json` has them all.
-    const MOST: usize = 12;
-    if limits.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("\nWhat limited:\n");
-    for limit in limits.iter().take(MOST) {
-        text.push_str(&format!("  {limit}\n"));
-    }
-    if limits.len() > MOST {
-        text.push_str(&format!("  and {} more runs (--json has them)\n", limits.len() - MOST));
-    }
-    text
-}
-
 /// Report, table, exit code.
 fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcome]) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut met = true;
     let mut results = Vec::new();
     let mut limits = Vec::new();
-    let mut held = Vec::new();
     // Of many runs nobody reads it as text; the JSON has it of all.
-    let tells_held = arguments.json || study.runs.len() == 1;
+    let is_only = study.runs.len() == 1;
+    let mut only = String::new();
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
                 let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
-                let intervals = match tells_held {
-                    true => held_back(&View::new(&judged.recording)?, SECOND_NS),
-                    false => Vec::new(),
-                };
-                rows.push(json_row(&judged, &intervals));
-                held.push(intervals);
+                if arguments.json || is_only {
+                    let view = View::new(&judged.recording)?;
+                    let (held, findings) = (held_back(&view, SECOND_NS), placement::findings(&view));
+                    rows.push(json_row(&judged, &held, &findings));
+                    only = told::run(&judged, &held, &findings);
+                }
                 limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
             }
@@ -271,9 +255,9 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         print(&format!("{text}\n"))?;
     } else {
         super::report::show(&report, out)?;
-        print(&limits_text(&limits))?;
-        if let [only] = held.as_slice() {
-            print(&held_text(only, &study.runs[0]))?;
+        print(&told::limits(&limits))?;
+        if is_only {
+            print(&only)?;
         }
     }
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
@@ -305,32 +289,10 @@ pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Re
     Ok(())
 }
 
-/// What held each flow back, second by second.
+/// The intervals over which it is told what held a flow back.
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// The same as text: a line a flow, of the first few.
-fn held_text(intervals: &[Interval], run: &Run) -> String {
-    const FLOWS: usize = 4;
-    const INTERVALS: usize = 8;
-    let mut text = String::new();
-    for (number, flow) in run.flows.iter().enumerate().take(FLOWS) {
-        let of_flow: Vec<&Interval> = intervals.iter().filter(|i| i.flow as usize == number).collect();
-        if of_flow.is_empty() {
-            continue;
-        }
-        let seconds = |ns: i64| (ns as f64 / 1e9 * 10.0).round() / 10.0;
-        let told: Vec<String> = of_flow
-            .iter()
-            .take(INTERVALS)
-            .map(|i| format!("{} to {} s {}", seconds(i.from_ns), seconds(i.to_ns), i.holder.words()))
-            .collect();
-        let more = if of_flow.len() > INTERVALS { ", and so on" } else { "" };
-        text.push_str(&format!("  {}: {}{more}\n", flow.label, told.join(", ")));
-    }
-    if text.is_empty() { text } else { format!("\nWhat held the flows back:\n{text}") }
-}
-
-fn json_row(judged: &Judged, held: &[Interval]) -> Value {
+fn json_row(judged: &Judged, held: &[Interval], findings: &[String]) -> Value {
     let Recording { info, ledger, .. } = &judged.recording;
     let metrics: Map<String, Value> =
         judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
@@ -346,6 +308,14 @@ fn json_row(judged: &Judged, held: &[Interval]) -> Value {
         "held_back": held.iter().map(|i| json!({
             "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
         })).collect::<Vec<_>>(),
+        "placement": info.placement.iter().map(|placement| json!({
+            "flow": placement.flow,
+            "host": placement.host,
+            "application_core": placement.application_core(),
+            "incoming_core": placement.incoming_core(),
+            "queue": placement.queue,
+        })).collect::<Vec<_>>(),
+        "findings": findings,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
         })).collect::<Vec<_>>(),

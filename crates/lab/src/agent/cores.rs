@@ -1,5 +1,6 @@
 //! Where the time of this machine's cores went.
 
+use super::placement::nodes;
 use std::collections::BTreeMap;
 use std::fs;
 use wirespeed_host::Root;
@@ -74,22 +75,6 @@ fn sorted(times: &[(u32, &str, u64)]) -> BTreeMap<u32, Ticks> {
         }
     }
     found
-}
-
-/// The NUMA node of each core; empty where the kernel has none.
-fn nodes() -> BTreeMap<u32, u32> {
-    let numbered = |path: std::path::PathBuf, prefix: &str| -> Vec<u32> {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.filter_map(|e| e.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
-    };
-    let root = std::path::Path::new("/sys/devices/system/node");
-    let mut nodes = BTreeMap::new();
-    for node in numbered(root.into(), "node") {
-        for core in numbered(root.join(format!("node{node}")), "cpu") {
-            nodes.insert(core, node);
-        }
-    }
-    nodes
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use super::Part;
 use super::cores::Cores;
 use super::message::Interface;
+use super::placement::{Placements, topology};
 use super::sampler::{Long, flow_row, host_sample, queue_sample};
 use super::tcp_info::TcpInfo;
 use crate::device;
@@ -13,8 +14,8 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use wirespeed_host::{Lack, Root, Snapshot, take};
-use wirespeed_record::{CoreSample, FlowSample, HostSample, QueueSample};
+use wirespeed_host::{Changes, Lack, Root, Snapshot, take};
+use wirespeed_record::{CoreSample, FlowSample, HostSample, Placement, QueueSample, Topology};
 
 /// Everything of one instant.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub struct Local {
     /// The interface that carries the test.
     device: String,
     cores: Cores,
+    placements: Placements,
 }
 
 impl Local {
@@ -61,6 +63,7 @@ impl Local {
             root: Root::live(),
             device: device.clone(),
             cores: Cores::new(),
+            placements: Placements::default(),
         })
     }
 
@@ -75,6 +78,7 @@ impl Local {
     /// If the kernel refuses an answer.
     pub fn sample(&mut self, t_ns: i64) -> io::Result<Sample> {
         let flows = self.flows(t_ns);
+        self.placements.look(&self.parts);
         let interface =
             device::list(&mut self.netlink)?.into_iter().find(|found| *found.device.name == *self.device);
         let queue = match &interface {
@@ -107,6 +111,16 @@ impl Local {
         let begun = parts
             .filter(|(part, _)| part.state.sender().get().is_some() || part.state.receiver().get().is_some());
         begun.map(|(part, packets)| flow_row(part, packets, t_ns)).collect()
+    }
+
+    /// Where the ends of flows that are here were worked on, by what has changed in the run.
+    pub fn placements(&mut self, changes: &Changes) -> Vec<Placement> {
+        std::mem::take(&mut self.placements).told(&self.device, changes)
+    }
+
+    /// The host's cores and nodes, and that of the interface.
+    pub fn topology(&self) -> Topology {
+        topology(Some(&self.device))
     }
 
     /// Everything that the host counts, and what of it cannot be read and why.

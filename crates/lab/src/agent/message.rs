@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::net::Ipv4Addr;
 use wirespeed_host::Changes;
-use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{
+    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueSample, Topology,
+};
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +59,15 @@ pub enum Message {
         /// As on the sampling grid.
         hosts: Vec<HostSample>,
     },
+    /// Cores and nodes of a host.
+    Topology {
+        /// Name of the host.
+        host: String,
+        /// What there is.
+        topology: Topology,
+    },
+    /// Where an end of a flow was worked on.
+    Placement(Placement),
     /// What the agent's process has used.
     Used {
         /// User and system time of all its threads.

@@ -9,6 +9,7 @@ mod drain;
 mod flow;
 mod local;
 pub mod message;
+mod placement;
 pub mod request;
 mod sampler;
 pub mod session;

@@ -150,6 +150,7 @@ fn session(
     let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
     let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
     out.write(&Message::Settings { host: host.clone(), settings })?;
+    out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
     let (before, _) = here.counters();
     conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
     drain(&parts, || here.flows(0));
@@ -165,6 +166,9 @@ fn session(
     }
     let (after, lacks) = here.counters();
     let mut changes = after.since(&before);
+    for placement in here.placements(&changes) {
+        out.write(&Message::Placement(placement))?;
+    }
     changes
         .changes
         .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());

@@ -81,6 +81,7 @@ pub fn receive(part: &Part, listener: &std::os::fd::OwnedFd) -> io::Result<()> {
             part.log.event(part.clock.now(), "flow_end", part.index, &part.flow().to, "all data read");
             return Ok(());
         }
+        part.state.receiver().note_core();
         let read = part.state.read_bytes.fetch_add(got as u64, Relaxed) + got as u64;
         low_water.adapt(fd, read)?;
     }
@@ -129,7 +130,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     let started = part.clock.now();
     let fd = part.state.sender().keep(socket);
     part.log.event(started, "flow_start", part.index, &flow.from, format!("connected, {}", congestion.name));
-    write(fd, flow.bytes.map_or(u64::MAX, Bytes::get))?;
+    write(part, fd, flow.bytes.map_or(u64::MAX, Bytes::get))?;
     // The flow's time may have ended it already.
     if let Err(error) = socket::end_writing(fd)
         && error.kind() != io::ErrorKind::NotConnected
@@ -150,11 +151,12 @@ pub fn stop(part: &Part) -> io::Result<()> {
 }
 
 /// Writes `left` bytes, or until the sending side is shut down.
-fn write(fd: RawFd, mut left: u64) -> io::Result<()> {
+fn write(part: &Part, fd: RawFd, mut left: u64) -> io::Result<()> {
     // The same piece again and again: it stays in the CPU's cache, and one call moves much.
     let piece = vec![0u8; PIECE];
     let pieces = [libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: PIECE }; PIECES];
     while left > 0 {
+        part.state.sender().note_core();
         let whole = usize::try_from(left / PIECE as u64).unwrap_or(PIECES).min(PIECES);
         // SAFETY: an all-zero msghdr is valid; the kernel only reads the pieces, all of which are `piece`.
         let sent = unsafe {

@@ -79,6 +79,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
             batch.push(number, now);
         }
         batch.send(fd)?;
+        part.state.sender().note_core();
         let sent = until - sequence;
         sent_at.extend((0..sent).map(|_| now));
         part.state.datagrams_out.fetch_add(sent, Relaxed);
@@ -123,6 +124,7 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
             let flow = part.index as u32;
             rows.push(Datagram { flow, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate });
         }
+        part.state.receiver().note_core();
         let got = rows.len() as u64;
         part.state.datagrams_in.fetch_add(got, Relaxed);
         part.state.read_bytes.fetch_add(got * datagram.get(), Relaxed);

@@ -5,6 +5,7 @@ use super::cores::Cores;
 use super::drain::drain;
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
+use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
 use super::{Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, write_log};
@@ -154,6 +155,7 @@ fn conduct(
     const REPORT_NS: i64 = 250_000_000;
     let mut reported = 0;
     let mut late = Lateness::default();
+    let mut placements = Placements::default();
     let mut due_ns = 0;
     if ground == Ground::Machine {
         clock::go_first();
@@ -170,6 +172,9 @@ fn conduct(
             _ => sampler.sample(t_ns)?,
         };
         let in_flight = write_rows(snapshot, writer)?;
+        if ground == Ground::Machine {
+            placements.look(&parts);
+        }
         for host in &run.hosts {
             let rows = cores.iter().flat_map(|cores| cores.sample(t_ns, &host.name));
             rows.into_iter().try_for_each(|row| writer.write(&Message::Core(row)))?;
@@ -191,6 +196,12 @@ fn conduct(
         writer.write(&Message::Warning(told))?;
     }
     if ground == Ground::Machine {
+        for host in &run.hosts {
+            writer.write(&Message::Topology { host: host.name.clone(), topology: topology(None) })?;
+        }
+        for placement in placements.told_without_queues() {
+            writer.write(&Message::Placement(placement))?;
+        }
         // Nothing stands still to be read: the account is made when everything has come to rest.
         drain(&parts, || sampler.flows(end));
         let rest = sampler.consistent(end)?;
@@ -332,6 +343,7 @@ mod tests {
     #[test]
     fn a_sample_has_the_time_it_was_due_unless_it_was_late() {
         let mut late = Lateness::default();
+        let mut placements = Placements::default();
         assert_eq!(late.read_at(10_000_900, 10_000_000, 10_000_000), 10_000_000);
         assert!(late.told().is_none());
         assert_eq!(late.read_at(22_345_678, 20_000_000, 10_000_000), 22_345_000);
