@@ -75,7 +75,7 @@ impl Assembler {
     pub fn delivered_bytes(&self) -> u64 {
         let mut last = BTreeMap::new();
         for row in self.recording.flows.iter().rev().take(64) {
-            last.entry(row.flow).or_insert(row.delivered_bytes);
+            last.entry(row.flow).or_insert(row.delivered_bytes.unwrap_or(0));
         }
         last.values().sum()
     }
@@ -118,7 +118,7 @@ impl Assembler {
         let warnings = std::mem::take(&mut recording.info.warnings);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
-            packets.insert(row.flow, row.data_packets_out);
+            packets.insert(row.flow, row.data_packets_out.unwrap_or(0));
         }
         recording.info = describe(run, substrate, &mut self.settings);
         recording.info.warnings = warnings;

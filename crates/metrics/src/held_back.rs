@@ -233,7 +233,7 @@ mod tests {
         }];
         for second in 0..=seconds {
             let mut sample = FlowSample::empty(second * 1_000_000_000, 0);
-            sample.delivered_bytes = second as u64 * 125_000_000;
+            sample.delivered_bytes = Some(second as u64 * 125_000_000);
             sample.busy_ns = Some(second * 1_000_000_000);
             (sample.rwnd_limited_ns, sample.sndbuf_limited_ns) = (Some(0), Some(0));
             (sample.rtt_ns, sample.min_rtt_ns) = (Some(10_000_000), Some(10_000_000));

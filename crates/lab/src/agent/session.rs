@@ -307,7 +307,7 @@ fn drain(parts: &[Arc<Part>], here: &mut Local) {
         let rows = here.flows(0);
         let pending =
             rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
-        let now: Vec<u64> = rows.iter().map(|row| row.read_bytes).collect();
+        let now: Vec<Option<u64>> = rows.iter().map(|row| row.read_bytes).collect();
         let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
         if !(pending || goes_on) || began.elapsed() > DRAIN {
             return;
