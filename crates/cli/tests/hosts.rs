@@ -43,6 +43,35 @@ fn two_machines_have_one_recording_and_a_ledger_that_balances() {
 }
 
 #[test]
+fn four_machines_have_one_recording() {
+    let Some(bed) = Bed::new("four_machines_have_one_recording", 2) else { return };
+    let flows = "[[flow]]\ncongestion = \"cubic\"\nfrom = \"sender1\"\nto = \"receiver2\"\n\
+                 [[flow]]\ncongestion = \"cubic\"\nfrom = \"sender2\"\nto = \"receiver1\"\n";
+    let file = bed.scenario_of_all(&format!("{flows}{SHORT}"));
+    let run = results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]));
+    for direction in ["data", "ack"] {
+        assert_eq!(entry(&run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+    }
+    let ends = run["placement"].as_array().expect("where it was worked on");
+    let hosts: std::collections::BTreeSet<&str> =
+        ends.iter().filter_map(|end| end["host"].as_str()).collect();
+    assert_eq!(hosts.into_iter().collect::<Vec<_>>(), ["receiver1", "receiver2", "sender1", "sender2"]);
+}
+
+#[test]
+fn an_address_that_is_translated_on_the_way_is_told_of() {
+    let Some(bed) = Bed::new("an_address_that_is_translated_on_the_way_is_told_of", 0) else { return };
+    // Not who it should be, as behind a NAT: the sender's packets leave with another address of its own.
+    let other = "ip addr add 10.77.0.9/24 dev right && ip route replace 10.77.0.0/24 dev right src 10.77.0.9";
+    bed.inside(bed.name(0), other).unwrap();
+    let file = bed.scenario(&format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+    let output = bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("refused a connection from 10.77.0.9") && told.contains("NAT"), "{told}");
+    until("the agents end", || bed.agents().is_empty());
+}
+
+#[test]
 fn an_ordinary_user_is_enough() {
     let Some(bed) = Bed::new("an_ordinary_user_is_enough", 0) else { return };
     let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");

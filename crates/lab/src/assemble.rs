@@ -90,7 +90,7 @@ impl Assembler {
     pub fn delivered_bytes(&self) -> u64 {
         let mut last = BTreeMap::new();
         for row in self.recording.flows.iter().rev().take(64) {
-            last.entry(row.flow).or_insert(row.delivered_bytes);
+            last.entry(row.flow).or_insert(row.delivered_bytes.unwrap_or(0));
         }
         last.values().sum()
     }
@@ -137,7 +137,7 @@ impl Assembler {
         let RunInfo { warnings, cost, mut placement, .. } = std::mem::take(&mut recording.info);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
-            packets.insert(row.flow, row.data_packets_out);
+            packets.insert(row.flow, row.data_packets_out.unwrap_or(0));
         }
         recording.info = describe(run, substrate, &mut self.settings);
         for host in &mut recording.info.hosts {
@@ -159,7 +159,7 @@ fn datagrams<'a>(run: &'a Run, flows: &[FlowSample]) -> BTreeMap<&'a str, i64> {
     for row in flows {
         let flow = &run.flows[row.flow as usize];
         if let FlowKind::Udp { .. } = flow.kind {
-            *sent.entry(flow.from.as_str()).or_default() += row.data_packets_out as i64;
+            *sent.entry(flow.from.as_str()).or_default() += row.data_packets_out.unwrap_or(0) as i64;
         }
     }
     sent

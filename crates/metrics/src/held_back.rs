@@ -2,8 +2,8 @@
 //! time of the cores, losses and round-trip times. The same rules serve a model and a live host.
 
 use crate::view::{FlowSeries, View};
-use std::collections::BTreeMap;
-use wirespeed_record::{CoreSample, FlowSample, LedgerRow, Stage};
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_record::{CoreSample, FlowSample, LedgerRow, Recording, Stage};
 
 /// What held a flow back in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ const WAITING: f64 = 1.25;
 /// What held the TCP flows of a run back, in intervals of `length_ns`; adjoining ones with the same holder are one. UDP has
 /// no window, so nothing holds it back but its own rate.
 pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
-    let cores = Cores::of(&view.recording.cores);
+    let cores = Cores::of(view.recording);
     let worst = worst_stage(&view.recording.ledger);
     let mut all: Vec<Interval> = Vec::new();
     for flow in view.flows.iter().filter(|flow| flow.info.is_some_and(|info| info.kind == "tcp")) {
@@ -135,12 +135,14 @@ fn of_flow(
             here.iter().sum::<f64>() / here.len().max(1) as f64
         };
         let least_rtt = least[..=to].iter().copied().filter(|v| !v.is_nan()).fold(f64::INFINITY, f64::min);
-        let sender = cores.fullest(&info.from, times[from], times[to]);
-        let receiver = cores.fullest(&info.to, times[from], times[to]);
+        let sender = cores.fullest(flow.number, &info.from, times[from], times[to]);
+        let receiver = cores.fullest(flow.number, &info.to, times[from], times[to]);
         let lost =
             retransmitted[to] > retransmitted[from] || state[from..=to].iter().any(|state| *state >= 2.0);
         let holder = if part(&busy) < BUSY {
-            Holder::Application
+            // Who gets no time to write does not write.
+            let starved = sender.filter(|_| cores.are_known(flow.number, &info.from));
+            starved.map_or(Holder::Application, |full| Holder::SenderCore(full.core))
         } else if part(&window) >= MOSTLY {
             receiver.map_or(Holder::ReceiveWindow, |full| full.at_receiver())
         } else if part(&buffer) >= MOSTLY {
@@ -180,23 +182,38 @@ impl Full {
     }
 }
 
-/// The cores' samples by host and core, in order of time.
-struct Cores<'a>(BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>);
+/// The cores' samples by host and core, in order of time; and which cores of a host worked on a flow, where that is known.
+struct Cores<'a> {
+    samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
+    used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
+}
 
 impl<'a> Cores<'a> {
-    fn of(rows: &'a [CoreSample]) -> Cores<'a> {
+    fn of(recording: &'a Recording) -> Cores<'a> {
+        let rows = &recording.cores;
         let mut by_core: BTreeMap<(&str, u32), Vec<&CoreSample>> = BTreeMap::new();
         for row in rows {
             by_core.entry((&row.host, row.core)).or_default().push(row);
         }
         by_core.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
-        Cores(by_core)
+        let mut used: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
+        for placement in &recording.info.placement {
+            let cores = placement.application.keys().chain(placement.incoming.keys());
+            used.entry((placement.flow, &placement.host)).or_default().extend(cores);
+        }
+        Cores { samples: by_core, used }
     }
 
-    /// The fullest core of a host, if it had no time left.
-    fn fullest(&self, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
+    /// Whether it is known which cores of a host worked on a flow.
+    fn are_known(&self, flow: u32, host: &str) -> bool {
+        self.used.get(&(flow, host)).is_some_and(|used| !used.is_empty())
+    }
+
+    /// The fullest core of a host, if it had no time left; not one that had nothing to do with the flow.
+    fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
+        let used = self.used.get(&(flow, host));
         let of = |((at, core), rows): (&(&str, u32), &Vec<&CoreSample>)| {
-            if *at != host {
+            if *at != host || used.is_some_and(|used| !used.contains(core)) {
                 return None;
             }
             let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
@@ -209,7 +226,7 @@ impl<'a> Cores<'a> {
             let all = softirq + application + part(|row| row.capture_ns + row.load_ns);
             (all >= FULL).then_some((all, Full { core: *core, softirq, application }))
         };
-        let full = self.0.iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0));
+        let full = self.samples.iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0));
         full.map(|(_, full)| full)
     }
 }
@@ -217,7 +234,7 @@ impl<'a> Cores<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{FlowInfo, Recording};
+    use wirespeed_record::FlowInfo;
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
     fn recording(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Recording {
@@ -233,7 +250,7 @@ mod tests {
         }];
         for second in 0..=seconds {
             let mut sample = FlowSample::empty(second * 1_000_000_000, 0);
-            sample.delivered_bytes = second as u64 * 125_000_000;
+            sample.delivered_bytes = Some(second as u64 * 125_000_000);
             sample.busy_ns = Some(second * 1_000_000_000);
             (sample.rwnd_limited_ns, sample.sndbuf_limited_ns) = (Some(0), Some(0));
             (sample.rtt_ns, sample.min_rtt_ns) = (Some(10_000_000), Some(10_000_000));
@@ -277,6 +294,28 @@ mod tests {
             source: String::new(),
         });
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss at rx_ring".to_owned())]);
+    }
+
+    #[test]
+    fn only_cores_that_worked_on_the_flow_count_where_they_are_known() {
+        let mut recording = recording(2, |second, sample| sample.busy_ns = Some(second * 100_000_000));
+        let full = |t: i64| CoreSample {
+            host: "sender".into(),
+            app_ns: t * 1_000_000_000,
+            ..crate::core_time::softirq_sample(t * 1_000_000_000, 3, 0)
+        };
+        recording.cores = (0..=2).map(full).collect();
+        assert_eq!(told(&recording), [(0, 2, "application".to_owned())]);
+        let placed = |core: u32| wirespeed_record::Placement {
+            flow: 0,
+            host: "sender".into(),
+            application: [(core, 10)].into(),
+            ..Default::default()
+        };
+        recording.info.placement = vec![placed(3)];
+        assert_eq!(told(&recording), [(0, 2, "sender core 3".to_owned())]);
+        recording.info.placement = vec![placed(1)];
+        assert_eq!(told(&recording), [(0, 2, "application".to_owned())]);
     }
 
     #[test]

@@ -170,9 +170,10 @@ mod tests {
                 ..Default::default()
             });
             for (t_ns, delivered_bytes) in [(0, 0), (1_000, *bytes)] {
-                recording
-                    .flows
-                    .push(FlowSample { delivered_bytes, ..FlowSample::empty(t_ns, number as u32) });
+                recording.flows.push(FlowSample {
+                    delivered_bytes: Some(delivered_bytes),
+                    ..FlowSample::empty(t_ns, number as u32)
+                });
             }
         }
         recording

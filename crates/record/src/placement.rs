@@ -15,7 +15,6 @@ pub struct Placement {
     /// Cores that brought packets of the flow to its socket (`SO_INCOMING_CPU`, socket(7)), and in how many samples.
     pub incoming: BTreeMap<u32, u64>,
     /// Receive queue and interrupt line of the interface that such a core serves, where only one comes into question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLine>,
 }
 
@@ -53,7 +52,6 @@ pub struct Topology {
     /// Cores that share a physical one, in groups of at least two.
     pub twins: Vec<Vec<u32>>,
     /// The NUMA node of the interface that carried the run; `None` if the firmware does not say, or it is virtual.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface_node: Option<u32>,
 }
 

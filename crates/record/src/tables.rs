@@ -5,26 +5,27 @@ use crate::table::table;
 
 table! {
     /// State of a flow at one instant of the sampling grid; sender and receiver share one clock.
-    /// TCP columns are null for UDP. Counters are cumulative since the flow's start.
+    /// TCP columns are null for UDP, and what only an end knows that was not observed is null too. Counters are cumulative since
+    /// the flow's start.
     "flows" FlowSample {
         /// Time since the start of the run.
         t_ns: i64,
         /// Number of the flow.
         flow: u32,
         /// Payload that reached the receiver in order, cumulative (`tcpi_bytes_received`; UDP: payload of distinct datagrams).
-        delivered_bytes: u64,
+        delivered_bytes: Option<u64>,
         /// Payload that the receiving application has read, cumulative.
-        read_bytes: u64,
+        read_bytes: Option<u64>,
         /// Payload put on the wire, retransmissions included (`tcpi_bytes_sent`).
-        sent_bytes: u64,
+        sent_bytes: Option<u64>,
         /// Payload acknowledged (`tcpi_bytes_acked`, RFC 4898 tcpEStatsAppHCThruOctetsAcked; the kernel counts SYN and FIN as a byte each).
         acked_bytes: Option<u64>,
         /// Payload retransmitted (`tcpi_bytes_retrans`).
         retrans_bytes: Option<u64>,
         /// Data packets sent, retransmissions included (`tcpi_data_segs_out`).
-        data_packets_out: u64,
+        data_packets_out: Option<u64>,
         /// Data packets that arrived at the receiver's TCP (`tcpi_data_segs_in` of the receiver).
-        data_packets_in: u64,
+        data_packets_in: Option<u64>,
         /// Packets retransmitted (`tcpi_total_retrans`).
         retrans_packets: Option<u64>,
         /// Congestion window (`tcpi_snd_cwnd` x `tcpi_snd_mss`).
@@ -114,13 +115,13 @@ impl FlowSample {
         FlowSample {
             t_ns,
             flow,
-            delivered_bytes: 0,
-            read_bytes: 0,
-            sent_bytes: 0,
+            delivered_bytes: None,
+            read_bytes: None,
+            sent_bytes: None,
             acked_bytes: None,
             retrans_bytes: None,
-            data_packets_out: 0,
-            data_packets_in: 0,
+            data_packets_out: None,
+            data_packets_in: None,
             retrans_packets: None,
             cwnd_bytes: None,
             ssthresh_bytes: None,

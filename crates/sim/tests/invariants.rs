@@ -68,7 +68,7 @@ fn arrives_whole(scenario: &str) -> Result<(), String> {
     let bytes = run.flows[0].bytes.expect("a transfer has an amount").get();
     let last = samples(&outcome, 0).pop().expect("a flow has samples");
     let got = (last.delivered_bytes, last.read_bytes, last.acked_bytes);
-    if got == (bytes, bytes, Some(bytes)) { Ok(()) } else { Err(format!("{got:?} of {bytes}")) }
+    if got == (Some(bytes), Some(bytes), Some(bytes)) { Ok(()) } else { Err(format!("{got:?} of {bytes}")) }
 }
 
 #[test]

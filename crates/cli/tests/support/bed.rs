@@ -82,6 +82,7 @@ impl Bed {
              [[ $name == ordinary@* ]] && user={ORDINARY_USER}\nname=${{name#*@}}\n\
              [[ -e '{home}'/$name ]] || {{ echo \"ssh: Could not resolve hostname $name\" >&2; exit 255; }}\n\
              export HOME='{home}'/$name\n\
+             [[ -e $HOME/core ]] && taskset -cp \"$(cat \"$HOME/core\")\" $$ > /dev/null\n\
              if [[ $user == root ]]; then exec ip netns exec \"$name\" sh -c \"$*\"; fi\n\
              exec ip netns exec \"$name\" setpriv --reuid $user --regid $user --clear-groups --inh-caps=-all \
              sh -c \"$*\"\n",
@@ -92,6 +93,11 @@ impl Bed {
         run("chmod", &["755", &path.display().to_string(), &self.folder.path().display().to_string()])?;
         // The ordinary user writes there as well.
         run("chmod", &["-R", "777", &self.folder.path().join("home").display().to_string()])
+    }
+
+    /// Keeps what is started on a machine to one core.
+    pub fn pin(&self, name: &str, core: u32) {
+        fs::write(self.home(name).join("core"), core.to_string()).expect("the folder can be written");
     }
 
     fn home(&self, name: &str) -> PathBuf {
@@ -146,6 +152,26 @@ impl Bed {
             self.address(0),
             self.name(-1),
             self.address(-1),
+        );
+        fs::write(&file, text).expect("the folder can be written");
+        file.display().to_string()
+    }
+
+    /// A scenario with every machine of the row: the left half sends, the right half receives.
+    pub fn scenario_of_all(&self, rest: &str) -> String {
+        let half = self.names.len() / 2;
+        let host = |(index, name): (usize, &String)| {
+            let (group, number, address) = match index < half {
+                true => ("sender", index + 1, format!("10.77.{index}.1")),
+                false => ("receiver", index - half + 1, format!("10.77.{}.2", index - 1)),
+            };
+            format!("[host.{group}{number}]\nssh = \"{name}\"\naddress = \"{address}\"\n")
+        };
+        let hosts: String = self.names.iter().enumerate().map(host).collect();
+        let file = self.folder().join("scenario.toml");
+        let text = format!(
+            "schema = 1\nname = \"test\"\npath = {{ rate = \"10 Gbit/s\", rtt = \"0.1 ms\" }}\n\
+             [topology]\nkind = \"dumbbell\"\nsenders = {half}\n{hosts}{rest}"
         );
         fs::write(&file, text).expect("the folder can be written");
         file.display().to_string()

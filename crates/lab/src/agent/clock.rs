@@ -30,6 +30,22 @@ impl Clock {
         seconds * 1_000_000_000 + nanoseconds - self.realtime_offset_ns - self.origin_ns
     }
 
+    /// The same, of a packet that came not long ago, after one that came at `before_ns`. Whoever steps CLOCK_REALTIME in a run
+    /// must not move what came later.
+    pub fn of_arrival(&mut self, seconds: i64, nanoseconds: i64, before_ns: i64) -> i64 {
+        const STEP_NS: i64 = 1_000_000_000;
+        let told = self.of_realtime(seconds, nanoseconds);
+        if (told - before_ns).abs() < STEP_NS {
+            return told;
+        }
+        // It is long ago, or the clock was stepped: then it is another distance from CLOCK_MONOTONIC now.
+        self.realtime_offset_ns = read(libc::CLOCK_REALTIME) - monotonic();
+        let now = self.now();
+        let again = self.of_realtime(seconds, nanoseconds);
+        // Stamped before the step and read after it.
+        if (now - again).abs() < STEP_NS { again } else { now }
+    }
+
     /// Sleeps until `t_ns` of the run; returns at once if that is past.
     pub fn sleep_until(&self, t_ns: i64) {
         let at = self.origin_ns + t_ns;
@@ -72,4 +88,38 @@ pub fn go_first() {
     const HIGHEST: i32 = -20;
     // SAFETY: takes no pointers. An ordinary user may not, and is only later.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The stamp of a packet that comes now, by a clock that is so much ahead.
+    fn stamp(ahead_ns: i64) -> (i64, i64) {
+        let now = read(libc::CLOCK_REALTIME) + ahead_ns;
+        (now / 1_000_000_000, now % 1_000_000_000)
+    }
+
+    #[test]
+    fn an_arrival_has_the_runs_time() {
+        let mut clock = Clock::starting_in(0);
+        let (seconds, nanoseconds) = stamp(0);
+        assert!((clock.of_arrival(seconds, nanoseconds, 0) - clock.now()).abs() < 100_000_000);
+        // The first packet of a flow that starts late.
+        assert!((clock.of_arrival(seconds, nanoseconds, -7_000_000_000) - clock.now()).abs() < 100_000_000);
+    }
+
+    #[test]
+    fn a_clock_that_was_stepped_moves_no_arrival() {
+        // The run began when the clock was five seconds behind what it is now: it was set forward.
+        let mut clock = Clock::starting_in(0);
+        clock.realtime_offset_ns -= 5_000_000_000;
+        let (seconds, nanoseconds) = stamp(0);
+        let told = clock.of_arrival(seconds, nanoseconds, 0);
+        assert!((told - clock.now()).abs() < 100_000_000, "{told}");
+        // Stamped before it was set back by five seconds, read after.
+        let (seconds, nanoseconds) = stamp(5_000_000_000);
+        let told = clock.of_arrival(seconds, nanoseconds, 0);
+        assert!((told - clock.now()).abs() < 100_000_000, "{told}");
+    }
 }

@@ -31,7 +31,7 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
             !is_tcp(part) && part.state.sender().get().is_some() && !part.state.sent_all.load(Relaxed)
         };
         let pending = pending || parts.iter().any(sends);
-        let now: Vec<u64> = rows.iter().map(|row| row.read_bytes).collect();
+        let now: Vec<Option<u64>> = rows.iter().map(|row| row.read_bytes).collect();
         let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
         if !(pending || goes_on) || began.elapsed() > DRAIN {
             return;

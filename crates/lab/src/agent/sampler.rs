@@ -172,25 +172,25 @@ impl<'a> Sampler<'a> {
 pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
     let state = &part.state;
     let mut sample = FlowSample::empty(t_ns, part.index as u32);
-    sample.read_bytes = state.read_bytes.load(Relaxed);
+    sample.read_bytes = Some(state.read_bytes.load(Relaxed));
     match &part.flow().kind {
         FlowKind::Udp { .. } => {
-            sample.delivered_bytes = state.delivered_bytes.load(Relaxed);
-            sample.sent_bytes = state.sent_bytes.load(Relaxed);
-            sample.data_packets_out = state.datagrams_out.load(Relaxed);
-            sample.data_packets_in = state.datagrams_in.load(Relaxed);
+            sample.delivered_bytes = Some(state.delivered_bytes.load(Relaxed));
+            sample.sent_bytes = Some(state.sent_bytes.load(Relaxed));
+            sample.data_packets_out = Some(state.datagrams_out.load(Relaxed));
+            sample.data_packets_in = Some(state.datagrams_in.load(Relaxed));
         }
         FlowKind::Tcp { congestion, .. } => {
             let [out, arrived] = packets;
             if let Some(sender) = state.sender().get() {
                 if let Some(info) = TcpInfo::of(sender) {
-                    sample.data_packets_out = out.follow(info.data_packets_out());
+                    sample.data_packets_out = Some(out.follow(info.data_packets_out()));
                     info.fill_sender(&mut sample);
                 }
                 tcp_info::fill_private(sender, &congestion.name, &mut sample);
             }
             if let Some(info) = state.receiver().get().and_then(TcpInfo::of) {
-                sample.data_packets_in = arrived.follow(info.data_packets_in());
+                sample.data_packets_in = Some(arrived.follow(info.data_packets_in()));
                 info.fill_receiver(&mut sample);
             }
         }

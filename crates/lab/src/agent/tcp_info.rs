@@ -80,7 +80,7 @@ impl TcpInfo {
         sample.sndbuf_limited_ns = self.ns(tcp_info::SNDBUF_LIMITED);
         sample.delivered_packets = self.u32(tcp_info::DELIVERED).map(u64::from);
         sample.delivered_ce_packets = self.u32(tcp_info::DELIVERED_CE).map(u64::from);
-        sample.sent_bytes = self.u64(tcp_info::BYTES_SENT).unwrap_or(0);
+        sample.sent_bytes = self.u64(tcp_info::BYTES_SENT);
         sample.retrans_bytes = self.u64(tcp_info::BYTES_RETRANS);
         sample.dsack_dups = self.u32(tcp_info::DSACK_DUPS);
         sample.reordering_seen = self.u32(tcp_info::REORD_SEEN);
@@ -90,7 +90,7 @@ impl TcpInfo {
 
     /// Fills what the receiver's side knows.
     pub fn fill_receiver(&self, sample: &mut FlowSample) {
-        sample.delivered_bytes = self.bytes_received();
+        sample.delivered_bytes = Some(self.bytes_received());
         sample.rcv_rtt_ns = self.ns(tcp_info::RCV_RTT).filter(|v| *v > 0);
         sample.rcv_space_bytes = self.u32(tcp_info::RCV_SPACE);
         sample.ooo_packets = self.u32(tcp_info::RCV_OOOPACK);

@@ -109,6 +109,7 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let (_, datagram, _) = settings(part);
     let mut seen = Seen::default();
     let mut room = Room::new();
+    let (mut clock, mut last_ns) = (part.clock, 0);
     loop {
         let mut rows = Vec::new();
         let mut bytes = 0;
@@ -119,8 +120,9 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
             if !duplicate {
                 bytes += datagram.get();
             }
-            let arrived = stamp.map(|(s, ns)| part.clock.of_realtime(s, ns));
-            let arrived_ns = Some(arrived.unwrap_or_else(|| part.clock.now()));
+            let arrived = stamp.map(|(s, ns)| clock.of_arrival(s, ns, last_ns));
+            last_ns = arrived.unwrap_or_else(|| clock.now());
+            let arrived_ns = Some(last_ns);
             let flow = part.index as u32;
             rows.push(Datagram { flow, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate });
         }

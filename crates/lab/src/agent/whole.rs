@@ -343,7 +343,6 @@ mod tests {
     #[test]
     fn a_sample_has_the_time_it_was_due_unless_it_was_late() {
         let mut late = Lateness::default();
-        let mut placements = Placements::default();
         assert_eq!(late.read_at(10_000_900, 10_000_000, 10_000_000), 10_000_000);
         assert!(late.told().is_none());
         assert_eq!(late.read_at(22_345_678, 20_000_000, 10_000_000), 22_345_000);

@@ -43,8 +43,8 @@ struct Packets {
 fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
     let sum = |of: fn(&Total) -> u64| evidence.totals.values().map(of).sum::<u64>() as i64;
     Packets {
-        sent: sum(|total| total.row.data_packets_out),
-        arrived: sum(|total| total.row.data_packets_in),
+        sent: sum(|total| total.row.data_packets_out.unwrap_or(0)),
+        arrived: sum(|total| total.row.data_packets_in.unwrap_or(0)),
         sources: ["tcpi_data_segs_out, datagrams sent", "tcpi_data_segs_in, datagrams read"],
         dropped_unseen: run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. })),
     }
@@ -197,7 +197,7 @@ mod tests {
         let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
         run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
         let mut row = FlowSample::empty(0, 0);
-        (row.data_packets_out, row.data_packets_in) = (1000, arrived);
+        (row.data_packets_out, row.data_packets_in) = (Some(1000), Some(arrived));
         let totals = [(0, Total { row, sender: [1001, 500], receiver: [501, 1000] })].into();
         let changes = [("a".to_owned(), changes("eth0", a)), ("b".to_owned(), changes("eth1", b))].into();
         let devices =

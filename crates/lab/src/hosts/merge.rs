@@ -117,7 +117,7 @@ impl<'a> Merge<'a> {
     pub fn delivered_bytes(&self) -> u64 {
         let mut last = BTreeMap::new();
         for row in self.flows.values().rev().take(64) {
-            last.entry(row.flow).or_insert(row.delivered_bytes);
+            last.entry(row.flow).or_insert(row.delivered_bytes.unwrap_or(0));
         }
         last.values().sum()
     }
@@ -129,7 +129,8 @@ impl<'a> Merge<'a> {
             self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
         }
         let (mut recording, _) = self.assembler.described(self.run, substrate);
-        recording.info.cost.packets = self.totals.values().map(|total| total.row.data_packets_out).sum();
+        recording.info.cost.packets =
+            self.totals.values().filter_map(|total| total.row.data_packets_out).sum();
         recording.flows = self.flows.into_values().collect();
         recording.queues.sort_by_key(|row| row.t_ns);
         recording.hosts.sort_by_key(|row| row.t_ns);
@@ -182,8 +183,10 @@ mod tests {
             change(&mut row);
             Message::Flow(Box::new(row))
         };
-        let sender = || row(|row| (row.cwnd_bytes, row.sent_bytes, row.data_packets_out) = (Some(3), 9, 4));
-        let receiver = || row(|row| (row.delivered_bytes, row.data_packets_in) = (8, 3));
+        let sender = || {
+            row(|row| (row.cwnd_bytes, row.sent_bytes, row.data_packets_out) = (Some(3), Some(9), Some(4)))
+        };
+        let receiver = || row(|row| (row.delivered_bytes, row.data_packets_in) = (Some(8), Some(3)));
         for order in [[("a", sender()), ("b", receiver())], [("b", receiver()), ("a", sender())]] {
             let mut merge = Merge::new(&run);
             order.into_iter().for_each(|(from, message)| merge.push(from, message));
@@ -201,7 +204,7 @@ mod tests {
                     )
                 })
                 .collect();
-            assert_eq!(found, [(Some(3), 9, 4, 8, 3)]);
+            assert_eq!(found, [(Some(3), Some(9), Some(4), Some(8), Some(3))]);
         }
     }
 

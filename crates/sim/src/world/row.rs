@@ -25,11 +25,11 @@ pub(super) fn fill_flow(row: &mut FlowSample, index: usize, run: &Run, flow: &Fl
         Endpoint::Udp(udp) => {
             let delivered_bytes = udp.arrived * u64::from(udp.payload);
             *row = FlowSample {
-                delivered_bytes,
-                read_bytes: delivered_bytes,
-                sent_bytes: udp.sent * u64::from(udp.payload),
-                data_packets_out: udp.sent,
-                data_packets_in: udp.arrived,
+                delivered_bytes: Some(delivered_bytes),
+                read_bytes: Some(delivered_bytes),
+                sent_bytes: Some(udp.sent * u64::from(udp.payload)),
+                data_packets_out: Some(udp.sent),
+                data_packets_in: Some(udp.arrived),
                 ..FlowSample::empty(now.nanoseconds(), index as u32)
             };
         }
@@ -42,16 +42,16 @@ fn fill_ends(row: &mut FlowSample, tcp: &Tcp, limit: u64) {
     let state = tcp.sender.state();
     let mss = u64::from(state.mss());
     let sent = state.counts();
-    row.sent_bytes = sent.bytes_out;
-    row.data_packets_out = sent.packets_out;
+    row.sent_bytes = Some(sent.bytes_out);
+    row.data_packets_out = Some(sent.packets_out);
     row.retrans_bytes = Some(sent.retransmitted_bytes);
     row.retrans_packets = Some(sent.retransmitted);
     row.acked_bytes = Some((state.una() * mss).min(limit));
     row.mss_bytes = Some(state.mss());
     let received = tcp.receiver.counts();
-    row.delivered_bytes = (tcp.receiver.delivered() * mss).min(limit);
-    row.read_bytes = (tcp.receiver.read_packets() * mss).min(limit);
-    row.data_packets_in = received.packets_in;
+    row.delivered_bytes = Some((tcp.receiver.delivered() * mss).min(limit));
+    row.read_bytes = Some((tcp.receiver.read_packets() * mss).min(limit));
+    row.data_packets_in = Some(received.packets_in);
     row.ooo_packets = Some(received.out_of_order as u32);
     let (space, rtt_us) = tcp.receiver.tuning();
     row.rcv_space_bytes = Some(space.min(u64::from(u32::MAX)) as u32);

@@ -73,8 +73,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
     if let Some(bytes) = planned.bytes.filter(|_| matches!(planned.kind, FlowKind::Tcp { .. })) {
         let done = outcome.events.iter().any(|e| e.kind == "flow_end" && e.flow == Some(index as u32));
         ensure!(
-            done == (last.delivered_bytes == bytes.get()),
-            "{name}: {} of {bytes} delivered, end seen: {done}",
+            done == (last.delivered_bytes == Some(bytes.get())),
+            "{name}: {:?} of {bytes} delivered, end seen: {done}",
             last.delivered_bytes
         );
     }
@@ -85,13 +85,13 @@ fn monotone(a: &FlowSample, b: &FlowSample) -> Result<(), &'static str> {
     type Counter = (&'static str, fn(&FlowSample) -> u64);
     let counters: [Counter; 13] = [
         ("time", |r| r.t_ns as u64),
-        ("delivered", |r| r.delivered_bytes),
-        ("read", |r| r.read_bytes),
-        ("sent", |r| r.sent_bytes),
+        ("delivered", |r| r.delivered_bytes.unwrap_or(0)),
+        ("read", |r| r.read_bytes.unwrap_or(0)),
+        ("sent", |r| r.sent_bytes.unwrap_or(0)),
         ("acked", |r| r.acked_bytes.unwrap_or(0)),
         ("retransmitted bytes", |r| r.retrans_bytes.unwrap_or(0)),
-        ("packets out", |r| r.data_packets_out),
-        ("packets in", |r| r.data_packets_in),
+        ("packets out", |r| r.data_packets_out.unwrap_or(0)),
+        ("packets in", |r| r.data_packets_in.unwrap_or(0)),
         ("retransmitted packets", |r| r.retrans_packets.unwrap_or(0)),
         ("delivered as the sender knows", |r| r.delivered_packets.unwrap_or(0)),
         ("delivered with a mark", |r| r.delivered_ce_packets.unwrap_or(0)),
@@ -113,13 +113,18 @@ fn sane(
 ) -> Result<(), String> {
     let limit = planned.bytes.map_or(u64::MAX, |bytes| bytes.get());
     let is_udp = matches!(planned.kind, FlowKind::Udp { .. });
-    ensure!(row.read_bytes <= row.delivered_bytes, "{} read of {}", row.read_bytes, row.delivered_bytes);
-    let once = row.sent_bytes - row.retrans_bytes.unwrap_or(0);
-    ensure!(row.delivered_bytes <= once, "{} delivered of {once} sent", row.delivered_bytes);
+    // The model sees both ends of every flow.
+    let (Some(read), Some(delivered), Some(sent)) = (row.read_bytes, row.delivered_bytes, row.sent_bytes)
+    else {
+        return Err("a count of bytes is missing".into());
+    };
+    ensure!(read <= delivered, "{read} read of {delivered}");
+    let once = sent - row.retrans_bytes.unwrap_or(0);
+    ensure!(delivered <= once, "{delivered} delivered of {once} sent");
     ensure!(is_udp || refuses || once <= limit, "{once} sent of {limit}");
     ensure!(row.data_packets_in <= row.data_packets_out, "more packets arrive than leave");
     if let Some(acked) = row.acked_bytes {
-        ensure!(acked <= row.delivered_bytes, "{acked} acked of {} delivered", row.delivered_bytes);
+        ensure!(acked <= delivered, "{acked} acked of {delivered} delivered");
     }
     let Some(cwnd) = row.cwnd_bytes else { return Ok(()) };
     let mss = u64::from(row.mss_bytes.ok_or("a window without a segment size")?);
@@ -282,8 +287,12 @@ fn datagrams(run: &Run, outcome: &Outcome) -> Result<(), String> {
         }
         let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
         let arrived = rows.iter().filter(|row| row.arrived_ns.is_some()).count() as u64;
-        let counts = last.map_or((0, 0), |row| (row.data_packets_out, row.data_packets_in));
-        ensure!(counts == (rows.len() as u64, arrived), "{}: {counts:?} are not the rows", planned.label);
+        let counts = last.map_or((Some(0), Some(0)), |row| (row.data_packets_out, row.data_packets_in));
+        ensure!(
+            counts == (Some(rows.len() as u64), Some(arrived)),
+            "{}: {counts:?} are not the rows",
+            planned.label
+        );
     }
     Ok(())
 }
@@ -297,7 +306,7 @@ fn capacity(run: &Run, outcome: &Outcome) -> Result<(), String> {
         let rates = rates.map(|l| if from.router < to.router { l.forward.rate } else { l.reverse.rate });
         let rate = rates.min().expect("a flow crosses a link");
         let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
-        let delivered = last.map_or(0, |row| row.delivered_bytes);
+        let delivered = last.and_then(|row| row.delivered_bytes).unwrap_or(0);
         // A train does at its first packet what its later ones would do, at most 1 ms ahead.
         let ahead = if run.trains { Span::ms(1) } else { Span::ZERO };
         let could = rate.volume(run.duration - planned.start + ahead).get() + TRAIN_BYTES;

@@ -59,7 +59,8 @@ pub fn goodput(outcome: &Outcome, flow: u32, from_ns: i64) -> f64 {
     let rows = samples(outcome, flow);
     let first = rows.iter().find(|row| row.t_ns >= from_ns).expect("the flow goes on after that");
     let last = rows.last().expect("a flow has samples");
-    (last.delivered_bytes - first.delivered_bytes) as f64 * 8e9 / (last.t_ns - first.t_ns) as f64
+    let delivered = |row: &FlowSample| row.delivered_bytes.expect("the model sees both ends");
+    (delivered(last) - delivered(first)) as f64 * 8e9 / (last.t_ns - first.t_ns) as f64
 }
 
 /// A mean over the samples of a flow from one time on.

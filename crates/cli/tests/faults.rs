@@ -1,0 +1,124 @@
+//! Faults put into machines one at a time, each of which has to be found where it is. The machines are namespaces of this
+//! one; where they cannot be made each test is skipped by name, with the reason. Faults that need a real driver or netem are
+//! in guest.rs.
+
+mod support;
+
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use support::bed::Bed;
+use support::results::{entry, lost_anywhere, results};
+use support::skip;
+
+const SHORT: &str = "[run]\nduration = \"2 s\"\n";
+
+fn run(bed: &Bed, rest: &str) -> Value {
+    let file = bed.scenario(rest);
+    results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]))
+}
+
+/// One fault at a time: they are about who gets the cores.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|other_failed| other_failed.into_inner())
+}
+
+/// What held flow 0 back most of the time.
+fn held_back(run: &Value) -> String {
+    let intervals = run["held_back"].as_array().expect("intervals");
+    let of_first = intervals.iter().filter(|interval| interval["flow"] == 0);
+    let lasted =
+        |interval: &&Value| interval["to_ns"].as_i64().unwrap() - interval["from_ns"].as_i64().unwrap();
+    let most = of_first.max_by_key(lasted).expect("a flow that ran is told of");
+    most["by"].as_str().expect("words").to_owned()
+}
+
+fn findings(run: &Value) -> Vec<&str> {
+    run["findings"].as_array().expect("findings").iter().filter_map(Value::as_str).collect()
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[test]
+fn a_small_receive_window_is_named() {
+    let _alone = alone();
+    let Some(bed) = Bed::new("a_small_receive_window_is_named", 0) else { return };
+    bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192'").unwrap();
+    // Slow enough for the cores to be no limit.
+    bed.inside(bed.name(0), "tc qdisc add dev right root tbf rate 500mbit burst 64kb limit 1mb").unwrap();
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+    assert_eq!(held_back(&run), "receive window", "{}", run["held_back"]);
+    assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+/// Programs that keep a core busy; they end with this value.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn on(core: u32) -> std::io::Result<Hogs> {
+        const HOGS: usize = 3;
+        let one = || {
+            // They end by themselves if nobody does it.
+            let script = format!(
+                "taskset -cp {core} $$ > /dev/null; end=$((SECONDS + 30)); while ((SECONDS < end)); do :; done"
+            );
+            Command::new("bash").args(["-c", &script]).stdout(Stdio::null()).spawn()
+        };
+        (0..HOGS).map(|_| one()).collect::<Result<_, _>>().map(Hogs)
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            let _ = hog.kill();
+            let _ = hog.wait();
+        }
+    }
+}
+
+#[test]
+fn a_hog_on_the_receivers_core_is_named_by_that_core() {
+    let _alone = alone();
+    let test = "a_hog_on_the_receivers_core_is_named_by_that_core";
+    if cores() < 2 {
+        return skip(test, "this machine has one core");
+    }
+    let Some(bed) = Bed::new(test, 0) else { return };
+    bed.pin(bed.name(0), 0);
+    bed.pin(bed.name(-1), 1);
+    let hogs = Hogs::on(1).expect("bash and taskset");
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+    drop(hogs);
+    let receiver = run["placement"].as_array().unwrap().iter().find(|end| end["host"] == "receiver").unwrap();
+    assert_eq!(receiver["application_core"], 1, "{}", run["placement"]);
+    assert!(held_back(&run).starts_with("receiver"), "{}", run["held_back"]);
+    assert!(held_back(&run).ends_with("core 1"), "{}", run["held_back"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+#[test]
+fn two_large_flows_that_one_core_takes_in_are_named() {
+    let _alone = alone();
+    let test = "two_large_flows_that_one_core_takes_in_are_named";
+    if cores() < 2 {
+        return skip(test, "this machine has one core");
+    }
+    let Some(bed) = Bed::new(test, 0) else { return };
+    let steer = "echo 1 > /sys/class/net/left/queues/rx-0/rps_cpus";
+    if let Err(why) = bed.inside(bed.name(-1), steer) {
+        return skip(test, &format!("packets cannot be steered: {why}"));
+    }
+    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\ncount = 2\n{SHORT}"));
+    let told = findings(&run);
+    assert!(
+        told.iter()
+            .any(|told| told.starts_with("large flows") && told.ends_with("one core of receiver, core 0")),
+        "{told:?}, {}",
+        run["placement"]
+    );
+}
