@@ -33,7 +33,9 @@ fn folder(test: &str, rest: &str) -> Option<TempDir> {
 }
 
 fn start(folder: &Path, more: &[&str]) -> Command {
-    let arguments = ["run", "scenario.toml", "--on", "netns", "--json", "--out", "out"];
+    // What the path is worth is not asked on a machine that runs other tests.
+    let arguments =
+        ["run", "scenario.toml", "--on", "netns", "--self-check", "off", "--json", "--out", "out"];
     command(folder, &[&arguments, more].concat())
 }
 
@@ -97,6 +99,28 @@ fn a_queue_that_is_too_slow_drops_what_the_ledger_says() {
 }
 
 #[test]
+fn a_path_is_measured_before_it_is_used() {
+    let test = "a_path_is_measured_before_it_is_used";
+    let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
+    // No machine of ours makes 100 Tbit/s.
+    let run = |rate: &str| {
+        let rate = format!("path.rate=\"{rate}\"");
+        let arguments =
+            ["run", "scenario.toml", "--on", "netns", "--json", "--out", "out", "--fresh", "--set", &rate];
+        command(folder.path(), &arguments).output().expect("the program was built for this test")
+    };
+    let refused = run("100 Tbit/s");
+    let told = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{told}{}", errors(&refused));
+    assert!(told.contains("rate asked 100000000.000 Mbit/s"), "{told}");
+    let checks = results(&run("20 Mbit/s"))["path_checks"].clone();
+    let quantities: Vec<&str> =
+        checks.as_array().expect("checks").iter().filter_map(|check| check["quantity"].as_str()).collect();
+    assert_eq!(quantities, ["rtt", "rate", "queue"]);
+    assert!(checks[1]["measured"].as_f64().is_some_and(|rate| (1e7..3e7).contains(&rate)), "{checks}");
+}
+
+#[test]
 fn a_short_queue_of_the_sender_is_found_there() {
     let test = "a_short_queue_of_the_sender_is_found_there";
     let host = "[host.sender]\nnic_rate = \"50 Mbit/s\"\ntxqueuelen = 20\n";
@@ -139,7 +163,7 @@ fn an_ordinary_user_can_do_it_too() {
     let program = env!("CARGO_BIN_EXE_wirespeed");
     let output = Command::new("setpriv")
         .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", program])
-        .args(["run", "scenario.toml", "--on", "netns", "--json", "--out", "out"])
+        .args(["run", "scenario.toml", "--on", "netns", "--self-check", "off", "--json", "--out", "out"])
         .current_dir(folder.path())
         .env("NO_COLOR", "1")
         .output();

@@ -111,7 +111,7 @@ fn of_flow(
     let range = flow.samples.clone();
     let column = |values: &crate::Values| -> Vec<f64> { values[range.clone()].to_vec() };
     let times = &samples.times()[range.clone()];
-    let delivered = column(&samples.column(FlowSample::delivered_bytes));
+    let delivered = known_so_far(column(&samples.column(FlowSample::delivered_bytes)));
     let (busy, window, buffer) = (
         column(&samples.column(FlowSample::busy_ns)),
         column(&samples.column(FlowSample::rwnd_limited_ns)),
@@ -141,7 +141,7 @@ fn of_flow(
             retransmitted[to] > retransmitted[from] || state[from..=to].iter().any(|state| *state >= 2.0);
         let holder = if part(&busy) < BUSY {
             // Who gets no time to write does not write.
-            let starved = sender.filter(|_| cores.are_known(flow.number, &info.from));
+            let starved = sender.filter(|full| cores.had_application(flow.number, &info.from, full.core));
             starved.map_or(Holder::Application, |full| Holder::SenderCore(full.core))
         } else if part(&window) >= MOSTLY {
             receiver.map_or(Holder::ReceiveWindow, |full| full.at_receiver())
@@ -186,6 +186,19 @@ impl Full {
 struct Cores<'a> {
     samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
     used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
+    applications: BTreeSet<(u32, &'a str, u32)>,
+}
+
+/// A counter that some rows do not have: it has not begun, or is what it was.
+fn known_so_far(mut values: Vec<f64>) -> Vec<f64> {
+    let mut last = 0.0;
+    for value in &mut values {
+        if value.is_nan() {
+            *value = last;
+        }
+        last = *value;
+    }
+    values
 }
 
 impl<'a> Cores<'a> {
@@ -197,16 +210,19 @@ impl<'a> Cores<'a> {
         }
         by_core.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
         let mut used: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
+        let mut applications = BTreeSet::new();
         for placement in &recording.info.placement {
+            let of = |core: &u32| (placement.flow, placement.host.as_str(), *core);
+            applications.extend(placement.application.keys().map(of));
             let cores = placement.application.keys().chain(placement.incoming.keys());
             used.entry((placement.flow, &placement.host)).or_default().extend(cores);
         }
-        Cores { samples: by_core, used }
+        Cores { samples: by_core, used, applications }
     }
 
-    /// Whether it is known which cores of a host worked on a flow.
-    fn are_known(&self, flow: u32, host: &str) -> bool {
-        self.used.get(&(flow, host)).is_some_and(|used| !used.is_empty())
+    /// Whether the application of a flow is known to have been on a core of a host.
+    fn had_application(&self, flow: u32, host: &str, core: u32) -> bool {
+        self.applications.contains(&(flow, host, core))
     }
 
     /// The fullest core of a host, if it had no time left; not one that had nothing to do with the flow.

@@ -54,7 +54,9 @@ fn together(view: &View) -> Vec<String> {
     let info = &view.recording.info;
     let data = |flow: u32| {
         let series = view.flows.iter().find(|series| series.number == flow)?;
-        series.payload.growth(view.from_ns, view.to_ns, ANY_GAP)
+        // Between real hosts the first and the last row may be of one end only.
+        let (first, last) = series.payload.span()?;
+        series.payload.growth(view.from_ns.max(first), view.to_ns.min(last), ANY_GAP)
     };
     let all: f64 = view.flows.iter().filter_map(|series| data(series.number)).sum();
     let mut by_core: BTreeMap<(&str, u32), Vec<&Placement>> = BTreeMap::new();

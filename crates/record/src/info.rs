@@ -1,5 +1,6 @@
 //! `run.json`: what was run, by what, and what it cost.
 
+use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +42,9 @@ pub struct RunInfo {
     pub flows: Vec<FlowInfo>,
     /// The resolved scenario, whole.
     pub scenario: Value,
+    /// What was measured of the emulated path before the run, where it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path_checks: Vec<PathCheck>,
     /// Where on the hosts the flows were worked on, where that could be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placement: Vec<Placement>,

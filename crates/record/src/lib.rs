@@ -8,6 +8,7 @@
 mod capture;
 mod cell;
 mod info;
+mod path_check;
 mod placement;
 mod read;
 mod rows;
@@ -21,6 +22,7 @@ mod write;
 pub use capture::{Segment, capture};
 pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
+pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Hosts, Model, Namespaces, Program, Substrate, VirtualTime};
+use wirespeed_lab::{Hosts, Model, Namespaces, Program, SelfChecked, Substrate, VirtualTime};
 use wirespeed_metrics::{Interval, View, held_back, placement};
 use wirespeed_record::{LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
@@ -39,6 +39,10 @@ pub struct Arguments {
     /// Run again what is there already.
     #[arg(long)]
     fresh: bool,
+    /// Measure each emulated path before it is used, on netns and kernel; runs on a path that is another than was asked for
+    /// are refused.
+    #[arg(long, value_enum, default_value_t = SelfCheck::Auto, value_name = "WHEN")]
+    self_check: SelfCheck,
     /// Write the report's figures as files too.
     #[arg(long, value_enum, value_name = "FORMAT")]
     figures: Option<Figures>,
@@ -72,6 +76,27 @@ impl On {
     }
 }
 
+/// When paths are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelfCheck {
+    /// On netns, where a busy machine makes another path.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl SelfCheck {
+    fn applies(self, on: On) -> bool {
+        match self {
+            SelfCheck::Auto => on == On::Netns,
+            SelfCheck::On => matches!(on, On::Netns | On::Kernel),
+            SelfCheck::Off => false,
+        }
+    }
+}
+
 /// File formats of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Figures {
@@ -90,6 +115,7 @@ impl Arguments {
             seed: None,
             jobs: None,
             fresh: true,
+            self_check: SelfCheck::Auto,
             figures: None,
             json,
         }
@@ -106,7 +132,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
-    let substrate = substrate(arguments.on, &study.own_controls)?;
+    let mut substrate = substrate(arguments.on, &study.own_controls)?;
+    if arguments.self_check.applies(arguments.on) {
+        substrate = Box::new(SelfChecked::new(substrate));
+    }
     for run in &study.runs {
         substrate.check(run).map_err(|error| Failure::Usage {
             message: format!("{}: {error}", run.id),
@@ -316,6 +345,7 @@ fn json_row(judged: &Judged, held: &[Interval], findings: &[String]) -> Value {
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
         "findings": findings,
+        "path_checks": info.path_checks,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
         })).collect::<Vec<_>>(),

@@ -14,6 +14,12 @@ pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> St
         + &placements(info, findings)
 }
 
+/// What was measured of the path before the run.
+fn path_checks(info: &RunInfo) -> String {
+    let lines: String = info.path_checks.iter().map(|check| format!("  {check}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\nThe path, measured before the run:\n{lines}") }
+}
+
 /// What limited each run, a line each.
 pub(super) fn limits(limits: &[String]) -> String {
     /// More lines than this nobody reads; `--json` has them all.

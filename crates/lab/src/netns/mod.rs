@@ -128,6 +128,9 @@ impl Substrate for Namespaces {
             return Err(LabError::Agent { reason, console: complaints });
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
+        if let Some(kernel) = &mut recording.info.kernel {
+            kernel.build = self.build().unwrap_or_default();
+        }
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         let features = self.features()?;
         recording.info.warnings.extend(without_effect(run, "every host has what this machine has"));
