@@ -2,6 +2,7 @@
 //! expectations and put into one report.
 
 pub mod claims;
+pub mod mesh;
 mod pool;
 pub mod reproduce;
 pub mod validation;

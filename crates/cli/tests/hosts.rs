@@ -200,3 +200,30 @@ fn probe_prints_where_the_packets_went() {
     }
     assert!(errors(&output).contains("round trip"));
 }
+
+#[test]
+fn a_mesh_probes_every_pair_and_a_host_that_loses_stands_out() {
+    let Some(bed) = Bed::new("a_mesh_probes_every_pair_and_a_host_that_loses_stands_out", 1) else { return };
+    // What the last machine is sent is more than its way takes.
+    let slow = "tc qdisc add dev right root tbf rate 3mbit burst 4kb limit 6kb";
+    bed.inside(bed.name(1), slow).unwrap();
+    let host = |place: isize, address: &str| format!("{}={address}", bed.name(place));
+    let hosts = [host(0, "10.77.0.1"), host(1, "10.77.0.2"), host(2, "10.77.1.2")];
+    let mut arguments = vec!["mesh", "--for", "1 s", "--rate", "5 Mbit/s", "--json", "--out", "mesh"];
+    arguments.extend(hosts.iter().map(String::as_str));
+    let output = bed.wirespeed(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    assert_eq!(summary["pairs"].as_array().map(Vec::len), Some(6), "{summary}");
+    let worst: Vec<&Value> = summary["pairs"].as_array().unwrap().iter().take(2).collect();
+    assert!(
+        worst.iter().all(|pair| pair["to"] == bed.name(2) && pair["loss"].as_f64().unwrap() > 0.1),
+        "{summary}"
+    );
+    assert_eq!(summary["sites"][0]["host"], bed.name(2), "{summary}");
+    let text = std::fs::read_to_string(bed.folder().join("mesh/mesh.prom")).expect("it was written");
+    assert!(text.contains("wirespeed_mesh_loss_ratio"), "{text}");
+    // What is stored can be told again, without the machines.
+    let again = bed.wirespeed(&["mesh", "--out", "mesh", "--json"]);
+    assert_eq!(again.stdout, output.stdout);
+}

@@ -139,7 +139,7 @@ fn token_bucket(rate: Rate, frame: Bytes, burst: Bytes, room: Option<Bytes>) -> 
         // split them, so that it drops packets and not pieces (tbf_segment in net/sched/sch_tbf.c).
         parameters[13] = LINK_LAYER_ETHERNET;
         parameters[20..24].copy_from_slice(&u32::MAX.to_ne_bytes());
-        options.push(nla(TCA_TBF_PRATE64, &PEAK_BYTES_PER_SECOND.to_ne_bytes()));
+        options.push(nla(TCA_TBF_PRATE64, &PEAK_BYTES_PER_SECOND.max(bytes_per_second * 2).to_ne_bytes()));
         options.push(nla(TCA_TBF_PBURST, &(frame.get() as u32).to_ne_bytes()));
     }
     options.insert(0, nla(TCA_TBF_PARMS, &parameters));

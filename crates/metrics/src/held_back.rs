@@ -141,7 +141,7 @@ fn of_flow(
             retransmitted[to] > retransmitted[from] || state[from..=to].iter().any(|state| *state >= 2.0);
         let holder = if part(&busy) < BUSY {
             // Who gets no time to write does not write.
-            let starved = sender.filter(|full| cores.had_application(flow.number, &info.from, full.core));
+            let starved = cores.fullest_of_application(flow.number, &info.from, times[from], times[to]);
             starved.map_or(Holder::Application, |full| Holder::SenderCore(full.core))
         } else if part(&window) >= MOSTLY {
             receiver.map_or(Holder::ReceiveWindow, |full| full.at_receiver())
@@ -220,16 +220,26 @@ impl<'a> Cores<'a> {
         Cores { samples: by_core, used, applications }
     }
 
-    /// Whether the application of a flow is known to have been on a core of a host.
-    fn had_application(&self, flow: u32, host: &str, core: u32) -> bool {
-        self.applications.contains(&(flow, host, core))
-    }
-
     /// The fullest core of a host, if it had no time left; not one that had nothing to do with the flow.
     fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
         let used = self.used.get(&(flow, host));
+        self.fullest_where(host, from_ns, to_ns, |core| used.is_none_or(|used| used.contains(&core)))
+    }
+
+    /// The same of those on which the flow's application is known to have been.
+    fn fullest_of_application(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
+        self.fullest_where(host, from_ns, to_ns, |core| self.applications.contains(&(flow, host, core)))
+    }
+
+    fn fullest_where(
+        &self,
+        host: &str,
+        from_ns: i64,
+        to_ns: i64,
+        which: impl Fn(u32) -> bool,
+    ) -> Option<Full> {
         let of = |((at, core), rows): (&(&str, u32), &Vec<&CoreSample>)| {
-            if *at != host || used.is_some_and(|used| !used.contains(core)) {
+            if *at != host || !which(*core) {
                 return None;
             }
             let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();

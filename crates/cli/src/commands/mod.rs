@@ -5,6 +5,7 @@ pub mod compare;
 pub mod explain;
 pub mod kernel;
 pub mod list;
+pub mod mesh;
 pub mod probe;
 pub mod report;
 pub mod reproduce;

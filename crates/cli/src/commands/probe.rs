@@ -46,7 +46,8 @@ pub struct Arguments {
     json: bool,
 }
 
-fn machine(text: &str) -> Result<Reach, String> {
+/// A machine of the command line: its name for ssh, perhaps with the address that is to carry the test.
+pub(super) fn machine(text: &str) -> Result<Reach, String> {
     let (ssh, address) = match text.split_once('=') {
         None => (text, None),
         Some((name, address)) => {

@@ -8,7 +8,8 @@ use wirespeed_record::{Direction, LedgerRow, RunInfo};
 /// The only run of a study.
 pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> String {
     let info = &judged.recording.info;
-    held_back(held, info)
+    path_checks(info)
+        + &held_back(held, info)
         + &ledger(&judged.recording.ledger)
         + &retransmissions(judged)
         + &placements(info, findings)

@@ -1,0 +1,201 @@
+//! `wirespeed mesh`: every pair of several machines, again and again.
+
+use super::probe::machine;
+use super::run::{create, own_program};
+use crate::failure::Failure;
+use crate::{interrupt, print};
+use clap::Args;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+use wirespeed_campaign::mesh::{
+    EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise,
+};
+use wirespeed_lab::{Hosts, Program};
+use wirespeed_record::replace_file;
+use wirespeed_scenario::run::Reach;
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// Arguments of `wirespeed mesh`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The machines: names for ssh, and =ADDRESS if one has several. None: only tell what is stored.
+    #[arg(value_name = "HOST[=ADDRESS]", value_parser = machine)]
+    hosts: Vec<Reach>,
+    /// From the beginning of a sweep over all pairs to the next [default: one sweep only].
+    #[arg(long, value_name = "TIME")]
+    every: Option<Span>,
+    /// How long each pair is probed.
+    #[arg(long = "for", value_name = "TIME", default_value = "60 s")]
+    length: Span,
+    /// Rate of the datagrams' payload.
+    #[arg(long, value_name = "RATE", default_value = "10 Mbit/s")]
+    rate: Rate,
+    /// Payload of a datagram in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1472)]
+    datagram: u32,
+    /// End after so many sweeps.
+    #[arg(long, value_name = "N", requires = "every")]
+    sweeps: Option<u64>,
+    /// Folder for what is measured.
+    #[arg(long, value_name = "DIR", default_value = "wirespeed-out/mesh")]
+    out: PathBuf,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is stored, by line.
+const HISTORY: &str = "mesh.jsonl";
+/// The last measurements for Prometheus.
+const PROMETHEUS: &str = "mesh.prom";
+
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Failure {
+        Failure::Environment(error.to_string())
+    }
+}
+
+/// Carries the command out.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let history = arguments.out.join(HISTORY);
+    if arguments.hosts.is_empty() {
+        return tell(arguments, &History::read(&history)?);
+    }
+    if arguments.hosts.len() == 1 {
+        return Err(Failure::Usage {
+            message: "a mesh of one machine has no pair".into(),
+            remedy: "name two machines or more".into(),
+        });
+    }
+    create(&arguments.out)?;
+    let file = History::open(&history)?;
+    let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);
+    let mesh = Mesh {
+        hosts: arguments.hosts.clone(),
+        rate: arguments.rate,
+        datagram: Bytes::new(arguments.datagram.into()),
+        length: arguments.length,
+    };
+    let sweeps = match arguments.every {
+        None => 1,
+        Some(_) => arguments.sweeps.unwrap_or(u64::MAX),
+    };
+    for number in 1..=sweeps {
+        let began = Instant::now();
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        sweep(&mesh, at, &substrate, &arguments.out.join("runs"), &file)?;
+        let all = History::read(&history)?;
+        let text = prometheus(&all);
+        let path = arguments.out.join(PROMETHEUS);
+        replace_file(&path, text.as_bytes())
+            .map_err(|source| Failure::Output { what: path.display().to_string(), source })?;
+        if interrupt::flag().load(Relaxed) {
+            return Err(Failure::Interrupted);
+        }
+        tell(arguments, &all)?;
+        if number < sweeps
+            && let Some(every) = arguments.every
+        {
+            wait(began + Duration::from_secs_f64(every.as_secs_f64()), interrupt::flag())?;
+        }
+    }
+    Ok(())
+}
+
+/// One sweep, of which each pair is stored as it comes.
+fn sweep(mesh: &Mesh, at: u64, substrate: &Hosts, runs: &Path, file: &History) -> Result<(), Failure> {
+    let unwritten: Mutex<Option<HistoryError>> = Mutex::new(None);
+    mesh.sweep(at, substrate, runs, interrupt::flag(), &|measured: &Measured| {
+        eprintln!("{}", line(measured));
+        if let Err(error) = file.add(measured) {
+            unwritten.lock().expect("nobody panics holding it").get_or_insert(error);
+        }
+    });
+    unwritten.into_inner().expect("nobody panics holding it").map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn line(measured: &Measured) -> String {
+    let Measured { from, to, sent, lost, failure, .. } = measured;
+    match failure {
+        Some(failure) => format!("{from} to {to}: {failure}"),
+        None => format!("{from} to {to}: {lost} of {sent} lost"),
+    }
+}
+
+/// Waits for the next sweep, or for Ctrl-C.
+fn wait(until: Instant, cancel: &AtomicBool) -> Result<(), Failure> {
+    const LOOK: Duration = Duration::from_millis(100);
+    while Instant::now() < until {
+        if cancel.load(Relaxed) {
+            return Err(Failure::Interrupted);
+        }
+        sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+    }
+    Ok(())
+}
+
+fn tell(arguments: &Arguments, all: &[Measured]) -> Result<(), Failure> {
+    let Some(summary) = summarise(all) else {
+        return print("Nothing has been measured yet.\n");
+    };
+    match arguments.json {
+        true => {
+            let text = serde_json::to_string_pretty(&summary).expect("it is plain data");
+            print(&format!("{text}\n"))
+        }
+        false => print(&text(&summary)),
+    }
+}
+
+/// The summary as text.
+fn text(summary: &Summary) -> String {
+    /// Pairs that lose most.
+    const WORST: usize = 10;
+    let mut text = String::from("\nLoss by pairs:\n");
+    let most = summary.histogram.iter().copied().max().unwrap_or(0).max(1);
+    for (class, pairs) in summary.histogram.iter().enumerate() {
+        let name = match (class, EDGES.get(class)) {
+            (0, _) => "none".to_owned(),
+            (_, Some(edge)) => format!("up to {edge:e}"),
+            (_, None) => "more".to_owned(),
+        };
+        let bar = "#".repeat((pairs * 40).div_ceil(most) as usize);
+        let _ = writeln!(text, "  {name:>10}  {pairs:>5}  {bar}");
+    }
+    let losing = || summary.pairs.iter().filter(|pair| pair.loss > 0.0);
+    if losing().next().is_some() {
+        text.push_str("\nMost was lost:\n");
+    }
+    for pair in losing().take(WORST) {
+        let stage = pair.stage.as_ref().map_or(String::new(), |stage| format!(", most at {stage}"));
+        let _ = writeln!(text, "  {} to {}: {:.2e}{stage}", pair.from, pair.to, pair.loss);
+    }
+    for site in &summary.sites {
+        let _ = writeln!(
+            text,
+            "\n{} stands out: the median of what is lost where it {} is {:.2e}, elsewhere {:.2e}",
+            site.host, site.as_what, site.loss, site.others
+        );
+    }
+    if !summary.changes.is_empty() {
+        text.push_str("\nOtherwise than a week ago:\n");
+    }
+    for change in &summary.changes {
+        let _ = writeln!(
+            text,
+            "  {} to {}: {:.2e}, was {:.2e}",
+            change.from, change.to, change.now, change.before
+        );
+    }
+    if !summary.failures.is_empty() {
+        text.push_str("\nNot measured:\n");
+    }
+    for (from, to, why) in &summary.failures {
+        let _ = writeln!(text, "  {from} to {to}: {why}");
+    }
+    text
+}
