@@ -49,6 +49,8 @@ enum Command {
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
+    /// Let controllers that have no ssh to this machine use it for tests: they must know a secret, and only for a time.
+    ServeAgent(commands::serve_agent::Arguments),
     /// A part of a run: of a real host, or in namespaces of this machine.
     #[command(hide = true)]
     Agent(commands::agent::Arguments),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => commands::validate::run(&arguments),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
+        Command::ServeAgent(arguments) => commands::serve_agent::run(&arguments),
         Command::Agent(arguments) => commands::agent::run(&arguments),
     };
     match result {

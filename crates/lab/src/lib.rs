@@ -13,6 +13,7 @@ mod namespace;
 mod netlink;
 mod netns;
 mod qdisc;
+mod sealed;
 mod self_check;
 mod steering;
 mod stream;
@@ -25,6 +26,7 @@ pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};
+pub use sealed::{Secret, connect_sealed, serve_sealed};
 pub use self_check::SelfChecked;
 pub use substrate::{Control, LabError, Progress, Substrate};
 

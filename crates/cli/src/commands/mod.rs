@@ -10,6 +10,7 @@ pub mod probe;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod serve_agent;
 mod told;
 pub mod validate;
 

@@ -1,5 +1,6 @@
 //! A connection to a machine: ssh as the user has set it up, and the agent at its other end.
 
+use crate::sealed::SCHEME;
 use crate::substrate::LabError;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -55,11 +56,16 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts the agent of `program` on machine `name`.
+    /// Starts the agent of `program` on machine `name`, or lets one that listens at an address begin.
     ///
     /// # Errors
     /// If ssh cannot be started.
     pub fn agent(name: &str, program: &Program) -> Result<Remote, LabError> {
+        if name.starts_with(SCHEME) {
+            let mut command = Command::new(&program.path);
+            command.args(["agent", "--connect", name]).process_group(0).stdin(Stdio::piped());
+            return Remote::spawn(command).map_err(LabError::io("run", &program.path));
+        }
         let path = program.remote_path().map_err(LabError::io("read", &program.path))?;
         Remote::start(name, &[], &format!("exec {path} agent"), Stdio::piped())
     }
@@ -100,13 +106,18 @@ impl Remote {
         command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
         // The user's own shell may be any.
         command.args(["--", name, &format!("sh -c '{}'", script.replace('\'', "'\\''"))]);
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| {
+        command.stdin(input);
+        Remote::spawn(command).map_err(|error| {
             let first = first.to_string_lossy();
             LabError::Environment(format!(
                 "cannot run {first}: {error}; install an ssh client, or set {SSH_VARIABLE}"
             ))
-        })?;
+        })
+    }
+
+    /// Starts a command, and listens to what it complains about.
+    fn spawn(mut command: Command) -> io::Result<Remote> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let complaints = Arc::new(Mutex::new(String::new()));
         if let Some(mut errors) = child.stderr.take() {
             let complaints = Arc::clone(&complaints);

@@ -1,0 +1,115 @@
+//! Agents that wait for a controller themselves, where there is no ssh between the machines. They need network namespaces; without
+//! them each test is skipped by name, with the reason.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use support::bed::Bed;
+use support::errors;
+use support::results::{entry, results};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wirespeed");
+
+fn token(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("the folder can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    path
+}
+
+/// An agent that waits on a machine; it ends with this value.
+struct Waiting(Child);
+
+impl Waiting {
+    fn on(bed: &Bed, place: isize, token: &Path, time: &str) -> Waiting {
+        let listen = format!("{}:5999", bed.address(place));
+        let child = Command::new("ip")
+            .args(["netns", "exec", bed.name(place), PROGRAM, "serve-agent", "--listen", &listen])
+            .args(["--for", time, "--token-file"])
+            .arg(token)
+            .stderr(Stdio::piped())
+            .spawn();
+        Waiting(child.expect("ip and the program are there"))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The program on the first machine, from where both addresses can be reached.
+fn controller(bed: &Bed, token: Option<&Path>, arguments: &[&str]) -> Output {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", bed.name(0), PROGRAM]).args(arguments).current_dir(bed.folder());
+    command.env("NO_COLOR", "1");
+    if let Some(token) = token {
+        command.env("WIRESPEED_TOKEN_FILE", token);
+    }
+    command.output().expect("ip and the program are there")
+}
+
+fn probe(bed: &Bed, token: Option<&Path>) -> Output {
+    let name = |place| format!("tcp://{0}:5999={0}", bed.address(place));
+    controller(bed, token, &["probe", &name(0), &name(-1), "--time", "1 s", "--json", "--out", "out"])
+}
+
+/// An agent that has just been started may not listen yet.
+fn once_it_listens(bed: &Bed, token: &Path) -> Output {
+    let began = Instant::now();
+    loop {
+        let output = probe(bed, Some(token));
+        if !errors(&output).contains("refused") || began.elapsed() > Duration::from_secs(10) {
+            return output;
+        }
+    }
+}
+
+#[test]
+fn two_agents_that_wait_are_probed() {
+    let Some(bed) = Bed::new("two_agents_that_wait_are_probed", 0) else { return };
+    let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
+    let _agents = [Waiting::on(&bed, 0, &secret, "60 s"), Waiting::on(&bed, -1, &secret, "60 s")];
+    let run = results(&once_it_listens(&bed, &secret));
+    for direction in ["data", "ack"] {
+        assert_eq!(entry(&run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+    }
+    // One after the other can be served.
+    results(&probe(&bed, Some(&secret)));
+}
+
+#[test]
+fn whoever_does_not_know_the_secret_is_refused() {
+    let Some(bed) = Bed::new("whoever_does_not_know_the_secret_is_refused", 0) else { return };
+    let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
+    let other = token(bed.folder(), "other", "another secret that is no good\n");
+    let _agents = [Waiting::on(&bed, 0, &secret, "60 s"), Waiting::on(&bed, -1, &secret, "60 s")];
+    let refused = once_it_listens(&bed, &other);
+    assert_eq!(refused.status.code(), Some(3), "{}", errors(&refused));
+    assert!(errors(&refused).contains("token"), "{}", errors(&refused));
+    let without = probe(&bed, None);
+    assert!(errors(&without).contains("WIRESPEED_TOKEN_FILE"), "{}", errors(&without));
+}
+
+#[test]
+fn waiting_ends_by_itself_and_is_never_on_all_interfaces() {
+    let Some(bed) = Bed::new("waiting_ends_by_itself_and_is_never_on_all_interfaces", 0) else { return };
+    let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
+    let began = Instant::now();
+    let mut agent = Waiting::on(&bed, 0, &secret, "1 s");
+    assert!(agent.0.wait().expect("it can be waited for").success());
+    assert!(began.elapsed() < Duration::from_secs(20));
+    let everywhere = controller(
+        &bed,
+        None,
+        &["serve-agent", "--listen", "0.0.0.0:5999", "--token-file", &secret.display().to_string()],
+    );
+    assert_eq!(everywhere.status.code(), Some(2));
+    assert!(errors(&everywhere).contains("every interface"), "{}", errors(&everywhere));
+}

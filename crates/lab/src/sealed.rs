@@ -1,0 +1,328 @@
+//! Agents without ssh: a connection of which both ends have shown that they know the same secret, and in which nobody can read,
+//! change, drop or repeat anything unnoticed. The handshake is NNpsk0 of the Noise protocol framework (revision 34, section 9).
+
+use sha2::{Digest, Sha256};
+use snow::StatelessTransportState;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// In front of an address, where others have a name for ssh.
+pub const SCHEME: &str = "tcp://";
+
+const NOISE: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+/// A message of Noise is at most so long (section 3); the rest is its authentication tag.
+const MOST: usize = 65_535;
+const PAYLOAD: usize = MOST - 16;
+/// How long a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// After a stranger, so that guessing is slow.
+const PENALTY: Duration = Duration::from_secs(1);
+/// How often it is seen whether the time is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What both ends know.
+pub struct Secret([u8; 32]);
+
+impl Secret {
+    /// Reads it from a file that nobody else can read.
+    ///
+    /// # Errors
+    /// If others can, if it is too short to be one, or cannot be read.
+    pub fn read(path: &Path) -> io::Result<Secret> {
+        const LEAST: usize = 16;
+        let told = |what: String| io::Error::other(format!("{}: {what}", path.display()));
+        let remedy =
+            format!("`(umask 077; head -c 32 /dev/urandom | base64 > {})` makes one", path.display());
+        let metadata = fs::metadata(path).map_err(|error| told(format!("{error}; {remedy}")))?;
+        if metadata.mode() & 0o077 != 0 {
+            return Err(told(format!("others can read it; `chmod 600 {}`", path.display())));
+        }
+        let text = fs::read(path).map_err(|error| told(error.to_string()))?;
+        let token = text.trim_ascii();
+        if token.len() < LEAST {
+            return Err(told(format!("a token has at least {LEAST} characters; {remedy}")));
+        }
+        Ok(Secret(Sha256::digest(token).into()))
+    }
+}
+
+/// One end of a connection.
+struct Sealed {
+    stream: TcpStream,
+    state: StatelessTransportState,
+}
+
+impl Sealed {
+    /// Shows the other end that we know the secret, and sees that it does.
+    fn shake(stream: TcpStream, secret: &Secret, begins: bool) -> io::Result<Sealed> {
+        let foreign =
+            |_| io::Error::new(io::ErrorKind::PermissionDenied, "the other end does not have the same token");
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        let builder = snow::Builder::new(NOISE.parse().expect("it is a protocol of Noise"));
+        let builder = builder.psk(0, &secret.0).map_err(io::Error::other)?;
+        let state = if begins { builder.build_initiator() } else { builder.build_responder() };
+        let mut state = state.map_err(io::Error::other)?;
+        let mut room = vec![0; MOST];
+        for ours in [begins, !begins] {
+            if ours {
+                let length = state.write_message(&[], &mut room).map_err(io::Error::other)?;
+                send(&stream, &room[..length])?;
+            } else {
+                let got = receive(&stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+                state.read_message(&got, &mut room).map_err(foreign)?;
+            }
+        }
+        stream.set_read_timeout(None)?;
+        Ok(Sealed { stream, state: state.into_stateless_transport_mode().map_err(io::Error::other)? })
+    }
+
+    /// Sends what `from` gives, to its end. The end is said too: a connection that is cut is none.
+    fn give(&self, mut from: impl Read) -> io::Result<()> {
+        let (mut piece, mut sealed) = (vec![0; PAYLOAD], vec![0; MOST]);
+        for number in 0.. {
+            let got = from.read(&mut piece)?;
+            let length =
+                self.state.write_message(number, &piece[..got], &mut sealed).map_err(io::Error::other)?;
+            send(&self.stream, &sealed[..length])?;
+            if got == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands what comes to `to`, until the other end has said that it was all.
+    fn take(&self, mut to: impl Write) -> io::Result<()> {
+        let mut opened = vec![0; MOST];
+        for number in 0.. {
+            let sealed = receive(&self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let changed = |_| io::Error::new(io::ErrorKind::InvalidData, "somebody changed what was sent");
+            match self.state.read_message(number, &sealed, &mut opened).map_err(changed)? {
+                0 => break,
+                length => to.write_all(&opened[..length])?,
+            }
+            to.flush()?;
+        }
+        Ok(())
+    }
+}
+
+fn send(mut stream: &TcpStream, message: &[u8]) -> io::Result<()> {
+    let length = (message.len() as u16).to_be_bytes();
+    stream.write_all(&[&length, message].concat())
+}
+
+/// A message; `None` if the other end closed the connection.
+fn receive(mut stream: &TcpStream) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 2];
+    if stream.read(&mut length[..1])? == 0 {
+        return Ok(None);
+    }
+    stream.read_exact(&mut length[1..])?;
+    let mut message = vec![0; u16::from_be_bytes(length).into()];
+    stream.read_exact(&mut message)?;
+    Ok(Some(message))
+}
+
+/// Waits for controllers at `listen` for so long, one at a time, and gives each an agent: `program`, as with ssh.
+///
+/// # Errors
+/// If it cannot listen there.
+pub fn serve_sealed(
+    listen: SocketAddr,
+    secret: &Secret,
+    time: Duration,
+    program: &Path,
+    told: &dyn Fn(String),
+) -> io::Result<()> {
+    let listener = TcpListener::bind(listen)?;
+    listener.set_nonblocking(true)?;
+    told(format!("listening on {} for {} s", listener.local_addr()?, time.as_secs()));
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        let (stream, from) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                thread::sleep(LOOK);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        stream.set_nonblocking(false)?;
+        match Sealed::shake(stream, secret, false) {
+            Err(error) => {
+                told(format!("{from} refused: {error}"));
+                thread::sleep(PENALTY);
+            }
+            Ok(sealed) => {
+                told(format!("{from} controls an agent"));
+                let ended = session(&sealed, program, end);
+                told(format!(
+                    "{from} is done{}",
+                    ended.err().map_or(String::new(), |error| format!(": {error}"))
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An agent at work for a controller. It ends with the connection, or when the time is over.
+fn session(sealed: &Sealed, program: &Path, end: Instant) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut agent = Ended(command.spawn()?);
+    let (input, output) = (agent.0.stdin.take(), agent.0.stdout.take());
+    let (input, output) = input.zip(output).expect("both were asked for");
+    thread::scope(|scope| {
+        let take = scope.spawn(|| {
+            // The agent ends with its input, which is closed when this ends.
+            let result = sealed.take(input);
+            // Nobody is there to read what it still says.
+            let _ = sealed.stream.shutdown(Shutdown::Read);
+            result
+        });
+        let give = scope.spawn(|| sealed.give(output));
+        while !give.is_finished() && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        let _ = agent.0.kill();
+        let given = give.join().unwrap_or(Ok(()));
+        let _ = sealed.stream.shutdown(Shutdown::Both);
+        let _ = take.join();
+        given
+    })
+}
+
+/// A child that ends with its value.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// In the place of ssh: standard input goes to the agent at `address` (`tcp://HOST:PORT`), what it says to standard output.
+///
+/// # Errors
+/// If it cannot be reached, does not have the secret, or the connection breaks.
+pub fn connect_sealed(address: &str, secret: &Secret) -> io::Result<()> {
+    let place = address.strip_prefix(SCHEME).unwrap_or(address);
+    let told = |error: io::Error| io::Error::new(error.kind(), format!("{place}: {error}"));
+    let addresses = std::net::ToSocketAddrs::to_socket_addrs(place).map_err(told)?;
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "no such address");
+    for one in addresses {
+        let stream = match TcpStream::connect_timeout(&one, PATIENCE) {
+            Ok(stream) => stream,
+            Err(error) => {
+                last = error;
+                continue;
+            }
+        };
+        let sealed = Sealed::shake(stream, secret, true).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => told(io::Error::new(
+                error.kind(),
+                "it closed the connection: another token, or not a serve-agent",
+            )),
+            _ => told(error),
+        })?;
+        return shuttle(&sealed).map_err(told);
+    }
+    Err(told(last))
+}
+
+/// Both ways, to the end of what the agent says.
+fn shuttle(sealed: &Sealed) -> io::Result<()> {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = sealed.give(io::stdin());
+            // Whoever has no more to say still listens; the agent ends by itself.
+        });
+        let result = sealed.take(io::stdout());
+        // The thread above waits for our own input, which ends with us.
+        match result {
+            Ok(()) => std::process::exit(0),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(ours: u8, theirs: u8) -> (io::Result<Sealed>, io::Result<Sealed>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let there = thread::spawn(move || {
+            let stream = listener.accept().unwrap().0;
+            Sealed::shake(stream, &Secret([theirs; 32]), false)
+        });
+        let here = Sealed::shake(TcpStream::connect(address).unwrap(), &Secret([ours; 32]), true);
+        (here, there.join().unwrap())
+    }
+
+    #[test]
+    fn what_is_given_is_taken() {
+        let (here, there) = pair(1, 1);
+        let (here, there) = (here.unwrap(), there.unwrap());
+        let data: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
+        let mut taken = Vec::new();
+        thread::scope(|scope| {
+            scope.spawn(|| here.give(&data[..]).unwrap());
+            there.take(&mut taken).unwrap();
+        });
+        assert_eq!(taken, data);
+    }
+
+    #[test]
+    fn whoever_has_another_secret_is_refused_by_both() {
+        let (here, there) = pair(1, 2);
+        assert_eq!(there.err().unwrap().kind(), io::ErrorKind::PermissionDenied);
+        assert!(here.is_err());
+    }
+
+    #[test]
+    fn what_was_changed_cut_off_or_repeated_is_noticed() {
+        let (here, there) = pair(1, 1);
+        let (here, there) = (here.unwrap(), there.unwrap());
+        let mut sealed = vec![0; MOST];
+        let length = here.state.write_message(0, b"hello", &mut sealed).unwrap();
+        send(&here.stream, &sealed[..length]).unwrap();
+        // The same again is not the second message.
+        send(&here.stream, &sealed[..length]).unwrap();
+        let mut taken = Vec::new();
+        assert_eq!(there.take(&mut taken).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(taken, b"hello");
+        let (here, there) = pair(1, 1);
+        let (here, there) = (here.unwrap(), there.unwrap());
+        drop(here);
+        assert_eq!(there.take(Vec::new()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_token_that_others_can_read_is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let read = |mode: u32, text: &str| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            Secret::read(&path).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert!(read(0o644, "0123456789abcdef").unwrap_err().contains("chmod 600"));
+        assert!(read(0o600, "short\n").unwrap_err().contains("at least 16"));
+        assert!(read(0o600, "0123456789abcdef\n").is_ok());
+        assert!(Secret::read(&folder.path().join("none")).err().unwrap().to_string().contains("urandom"));
+    }
+}
