@@ -4,40 +4,18 @@
 mod support;
 
 use serde_json::Value;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::errors;
+use support::ledger::{entry, lost, lost_anywhere, results};
 
 const SHORT: &str = "[run]\nduration = \"1 s\"\n";
-
-fn results(output: &Output) -> Value {
-    let told = || format!("{}{}", String::from_utf8_lossy(&output.stdout), errors(output));
-    assert!(output.status.success(), "{}", told());
-    let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
-    results["runs"][0].clone()
-}
 
 fn run(bed: &Bed, rest: &str) -> Value {
     let file = bed.scenario(rest);
     results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]))
-}
-
-/// Packets of an entry of the ledger.
-fn entry(run: &Value, direction: &str, entry: &str) -> i64 {
-    run["ledger"][direction][entry].as_i64().unwrap_or_else(|| panic!("no {entry}: {}", run["ledger"]))
-}
-
-/// Packets lost at a stage, data.
-fn lost(run: &Value, stage: &str) -> i64 {
-    let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
-    rows.iter().filter(|row| row["stage"] == stage).map(|row| row["packets"].as_i64().unwrap()).sum()
-}
-
-fn lost_anywhere(run: &Value) -> i64 {
-    let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
-    rows.iter().map(|row| row["packets"].as_i64().unwrap()).sum()
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
