@@ -4,17 +4,18 @@
 mod support;
 
 use serde_json::Value;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::guest::{in_guest, with_a_ring_that_drops, with_queues};
 use support::ledger::{entry, lost, results};
 
-/// What the program says of two seconds of traffic from the first machine to the last.
+/// What the program says of traffic from the first machine to the last.
 fn probe(bed: &Bed, more: &[&str]) -> Value {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let out = format!("out-{}", COUNT.fetch_add(1, Relaxed));
-    let ends = ["probe", bed.name(0), bed.name(-1), "--time", "2 s", "--json", "--out", &out];
+    let ends = ["probe", bed.name(0), bed.name(-1), "--json", "--out", &out];
     let run = results(&bed.wirespeed(&[&ends, more].concat()));
     let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
     let rows = rows.iter().filter(|row| row["packets"] != 0);
@@ -23,13 +24,17 @@ fn probe(bed: &Bed, more: &[&str]) -> Value {
     run
 }
 
+/// A few packets of each flow ask first whether the way is open. They are no part of the run, and counters outside of it
+/// have them.
+const GREETING: i64 = 10;
+
 /// Datagrams of 1000 bytes.
 fn datagrams(bed: &Bed, rate: &str) -> Value {
-    probe(bed, &["--udp", rate, "--datagram", "1000"])
+    datagrams_for(bed, rate, "1 s")
 }
 
-fn tcp(bed: &Bed, more: &[&str]) -> Value {
-    probe(bed, more)
+fn datagrams_for(bed: &Bed, rate: &str, time: &str) -> Value {
+    probe(bed, &["--udp", rate, "--datagram", "1000", "--time", time])
 }
 
 /// Packets for which the interface of the receiving machine had no descriptor, by its driver's own statistics.
@@ -57,23 +62,27 @@ fn serving_core(bed: &Bed) -> usize {
     told.trim().parse().unwrap_or_else(|_| panic!("one processor serves the ring, not {told:?}"))
 }
 
-/// A program that leaves a core to nobody else but for the kernel's 5 % (`sched_rt_runtime_us`), until it is dropped.
-struct Hog(Child);
-
-impl Hog {
-    fn on(core: usize) -> Hog {
-        let core = core.to_string();
-        let mut hog = Command::new("taskset");
-        hog.args(["-c", &core, "chrt", "-f", "50", "sh", "-c", "while :; do :; done"]);
-        Hog(hog.stdin(Stdio::null()).spawn().expect("util-linux is there"))
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Leaves a core to nobody else but for the kernel's 5 % (`sched_rt_runtime_us`) while something goes on.
+fn with_a_hog_on(core: usize, during: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: a set of processors and a priority, of this thread, both written before they are passed.
+            let taken = unsafe {
+                let mut only: libc::cpu_set_t = std::mem::zeroed();
+                libc::CPU_SET(core, &mut only);
+                let above_all = libc::sched_param { sched_priority: 50 };
+                libc::sched_setaffinity(0, size_of_val(&only), &only)
+                    + libc::sched_setscheduler(0, libc::SCHED_FIFO, &above_all)
+            };
+            assert_eq!(taken, 0, "root may take a core: {}", std::io::Error::last_os_error());
+            while !done.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        during();
+        done.store(true, Relaxed);
+    });
 }
 
 /// What is lost in the ring is found there, all of it, and nothing is blamed on the network. Returns how much.
@@ -81,7 +90,7 @@ fn lost_in_the_ring(bed: &Bed, ring: u32, run: impl FnOnce() -> Value) -> i64 {
     set_ring(bed, ring);
     let (run, dropped) = counted(bed, run);
     println!("ring of {ring}: the driver counts {dropped}, sent {}", entry(&run, "data", "sent"));
-    assert!(entry(&run, "data", "sent") > 5000, "{}", run["ledger"]);
+    assert!(entry(&run, "data", "sent") > 3000, "{}", run["ledger"]);
     assert_eq!(lost(&run, "rx_ring"), dropped, "{}", run["ledger"]);
     assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
     assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
@@ -103,21 +112,45 @@ fn a_full_receive_ring_is_found_there_and_a_larger_one_loses_less() {
 fn what_tcp_loses_in_the_ring_is_found_there() {
     in_guest("what_tcp_loses_in_the_ring_is_found_there", || {
         let bed = with_a_ring_that_drops();
-        let [small, large] = [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, || tcp(&bed, &[])));
+        let [small, large] =
+            [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, || probe(&bed, &["--time", "2 s"])));
         assert!(small > 0, "{small}");
         assert!(large * 10 < small, "{large} of {small}");
     });
 }
 
+/// Packets that came in, by the interface's own count.
+fn received(bed: &Bed) -> i64 {
+    bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_packets").trim().parse().expect("a number")
+}
+
+/// The core is taken only while packets come: what still waits in the ring at the end of a run has neither arrived nor
+/// been dropped.
 #[test]
 fn a_hog_on_the_interrupts_core_fills_the_ring() {
     in_guest("a_hog_on_the_interrupts_core_fills_the_ring", || {
         let bed = with_a_ring_that_drops();
-        let hog = Hog::on(serving_core(&bed));
-        let with = lost_in_the_ring(&bed, 1024, || datagrams(&bed, "50 Mbit/s"));
-        drop(hog);
+        let core = serving_core(&bed);
+        let with = lost_in_the_ring(&bed, 256, || {
+            let (came, lost) = (received(&bed), out_of_descriptors(&bed));
+            std::thread::scope(|scope| {
+                let traffic = scope.spawn(|| datagrams_for(&bed, "50 Mbit/s", "3 s"));
+                let until = |is_so: &dyn Fn() -> bool| {
+                    while !traffic.is_finished() && !is_so() {
+                        sleep(Duration::from_millis(10));
+                    }
+                };
+                until(&|| received(&bed) > came + 500);
+                with_a_hog_on(core, || {
+                    let began = Instant::now();
+                    let long_enough = || began.elapsed() > Duration::from_secs(1);
+                    until(&|| out_of_descriptors(&bed) > lost + 500 || long_enough());
+                });
+                traffic.join().unwrap()
+            })
+        });
         assert!(with > 100, "{with}");
-        let without = lost_in_the_ring(&bed, 1024, || datagrams(&bed, "50 Mbit/s"));
+        let without = lost_in_the_ring(&bed, 256, || datagrams(&bed, "50 Mbit/s"));
         assert!(without * 4 < with, "{without} without the hog, {with} with it");
     });
 }
@@ -128,14 +161,15 @@ fn what_netem_drops_in_the_middle_is_the_networks() {
         let bed = Bed::new("netem", 1).expect("the guest has namespaces");
         // Packets, not pieces: netem counts what it was given as one drop.
         bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
-        bed.inside(bed.name(1), "tc qdisc add dev right root netem loss 2%").unwrap();
+        bed.inside(bed.name(1), "tc qdisc add dev right root netem loss 5%").unwrap();
         let run = datagrams(&bed, "20 Mbit/s");
         let told = bed.told(bed.name(1), "tc -s qdisc show dev right");
         let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         let dropped: i64 = dropped.parse().unwrap();
         println!("netem counts {dropped}");
-        assert!(dropped > 20, "{dropped}");
-        assert_eq!(lost(&run, "network"), dropped, "{}", run["ledger"]);
+        assert!(dropped > 20 + GREETING, "{dropped}");
+        let of_greeting = dropped - lost(&run, "network");
+        assert!((0..GREETING).contains(&of_greeting), "{of_greeting}: {}", run["ledger"]);
         assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
     });
 }
@@ -207,16 +241,17 @@ fn flows_that_share_a_queue_are_told_by_its_counter() {
         let used_by = |flows: &str, queues: u32| {
             bed.inside(bed.name(-1), &format!("ethtool -X left equal {queues}")).unwrap();
             let before = by_queue(&bed);
-            let run = probe(&bed, &["--udp", "5 Mbit/s", "--datagram", "1000", "--flows", flows]);
+            let run =
+                probe(&bed, &["--udp", "5 Mbit/s", "--datagram", "1000", "--flows", flows, "--time", "1 s"]);
             let grown: Vec<i64> =
                 by_queue(&bed).iter().zip(before).map(|(now, before)| now - before).collect();
             println!("{flows} flows over {queues} queues: {grown:?}");
             assert_eq!(grown.len(), 4);
             assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
-            // What arrived is what the queues had; a few packets asked before whether the way is open.
+            // What arrived is what the queues had.
             let arrived = entry(&run, "data", "delivered") + lost(&run, "rcvbuf") + lost(&run, "app");
-            let greetings = grown.iter().sum::<i64>() - arrived;
-            assert!((0..50).contains(&greetings), "{greetings}: {grown:?} {}", run["ledger"]);
+            let of_greeting = grown.iter().sum::<i64>() - arrived;
+            assert!((0..8 * GREETING).contains(&of_greeting), "{of_greeting}: {grown:?} {}", run["ledger"]);
             grown.iter().filter(|packets| **packets > 100).count()
         };
         assert_eq!(used_by("2", 1), 1);
