@@ -46,6 +46,14 @@ test: demo fmt ## the demo, then every test; skipped tests are listed with the r
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
 	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log; exit $$code
 
+.PHONY: guest
+guest: ## get what tests in a QEMU guest need: QEMU (apt-get), Debian's kernel (unpacked in the cache); says so first
+	@tools/guest/fetch
+
+.PHONY: test-guest
+test-guest: guest ## only the tests in the guest: receive rings of a real driver, netem, RPS, queues; 2 minutes
+	$(CARGO) test --release $(LOCKED) -p wirespeed --test guest -- --show-output
+
 .PHONY: fmt
 fmt: ## check the formatting
 	$(CARGO) fmt --all --check

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use support::bed::Bed;
-use support::results::{entry, lost_anywhere, results};
+use support::ledger::{entry, lost_anywhere, results};
 use support::skip;
 
 const SHORT: &str = "[run]\nduration = \"2 s\"\n";

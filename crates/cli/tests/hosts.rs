@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::errors;
-use support::results::{entry, lost, lost_anywhere, results};
+use support::ledger::{entry, lost, lost_anywhere, results};
 
 const SHORT: &str = "[run]\nduration = \"1 s\"\n";
 

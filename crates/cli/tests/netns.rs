@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use support::results::{entry, lost, lost_anywhere, results};
+use support::ledger::{entry, lost, lost_anywhere, results};
 use support::{command, errors, skip};
 use tempfile::TempDir;
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::errors;
-use support::results::{entry, results};
+use support::ledger::{entry, results};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wirespeed");
 

@@ -3,20 +3,24 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// What `ethtool -S` puts before a name. Spaces beyond that are the driver's.
+const INDENT: &str = "     ";
+
 /// Parses what `ethtool -S` prints. Lines that are no counter are left out, so a fixture may begin with a comment.
 pub fn parse_statistics(text: &str) -> Vec<(String, u64)> {
     text.lines()
         .filter(|line| !line.trim_start().starts_with('#'))
         // A name may hold a colon itself ("[0]: rx_discards"): the value follows the last one.
         .filter_map(|line| line.rsplit_once(':'))
-        .filter_map(|(name, value)| Some((name.trim().to_owned(), value.trim().parse().ok()?)))
-        .filter(|(name, _)| !name.is_empty())
+        .map(|(name, value)| (name.strip_prefix(INDENT).unwrap_or(name.trim_start()).trim_end(), value))
+        .filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?)))
+        .filter(|(name, _)| !name.trim().is_empty())
         .collect()
 }
 
 /// Prints statistics as `ethtool -S` does.
 pub fn print_statistics(statistics: &[(String, u64)]) -> String {
-    let lines = statistics.iter().map(|(name, value)| format!("     {name}: {value}\n"));
+    let lines = statistics.iter().map(|(name, value)| format!("{INDENT}{name}: {value}\n"));
     std::iter::once("NIC statistics:\n".to_owned()).chain(lines).collect()
 }
 
@@ -140,7 +144,9 @@ mod tests {
 
     #[test]
     fn printed_statistics_are_read_again() {
-        let statistics = vec![("rx_packets".to_owned(), 7), ("[0]: rx_discards".to_owned(), u64::MAX)];
+        let names = ["rx_packets", "[0]: rx_discards", "  pkts rx OOB"];
+        let statistics: Vec<_> =
+            names.iter().zip([7, u64::MAX, 3]).map(|(n, v)| (n.to_string(), v)).collect();
         assert_eq!(parse_statistics(&print_statistics(&statistics)), statistics);
         assert_eq!(parse_statistics("# from: somewhere: 3\nNIC statistics:\n  a: b\n"), []);
     }

@@ -75,6 +75,7 @@ fn each_drivers_losses_of_the_receive_ring_are_counted_once() {
         ),
         ("virtio_net-6.1", &["rx_queue_0_drops", "rx_queue_1_drops"]),
         ("virtio_net-6.18", &["rx_drops"]),
+        ("vmxnet3-6.12", &["pkts rx OOB", "drv dropped rx total", "pkts rx OOB", "drv dropped rx total"]),
         ("veth-6.18-sender", &["rx_queue_0_drops", "rx_queue_1_drops"]),
         ("unknown-be2net", &["rxpp_fifo_overflow_drop", "rx_input_fifo_overflow_drop"]),
     ];
@@ -107,6 +108,10 @@ fn each_drivers_losses_of_the_transmit_ring_are_counted_once() {
         ),
         ("gve-6.12", &["tx_dropped", "tx_xdp_xmit_errors[0]", "tx_xdp_xmit_errors[1]"]),
         ("virtio_net-6.18", &["tx_xdp_tx_drops"]),
+        (
+            "vmxnet3-6.12",
+            &["pkts tx err", "pkts tx discard", "drv dropped tx total", "xdp xmit err"].repeat(2),
+        ),
     ];
     for (fixture, counters) in expected {
         let snapshot = read(&fixtures().join(fixture));

@@ -206,3 +206,24 @@ fn what_a_program_sent_is_what_the_qdisc_dropped_and_the_interface_sent() {
     assert_eq!((datagrams, dropped, sent), (229_253, 614, 228_651));
     assert!((datagrams..datagrams + 20).contains(&(dropped + sent)));
 }
+
+/// Debian's Linux 6.1 under QEMU, with a vmxnet3 whose receive ring of 32 was too small for 12423 datagrams.
+#[test]
+fn a_full_ring_is_counted_at_the_queue_that_has_it() {
+    let (snapshot, _) = take(&mut Root::recorded(fixture("vmxnet3-6.1")));
+    let of_rings = |r: &&Reading| {
+        r.is_the_count_of_a_loss() && r.sense.stage == Some(Stage::RxRing) && r.place.device().is_some()
+    };
+    let told: Vec<_> = snapshot.readings.iter().filter(of_rings).filter(|r| r.value > 0).collect();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let (counter, queue) = match &told[0].place {
+        Place::Queue { queue, .. } => (&*told[0].counter, *queue),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((counter, queue, told[0].value), ("pkts rx OOB", 0, 3604));
+    // The flow ended before: what was not lost was read, but for two that the socket had no room for.
+    let of_protocol = |counter| at(&snapshot, "protocols", counter).value;
+    assert_eq!((of_protocol("UdpInDatagrams"), of_protocol("UdpRcvbufErrors")), (12_423 - 3604 - 2, 2));
+    let of_driver = at(&snapshot, "ethtool", "tx timeout count");
+    assert!(matches!(of_driver.place, Place::Device(_)), "{of_driver:?}");
+}

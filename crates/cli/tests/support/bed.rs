@@ -1,4 +1,5 @@
-//! Machines for tests: network namespaces of this one, joined by veth pairs in a row, gone when the test ends.
+//! Machines for tests: network namespaces of this one, joined in a row by veth pairs or by interfaces that are wired
+//! together already, gone when the test ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use tempfile::TempDir;
 pub struct Bed {
     names: Vec<String>,
     folder: TempDir,
+    /// Interfaces of the two machines; without, veth pairs are made.
+    interfaces: Option<[String; 2]>,
 }
 
 /// A user that can do nothing but what everybody can (nobody).
@@ -18,11 +21,7 @@ const ORDINARY_USER: &str = "65534";
 impl Bed {
     /// `routers` machines between two others; `None`, and the test is told to be skipped, where that cannot be made.
     pub fn new(test: &str, routers: usize) -> Option<Bed> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Relaxed);
-        let name = |index: usize| format!("ws{}-{number}-{index}", std::process::id());
-        let folder = tempfile::tempdir().expect("a folder for the test");
-        let bed = Bed { names: (0..routers + 2).map(name).collect(), folder };
+        let bed = Bed::of(routers + 2, None);
         match bed.build() {
             Ok(()) => Some(bed),
             Err(why) => {
@@ -30,6 +29,21 @@ impl Bed {
                 None
             }
         }
+    }
+
+    /// Two machines with an interface each, by name: those of the sender and of the receiver. They go back when the
+    /// bed is gone.
+    pub fn between(interfaces: [String; 2]) -> Result<Bed, String> {
+        let bed = Bed::of(2, Some(interfaces));
+        bed.build().map(|()| bed)
+    }
+
+    fn of(machines: usize, interfaces: Option<[String; 2]>) -> Bed {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Relaxed);
+        let name = |index: usize| format!("ws{}-{number}-{index}", std::process::id());
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        Bed { names: (0..machines).map(name).collect(), folder, interfaces }
     }
 
     fn build(&self) -> Result<(), String> {
@@ -45,19 +59,16 @@ impl Bed {
         let last = self.names.len() - 1;
         for (index, pair) in self.names.windows(2).enumerate() {
             let [left, right] = [&pair[0], &pair[1]];
-            run(
-                "ip",
-                &["-n", left, "link", "add", "right", "type", "veth", "peer", "name", "left", "netns", right],
-            )?;
-            let mac = |end: u8| format!("02:00:00:00:{index:02x}:0{end}");
+            self.join(index, left, right)?;
             for (name, device, end) in [(left, "right", 1), (right, "left", 2)] {
-                run("ip", &["-n", name, "link", "set", device, "address", &mac(end)])?;
                 run("ip", &["-n", name, "addr", "add", &format!("10.77.{index}.{end}/24"), "dev", device])?;
                 run("ip", &["-n", name, "link", "set", device, "up"])?;
             }
             for (name, device, other) in [(left, "right", 2), (right, "left", 1)] {
                 let address = format!("10.77.{index}.{other}");
-                run("ip", &["-n", name, "neigh", "add", &address, "lladdr", &mac(other), "dev", device])?;
+                let (peer, end) = if other == 2 { (right, "left") } else { (left, "right") };
+                let mac = self.told(peer, &format!("cat /sys/class/net/{end}/address"));
+                run("ip", &["-n", name, "neigh", "add", &address, "lladdr", mac.trim(), "dev", device])?;
             }
         }
         for (index, name) in self.names.iter().enumerate() {
@@ -98,6 +109,20 @@ impl Bed {
     /// Keeps what is started on a machine to one core.
     pub fn pin(&self, name: &str, core: u32) {
         fs::write(self.home(name).join("core"), core.to_string()).expect("the folder can be written");
+    }
+
+    /// Gives two machines the ends of one link: `right` on the left machine, `left` on the right one.
+    fn join(&self, index: usize, left: &str, right: &str) -> Result<(), String> {
+        if let Some(interfaces) = &self.interfaces {
+            for ((name, end), device) in [(left, "right"), (right, "left")].into_iter().zip(interfaces) {
+                run("ip", &["link", "set", device, "down"])?;
+                run("ip", &["link", "set", device, "name", end, "netns", name])?;
+            }
+            return Ok(());
+        }
+        let [at_left, at_right] = [1, 2].map(|end| format!("02:00:00:00:{index:02x}:0{end}"));
+        let pair = ["type", "veth", "peer", "name", "left", "netns", right, "address", &at_right];
+        run("ip", &[&["-n", left, "link", "add", "right", "address", &at_left][..], &pair].concat())
     }
 
     fn home(&self, name: &str) -> PathBuf {

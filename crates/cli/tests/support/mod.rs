@@ -2,10 +2,12 @@
 
 #[allow(dead_code, reason = "only tests between hosts have a bed")]
 pub mod bed;
+#[allow(dead_code, reason = "only tests with a guest need one")]
+pub mod guest;
+#[allow(dead_code, reason = "only tests between hosts look into their ledger")]
+pub mod ledger;
 #[allow(dead_code, reason = "not every test needs folders of results")]
 pub mod recordings;
-#[allow(dead_code, reason = "only tests of ledgers read results")]
-pub mod results;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,9 +18,13 @@ pub fn wirespeed(folder: &Path, arguments: &[&str]) -> Output {
     command(folder, arguments).output().expect("the program was built for this test")
 }
 
+/// Names another file of the program, which is the same but smaller.
+pub const PROGRAM: &str = "WIRESPEED_TEST_PROGRAM";
+
 /// The same, not started yet.
 pub fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    let program = std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_wirespeed").into());
+    let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("COLUMNS");
     command
 }

@@ -17,6 +17,7 @@ mod mlx4;
 mod mlx5;
 mod veth;
 mod virtio_net;
+mod vmxnet3;
 
 pub use generic::GENERIC;
 
@@ -52,6 +53,7 @@ pub fn drivers() -> &'static [&'static Driver] {
         &ena::DRIVER,
         &gve::DRIVER,
         &virtio_net::DRIVER,
+        &vmxnet3::DRIVER,
         &veth::DRIVER,
     ]
 }

@@ -54,7 +54,8 @@ impl Source for Ethtool {
     }
 }
 
-/// Gives the counters of one interface their meaning.
+/// Gives the counters of one interface their meaning. Names that the driver sets in belong to the queue whose number
+/// stands above them (vmxnet3).
 fn normalise(
     root: &mut Root,
     device: &Device,
@@ -62,16 +63,23 @@ fn normalise(
     statistics: Vec<(String, u64)>,
     into: &mut Collector,
 ) {
-    for (name, value) in statistics {
-        let (row, queue) = match root.meaning(driver.rows, &name) {
+    const HEADING: &str = "Queue#";
+    let mut heading = None;
+    for (written, value) in statistics {
+        let name = written.trim_start();
+        let is_below = name.len() < written.len();
+        if !is_below {
+            heading = if name.ends_with(HEADING) { u32::try_from(value).ok() } else { None };
+        }
+        let (row, queue) = match root.meaning(driver.rows, name) {
             Some((row, queue)) => (Some(row), queue),
             None => (None, None),
         };
         let device = device.clone();
-        let place = match queue {
+        let place = match queue.or(heading) {
             Some(queue) => Place::Queue { device, queue },
             None => Place::Device(device),
         };
-        into.push_row(NAME, place, name, value, row);
+        into.push_row(NAME, place, name.to_owned(), value, row);
     }
 }
