@@ -29,6 +29,8 @@ enum Command {
     Run(commands::run::Arguments),
     /// Test the path between two real machines: rate, what limits it, and where packets are lost.
     Probe(commands::probe::Arguments),
+    /// Make a recording of the JSON of iperf3, of one side of a test or of both.
+    Import(commands::import::Arguments),
     /// Make the report of recorded runs again, or of runs from several folders together.
     Report(commands::report::Arguments),
     /// Hold folders of results against each other: another substrate, kernel, or setting.
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod explain;
+pub mod import;
 pub mod kernel;
 pub mod list;
 pub mod probe;
