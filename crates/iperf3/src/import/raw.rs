@@ -22,7 +22,7 @@ pub struct Event {
     pub data: Value,
 }
 
-#[derive(Debug, Default, Clone, Deserialize, Serialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 pub struct Start {
     #[serde(default)]
     pub connected: Vec<Connected>,
@@ -32,16 +32,10 @@ pub struct Start {
     pub connecting_to: Option<Host>,
     pub accepted_connection: Option<Host>,
     pub cookie: Option<String>,
-    #[serde(default, deserialize_with = "count")]
-    pub tcp_mss_default: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    pub sndbuf_actual: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    pub rcvbuf_actual: Option<u64>,
     pub test_start: Option<TestStart>,
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Connected {
     pub socket: i64,
     pub local_host: String,
@@ -50,13 +44,13 @@ pub struct Connected {
     pub remote_port: u16,
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Timestamp {
     #[serde(default, deserialize_with = "whole")]
     pub timesecs: Option<i64>,
 }
 
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Host {
     pub host: String,
     pub port: u16,

@@ -39,8 +39,8 @@ pub struct Report {
     pub error: Option<String>,
     /// The other side's report, if the client asked for it (`--get-server-output`).
     pub server: Option<Box<Report>>,
-    /// The settings, as they stand in the file.
-    pub start: Value,
+    /// What was asked for, as it stands in the file (`start.test_start`), without what is 0.
+    pub settings: Value,
 }
 
 /// One side of a test.

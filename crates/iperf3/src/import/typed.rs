@@ -6,6 +6,7 @@ use super::raw::{Connected, Halves, Raw, Sample, Start, TestStart};
 use super::report::{
     Congestion, Cpu, Endpoint, Interval, Length, Protocol, Received, Report, Side, State, Stream, Total,
 };
+use serde_json::Value;
 
 /// Longest test taken, in seconds: 100 days; iperf3 itself takes part for a day.
 const LONGEST_S: f64 = 8_640_000.0;
@@ -73,8 +74,17 @@ pub fn report(raw: Raw) -> Result<Report, ImportError> {
         congestion: Congestion { sender: end.sender_tcp_congestion, receiver: end.receiver_tcp_congestion },
         error,
         server: server.map(Box::new),
-        start: serde_json::to_value(&start).expect("settings are plain data"),
+        settings: settings(&test),
     })
+}
+
+/// What was asked for: what is 0 was not, and older versions do not have it.
+fn settings(test: &TestStart) -> Value {
+    let mut settings = serde_json::to_value(test).expect("settings are plain data");
+    if let Value::Object(all) = &mut settings {
+        all.retain(|_, value| !value.is_null() && value.as_f64() != Some(0.0));
+    }
+    settings
 }
 
 fn missing(field: &str) -> ImportError {

@@ -31,13 +31,6 @@ pub fn of(sides: &Sides, flows: &[Flow], step_ns: i64, rows: &[FlowSample]) -> R
     let ends = flows.iter().flat_map(|flow| flow.sender.iter().chain(&flow.receiver));
     let omit_ns = ends.map(|end| end.omitted_ns()).max().unwrap_or(0);
     let from: Vec<&str> = sides.all().map(|source| source.name.as_str()).collect();
-    let imported: Vec<_> = sides
-        .all()
-        .map(|source| {
-            let report = &source.report;
-            json!({ "file": source.name, "side": host_name(report), "start": report.start })
-        })
-        .collect();
     RunInfo {
         id: name(lead),
         study: "iperf3".into(),
@@ -48,7 +41,7 @@ pub fn of(sides: &Sides, flows: &[Flow], step_ns: i64, rows: &[FlowSample]) -> R
         sample_ns: step_ns,
         hosts: ["client", "server"].map(|host| described(host, sides, flows)).into(),
         flows: flows.iter().map(|flow| flow_info(flow, lead, end_ns)).collect(),
-        scenario: json!({ "imported": imported }),
+        scenario: json!({ SUBSTRATE: lead.settings }),
         warnings: warnings(sides, flows),
         ..RunInfo::default()
     }
@@ -79,8 +72,11 @@ fn what(report: &Report, flows: &[Flow]) -> String {
         Length::Unknown => String::new(),
     };
     let rate = report.target_bps.map_or(String::new(), |rate| format!(" at {} Mbit/s", rate as f64 / 1e6));
-    let omitted =
-        if report.omit_ns > 0 { format!(" after {}", seconds(report.omit_ns)) } else { String::new() };
+    let omitted = if report.omit_ns > 0 {
+        format!(", after {} that are left out", seconds(report.omit_ns))
+    } else {
+        String::new()
+    };
     format!("iperf3: {protocol}, {}{rate}{length}{omitted}", ways.join(" and "))
 }
 
@@ -116,6 +112,8 @@ fn described(host: &str, sides: &Sides, flows: &[Flow]) -> HostInfo {
     let far = sides.all().map(|source| &source.report).find(|report| host_name(report) != host);
     let address = own.map(|report| &report.streams[0].local).or(far.map(|report| &report.streams[0].remote));
     set("address", address.map(|end| end.host.clone()));
+    let file = sides.all().find(|source| host_name(&source.report) == host).map(|source| source.name.clone());
+    set("imported_from", file);
     if let Some(report) = own {
         set("iperf3.version", report.version.clone());
         set("system", report.system.clone());
