@@ -189,7 +189,7 @@ fn what_is_no_iperf3_server_is_found_out_soon() {
     let (message, took) = refused(|stream| {
         let _ = (&stream).read_to_end(&mut Vec::new());
     });
-    assert!(message.contains("no word for 0 s") && took < IMPATIENT * 4, "{took:?}: {message}");
+    assert!(message.contains("no word for 0.5 s") && took < IMPATIENT * 4, "{took:?}: {message}");
     // One that says what no server says at this point, and one that says the right thing letter by letter.
     let (message, _) = refused(|mut stream| stream.write_all(&[14]).unwrap());
     assert!(message.contains("wants to show results where it was to ask for the parameters"), "{message}");

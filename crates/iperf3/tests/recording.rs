@@ -27,7 +27,7 @@ fn a_client_alone_has_what_it_wrote_and_in_the_end_what_arrived() {
     let info = &recording.info;
     assert_eq!((info.flows.len(), info.substrate.as_str()), (2, "iperf3"));
     assert_eq!(info.flows[0].congestion.as_deref(), Some("cubic"));
-    assert_eq!((info.omit_ns, info.sample_ns), (1_000_082_000, 1_006_000_000));
+    assert_eq!((info.omit_ns, info.sample_ns), (1_000_082_000, 1_000_000_000));
     let rows = rows(&recording, 0);
     // One at the start and one an interval.
     assert_eq!(rows.len(), 6);

@@ -27,8 +27,8 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// The largest file taken, 256 MiB: a day of intervals of 0.1 s of one stream.
-const MOST_BYTES: u64 = 256 << 20;
+/// The largest file taken, 64 MiB: a day of seconds of one stream is 40. In memory it is ten times as much.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

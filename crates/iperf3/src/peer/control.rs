@@ -169,7 +169,7 @@ impl Control {
     }
 
     fn silent(&self, due: State) -> PeerError {
-        self.fail(Reason::Silent { due, seconds: self.patience.as_secs(), first: !self.known })
+        self.fail(Reason::Silent { due, seconds: self.patience.as_secs_f64(), first: !self.known })
     }
 
     fn lost(&self, error: io::Error, due: State) -> PeerError {

@@ -35,7 +35,7 @@ pub enum Reason {
         /// What it was to say.
         due: State,
         /// For how long it was waited for.
-        seconds: u64,
+        seconds: f64,
         /// It has never said anything.
         first: bool,
     },

@@ -51,7 +51,10 @@ pub fn greet(socket: OwnedFd, patience: Duration) -> io::Result<OwnedFd> {
         if left.is_zero() {
             return Err(io::Error::new(
                 io::ErrorKind::TimedOut,
-                format!("no answer to datagrams for {} s; is UDP closed on this port?", patience.as_secs()),
+                format!(
+                    "no answer to datagrams for {} s; is UDP closed on this port?",
+                    patience.as_secs_f64()
+                ),
             ));
         }
         socket.set_read_timeout(Some(left))?;

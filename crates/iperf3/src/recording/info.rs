@@ -9,6 +9,8 @@ use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo};
 
 /// What imported recordings say they ran on.
 const SUBSTRATE: &str = "iperf3";
+/// An end that is early by no more than this is the end that was asked for, in nanoseconds.
+const EARLY_NS: u64 = 5_000_000;
 /// So much of a test's cookie names its run.
 const NAME: usize = 8;
 
@@ -27,9 +29,15 @@ pub fn other(name: &str) -> &'static str {
 
 pub fn of(sides: &Sides, flows: &[Flow], step_ns: i64, rows: &[FlowSample]) -> RunInfo {
     let lead = &sides.leading().report;
-    let end_ns = flows.iter().map(Flow::end_ns).chain(rows.iter().map(|row| row.t_ns)).max().unwrap_or(0);
+    let last_ns = flows.iter().map(Flow::end_ns).chain(rows.iter().map(|row| row.t_ns)).max().unwrap_or(0);
     let ends = flows.iter().flat_map(|flow| flow.sender.iter().chain(&flow.receiver));
     let omit_ns = ends.map(|end| end.omitted_ns()).max().unwrap_or(0);
+    // A timer that was early by a hair would take the last interval from rates over whole seconds.
+    let asked_ns = match lead.length {
+        Length::Time(ns) => omit_ns.saturating_add(ns),
+        _ => 0,
+    };
+    let end_ns = if asked_ns.abs_diff(last_ns) <= EARLY_NS { asked_ns.max(last_ns) } else { last_ns };
     let from: Vec<&str> = sides.all().map(|source| source.name.as_str()).collect();
     RunInfo {
         id: name(lead),

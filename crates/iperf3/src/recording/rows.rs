@@ -5,8 +5,6 @@ use super::flow::{End, Flow};
 use crate::import::{Protocol, State};
 use wirespeed_record::FlowSample;
 
-/// An interval is one of the usual length if it is longer by no more than this.
-const LATE: f64 = 1.1;
 /// Ends whose times differ by less than this part of an interval are taken as one instant.
 const TOGETHER: f64 = 0.05;
 /// What is later than the last interval by less than this, in nanoseconds, is its end.
@@ -22,16 +20,14 @@ struct Reading {
     state: State,
 }
 
-/// The sampling grid: the longest interval that is of the usual length, in whole milliseconds, so that every interval
-/// of a rate has a sample.
+/// The sampling grid: the usual length of an interval, in whole milliseconds.
 pub fn step(flows: &[Flow]) -> i64 {
     let ends = flows.iter().flat_map(|flow| flow.sender.iter().chain(&flow.receiver));
     let mut lengths: Vec<i64> =
         ends.flat_map(|end| end.intervals()).map(|interval| interval.to_ns - interval.from_ns).collect();
     lengths.sort_unstable();
-    let Some(usual) = lengths.get(lengths.len() / 2) else { return 0 };
-    let longest = lengths.iter().rfind(|length| **length as f64 <= *usual as f64 * LATE).unwrap_or(usual);
-    longest.div_euclid(SAME_NS) * SAME_NS + if longest % SAME_NS > 0 { SAME_NS } else { 0 }
+    let usual = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+    if usual < SAME_NS { usual } else { (usual + SAME_NS / 2) / SAME_NS * SAME_NS }
 }
 
 /// The rows of a flow in order of time.
