@@ -346,7 +346,7 @@ fn a_flow_ends_at_its_time_or_with_its_last_byte() {
     assert_balanced(&results["runs"][0]);
     let recording = wirespeed_record::read(&folder.path().join("out/runs/r0")).unwrap();
     let last = |flow| recording.flows.iter().rfind(|row| row.flow == flow).unwrap();
-    assert_eq!(last(1).delivered_bytes, 2_000_000);
+    assert_eq!(last(1).delivered_bytes, Some(2_000_000));
     assert_eq!((last(0).delivered_bytes, last(0).unacked_packets), (last(0).read_bytes, Some(0)));
     let written = |flow| {
         recording.events.iter().find(|e| e.kind == "flow_written" && e.flow == Some(flow)).unwrap().t_ns
