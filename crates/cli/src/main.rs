@@ -31,6 +31,8 @@ enum Command {
     Probe(commands::probe::Arguments),
     /// Probe every pair of several machines with datagrams, again and again: who loses, and what has changed.
     Mesh(commands::mesh::Arguments),
+    /// Make a recording of the JSON of iperf3, of one side of a test or of both.
+    Import(commands::import::Arguments),
     /// Make the report of recorded runs again, or of runs from several folders together.
     Report(commands::report::Arguments),
     /// Hold folders of results against each other: another substrate, kernel, or setting.
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Mesh(arguments) => commands::mesh::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),

@@ -2,12 +2,10 @@
 
 use crate::LONG_BIN_NS;
 use crate::registry::{Better, Metric};
+use crate::series::rate;
 use crate::statistics::quantile;
 use crate::view::{View, bins};
 use wirespeed_record::FlowSample;
-
-/// A sample that is late by so small a part of a bin leaves no gap: a clock of the real world is never on the grid.
-const LATE: i64 = 20;
 
 macro_rules! quantile_row {
     ($name:literal, $what:literal, $q:literal) => {
@@ -67,11 +65,7 @@ fn bin_rates(view: &View) -> Vec<f64> {
     if view.measured().next().is_none() {
         return Vec::new();
     }
-    let rate = |(from, to): (i64, i64)| {
-        let longest = (to - from) + (to - from) / LATE;
-        let bytes =
-            view.measured().map(|flow| flow.payload.growth(from, to, longest)).sum::<Option<f64>>()?;
-        Some(bytes * 8e9 / (to - from) as f64)
-    };
-    bins(view.from_ns, view.to_ns, LONG_BIN_NS).filter_map(rate).collect()
+    let together =
+        |(from, to)| view.measured().map(|flow| rate(&flow.payload, from, to)).sum::<Option<f64>>();
+    bins(view.from_ns, view.to_ns, LONG_BIN_NS).filter_map(together).collect()
 }

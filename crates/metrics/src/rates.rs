@@ -22,7 +22,7 @@ macro_rules! bin_row {
             definition: concat!(
                 $what,
                 " of throughput_bps, all flows together. Bins count from the start of the measurement window; those \
-                 whose borders lie in a gap of samples longer than a bin are left out."
+                 whose borders lie in a gap of samples longer than a bin by more than 5 % are left out."
             ),
             reference: "quantiles: Hyndman and Fan 1996, type 7; ulm-2016 (box plots), slac-sc03 (deviation)",
             better: Better::$better,

@@ -1,7 +1,8 @@
 //! Rates over time, for figures and for the metrics that need them.
 //!
 //! Bins start at 0 and cover the whole run, what is omitted from metrics included. The time of a value is the
-//! start of its bin. A bin whose borders lie in a gap of samples longer than the bin has no value.
+//! start of its bin. A bin whose borders lie in a gap of samples longer than the bin by more
+//! than 5 % has no value.
 
 use crate::cumulative::Cumulative;
 use crate::statistics::jain;
@@ -89,9 +90,13 @@ fn while_alive(view: &View, flow: &FlowSeries, bytes: &Cumulative, bin_ns: i64) 
     living.filter_map(|(a, b)| Some((a, rate(bytes, a, b)?))).collect()
 }
 
+/// A sample that is late by so small a part of a bin leaves no gap: a clock of the real world is never on the grid.
+const LATE: i64 = 20;
+
 /// Mean rate of a counter of bytes over a bin, bit/s.
-fn rate(bytes: &Cumulative, from: i64, to: i64) -> Option<f64> {
-    Some(bytes.growth(from, to, to - from)? * 8e9 / (to - from) as f64)
+pub(crate) fn rate(bytes: &Cumulative, from: i64, to: i64) -> Option<f64> {
+    let longest = (to - from) + (to - from) / LATE;
+    Some(bytes.growth(from, to, longest)? * 8e9 / (to - from) as f64)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct RunInfo {
     pub repeat: u32,
     /// Seed of all randomness.
     pub seed: u64,
-    /// What it ran on: `model`, `kernel`, `netns` or `hosts`.
+    /// What it ran on: `model`, `kernel`, `netns` or `hosts`; `iperf3` if that program measured and its JSON was imported.
     pub substrate: String,
     /// Length of the run.
     pub duration_ns: i64,

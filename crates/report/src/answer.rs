@@ -193,7 +193,7 @@ fn losses(report: &Report, out: &mut Vec<String>) {
 fn stage_words(stage: &str) -> String {
     match stage {
         "network" => "the network".into(),
-        "" => "an unnamed place".into(),
+        "" => "a place that is not recorded".into(),
         other => format!("stage {other}"),
     }
 }

@@ -15,6 +15,11 @@ pub(crate) fn total_throughput(source: &Source) -> Vec<Point> {
     points(source, series::sum_throughput_series(&source.view, source.bin_ns))
 }
 
+/// A flow's goodput in bit/s, as its throughput.
+pub(crate) fn goodput(source: &Source, flow: u32) -> Vec<Point> {
+    points(source, series::goodput_series(&source.view, flow, source.bin_ns))
+}
+
 /// The goodput of all flows together; a bin in which a living flow was not measured is a gap.
 pub(crate) fn total_goodput(source: &Source) -> Vec<Point> {
     let bin = source.bin_ns;

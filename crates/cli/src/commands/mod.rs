@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod compare;
 pub mod explain;
+pub mod import;
 pub mod kernel;
 pub mod list;
 pub mod mesh;

@@ -115,6 +115,10 @@ impl<'a> Way<'a> {
         }
         // A row without a stage comes after those that have one: nobody knows where on the way it was.
         let unplaced = stages.remove(&None);
+        // Where nothing at all is known to have a place, there is no way to show.
+        if stages.is_empty() && unplaced.is_some() {
+            return None;
+        }
         let stages = stages.into_iter().chain(unplaced.map(|lines| (None, lines)));
         let mut left = sent;
         for (stage, lines) in stages {

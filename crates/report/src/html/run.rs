@@ -262,12 +262,19 @@ fn cost(out: &mut String, run: &RunDigest) {
     if cost.peak_rss_bytes > 0 {
         facts.push(format!("{} of memory at most", with_unit(cost.peak_rss_bytes as f64, "bytes")));
     }
-    if !run.info.tool.version.is_empty() {
-        facts.push(format!("by wirespeed {} {}", run.info.tool.version, run.info.tool.git));
-    }
-    if !facts.is_empty() {
-        let _ = write!(out, "<p class=\"cost\">Cost of this run: {}.</p>", escape(facts.join(", ").trim()));
-    }
+    let by = match run.info.tool.version.as_str() {
+        "" => String::new(),
+        version => format!("by wirespeed {version} {}", run.info.tool.git),
+    };
+    let text = match (facts.is_empty(), by.is_empty()) {
+        (true, true) => return,
+        (true, false) => format!("Recorded {by}"),
+        (false, _) => {
+            facts.extend((!by.is_empty()).then_some(by));
+            format!("Cost of this run: {}", facts.join(", "))
+        }
+    };
+    let _ = write!(out, "<p class=\"cost\">{}.</p>", escape(text.trim()));
 }
 
 #[cfg(test)]

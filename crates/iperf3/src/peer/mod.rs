@@ -1,0 +1,169 @@
+//! The client's part in iperf3's control protocol. It makes connected sockets, which somebody else drives:
+//!
+//! ```text
+//! open -> connect (sockets) -> start -> [traffic; watch] -> finish (what the server measured)
+//! ```
+//!
+//! Every wait has an end and every answer a limit; a server can make nothing here unbounded.
+
+mod control;
+mod datagram;
+mod error;
+mod results;
+mod state;
+mod stream;
+mod test;
+
+pub use datagram::{HEADER, Header, NARROW_HEADER};
+pub use error::{PeerError, Reason};
+pub use results::{Results, StreamResult};
+pub use state::State;
+pub use test::{MOST_STREAMS, Test};
+
+use crate::import::Protocol;
+use control::Control;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// The port of a server that was told none.
+pub const PORT: u16 = 5201;
+
+/// How long a server may take for an answer that needs no work.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Names a test: 36 characters and a zero.
+type Cookie = [u8; 37];
+
+/// A test with a server. Dropped before [`Session::finish`], it tells the server that the client gave up.
+#[derive(Debug)]
+pub struct Session {
+    control: Control,
+    test: Test,
+    cookie: Cookie,
+    server: SocketAddr,
+    from: Option<IpAddr>,
+    patience: Duration,
+    finished: bool,
+}
+
+impl Session {
+    /// Asks a server for a test, from an address of ours if one is given. Each of its answers may take `patience`.
+    ///
+    /// # Errors
+    /// If nobody is there, it is another service, it is busy, or it refuses.
+    pub fn open(
+        server: SocketAddr,
+        from: Option<IpAddr>,
+        test: Test,
+        patience: Duration,
+    ) -> Result<Session, PeerError> {
+        let fail = |reason| PeerError { server, reason };
+        test.check().map_err(|what| fail(Reason::Test(what)))?;
+        let connected = stream::open(server, from, Protocol::Tcp)
+            .and_then(|socket| stream::connect(socket, server, patience))
+            .map_err(|error| fail(Reason::Connect(error)))?;
+        let mut control = Control::new(TcpStream::from(connected), server, patience)?;
+        let cookie = cookie().map_err(|source| control.io("name the test", source))?;
+        control.send(&cookie, "name the test to it")?;
+        control.expect(State::ParamExchange)?;
+        control.send_json(&test.parameters(), "send it the parameters")?;
+        control.expect(State::CreateStreams)?;
+        Ok(Session { control, test, cookie, server, from, patience, finished: false })
+    }
+
+    /// What is asked of the server.
+    pub fn test(&self) -> &Test {
+        &self.test
+    }
+
+    /// Connects the streams, one after the other. `prepare` sees each socket before it is connected, for what has to be
+    /// set by then: buffers, congestion control.
+    ///
+    /// # Errors
+    /// If one cannot be connected, or the server gives up.
+    pub fn connect(
+        &mut self,
+        mut prepare: impl FnMut(usize, &OwnedFd) -> io::Result<()>,
+    ) -> Result<Vec<OwnedFd>, PeerError> {
+        let mut sockets = Vec::new();
+        for index in 0..self.test.streams as usize {
+            let connected = stream::open(self.server, self.from, self.test.protocol)
+                .and_then(|socket| prepare(index, &socket).map(|()| socket))
+                .and_then(|socket| stream::connect(socket, self.server, self.patience))
+                .and_then(|socket| match self.test.protocol {
+                    Protocol::Tcp => stream::announce(socket, &self.cookie, self.patience),
+                    Protocol::Udp => stream::greet(socket, self.patience),
+                });
+            match connected {
+                Ok(socket) => sockets.push(socket),
+                // The server may have said why.
+                Err(error) => {
+                    self.control.watch()?;
+                    return Err(self.control.io(&format!("connect stream {}", index + 1), error));
+                }
+            }
+        }
+        Ok(sockets)
+    }
+
+    /// Waits until data may flow.
+    ///
+    /// # Errors
+    /// If the server gives up.
+    pub fn start(&mut self) -> Result<(), PeerError> {
+        self.control.expect(State::TestStart)?;
+        self.control.expect(State::TestRunning)
+    }
+
+    /// Whether the server is still there, without waiting. To be asked now and then while data flows.
+    ///
+    /// # Errors
+    /// If it is not, or gives up.
+    pub fn watch(&mut self) -> Result<(), PeerError> {
+        self.control.watch()
+    }
+
+    /// Ends the test and exchanges results. `own` is asked for when the server has been told of the end. The sockets have to
+    /// stay open until then, and where the server sends, somebody has to go on reading.
+    ///
+    /// # Errors
+    /// If the server is gone, or its results cannot be read.
+    pub fn finish(mut self, own: impl FnOnce() -> Results) -> Result<Results, PeerError> {
+        self.control.tell(State::TestEnd)?;
+        self.control.expect(State::ExchangeResults)?;
+        let sends = !self.test.reverse;
+        self.control.send_json(&own().wire(sends), "send it the results")?;
+        let answer = self.control.json()?;
+        let results = Results::of(answer, self.test.streams as usize, !sends)
+            .map_err(|reason| self.control.fail(Reason::Results(reason)))?;
+        self.control.expect(State::DisplayResults)?;
+        self.control.tell(State::IperfDone)?;
+        self.finished = true;
+        Ok(results)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.finished {
+            // It may be gone already.
+            let _ = self.control.tell(State::ClientTerminate);
+        }
+    }
+}
+
+/// A name that no other test has.
+fn cookie() -> io::Result<Cookie> {
+    /// What iperf3's own consist of.
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut cookie = [0; 37];
+    File::open("/dev/urandom")?.read_exact(&mut cookie)?;
+    for byte in &mut cookie {
+        *byte = LETTERS[usize::from(*byte) % LETTERS.len()];
+    }
+    cookie[36] = 0;
+    Ok(cookie)
+}

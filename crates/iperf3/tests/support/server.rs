@@ -1,0 +1,118 @@
+//! An iperf3 server for a test, and the traffic that our side of a test needs.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use wirespeed_iperf3::peer::{Results, StreamResult};
+
+/// A server of iperf3's own, for one test; gone when this is.
+pub struct Server {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// A port on loopback that nobody uses at the moment.
+pub fn free_port() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has ports");
+    listener.local_addr().expect("it is bound")
+}
+
+impl Server {
+    /// Starts it; `None`, and the test is told to be skipped, where there is no iperf3. `WIRESPEED_IPERF3` names another
+    /// than the one on the PATH.
+    pub fn start(test: &str) -> Option<Server> {
+        let address = free_port();
+        let program = std::env::var_os("WIRESPEED_IPERF3").unwrap_or_else(|| "iperf3".into());
+        let started = Command::new(&program)
+            .args(["-s", "-1", "-B", "127.0.0.1", "-p", &address.port().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let child = match started {
+            Ok(child) => child,
+            Err(error) => {
+                skip(test, &format!("{}: {error}; install iperf3", program.display()));
+                return None;
+            }
+        };
+        let mut server = Server { child, address };
+        let until = Instant::now() + Duration::from_secs(10);
+        // A connection would be taken for the test: it is looked at instead.
+        while !server.listens() {
+            assert!(Instant::now() < until, "iperf3 does not listen on {address}");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Some(server)
+    }
+
+    fn listens(&mut self) -> bool {
+        assert_eq!(self.child.try_wait().expect("it is ours"), None, "iperf3 -s has ended");
+        // proc(5): local address and state, 0A is LISTEN.
+        let wanted = format!("0100007F:{:04X} 00000000:0000 0A", self.address.port());
+        std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is ours");
+        self.child.wait().expect("it is ours");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
+pub fn skip(test: &str, why: &str) {
+    // In one piece: tests run at the same time.
+    let _ = std::io::stderr().write_all(format!("{test} skipped: {why}\n").as_bytes());
+}
+
+/// Something that listens on loopback and is no iperf3 server: for each connection `serve` is called.
+pub fn foreign(serve: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has ports");
+    let address = listener.local_addr().expect("it is bound");
+    thread::spawn(move || listener.incoming().flatten().for_each(serve));
+    address
+}
+
+/// Writes as fast as it can until `until`; returns how much.
+pub fn write_until(mut stream: TcpStream, until: Instant) -> JoinHandle<u64> {
+    thread::spawn(move || {
+        let piece = vec![0; 1 << 17];
+        let mut sum = 0;
+        while Instant::now() < until {
+            match stream.write(&piece) {
+                Ok(written) => sum += written as u64,
+                Err(_) => break,
+            }
+        }
+        sum
+    })
+}
+
+/// Reads until the other side closes; returns how much.
+pub fn read_all(mut stream: TcpStream) -> JoinHandle<u64> {
+    thread::spawn(move || {
+        let mut piece = vec![0; 1 << 17];
+        let mut sum = 0;
+        while let Ok(got @ 1..) = stream.read(&mut piece) {
+            sum += got as u64;
+        }
+        sum
+    })
+}
+
+/// What a side says that has moved so many bytes on each stream.
+pub fn results(bytes: &[u64], lasted_s: f64) -> Results {
+    let stream = |bytes: &u64| StreamResult { bytes: *bytes, lasted_s, ..StreamResult::default() };
+    Results { streams: bytes.iter().map(stream).collect(), ..Results::default() }
+}
