@@ -165,7 +165,7 @@ pub(crate) const BPF: u32 = 39;
 
 /// Whether this process has these capabilities where the kernel looks for them: outside of user namespaces.
 pub(crate) fn permitted(needed: &[u32]) -> Result<(), Reason> {
-    let status = read("/proc/self/status").unwrap_or_default();
+    let status = read("/proc/thread-self/status").unwrap_or_default();
     let users = read("/proc/self/uid_map").unwrap_or_default();
     match lacking(&status, &users, needed) {
         None => Ok(()),

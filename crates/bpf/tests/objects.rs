@@ -40,7 +40,11 @@ fn every_object_is_the_one_of_its_source() {
         assert_eq!(sum(&[object_]), of_object, "bpf/objects/{object} is another; run `make bpf`");
         listed.insert(source);
     }
-    assert_eq!(listed, names(&bpf, ".bpf.c"), "sources without an object, or the other way round; run `make bpf`");
+    assert_eq!(
+        listed,
+        names(&bpf, ".bpf.c"),
+        "sources without an object, or the other way round; run `make bpf`"
+    );
     let objects: BTreeSet<String> =
         names(&bpf.join("objects"), ".o").iter().map(|object| object.replace(".o", ".c")).collect();
     assert_eq!(objects, listed, "objects without a source");
