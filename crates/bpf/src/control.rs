@@ -130,7 +130,7 @@ pub enum LoadError {
         reason: Reason,
     },
     /// The kernel refused it, though it has what is needed.
-    #[error("Linux {release} refused {name}: {source}\n{log}")]
+    #[error("Linux {release} refused {name}: {source:#}\n{log}")]
     Refused {
         /// The control.
         name: String,
@@ -182,7 +182,7 @@ impl Control {
     fn owner(&self, naming: Naming) -> Option<Owner> {
         let name = self.registered_name(naming);
         if !available().contains(&name) {
-            return (naming == Naming::Plain && has_module(self.name)).then(|| Owner::Module(name));
+            return (naming == Naming::Plain && has_module(self.name)).then_some(Owner::Module(name));
         }
         // Who may not look sees no registrations, and takes ours for the kernel's.
         let ours = registered().unwrap_or_default().into_iter().find(|found| found.name == name);

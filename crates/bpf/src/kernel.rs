@@ -66,6 +66,11 @@ pub enum Owner {
     Leftover(String),
 }
 
+/// The kernel's release, as `uname -r` has it.
+pub fn release() -> &'static str {
+    &kernel().release
+}
+
 /// What does not change while the kernel runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Kernel {
@@ -193,7 +198,7 @@ fn lacking(status: &str, users: &str, needed: &[u32]) -> Option<String> {
 }
 
 /// Congestion controls that sockets can choose now, in any namespace.
-pub(crate) fn available() -> Vec<String> {
+pub fn available() -> Vec<String> {
     let list = read("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }

@@ -5,10 +5,11 @@
 //! Whatever is loaded is held by this process alone and goes with it, however it ends: see [`Loaded`].
 
 mod control;
+pub mod drops;
 mod kernel;
 mod messages;
 mod registered;
 
 pub use control::{Control, LoadError, Loaded, Naming, PREFIX, control, controls};
-pub use kernel::{Owner, Reason};
+pub use kernel::{Owner, Reason, available, release};
 pub use registered::{Registered, UnloadError, registered, unload};

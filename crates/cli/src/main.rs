@@ -44,6 +44,9 @@ enum Command {
     Schema,
     /// Compare the model with the kernel over the validation grid; or extend the kernel's data.
     Validate(commands::validate::Arguments),
+    /// Load congestion controls into this machine's kernel, for as long as they are needed.
+    #[command(subcommand)]
+    Cc(commands::cc::Action),
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Cc(action) => commands::cc::run(&action),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
         // What went wrong has been said to whoever controls it.

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod cc;
 pub mod compare;
 pub mod explain;
 pub mod kernel;
