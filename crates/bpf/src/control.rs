@@ -305,6 +305,14 @@ impl Loaded {
         self.vanishes
     }
 
+    /// Lets go of a registration without a link, which then stays: for tests of what is left behind.
+    #[doc(hidden)]
+    pub fn abandon(mut self) {
+        if let Some(link) = &mut self.link {
+            link.disconnect();
+        }
+    }
+
     /// Removes it now, and makes sure of it.
     ///
     /// # Errors
