@@ -68,6 +68,8 @@ struct tcp_congestion_ops {
 	char name[16];
 	u32 flags;
 	void (*init)(struct sock *sk);
+	/* Since 7.1, in the place of that event. Last, since the loader takes it out for older kernels. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
 };
 
 /* Kernel functions that a control may call since 5.13. */
@@ -117,6 +119,7 @@ static inline bool window_was_full(struct tcp_sock *tp)
 /* The kernel calls a hook with its arguments as an array of 64-bit numbers. */
 #define SOCKET(ctx) ((struct sock *)(ctx)[0])
 #define HOOK_INIT(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx)); }
+#define HOOK_START(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx)); }
 #define HOOK_SSTHRESH(f) SEC("struct_ops") u32 f##_hook(u64 *ctx) { return f(SOCKET(ctx)); }
 #define HOOK_UNDO(f) SEC("struct_ops") u32 f##_hook(u64 *ctx) { return f(SOCKET(ctx)); }
 #define HOOK_GROW(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1], ctx[2]); }

@@ -73,10 +73,16 @@ static inline void vegas_phase(struct sock *sk, u8 to)
 }
 HOOK_PHASE(vegas_phase)
 
+static inline void vegas_start(struct sock *sk)
+{
+	start_delays(state_of(sk), tcp_sk(sk));
+}
+HOOK_START(vegas_start)
+
 static inline void vegas_event(struct sock *sk, u32 event)
 {
 	if (event == TRANSMIT_START || event == WINDOW_RESTART)
-		start_delays(state_of(sk), tcp_sk(sk));
+		vegas_start(sk);
 }
 HOOK_EVENT(vegas_event)
 
@@ -98,6 +104,7 @@ CONTROL(vegas,
 	.ssthresh = HOOK(vegas_ssthresh),
 	.set_state = HOOK(vegas_phase),
 	.cwnd_event = HOOK(vegas_event),
+	.cwnd_event_tx_start = HOOK(vegas_start),
 	.pkts_acked = HOOK(vegas_acked),
 	.undo_cwnd = HOOK(vegas_undo),
 );

@@ -128,12 +128,18 @@ static inline void yeah_phase(struct sock *sk, u8 to)
 }
 HOOK_PHASE(yeah_phase)
 
-static inline void yeah_event(struct sock *sk, u32 event)
+static inline void yeah_start(struct sock *sk)
 {
 	struct yeah *s = state_of(sk);
 
+	start_delays(&s->delays, tcp_sk(sk));
+}
+HOOK_START(yeah_start)
+
+static inline void yeah_event(struct sock *sk, u32 event)
+{
 	if (event == TRANSMIT_START || event == WINDOW_RESTART)
-		start_delays(&s->delays, tcp_sk(sk));
+		yeah_start(sk);
 }
 HOOK_EVENT(yeah_event)
 
@@ -149,6 +155,7 @@ CONTROL(yeah,
 	.ssthresh = HOOK(yeah_ssthresh),
 	.set_state = HOOK(yeah_phase),
 	.cwnd_event = HOOK(yeah_event),
+	.cwnd_event_tx_start = HOOK(yeah_start),
 	.pkts_acked = HOOK(yeah_acked),
 	.undo_cwnd = HOOK(yeah_undo),
 );

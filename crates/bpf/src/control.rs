@@ -231,10 +231,14 @@ impl Control {
             if held == Held::ByLink {
                 map.set_map_flags(libbpf_sys::BPF_F_LINK)?;
             }
-            if name != self.name
-                && let Some(value) = map.initial_value_mut()
-            {
-                rename(value, self.name, name);
+            let Some(image) = map.initial_value_mut() else { continue };
+            if name != self.name {
+                rename(image, self.name, name);
+            }
+            if !kernel().types.is_some_and(|types| types.start_hook) {
+                // The last pointer is of a hook that this kernel has not, and would refuse.
+                let end = image.len().saturating_sub(size_of::<u64>());
+                image[end..].fill(0);
             }
         }
         let mut object = open.load()?;

@@ -93,6 +93,8 @@ pub(crate) struct Types {
     pub functions: bool,
     /// A registration can be a link, which goes with its process (6.4).
     pub links: bool,
+    /// Controls have a hook of its own for the start of sending (7.1).
+    pub start_hook: bool,
     /// Drops come with a reason (5.17).
     pub drop_reasons: bool,
 }
@@ -116,6 +118,7 @@ impl Types {
             congestion_controls: has("bpf_struct_ops_tcp_congestion_ops"),
             functions: has("tcp_cong_avoid_ai") && has("tcp_reno_undo_cwnd"),
             links: has("bpf_struct_ops_link"),
+            start_hook: has("cwnd_event_tx_start"),
             drop_reasons: has("skb_drop_reason"),
         }
     }
@@ -231,7 +234,13 @@ mod tests {
     use super::*;
 
     fn able() -> Kernel {
-        let types = Types { congestion_controls: true, functions: true, links: true, drop_reasons: true };
+        let types = Types {
+            congestion_controls: true,
+            functions: true,
+            links: true,
+            start_hook: false,
+            drop_reasons: true,
+        };
         Kernel { release: "6.1.0".into(), version: (6, 1), types: Some(types), jit: Some(true) }
     }
 

@@ -58,7 +58,9 @@ fn an_explanation_tells_what_can_be_set_where() {
         said(&["explain", "lola"])
             .contains("bpf         yes: `wirespeed cc load lola`; default parameters\n")
     );
-    assert!(said(&["explain", "hybla"]).contains("needs pacing"));
+    for needy in wirespeed_bpf::controls().iter().filter(|control| !control.needs.is_empty()) {
+        assert!(said(&["explain", needy.name]).contains(needy.needs));
+    }
     assert!(said(&["explain", "cubic"]).contains("bpf         no"));
     let reno = congestion_control("reno").unwrap();
     assert_eq!(said(&["explain", reno.name]).contains("It has no parameters."), reno.parameters.is_empty());

@@ -53,6 +53,7 @@ struct tcp_congestion_ops {
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
+	void (*cwnd_event_tx_start)(struct sock *sk);
 };
 
 static inline struct tcp_sock *tcp_sk(struct sock *sk)
@@ -110,6 +111,7 @@ static inline u32 tcp_reno_undo_cwnd(struct sock *sk)
 }
 
 #define HOOK_INIT(f)
+#define HOOK_START(f)
 #define HOOK_SSTHRESH(f)
 #define HOOK_UNDO(f)
 #define HOOK_GROW(f)

@@ -55,6 +55,7 @@ pub struct Operations {
     pkts_acked: Option<unsafe extern "C" fn(*mut Socket, *const Sample)>,
     undo_cwnd: Hook<u32>,
     init: Option<Hook<()>>,
+    cwnd_event_tx_start: Option<Hook<()>>,
 }
 
 /// The C sources in one shared object.
@@ -143,13 +144,15 @@ impl Library {
 #[derive(Debug)]
 struct Native {
     operations: &'static Operations,
+    /// How often sending has started.
+    starts: u32,
     socket: Box<Socket>,
 }
 
 /// The control in C within the engine of the Rust implementations.
 pub fn build(name: &str, setup: &Setup) -> Box<dyn CongestionControl> {
     let mut window = setup.window();
-    let mut native = Native { operations: library().operations(name), socket: Box::default() };
+    let mut native = Native { operations: library().operations(name), starts: 0, socket: Box::default() };
     native.socket.srtt_us = setup.handshake_rtt.map_or(0, |rtt| 8 * (rtt.picoseconds() / 1_000_000) as u32);
     native.socket.snd_una = FIRST_BYTE;
     native.socket.snd_nxt = FIRST_BYTE;
@@ -268,8 +271,15 @@ impl WindowRule for Native {
         const TRANSMIT_START: u32 = 0;
         self.at(sent.now);
         self.next(sent.snd_nxt);
-        if let Some(hook) = self.operations.cwnd_event {
-            self.call(&mut window.clone(), |socket| unsafe { hook(socket, TRANSMIT_START) });
+        self.starts += 1;
+        // Kernels before 7.1 tell it as an event, those from then on by a hook of its own: by turns.
+        let Operations { cwnd_event, cwnd_event_tx_start, .. } = *self.operations;
+        if self.starts.is_multiple_of(2) {
+            if let Some(hook) = cwnd_event {
+                self.call(&mut window.clone(), |socket| unsafe { hook(socket, TRANSMIT_START) });
+            }
+        } else if let Some(hook) = cwnd_event_tx_start {
+            self.call(&mut window.clone(), |socket| unsafe { hook(socket) });
         }
     }
 
