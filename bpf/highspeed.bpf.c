@@ -15,8 +15,10 @@ struct step {
 };
 
 #define STEPS 72
+/* A power of two, so that a mask keeps an index in the table: verifiers of old kernels follow that and no comparison. */
+#define ROOM 128
 
-static const struct step steps[STEPS] = {
+static const struct step steps[ROOM] = {
 	{ 38, 128 }, { 118, 112 }, { 221, 104 }, { 347, 98 }, { 495, 93 }, { 663, 89 }, { 851, 86 },
 	{ 1058, 83 }, { 1284, 81 }, { 1529, 78 }, { 1793, 76 }, { 2076, 74 }, { 2378, 72 }, { 2699, 71 },
 	{ 3039, 69 }, { 3399, 68 }, { 3778, 66 }, { 4177, 65 }, { 4596, 64 }, { 5036, 62 }, { 5497, 61 },
@@ -36,10 +38,11 @@ struct highspeed {
 	u32 step;
 };
 
-/* The step of an index; BPF's verifier wants to see that it is in the table. */
+/* The step of an index, which is below STEPS. The compiler would take the mask out, were it not kept from knowing that. */
 static inline const struct step *at(u32 step)
 {
-	return &steps[step < STEPS ? step : STEPS - 1];
+	asm volatile("" : "+r"(step));
+	return &steps[step & (ROOM - 1)];
 }
 
 static inline void highspeed_init(struct sock *sk)

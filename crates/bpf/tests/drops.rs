@@ -105,7 +105,7 @@ fn a_socket_that_does_not_read_is_counted_as_the_host_counts_it() {
 #[test]
 fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
     let Some(bed) = bed("what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it") else { return };
-    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 5kb limit 120kb").unwrap();
+    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 1600 limit 120kb").unwrap();
     let watch = watch(None);
     let sent = flow(&bed, PORT, 16 << 20, Some("cubic")).unwrap();
     let again = watch.retransmitted().unwrap();
@@ -115,7 +115,7 @@ fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
     assert_eq!(again.packets, bed.counter(&bed.sender, "Tcp", "RetransSegs"));
     assert_eq!(again.packets, u64::from(sent.retransmitted));
     assert_eq!(again.namespace, bed.inode(&bed.sender));
-    // Trains are cut by the queue, and each packet of one is lost by itself.
+    // Trains are longer than the bucket, so the queue cuts them, and each packet of one is lost by itself.
     let rows = watch.read().unwrap();
     assert_eq!(sum(&rows, "QDISC").0, queue_drops(&bed), "{rows:?}");
     assert_eq!(watch.cost().unwrap().missed, 0);

@@ -41,18 +41,21 @@ fn every_control_carries_a_flow_and_leaves_nothing() {
     let Some(_turn) = turn(TEST) else { return };
     let Some(bed) = Bed::new(TEST) else { return };
     // A short queue at 400 Mbit/s: every flow meets losses and comes out of them.
-    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 400mbit burst 64kb limit 150kb").unwrap();
+    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 400mbit burst 64kb limit 60kb").unwrap();
     let before = available();
     for control in controls() {
         let naming = if control.can_load().is_ok() { Naming::Plain } else { Naming::Beside };
         let loaded = control.load_as(naming).unwrap_or_else(|error| panic!("{error}"));
         assert!(available().contains(&loaded.name().to_owned()), "{} is not registered", control.name);
-        let sent = flow(&bed, 5_001, BYTES, Some(loaded.name())).unwrap();
-        assert_eq!(sent.congestion, loaded.name(), "the socket says what it uses");
-        assert_eq!(sent.received, BYTES, "{}", control.name);
-        if !["vegas", "lola", "fast"].contains(&control.name) {
-            assert!(sent.retransmitted > 0, "{} met no loss, so its reaction was not tried", control.name);
-        }
+        // Those that go by delay need not meet a loss; the others do, some only later.
+        let patience = if ["vegas", "lola", "fast"].contains(&control.name) { 1 } else { 8 };
+        let met_a_loss = (0..patience).any(|_| {
+            let sent = flow(&bed, 5_001, BYTES, Some(loaded.name())).unwrap();
+            assert_eq!(sent.congestion, loaded.name(), "the socket says what it uses");
+            assert_eq!(sent.received, BYTES, "{}", control.name);
+            sent.retransmitted > 0
+        });
+        assert!(met_a_loss || patience == 1, "{} met no loss, so its reaction was not tried", control.name);
         loaded.remove().unwrap();
         assert_eq!(available(), before, "{} left something behind", control.name);
     }
@@ -64,22 +67,22 @@ fn dropping_it_removes_it_and_a_second_one_is_told_who_has_the_name() {
     const TEST: &str = "dropping_it_removes_it_and_a_second_one_is_told_who_has_the_name";
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
-    let scalable = control("scalable").unwrap();
-    let Ok(loaded) = scalable.load() else { return skip(TEST, "this kernel has scalable itself") };
+    let fast = control("fast").unwrap();
+    let loaded = fast.load().unwrap();
     let owner = Owner::Process(std::process::id());
-    assert_eq!(scalable.can_load(), Err(Reason::NameTaken { name: "scalable".into(), owner }));
-    assert!(matches!(scalable.load(), Err(LoadError::Cannot { .. })));
-    let held = unload("scalable").unwrap_err();
+    assert_eq!(fast.can_load(), Err(Reason::NameTaken { name: "fast".into(), owner }));
+    assert!(matches!(fast.load(), Err(LoadError::Cannot { .. })));
+    let held = unload("fast").unwrap_err();
     assert!(matches!(held, UnloadError::Held { pid, .. } if pid == std::process::id()), "{held}");
     // The other name is another matter.
-    let beside = scalable.load_as(Naming::Beside).unwrap();
-    assert_eq!(beside.name(), "ws_scalable");
+    let beside = fast.load_as(Naming::Beside).unwrap();
+    assert_eq!(beside.name(), "ws_fast");
     let names: Vec<String> = registered().unwrap().into_iter().map(|found| found.name).collect();
-    assert_eq!(names, ["scalable", "ws_scalable"]);
+    assert_eq!(names, ["fast", "ws_fast"]);
     drop(loaded);
     drop(beside);
     assert_eq!(available(), before);
-    assert!(matches!(unload("scalable"), Err(UnloadError::None { .. })));
+    assert!(matches!(unload("fast"), Err(UnloadError::None { .. })));
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn an_ordinary_user_is_told_what_is_missing() {
         // SAFETY: a system call without pointers; called past the C library it concerns this thread only.
         let result = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-        (control("bic").unwrap().can_load(), control("bic").unwrap().load().map(drop), registered())
+        (control("lola").unwrap().can_load(), control("lola").unwrap().load().map(drop), registered())
     });
     let (can, loaded, registered) = thread.join().unwrap();
     assert!(matches!(can, Err(Reason::NotPermitted { .. })), "{can:?}");
@@ -119,7 +122,7 @@ fn an_ordinary_user_is_told_what_is_missing() {
 /// A process that holds a control and is killed: what it says, and what is left of it.
 fn hold_and_kill(how: &str) {
     let mut holder = Holder::start(how);
-    assert!(available().contains(&"bic".to_owned()), "the other process has loaded it");
+    assert!(available().contains(&"lola".to_owned()), "the other process has loaded it");
     let found = registered().unwrap();
     assert_eq!(found.iter().map(|found| found.holder).collect::<Vec<_>>(), [Some(holder.child.id())]);
     holder.child.kill().unwrap(); // SIGKILL
@@ -130,9 +133,8 @@ fn hold_and_kill(how: &str) {
 fn killed_with_a_link_nothing_stays() {
     const TEST: &str = "killed_with_a_link_nothing_stays";
     let Some(_turn) = turn(TEST) else { return };
-    let probe = control("bic").unwrap().load();
-    if !probe.is_ok_and(|loaded| loaded.vanishes()) {
-        return skip(TEST, "this kernel has no links for congestion controls (6.4), or bic itself");
+    if !control("lola").unwrap().load().unwrap().vanishes() {
+        return skip(TEST, "this kernel has no links for congestion controls (6.4)");
     }
     let before = available();
     hold_and_kill("link");
@@ -148,23 +150,23 @@ fn killed_with_a_link_nothing_stays() {
 fn killed_without_a_link_it_stays_until_it_is_unloaded() {
     const TEST: &str = "killed_without_a_link_it_stays_until_it_is_unloaded";
     let Some(_turn) = turn(TEST) else { return };
-    let bic = control("bic").unwrap();
-    if let Err(reason) = bic.can_load() {
+    let lola = control("lola").unwrap();
+    if let Err(reason) = lola.can_load() {
         return skip(TEST, &reason.to_string());
     }
     let before = available();
     hold_and_kill("map");
     std::thread::sleep(Duration::from_millis(200));
-    let owner = Owner::Leftover("bic".into());
-    assert_eq!(bic.can_load(), Err(Reason::NameTaken { name: "bic".into(), owner }));
+    let owner = Owner::Leftover("lola".into());
+    assert_eq!(lola.can_load(), Err(Reason::NameTaken { name: "lola".into(), owner }));
     let found = registered().unwrap();
     assert!(matches!(&found[..], [found] if found.holder.is_none() && !found.vanishes), "{found:?}");
-    unload("bic").unwrap();
+    unload("lola").unwrap();
     assert_eq!(available(), before);
     assert_eq!(registered().unwrap(), []);
 }
 
-/// Another process, this program, that holds bic until it is killed.
+/// Another process, this program, that holds lola until it is killed.
 struct Holder {
     child: Child,
 }
@@ -172,7 +174,7 @@ struct Holder {
 impl Holder {
     fn start(how: &str) -> Holder {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "holds_bic_until_it_is_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "holds_lola_until_it_is_killed", "--ignored", "--nocapture"])
             .env(HOW, how)
             .stdout(Stdio::piped())
             .spawn()
@@ -197,11 +199,11 @@ const READY: &str = "registered";
 #[test]
 #[ignore = "the other process of the tests above"]
 #[expect(clippy::print_stdout, reason = "how it tells the process that started it")]
-fn holds_bic_until_it_is_killed() {
-    let bic = control("bic").unwrap();
+fn holds_lola_until_it_is_killed() {
+    let lola = control("lola").unwrap();
     let _loaded = match std::env::var(HOW).as_deref() {
-        Ok("link") => bic.load().unwrap(),
-        Ok("map") => bic.load_without_link().unwrap(),
+        Ok("link") => lola.load().unwrap(),
+        Ok("map") => lola.load_without_link().unwrap(),
         other => panic!("{HOW} is {other:?}: this is no test by itself"),
     };
     println!("{READY}");

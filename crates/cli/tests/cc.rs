@@ -16,10 +16,10 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same for a test that loads something. `None`, and why is told, where bic cannot be loaded.
+/// The same for a test that loads something. `None`, and why is told, where LoLa, which no kernel has itself, cannot be loaded.
 fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
     let turn = alone();
-    match control("bic").unwrap().can_load() {
+    match control("lola").unwrap().can_load() {
         Ok(()) => Some(turn),
         Err(reason) => {
             skip(test, &reason.to_string());
@@ -118,13 +118,13 @@ fn a_command_has_them_and_its_exit_code_is_passed_on() {
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
     let script = "cat /proc/sys/net/ipv4/tcp_available_congestion_control; exit 7";
-    let output = wirespeed(here(), &["cc", "load", "bic", "ws_scalable", "--", "sh", "-c", script]);
+    let output = wirespeed(here(), &["cc", "load", "lola", "ws_fast", "--", "sh", "-c", script]);
     assert_eq!(output.status.code(), Some(7), "{}", errors(&output));
     let seen = String::from_utf8(output.stdout).unwrap();
-    assert!(seen.split_whitespace().any(|name| name == "bic"), "{seen}");
-    assert!(seen.split_whitespace().any(|name| name == "ws_scalable"), "{seen}");
+    assert!(seen.split_whitespace().any(|name| name == "lola"), "{seen}");
+    assert!(seen.split_whitespace().any(|name| name == "ws_fast"), "{seen}");
     assert_eq!(available(), before);
-    let output = wirespeed(here(), &["cc", "load", "bic", "--", "/no/such/program"]);
+    let output = wirespeed(here(), &["cc", "load", "lola", "--", "/no/such/program"]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     assert_eq!(available(), before);
 }
@@ -135,13 +135,13 @@ fn time_and_ctrl_c_and_termination_end_it_well() {
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
     let start = Instant::now();
-    let output = wirespeed(here(), &["cc", "load", "bic", "--for", "300 ms"]);
+    let output = wirespeed(here(), &["cc", "load", "lola", "--for", "300 ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert!(start.elapsed() >= Duration::from_millis(300));
     assert_eq!(available(), before);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        let mut holder = Holder::start(&["bic"]);
-        assert!(available().contains(&"bic".to_owned()));
+        let mut holder = Holder::start(&["lola"]);
+        assert!(available().contains(&"lola".to_owned()));
         holder.signal(signal);
         assert_eq!(holder.end().code(), Some(0), "signal {signal}");
         assert_eq!(available(), before, "signal {signal}");
@@ -156,7 +156,7 @@ fn a_command_is_ended_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     let script = format!("echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 60", file.display());
-    let child = command(here(), &["cc", "load", "bic", "--", "sh", "-c", &script]).spawn().unwrap();
+    let child = command(here(), &["cc", "load", "lola", "--", "sh", "-c", &script]).spawn().unwrap();
     let mut holder = Holder { child, _said: None };
     let deadline = Instant::now() + Duration::from_secs(10);
     let pid = loop {
@@ -178,18 +178,18 @@ fn killed_it_leaves_nothing_that_cannot_be_removed() {
     const TEST: &str = "killed_it_leaves_nothing_that_cannot_be_removed";
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
-    let mut holder = Holder::start(&["bic", "lola"]);
+    let mut holder = Holder::start(&["lola", "fast"]);
     let found = registered().unwrap();
     assert!(found.iter().all(|found| found.holder == Some(holder.child.id())), "{found:?}");
     let vanishes = found.iter().all(|found| found.vanishes);
     // Another one is told who has it, and does not take it away.
-    let output = wirespeed(here(), &["cc", "load", "bic"]);
+    let output = wirespeed(here(), &["cc", "load", "lola"]);
     assert_eq!(output.status.code(), Some(2));
     let whose = format!("in process {}", holder.child.id());
     assert!(errors(&output).replace("\n  | ", " ").contains(&whose), "{}", errors(&output));
-    let output = wirespeed(here(), &["cc", "unload", "bic"]);
+    let output = wirespeed(here(), &["cc", "unload", "lola"]);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
-    assert!(available().contains(&"bic".to_owned()));
+    assert!(available().contains(&"lola".to_owned()));
     holder.signal(libc::SIGKILL);
     holder.end();
     let deadline = Instant::now() + Duration::from_secs(2);
@@ -197,13 +197,13 @@ fn killed_it_leaves_nothing_that_cannot_be_removed() {
         std::thread::sleep(Duration::from_millis(5));
     }
     if !vanishes {
-        let output = wirespeed(here(), &["cc", "unload", "bic", "lola"]);
+        let output = wirespeed(here(), &["cc", "unload", "lola", "fast"]);
         assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     }
     assert_eq!(available(), before);
-    let output = wirespeed(here(), &["cc", "unload", "bic"]);
+    let output = wirespeed(here(), &["cc", "unload", "lola"]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    assert!(errors(&output).contains("no bic of wirespeed's"), "{}", errors(&output));
+    assert!(errors(&output).contains("no lola of wirespeed's"), "{}", errors(&output));
 }
 
 #[test]
@@ -212,14 +212,14 @@ fn what_was_left_behind_is_removed_by_unload() {
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
     // As a process on a kernel before 6.4 leaves it when it is killed.
-    control("bic").unwrap().load_without_link().unwrap().abandon();
+    control("lola").unwrap().load_without_link().unwrap().abandon();
     let list = String::from_utf8(wirespeed(here(), &["cc", "list"]).stdout).unwrap();
-    assert!(list.contains("left behind: wirespeed cc unload bic"), "{list}");
-    let output = wirespeed(here(), &["cc", "load", "bic"]);
+    assert!(list.contains("left behind: wirespeed cc unload lola"), "{list}");
+    let output = wirespeed(here(), &["cc", "load", "lola"]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    assert!(errors(&output).contains("help: wirespeed cc unload bic"), "{}", errors(&output));
-    let output = wirespeed(here(), &["cc", "unload", "bic"]);
+    assert!(errors(&output).contains("help: wirespeed cc unload lola"), "{}", errors(&output));
+    let output = wirespeed(here(), &["cc", "unload", "lola"]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
-    assert_eq!(errors(&output), "removed: bic\n");
+    assert_eq!(errors(&output), "removed: lola\n");
     assert_eq!(available(), before);
 }

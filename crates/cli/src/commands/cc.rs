@@ -242,22 +242,23 @@ fn state(can: Result<(), Reason>) -> (&'static str, Option<String>) {
 
 fn list_text() -> String {
     let rows = rows();
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    let mut reasons: Vec<&String> = Vec::new();
+    // A reason is a sentence, and mostly the same for all: below, once.
+    let is_reason = |row: &&Row| row.state == "cannot be loaded";
+    let mut reasons: Vec<&str> =
+        rows.iter().filter(is_reason).filter_map(|row| row.more.as_deref()).collect();
+    reasons.dedup();
+    let states: Vec<String> = rows
+        .iter()
+        .map(|row| match &row.more {
+            Some(more) if !is_reason(&row) => format!("{}: {more}", row.state),
+            _ => row.state.to_string(),
+        })
+        .collect();
+    let first = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let second = states.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
-    for Row { name, about, state, more, .. } in &rows {
-        // A reason is a sentence, and mostly the same for all: below, once.
-        let short = match more {
-            Some(reason) if *state == "cannot be loaded" => {
-                if !reasons.contains(&reason) {
-                    reasons.push(reason);
-                }
-                (*state).to_string()
-            }
-            Some(more) => format!("{state}: {more}"),
-            None => (*state).to_string(),
-        };
-        text.push_str(format!("{name:width$}  {short:<16}  {about}").trim_end());
+    for (Row { name, about, .. }, state) in rows.iter().zip(&states) {
+        text.push_str(format!("{name:first$}  {state:second$}  {about}").trim_end());
         text.push('\n');
     }
     for reason in reasons {
