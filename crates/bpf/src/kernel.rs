@@ -111,16 +111,22 @@ pub(crate) fn kernel() -> &'static Kernel {
 }
 
 impl Types {
-    /// Names stand in the type information as strings that end with a zero.
+    /// Names stand in the type information as strings that end with a zero. One pass over its megabytes.
     fn of(types: &[u8]) -> Types {
-        let has = |name: &str| find(types, &[b"\0", name.as_bytes(), b"\0"].concat());
-        Types {
-            congestion_controls: has("bpf_struct_ops_tcp_congestion_ops"),
-            functions: has("tcp_cong_avoid_ai") && has("tcp_reno_undo_cwnd"),
-            links: has("bpf_struct_ops_link"),
-            start_hook: has("cwnd_event_tx_start"),
-            drop_reasons: has("skb_drop_reason"),
+        let mut found = Types::default();
+        let mut functions = 0;
+        for name in types.split(|byte| *byte == 0) {
+            match name {
+                b"bpf_struct_ops_tcp_congestion_ops" => found.congestion_controls = true,
+                b"tcp_cong_avoid_ai" | b"tcp_reno_undo_cwnd" => functions += 1,
+                b"bpf_struct_ops_link" => found.links = true,
+                b"cwnd_event_tx_start" => found.start_hook = true,
+                b"skb_drop_reason" => found.drop_reasons = true,
+                _ => {}
+            }
         }
+        found.functions = functions == 2;
+        found
     }
 }
 

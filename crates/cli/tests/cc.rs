@@ -4,7 +4,7 @@ mod support;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use support::{command, errors, skip, wirespeed};
@@ -222,4 +222,17 @@ fn what_was_left_behind_is_removed_by_unload() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert_eq!(errors(&output), "removed: lola\n");
     assert_eq!(available(), before);
+}
+
+#[test]
+fn the_program_brings_libbpf_and_what_it_needs_along() {
+    const TEST: &str = "the_program_brings_libbpf_and_what_it_needs_along";
+    let Ok(output) = Command::new("ldd").arg(env!("CARGO_BIN_EXE_wirespeed")).output() else {
+        return skip(TEST, "there is no ldd here");
+    };
+    let needed = String::from_utf8(output.stdout).unwrap();
+    assert!(needed.contains("libc.so"), "{needed}");
+    for library in ["libbpf", "libelf", "libz"] {
+        assert!(!needed.contains(library), "agents are copied to hosts that have no {library}:\n{needed}");
+    }
 }
