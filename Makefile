@@ -67,6 +67,10 @@ lint: fmt ## formatting, clippy, documentation, licences and advisories
 	    $(CARGO) deny --log-level error check advisories || echo 'advisories: found, or NOT checked for want of their database (see above)'; \
 	else echo 'cargo-deny is not installed; licences and advisories were NOT checked. To have them: cargo install --locked cargo-deny'; fi
 
+.PHONY: bpf
+bpf: ## compile the programs for the running kernel again: bpf/objects (needs clang and llvm)
+	@tools/bpf
+
 .PHONY: bench
 bench: kernel bench-model ## speed of the virtual-time kernel and of the model, beside ns-3 and ns-2 where they are installed
 	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }

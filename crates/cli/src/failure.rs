@@ -67,6 +67,14 @@ pub enum Failure {
     /// The environment lacks something.
     #[error("{0}")]
     Environment(String),
+    /// A command that was started on the user's behalf did not end well; it has said why.
+    #[error("{command} ended with exit code {code}")]
+    Command {
+        /// Its name.
+        command: String,
+        /// Its exit code, which becomes that of this program.
+        code: u8,
+    },
     /// The agent of a host could not do its part.
     #[error("the agent gave up; its controller knows why")]
     Agent,
@@ -80,6 +88,7 @@ impl Failure {
         match self {
             Failure::Expectation => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
+            Failure::Command { code, .. } => *code,
             Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted => 130,
             Failure::Kernel(_)
             | Failure::OwnKernel { .. }

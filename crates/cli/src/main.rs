@@ -48,6 +48,9 @@ enum Command {
     Schema,
     /// Compare the model with the kernel over the validation grid; or extend the kernel's data.
     Validate(commands::validate::Arguments),
+    /// Load congestion controls into this machine's kernel, for as long as they are needed.
+    #[command(subcommand)]
+    Cc(commands::cc::Action),
     /// Build or describe the virtual-time kernel.
     #[command(subcommand)]
     Kernel(commands::kernel::Action),
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        Command::Cc(action) => commands::cc::run(&action),
         Command::Schema => commands::schema(),
         Command::Kernel(action) => commands::kernel::run(action),
         Command::ServeAgent(arguments) => commands::serve_agent::run(&arguments),

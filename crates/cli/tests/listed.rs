@@ -21,6 +21,8 @@ fn every_control_is_listed_with_where_it_is_and_its_reference() {
         let line = line.unwrap_or_else(|| panic!("{} is not listed", control.name));
         assert!(line.contains(control.about) && line.contains(control.reference), "{line}");
         assert_eq!(line.contains("model, kernel"), control.linux.is_some(), "{line}");
+        let bpf = line.contains("model, kernel, bpf ") || line.contains("model, bpf ");
+        assert_eq!(bpf, wirespeed_bpf::control(control.name).is_some(), "{line}");
     }
 }
 
@@ -52,6 +54,14 @@ fn an_explanation_tells_what_can_be_set_where() {
     assert!(said(&["explain", "bic"]).contains("model and kernel, also called smax"));
     let model_only = congestion_controls().iter().find(|control| control.linux.is_none()).unwrap();
     assert!(said(&["explain", model_only.name]).contains("kernel      no: Linux does not have it"));
+    assert!(
+        said(&["explain", "lola"])
+            .contains("bpf         yes: `wirespeed cc load lola`; default parameters\n")
+    );
+    for needy in wirespeed_bpf::controls().iter().filter(|control| !control.needs.is_empty()) {
+        assert!(said(&["explain", needy.name]).contains(needy.needs));
+    }
+    assert!(said(&["explain", "cubic"]).contains("bpf         no"));
     let reno = congestion_control("reno").unwrap();
     assert_eq!(said(&["explain", reno.name]).contains("It has no parameters."), reno.parameters.is_empty());
 }

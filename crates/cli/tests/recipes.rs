@@ -83,7 +83,9 @@ fn sources() -> Vec<(String, String)> {
     let root = root();
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> =
-        ["crates", "kernel", "scenarios", "docs/reference", "docs/explanation"].map(|f| root.join(f)).into();
+        ["crates", "kernel", "bpf", "scenarios", "docs/reference", "docs/explanation"]
+            .map(|f| root.join(f))
+            .into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
             let path = entry.unwrap().path();

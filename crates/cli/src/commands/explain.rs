@@ -47,6 +47,7 @@ fn explain_congestion(control: &CongestionControl) -> String {
     fact("reference", control.reference);
     fact("model", "yes");
     fact("kernel", &in_kernel(control));
+    fact("bpf", &in_running_kernel(control));
     if control.needs_pacing {
         fact("needs", "pacing, which its socket does");
     }
@@ -78,6 +79,19 @@ fn in_kernel(control: &CongestionControl) -> String {
         None => "no: Linux does not have it; a C file of your own can add it".into(),
         Some("reno") => "yes, as reno: part of every Linux".into(),
         Some(name) => format!("yes, as {name}: module tcp_{name}"),
+    }
+}
+
+/// Whether a running kernel can take it.
+fn in_running_kernel(control: &CongestionControl) -> String {
+    match wirespeed_bpf::control(control.name) {
+        None => "no: a running kernel can use it only if it has it".into(),
+        Some(bpf) if bpf.needs.is_empty() => {
+            format!("yes: `wirespeed cc load {}`; default parameters", bpf.name)
+        }
+        Some(bpf) => {
+            format!("yes: `wirespeed cc load {}`; default parameters; needs {}", bpf.name, bpf.needs)
+        }
     }
 }
 

@@ -32,9 +32,13 @@ pub enum What {
 pub fn run(what: &What) -> Result<(), Failure> {
     let rows: Vec<[String; 3]> = match what {
         What::Cc => {
-            let place = |c: &CongestionControl| if c.linux.is_some() { "model, kernel" } else { "model" };
+            let place = |c: &CongestionControl| {
+                let kernel = c.linux.is_some().then_some("kernel");
+                let running = wirespeed_bpf::control(c.name).map(|_| "bpf");
+                ["model"].into_iter().chain(kernel).chain(running).collect::<Vec<_>>().join(", ")
+            };
             let about = |c: &CongestionControl| format!("{} ({})", c.about, c.reference);
-            congestion_controls().iter().map(|c| [c.name.into(), place(c).into(), about(c)]).collect()
+            congestion_controls().iter().map(|c| [c.name.into(), place(c), about(c)]).collect()
         }
         What::Metrics => wirespeed_metrics::all()
             .iter()

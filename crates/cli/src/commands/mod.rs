@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod agent;
+pub mod cc;
 pub mod compare;
 pub mod explain;
 pub mod import;

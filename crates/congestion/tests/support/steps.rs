@@ -136,13 +136,17 @@ pub fn play(row: &Algorithm, window: u64, seed: u64, steps: &[(u32, Step)]) -> V
         };
         (parameter.name.to_owned(), value)
     });
-    let mut control = row.build(&setup, &chosen.collect()).unwrap();
+    play_on(row.build(&setup, &chosen.collect()).unwrap().as_mut(), steps)
+}
+
+/// Plays steps on this instance and returns what it said after each. Crate `bpf` plays them on controls in C.
+pub fn play_on(control: &mut dyn CongestionControl, steps: &[(u32, Step)]) -> Vec<Control> {
     let mut state = Played { now: SimTime::START, una: 0, nxt: 0, delivered: 0, marked: 0, lost: 0 };
     steps
         .iter()
         .map(|(pause_us, step)| {
             state.now = state.now + Span::us(i64::from(*pause_us));
-            state.apply(control.as_mut(), step);
+            state.apply(control, step);
             control.control()
         })
         .collect()

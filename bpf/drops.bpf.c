@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again. Only IPv4 with
+ * TCP or UDP between ports that are asked for; what is read of a packet is read as it is in memory, without trust.
+ */
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define KERNEL __attribute__((preserve_access_index))
+#define INLINE inline __attribute__((always_inline))
+
+/* The fields that are read, found by name in the kernel's own type information. */
+struct ns_common {
+	u32 inum;
+} KERNEL;
+
+struct net {
+	struct ns_common ns;
+} KERNEL;
+
+typedef struct {
+	struct net *net;
+} KERNEL possible_net_t;
+
+struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
+} KERNEL;
+
+struct sock_common {
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;
+	u16 skc_num;
+	u16 skc_family;
+	possible_net_t skc_net;
+} KERNEL;
+
+struct sock {
+	struct sock_common __sk_common;
+} KERNEL;
+
+struct sk_buff {
+	struct net_device *dev;
+	char cb[48];
+	u32 len;
+	int skb_iif;
+	u16 protocol;
+	u16 network_header;
+	u32 end;
+	u8 *head;
+	u8 *data;
+} KERNEL;
+
+struct skb_shared_info {
+	u16 gso_size;
+	u16 gso_segs;
+} KERNEL;
+
+struct tcp_skb_cb {
+	u16 tcp_gso_segs;
+} KERNEL;
+
+/* Helpers by their number in the kernel's interface. */
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+
+#define MOST_RANGES 16
+
+/* Written by the program that loads this, before it does; in a section of its own, that it is all there is in it. */
+struct settings {
+	/* The network namespace; zero: all. */
+	u32 name_space;
+	/* Values of enum skb_drop_reason that are no drops. */
+	u32 not_dropped;
+	u32 consumed;
+	u32 ranges;
+	struct {
+		u16 low;
+		u16 high;
+	} range[MOST_RANGES];
+};
+
+const volatile struct settings settings SEC(".rodata.settings") = {};
+
+struct key {
+	u32 reason;
+	/* Addresses in network order, ports in the host's. */
+	u32 source;
+	u32 target;
+	u16 source_port;
+	u16 target_port;
+	u32 protocol;
+	u32 device;
+	u32 name_space;
+};
+
+struct count {
+	u64 packets;
+	u64 bytes;
+};
+
+#define PER_CPU_HASH 5
+#define PER_CPU_ARRAY 6
+#define MOST_KEYS 4096
+
+struct {
+	int (*type)[PER_CPU_HASH];
+	int (*max_entries)[MOST_KEYS];
+	struct key *key;
+	struct count *value;
+} dropped SEC(".maps"), sent_again SEC(".maps");
+
+/* Packets for which there was no more room. */
+struct {
+	int (*type)[PER_CPU_ARRAY];
+	int (*max_entries)[1];
+	u32 *key;
+	u64 *value;
+} missed SEC(".maps");
+
+static INLINE void count(void *map, const struct key *key, u64 packets, u64 bytes)
+{
+	const u32 zero = 0;
+	struct count *known = map_lookup(map, key);
+	struct count first = { .packets = packets, .bytes = bytes };
+	u64 *lost;
+
+	if (known) {
+		known->packets += packets;
+		known->bytes += bytes;
+		return;
+	}
+	/* Only this processor counts here, but another may have made the entry just now: then once more. */
+	if (!map_update(map, key, &first, 1 /* BPF_NOEXIST */))
+		return;
+	known = map_lookup(map, key);
+	if (known) {
+		known->packets += packets;
+		known->bytes += bytes;
+		return;
+	}
+	lost = map_lookup(&missed, &zero);
+	if (lost)
+		*lost += packets;
+}
+
+static INLINE int is_wanted(u16 port)
+{
+	u32 i;
+
+	for (i = 0; i < MOST_RANGES && i < settings.ranges; i++)
+		if (port >= settings.range[i].low && port <= settings.range[i].high)
+			return 1;
+	return 0;
+}
+
+/* Namespaces have numbers from here on (the kernel's first ones stand right below 0xf0000000). */
+#define FIRST_NAMESPACE 0xefffff00U
+
+/*
+ * Namespace and device. A socket is the better witness: in its queues TCP and UDP use the place of the packet's device for
+ * other things. What reads like no device is none.
+ */
+static INLINE void locate(struct key *key, struct sk_buff *skb, struct sock *sk)
+{
+	struct net_device *dev;
+	u32 number;
+
+	key->device = skb->skb_iif;
+	if (sk) {
+		key->name_space = sk->__sk_common.skc_net.net->ns.inum;
+		return;
+	}
+	dev = skb->dev;
+	if (!dev)
+		return;
+	number = dev->nd_net.net->ns.inum;
+	if (number < FIRST_NAMESPACE || dev->ifindex <= 0)
+		return;
+	key->name_space = number;
+	key->device = dev->ifindex;
+}
+
+static INLINE u16 swapped(u16 value)
+{
+	return __builtin_bswap16(value);
+}
+
+#define ETHERTYPE_IPV4 0x0800
+#define TCP 6
+#define UDP 17
+#define UDP_HEADER 8
+#define FRAGMENT_OFFSET 0x1fff
+
+struct ipv4 {
+	u8 version_and_words;
+	u8 service;
+	u16 length;
+	u16 id;
+	u16 fragment;
+	u8 ttl;
+	u8 protocol;
+	u16 checksum;
+	u32 source;
+	u32 target;
+};
+
+struct transport {
+	u16 source;
+	u16 target;
+	u32 sequence;
+	u32 acknowledged;
+	u8 words;
+	u8 flags;
+	u16 window;
+};
+
+/* How many packets of the wire, and their bytes from the IP header on: a train that was not cut yet stands for many. */
+static INLINE struct count size_of(struct sk_buff *skb, u8 *head, const struct ipv4 *ip, u32 headers)
+{
+	struct skb_shared_info *shared = (struct skb_shared_info *)(head + skb->end);
+	u64 bytes = skb->len + (u64)(skb->data - head) - skb->network_header;
+	struct count size = { .packets = 1, .bytes = bytes };
+	u16 segment = 0, segments = 0;
+
+	read_kernel(&segment, sizeof(segment), &shared->gso_size);
+	read_kernel(&segments, sizeof(segments), &shared->gso_segs);
+	if (!segment) {
+		u16 length = swapped(ip->length);
+
+		/* Short frames are padded. */
+		if (length && length < bytes)
+			size.bytes = length;
+		return size;
+	}
+	if (segments)
+		size.packets = segments;
+	else if (bytes > headers)
+		/* A guest's or a user's train: nobody has counted it. */
+		size.packets = (bytes - headers + segment - 1) / segment;
+	if (!size.packets)
+		size.packets = 1;
+	size.bytes = bytes + (size.packets - 1) * headers;
+	return size;
+}
+
+static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
+{
+	struct key key = { .reason = reason };
+	struct transport transport = {};
+	struct ipv4 ip = {};
+	struct count size;
+	u32 headers;
+	u8 *head;
+
+	if (reason == settings.not_dropped || reason == settings.consumed)
+		return 0;
+	if (skb->protocol != swapped(ETHERTYPE_IPV4))
+		return 0;
+	head = skb->head;
+	if (read_kernel(&ip, sizeof(ip), head + skb->network_header))
+		return 0;
+	headers = (ip.version_and_words & 15) * 4;
+	if (ip.version_and_words >> 4 != 4 || headers < sizeof(ip) || swapped(ip.fragment) & FRAGMENT_OFFSET)
+		return 0;
+	if (ip.protocol != TCP && ip.protocol != UDP)
+		return 0;
+	if (read_kernel(&transport, sizeof(transport), head + skb->network_header + headers))
+		return 0;
+	key.source_port = swapped(transport.source);
+	key.target_port = swapped(transport.target);
+	if (!is_wanted(key.source_port) && !is_wanted(key.target_port))
+		return 0;
+	key.source = ip.source;
+	key.target = ip.target;
+	key.protocol = ip.protocol;
+	locate(&key, skb, sk);
+	if (settings.name_space && key.name_space && key.name_space != settings.name_space)
+		return 0;
+	size = size_of(skb, head, &ip, headers + (ip.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4));
+	count(&dropped, &key, size.packets, size.bytes);
+	return 0;
+}
+
+/* The kernel's tracepoint has the receiving socket since 6.11; the loader takes the one that fits. */
+SEC("tp_btf/kfree_skb")
+int lost(u64 *ctx)
+{
+	return packet_lost((struct sk_buff *)ctx[0], ctx[2], 0);
+}
+
+SEC("tp_btf/kfree_skb")
+int lost_by_socket(u64 *ctx)
+{
+	return packet_lost((struct sk_buff *)ctx[0], ctx[2], (struct sock *)ctx[3]);
+}
+
+#define AF_INET 2
+
+static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
+{
+	struct sock_common *common = &sk->__sk_common;
+	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)skb->cb;
+	struct key key = { .protocol = TCP };
+	u16 segments = 0;
+
+	if (common->skc_family != AF_INET)
+		return 0;
+	key.source_port = common->skc_num;
+	key.target_port = swapped(common->skc_dport);
+	if (!is_wanted(key.source_port) && !is_wanted(key.target_port))
+		return 0;
+	key.source = common->skc_rcv_saddr;
+	key.target = common->skc_daddr;
+	key.name_space = common->skc_net.net->ns.inum;
+	if (settings.name_space && key.name_space != settings.name_space)
+		return 0;
+	read_kernel(&segments, sizeof(segments), &cb->tcp_gso_segs);
+	count(&sent_again, &key, segments ? segments : 1, skb->len);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int again(u64 *ctx)
+{
+	return segment_sent_again((struct sock *)ctx[0], (struct sk_buff *)ctx[1]);
+}
+
+/* Newer kernels tell failures too: with an error nothing was sent. */
+SEC("tp_btf/tcp_retransmit_skb")
+int again_if_sent(u64 *ctx)
+{
+	return (int)ctx[2] ? 0 : segment_sent_again((struct sock *)ctx[0], (struct sk_buff *)ctx[1]);
+}
+
+char license_[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,372 @@
+//! Packets that this kernel drops, by reason, flow and device; and segments that its TCP sends again.
+//!
+//! A program at the tracepoint `skb:kfree_skb` sees every packet that is thrown away for a reason, wherever in the kernel
+//! that is: in a queueing discipline, at a socket, for want of memory. It sees each copy by itself. What never became a
+//! packet of the kernel's - lost in a ring of the NIC, or beyond - it does not see.
+
+mod types;
+
+use crate::kernel::{BPF, PERFMON, Reason, kernel, permitted};
+use crate::messages::listen;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+use thiserror::Error;
+use types::Types;
+
+const OBJECT: &[u8] = include_bytes!("../../../../bpf/objects/drops.bpf.o");
+
+/// Most ranges of ports (`MOST_RANGES` of drops.bpf.c).
+pub const MOST_RANGES: usize = 16;
+
+/// Which packets count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Packets with one of these ports, as source or as target; at most [`MOST_RANGES`].
+    pub ports: Vec<RangeInclusive<u16>>,
+    /// Only this network namespace, by its inode ([`this_namespace`]). A packet of which the kernel no longer tells where
+    /// it was counts too, with [`Dropped::namespace`] `None`: kernels before 6.11 do so for drops at sockets.
+    pub namespace: Option<u32>,
+    /// Measure what watching costs ([`Watch::cost`]). The kernel then takes the time of all its BPF programs, not only ours.
+    pub measure: bool,
+}
+
+/// The network namespace of the calling thread.
+pub fn this_namespace() -> Option<u32> {
+    std::fs::metadata("/proc/thread-self/ns/net").ok().and_then(|file| u32::try_from(file.ino()).ok())
+}
+
+/// A transport protocol that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// One direction of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flow {
+    /// TCP or UDP.
+    pub protocol: Protocol,
+    /// Where its packets come from.
+    pub source: SocketAddrV4,
+    /// Where they go.
+    pub target: SocketAddrV4,
+}
+
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let protocol = match self.protocol {
+            Protocol::Tcp => "TCP",
+            Protocol::Udp => "UDP",
+        };
+        write!(f, "{protocol} {} > {}", self.source, self.target)
+    }
+}
+
+/// Packets that were dropped.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dropped {
+    /// The kernel's name for why: `SKB_DROP_REASON_` taken off, such as `QDISC_DROP` or `SOCKET_RCVBUFF`.
+    pub reason: String,
+    /// Whose they were.
+    pub flow: Flow,
+    /// Number of the device they were to leave by, or came in by; `None`: the kernel no longer told.
+    pub device: Option<u32>,
+    /// The network namespace, by its inode; `None`: the kernel no longer told.
+    pub namespace: Option<u32>,
+    /// How many packets of the wire.
+    pub packets: u64,
+    /// Their bytes from the IP header on.
+    pub bytes: u64,
+}
+
+/// Segments that TCP sent again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retransmitted {
+    /// Whose they were.
+    pub flow: Flow,
+    /// The network namespace, by its inode.
+    pub namespace: u32,
+    /// How many, as `RetransSegs` counts them, those that could not be sent left out.
+    pub packets: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
+}
+
+/// What watching has cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Runs of our programs and the time they took; `None`: not measured ([`Filter::measure`]).
+    pub runs: Option<(u64, Duration)>,
+    /// Packets that were not counted, for want of room or because a program was interrupted by itself.
+    pub missed: u64,
+}
+
+/// Why drops are not watched.
+#[derive(Debug, Error)]
+pub enum WatchError {
+    /// They cannot be, here.
+    #[error("drops cannot be watched: {0}")]
+    Cannot(#[from] Reason),
+    /// The filter lets nothing through or is too long.
+    #[error("a filter has 1 to {MOST_RANGES} ranges of ports, not {0}")]
+    Ports(usize),
+    /// The kernel refused it, though it has what is needed.
+    #[error("Linux {release} refused to have its drops watched: {source:#}\n{log}")]
+    Refused {
+        /// `uname -r`.
+        release: String,
+        /// What libbpf makes of it.
+        source: libbpf_rs::Error,
+        /// The last lines of what libbpf and the kernel's verifier said.
+        log: String,
+    },
+    /// What was counted cannot be read.
+    #[error("what was counted of drops cannot be read: {0}")]
+    Read(#[source] libbpf_rs::Error),
+}
+
+/// Whether drops can be watched here, as far as can be told without doing it.
+///
+/// # Errors
+/// What stands in the way, and what to change.
+pub fn can_watch() -> Result<(), Reason> {
+    kernel().tells_drops()?;
+    permitted(&[BPF, PERFMON])
+}
+
+/// Counts from its start until it is dropped, or its process ends however it may.
+#[derive(Debug)]
+pub struct Watch {
+    _links: Vec<Link>,
+    object: Object,
+    reasons: BTreeMap<u32, String>,
+    /// Open as long as the kernel is to take the time.
+    timing: Option<OwnedFd>,
+}
+
+impl Watch {
+    /// Starts to count.
+    ///
+    /// # Errors
+    /// If that cannot be done here, the filter cannot be used, or the kernel refuses.
+    pub fn start(filter: &Filter) -> Result<Watch, WatchError> {
+        can_watch()?;
+        if !(1..=MOST_RANGES).contains(&filter.ports.len()) {
+            return Err(WatchError::Ports(filter.ports.len()));
+        }
+        let listening = listen();
+        load(filter).map_err(|source| WatchError::Refused {
+            release: kernel().release.clone(),
+            source,
+            log: listening.heard(),
+        })
+    }
+
+    /// What was dropped since the start, most packets first.
+    ///
+    /// # Errors
+    /// If the kernel does not give its counts.
+    pub fn read(&self) -> Result<Vec<Dropped>, WatchError> {
+        let mut rows: Vec<Dropped> = self
+            .counts("dropped")?
+            .into_iter()
+            .map(|(key, [packets, bytes])| Dropped {
+                reason: self
+                    .reasons
+                    .get(&key.reason)
+                    .cloned()
+                    .unwrap_or_else(|| format!("{:#x}", key.reason)),
+                flow: key.flow,
+                device: (key.device > 0).then_some(key.device),
+                namespace: (key.namespace > 0).then_some(key.namespace),
+                packets,
+                bytes,
+            })
+            .collect();
+        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
+        Ok(rows)
+    }
+
+    /// What was sent again since the start, most segments first.
+    ///
+    /// # Errors
+    /// If the kernel does not give its counts.
+    pub fn retransmitted(&self) -> Result<Vec<Retransmitted>, WatchError> {
+        let row = |(key, [packets, bytes]): (Key, [u64; 2])| {
+            let Key { flow, namespace, .. } = key;
+            Retransmitted { flow, namespace, packets, bytes }
+        };
+        let mut rows: Vec<Retransmitted> = self.counts("sent_again")?.into_iter().map(row).collect();
+        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
+        Ok(rows)
+    }
+
+    /// What watching has cost since the start.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn cost(&self) -> Result<Cost, WatchError> {
+        let mut cost = Cost { runs: None, missed: 0 };
+        let (mut runs, mut ns) = (0, 0);
+        for program in self.object.progs().filter(|program| program.autoload()) {
+            let info = program_info(program.as_fd().as_raw_fd()).map_err(WatchError::Read)?;
+            runs += info.run_cnt;
+            ns += info.run_time_ns;
+            cost.missed += info.recursion_misses;
+        }
+        cost.runs = self.timing.is_some().then_some((runs, Duration::from_nanos(ns)));
+        let missed = self.map("missed").lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        for part in missed.map_err(WatchError::Read)?.into_iter().flatten() {
+            cost.missed += number(&part);
+        }
+        Ok(cost)
+    }
+
+    fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
+        self.object.maps().find(|map| map.name() == name).expect("the object has this map")
+    }
+
+    /// Packets and bytes by key, the processors' counts together.
+    fn counts(&self, name: &str) -> Result<Vec<(Key, [u64; 2])>, WatchError> {
+        let map = self.map(name);
+        let mut rows = Vec::new();
+        for key in map.keys() {
+            let Some(parts) = map.lookup_percpu(&key, MapFlags::ANY).map_err(WatchError::Read)? else {
+                continue;
+            };
+            let Some(key) = Key::of(&key) else { continue };
+            let sum = |place: usize| parts.iter().map(|part| number(&part[place..])).sum();
+            rows.push((key, [sum(0), sum(8)]));
+        }
+        Ok(rows)
+    }
+}
+
+fn load(filter: &Filter) -> libbpf_rs::Result<Watch> {
+    let types = Types::read()?;
+    let mut open = ObjectBuilder::default().open_memory(OBJECT)?;
+    for mut program in open.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        program.set_autoload(types.fits(&name));
+    }
+    for mut map in open.maps_mut() {
+        if map.name() == ".rodata.settings" {
+            map.set_initial_value(&settings(filter, &types))?;
+        }
+    }
+    let object = open.load()?;
+    let timing = if filter.measure { enable_timing() } else { None };
+    let links = object
+        .progs_mut()
+        .filter(|program| program.autoload())
+        .map(|program| program.attach_trace())
+        .collect::<libbpf_rs::Result<Vec<_>>>()?;
+    Ok(Watch { _links: links, object, reasons: types.reasons, timing })
+}
+
+/// `struct settings` of drops.bpf.c as bytes.
+fn settings(filter: &Filter, types: &Types) -> Vec<u8> {
+    const NEVER: u32 = u32::MAX;
+    let numbers = [
+        filter.namespace.unwrap_or(0),
+        types.reason("SKB_NOT_DROPPED_YET").unwrap_or(0),
+        types.reason("SKB_CONSUMED").unwrap_or(NEVER),
+        filter.ports.len() as u32,
+    ];
+    let mut bytes: Vec<u8> = numbers.into_iter().flat_map(u32::to_ne_bytes).collect();
+    for range in &filter.ports {
+        bytes.extend([*range.start(), *range.end()].into_iter().flat_map(u16::to_ne_bytes));
+    }
+    bytes.resize(16 + 4 * MOST_RANGES, 0);
+    bytes
+}
+
+/// Has the kernel take the time of its BPF programs as long as what is returned is open; `None`: it may not.
+fn enable_timing() -> Option<OwnedFd> {
+    // SAFETY: a call without pointers.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    // SAFETY: the descriptor was just made, and nobody else has it.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn program_info(program: i32) -> libbpf_rs::Result<libbpf_sys::bpf_prog_info> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of_val(&info) as u32;
+    // SAFETY: the kernel fills at most as many bytes as there are.
+    let result = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program, &raw mut info, &raw mut length) };
+    if result < 0 { Err(libbpf_rs::Error::from_raw_os_error(-result)) } else { Ok(info) }
+}
+
+/// `struct key` of drops.bpf.c.
+#[derive(Debug)]
+struct Key {
+    reason: u32,
+    flow: Flow,
+    device: u32,
+    namespace: u32,
+}
+
+impl Key {
+    fn of(bytes: &[u8]) -> Option<Key> {
+        let field = |place: usize| bytes.get(place..place + 4)?.try_into().ok();
+        let number = |place: usize| field(place).map(u32::from_ne_bytes);
+        // Addresses are in network order, as they are written.
+        let address = |place: usize| field(place).map(Ipv4Addr::from);
+        let port = |place: usize| Some(u16::from_ne_bytes(bytes.get(place..place + 2)?.try_into().ok()?));
+        let protocol = match number(16)? {
+            6 => Protocol::Tcp,
+            17 => Protocol::Udp,
+            _ => return None,
+        };
+        let source = SocketAddrV4::new(address(4)?, port(12)?);
+        let target = SocketAddrV4::new(address(8)?, port(14)?);
+        let flow = Flow { protocol, source, target };
+        Some(Key { reason: number(0)?, flow, device: number(20)?, namespace: number(24)? })
+    }
+}
+
+/// The first eight bytes as a number.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_as_the_program_writes_it() {
+        let mut bytes = 6_u32.to_ne_bytes().to_vec();
+        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([5001_u16, 80].into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend([17_u32, 3, 4_026_531_840].into_iter().flat_map(u32::to_ne_bytes));
+        let key = Key::of(&bytes).unwrap();
+        assert_eq!(key.flow.to_string(), "UDP 10.0.0.1:5001 > 10.0.0.2:80");
+        assert_eq!((key.reason, key.device, key.namespace), (6, 3, 4_026_531_840));
+        assert!(Key::of(&bytes[..27]).is_none());
+    }
+
+    #[test]
+    fn a_filter_needs_ports_and_not_too_many() {
+        if let Err(reason) = can_watch() {
+            // Said before the filter is looked at.
+            assert!(
+                matches!(Watch::start(&Filter::default()), Err(WatchError::Cannot(said)) if said == reason)
+            );
+            return;
+        }
+        for count in [0, MOST_RANGES + 1] {
+            let filter = Filter { ports: vec![1..=2; count], ..Filter::default() };
+            assert!(matches!(Watch::start(&filter), Err(WatchError::Ports(found)) if found == count));
+        }
+    }
+}
