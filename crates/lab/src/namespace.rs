@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 /// A handle to a network namespace; the namespace lives at least as long.
 #[derive(Debug)]
@@ -56,6 +57,11 @@ impl Namespace {
         let result = work();
         here.enter()?;
         result
+    }
+
+    /// What names it in the kernel.
+    pub fn inode(&self) -> Option<u32> {
+        self.file.metadata().ok().and_then(|file| u32::try_from(file.ino()).ok())
     }
 
     /// The descriptor, for netlink.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
+use wirespeed_lab::DROPPED;
 use wirespeed_metrics::{Interval, placement};
-use wirespeed_record::{Direction, LedgerRow, RunInfo};
+use wirespeed_record::{Counter, Direction, LedgerRow, RunInfo};
 
 /// The only run of a study.
 pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> String {
@@ -12,6 +13,7 @@ pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> St
         + &held_back(held, info)
         + &ledger(&judged.recording.ledger)
         + &retransmissions(judged)
+        + &kernel_reasons(&judged.recording.counters)
         + &placements(info, findings)
 }
 
@@ -103,6 +105,16 @@ fn retransmissions(judged: &Judged) -> String {
     }
     let twice = metric("spurious_retransmissions_packets").unwrap_or(0.0);
     format!("  sent again: {again}, of which receivers reported {twice} that they had already\n")
+}
+
+/// Why the hosts' kernels dropped packets of the run, in their own words, where that could be watched.
+fn kernel_reasons(counters: &[Counter]) -> String {
+    let rows = counters.iter().filter_map(|row| {
+        let reason = row.counter.strip_prefix(DROPPED)?;
+        Some(format!("    {:>12}  {reason} at {}\n", row.after - row.before, row.host))
+    });
+    let rows: String = rows.collect();
+    if rows.is_empty() { rows } else { format!("  the kernels' own reasons (BPF):\n{rows}") }
 }
 
 /// Stages of each host at which nothing was lost, as far as it counts.

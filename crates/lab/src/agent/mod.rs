@@ -7,6 +7,7 @@ mod cores;
 mod datagrams;
 mod drain;
 mod flow;
+pub mod lent;
 mod local;
 pub mod message;
 mod placement;

@@ -17,6 +17,9 @@ use wirespeed_host::sources::{protocols, softnet};
 use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{FlowKind, Run};
 
+/// What counters that only the whole kernel has stand under, in place of a host.
+pub const WHOLE: &str = "kernel";
+
 /// A 32-bit kernel counter continued in 64 bits.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Long(u64);
@@ -162,8 +165,8 @@ impl<'a> Sampler<'a> {
         let cpus = softnet::parse(&fs::read_to_string("/proc/net/softnet_stat")?);
         let dropped = cpus.iter().map(|cpu| u64::from(cpu.dropped)).sum();
         let squeezed = cpus.iter().map(|cpu| u64::from(cpu.time_squeeze)).sum();
-        counters.insert(("kernel".into(), "SoftnetDropped".into()), dropped);
-        counters.insert(("kernel".into(), "SoftnetTimeSqueezed".into()), squeezed);
+        counters.insert((WHOLE.into(), "SoftnetDropped".into()), dropped);
+        counters.insert((WHOLE.into(), "SoftnetTimeSqueezed".into()), squeezed);
         Ok(counters)
     }
 }

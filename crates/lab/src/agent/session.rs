@@ -4,6 +4,7 @@
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::flow::{FlowState, Log};
+use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
@@ -15,7 +16,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirespeed_host::Growth;
+use wirespeed_bpf::drops::this_namespace;
+use wirespeed_host::{Growth, Root, take};
 use wirespeed_scenario::run::Run;
 
 /// How an agent ends when its controller is gone, or its time is over.
@@ -139,6 +141,9 @@ fn session(
     let run = Arc::new(plan.check().map_err(io::Error::other)?);
     end.put_off(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
     let mut ends = Ends::prepare(&run, &plan)?;
+    // Both take long on a busy or slow machine; nothing of the run may come before they are done.
+    let drops = Drops::watch(&run, this_namespace());
+    let (before, _) = take(&mut Root::live());
     out.write(&Message::Ready)?;
     out.flush()?;
     let origin_ns = match next(requests, out)? {
@@ -151,7 +156,6 @@ fn session(
     let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
     out.write(&Message::Settings { host: host.clone(), settings })?;
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
-    let (before, _) = here.counters();
     conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
     drain(&parts, || here.flows(0));
     write_log(&ends.log, out)?;
@@ -172,6 +176,9 @@ fn session(
     changes
         .changes
         .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
+    for counter in drops.counters(|_| Some(host.clone())) {
+        out.write(&Message::Counter(counter))?;
+    }
     let lacks = lacks.iter().map(ToString::to_string).collect();
     out.write(&Message::Account { changes: Box::new(changes), lacks })?;
     write_datagrams(&parts, out)?;
@@ -188,6 +195,8 @@ struct Ends {
     /// A socket per flow that ends here.
     listeners: Vec<Option<OwnedFd>>,
     log: Arc<Log>,
+    /// Lent to the kernel until the end.
+    _controls: Controls,
 }
 
 impl Ends {
@@ -195,7 +204,9 @@ impl Ends {
     fn prepare(run: &Arc<Run>, plan: &Plan) -> io::Result<Ends> {
         let host = run.hosts[plan.host as usize].name.clone();
         let (addresses, log) = (plan.addresses.clone(), Arc::new(Log::default()));
-        let mut ends = Ends { run: Arc::clone(run), host, addresses, listeners: Vec::new(), log };
+        let controls = Controls::lend(run, |told| log.warn(format!("host {host}: {told}")));
+        let mut ends =
+            Ends { run: Arc::clone(run), host, addresses, listeners: Vec::new(), log, _controls: controls };
         for (index, flow) in run.flows.iter().enumerate() {
             let prepared = (flow.to == ends.host).then(|| {
                 // No clock is needed to prepare.

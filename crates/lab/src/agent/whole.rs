@@ -4,6 +4,7 @@ use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
 use super::flow::{FlowState, Log};
+use super::lent::{self, Controls, Drops};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
@@ -52,8 +53,13 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
     if ground == Ground::Guest {
         set_congestion_parameters(&run)?;
     }
+    let mut lent = Vec::new();
     let scratch = shared.join(SCRATCH);
     fs::create_dir_all(&scratch)?;
+    let _controls = (ground == Ground::Machine).then(|| Controls::lend(&run, |told| lent.push(told)));
+    for told in lent {
+        writer.write(&Message::Warning(told))?;
+    }
     let mut world = world::build(&run, &layout, ground, &scratch)?;
     for warning in &world.warnings {
         writer.write(&Message::Warning(warning.clone()))?;
@@ -131,6 +137,9 @@ fn conduct(
     shared: &Path,
     writer: &mut Writer<Out>,
 ) -> io::Result<()> {
+    let drops = (ground == Ground::Machine).then(|| Drops::watch(&run, None));
+    let names = layout.nodes.iter().map(|node| node.name.as_str());
+    let places = lent::by_inode(names.zip(world.nodes.iter().map(|node| &node.namespace)));
     let clock = Clock::starting_in(lead_ns(ground));
     let log = Arc::new(Log::default());
     let stop = Arc::new(AtomicBool::new(false));
@@ -209,6 +218,14 @@ fn conduct(
         writer.write(&Message::Rest { flows: rest.flows, queues: rest.queues, hosts: rest.hosts })?;
     }
     sampler::counter_rows(&before, sampler.protocol_counters()?).try_for_each(|row| writer.write(&row))?;
+    // What has no namespace is that of the machine as a whole.
+    let place = |namespace: Option<u32>| match namespace {
+        Some(inode) => places.get(&inode).cloned(),
+        None => Some(sampler::WHOLE.to_owned()),
+    };
+    for counter in drops.iter().flat_map(|drops| drops.counters(place)) {
+        writer.write(&Message::Counter(counter))?;
+    }
     write_datagrams(&parts, writer)?;
     stop.store(true, Relaxed);
     for capture in captures {

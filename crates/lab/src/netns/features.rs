@@ -1,6 +1,6 @@
 //! What this machine's kernel has of what runs need, found by trying it in a namespace.
 
-use crate::agent::try_congestion;
+use crate::agent::lent::can_have;
 use crate::device::{self, Port};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
@@ -34,6 +34,9 @@ impl Features {
     pub fn lacking(&self, what: &str, name: &str) -> String {
         let module = if name.starts_with("tcp_") { name.to_owned() } else { format!("sch_{name}") };
         let instead = match name {
+            _ if name.starts_with("tcp_") => {
+                "; as root wirespeed lends it by BPF, if `wirespeed cc list` has it"
+            }
             "netem" => "; without it only paths without delay and loss can be built (path.rtt = \"0 ms\")",
             _ => "",
         };
@@ -108,7 +111,7 @@ pub fn answer() -> io::Result<()> {
         }
     }
     for control in congestion_controls() {
-        if try_congestion(control.name).is_ok() {
+        if can_have(control.name) {
             found.insert(format!("tcp_{}", control.name));
         }
     }

@@ -1,0 +1,99 @@
+//! What the running kernel is lent for a run, where this process may: congestion controls that it does not have, and a watch
+//! on what it drops. All of it goes with the process.
+
+use super::{FIRST_PORT, try_congestion};
+use crate::namespace::Namespace;
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_bpf::drops::{Filter, Watch, can_watch};
+use wirespeed_bpf::{Loaded, control};
+use wirespeed_record::Counter;
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// Congestion controls.
+pub struct Controls {
+    _loaded: Vec<Loaded>,
+}
+
+/// Whether sockets here can have a congestion control, if it is lent where the kernel lacks it.
+pub fn can_have(name: &str) -> bool {
+    try_congestion(name).is_ok() || control(name).is_some_and(|control| control.can_load().is_ok())
+}
+
+impl Controls {
+    /// Lends those that flows of the run want and the kernel does not have. What cannot be lent is said when a socket
+    /// asks for it.
+    pub fn lend(run: &Run, mut warn: impl FnMut(String)) -> Controls {
+        let wanted: BTreeSet<&str> = run
+            .flows
+            .iter()
+            .filter_map(|flow| match &flow.kind {
+                FlowKind::Tcp { congestion, .. } => Some(congestion.name.as_str()),
+                FlowKind::Udp { .. } => None,
+            })
+            .collect();
+        let mut loaded = Vec::new();
+        for name in wanted.into_iter().filter(|name| try_congestion(name).is_err()) {
+            let Some(control) = control(name).filter(|control| control.can_load().is_ok()) else { continue };
+            match control.load() {
+                Ok(lent) => {
+                    let after = if lent.vanishes() {
+                        ""
+                    } else {
+                        "; it stays until `wirespeed cc unload`, if this is killed"
+                    };
+                    warn(format!(
+                        "congestion control {name} is not the kernel's: it was lent by BPF for this run{after}"
+                    ));
+                    loaded.push(lent);
+                }
+                // Another agent of the same kernel may have been first.
+                Err(_) if try_congestion(name).is_ok() => {}
+                Err(error) => warn(error.to_string()),
+            }
+        }
+        Controls { _loaded: loaded }
+    }
+}
+
+/// Before the name of a counter of packets that the kernel dropped, by its own reason.
+pub const DROPPED: &str = "bpf/dropped ";
+/// What watching took, in nanoseconds.
+const COST: &str = "bpf/cost_ns";
+/// Packets it missed.
+const MISSED: &str = "bpf/missed";
+
+/// A watch on packets of the run that this kernel drops.
+pub struct Drops(Option<Watch>);
+
+impl Drops {
+    /// Begins, where that is permitted.
+    pub fn watch(run: &Run, namespace: Option<u32>) -> Drops {
+        let last =
+            FIRST_PORT.saturating_add(run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX));
+        let filter = Filter { ports: vec![FIRST_PORT..=last], namespace, measure: true };
+        Drops(can_watch().ok().and_then(|()| Watch::start(&filter).ok()))
+    }
+
+    /// What was dropped since, as counters of a host that `place` finds for a namespace (its inode).
+    pub fn counters(&self, place: impl Fn(Option<u32>) -> Option<String>) -> Vec<Counter> {
+        let Some(watch) = &self.0 else { return Vec::new() };
+        let mut by_reason: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for row in watch.read().unwrap_or_default() {
+            if let Some(host) = place(row.namespace) {
+                *by_reason.entry((host, format!("{DROPPED}{}", row.reason))).or_default() += row.packets;
+            }
+        }
+        if let (Ok(cost), Some(host)) = (watch.cost(), place(None)) {
+            let took = cost.runs.map_or(0, |(_, took)| took.as_nanos() as u64);
+            by_reason.insert((host.clone(), COST.into()), took);
+            by_reason.insert((host, MISSED.into()), cost.missed);
+        }
+        let row = |((host, counter), after)| Counter { host, counter, before: 0, after };
+        by_reason.into_iter().map(row).collect()
+    }
+}
+
+/// Names of nodes by the inodes of their namespaces.
+pub fn by_inode<'a>(nodes: impl Iterator<Item = (&'a str, &'a Namespace)>) -> BTreeMap<u32, String> {
+    nodes.filter_map(|(name, namespace)| Some((namespace.inode()?, name.to_owned()))).collect()
+}
