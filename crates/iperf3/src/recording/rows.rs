@@ -7,6 +7,8 @@ use wirespeed_record::FlowSample;
 
 /// Ends whose times differ by less than this part of an interval are taken as one instant.
 const TOGETHER: f64 = 0.05;
+/// Intervals are asked for in multiples of so much, in nanoseconds, and are of 0.1 s at least.
+const TICK_NS: i64 = 10_000_000;
 /// What is later than the last interval by less than this, in nanoseconds, is its end.
 const SAME_NS: i64 = 1_000_000;
 
@@ -20,14 +22,14 @@ struct Reading {
     state: State,
 }
 
-/// The sampling grid: the usual length of an interval, in whole milliseconds.
+/// The sampling grid: the usual length of an interval, without what the timer was late.
 pub fn step(flows: &[Flow]) -> i64 {
     let ends = flows.iter().flat_map(|flow| flow.sender.iter().chain(&flow.receiver));
     let mut lengths: Vec<i64> =
         ends.flat_map(|end| end.intervals()).map(|interval| interval.to_ns - interval.from_ns).collect();
     lengths.sort_unstable();
     let usual = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-    if usual < SAME_NS { usual } else { (usual + SAME_NS / 2) / SAME_NS * SAME_NS }
+    if usual < TICK_NS { usual } else { (usual + TICK_NS / 2) / TICK_NS * TICK_NS }
 }
 
 /// The rows of a flow in order of time.
