@@ -20,6 +20,7 @@ fn probe(bed: &Bed, more: &[&str]) -> Value {
     let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
     let rows = rows.iter().filter(|row| row["packets"] != 0);
     println!("{}", rows.map(Value::to_string).collect::<Vec<_>>().join("\n"));
+    println!("{}", run["warnings"]);
     println!("{}, {} bit/s", run["limit"], run["metrics"]["goodput_bps"]);
     run
 }
@@ -85,14 +86,15 @@ fn with_a_hog_on(core: usize, during: impl FnOnce()) {
     });
 }
 
-/// What is lost in the ring is found there, all of it, and nothing is blamed on the network. Returns how much.
-fn lost_in_the_ring(bed: &Bed, ring: u32, run: impl FnOnce() -> Value) -> i64 {
+/// What is lost in the ring is found there, all of it, and nothing is blamed on the network but for what may have waited
+/// somewhere when the run ended. Returns how much the ring lost.
+fn lost_in_the_ring(bed: &Bed, ring: u32, waiting: i64, run: impl FnOnce() -> Value) -> i64 {
     set_ring(bed, ring);
     let (run, dropped) = counted(bed, run);
     println!("ring of {ring}: the driver counts {dropped}, sent {}", entry(&run, "data", "sent"));
     assert!(entry(&run, "data", "sent") > 3000, "{}", run["ledger"]);
     assert_eq!(lost(&run, "rx_ring"), dropped, "{}", run["ledger"]);
-    assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
+    assert!((0..=waiting).contains(&lost(&run, "network")), "{}", run["ledger"]);
     assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
     dropped
 }
@@ -102,7 +104,7 @@ fn a_full_receive_ring_is_found_there_and_a_larger_one_loses_less() {
     in_guest("a_full_receive_ring_is_found_there_and_a_larger_one_loses_less", || {
         let bed = with_a_ring_that_drops();
         let [small, large] =
-            [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, || datagrams(&bed, "50 Mbit/s")));
+            [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, 0, || datagrams(&bed, "50 Mbit/s")));
         assert!(small > 100, "{small}");
         assert!(large * 10 < small, "{large} of {small}");
     });
@@ -113,7 +115,7 @@ fn what_tcp_loses_in_the_ring_is_found_there() {
     in_guest("what_tcp_loses_in_the_ring_is_found_there", || {
         let bed = with_a_ring_that_drops();
         let [small, large] =
-            [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, || probe(&bed, &["--time", "2 s"])));
+            [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, 0, || probe(&bed, &["--time", "2 s"])));
         assert!(small > 0, "{small}");
         assert!(large * 10 < small, "{large} of {small}");
     });
@@ -124,14 +126,15 @@ fn received(bed: &Bed) -> i64 {
     bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_packets").trim().parse().expect("a number")
 }
 
-/// The core is taken only while packets come: what still waits in the ring at the end of a run has neither arrived nor
-/// been dropped.
+/// The core is taken only while packets come. What still waits in the rings of the two interfaces at the end of a run
+/// has neither arrived nor been dropped, and emulated cores do stand still for longer than a receiver waits.
 #[test]
 fn a_hog_on_the_interrupts_core_fills_the_ring() {
     in_guest("a_hog_on_the_interrupts_core_fills_the_ring", || {
         let bed = with_a_ring_that_drops();
+        const TWO_RINGS: i64 = 2 * 256;
         let core = serving_core(&bed);
-        let with = lost_in_the_ring(&bed, 256, || {
+        let with = lost_in_the_ring(&bed, 256, TWO_RINGS, || {
             let (came, lost) = (received(&bed), out_of_descriptors(&bed));
             std::thread::scope(|scope| {
                 let traffic = scope.spawn(|| datagrams_for(&bed, "50 Mbit/s", "3 s"));
@@ -150,7 +153,7 @@ fn a_hog_on_the_interrupts_core_fills_the_ring() {
             })
         });
         assert!(with > 100, "{with}");
-        let without = lost_in_the_ring(&bed, 256, || datagrams(&bed, "50 Mbit/s"));
+        let without = lost_in_the_ring(&bed, 256, TWO_RINGS, || datagrams(&bed, "50 Mbit/s"));
         assert!(without * 4 < with, "{without} without the hog, {with} with it");
     });
 }
