@@ -81,6 +81,11 @@ bench-model: build ## speed of the model alone: its targets beside ns-2, its mem
 	@command -v python3 >/dev/null || { echo 'make bench needs python3: apt-get install python3' >&2; exit 3; }
 	python3 benches/model-speed.py --wirespeed '$(WIRESPEED)'
 
+.PHONY: bench-live
+bench-live: build ## traffic between two namespaces of this machine (as root): beside iperf3, and what observing costs
+	@command -v python3 >/dev/null || { echo 'make bench-live needs python3: apt-get install python3' >&2; exit 3; }
+	python3 benches/live-speed.py --wirespeed '$(WIRESPEED)'
+
 # The kernel's side of the grid is committed; `wirespeed validate --on kernel --extend` made it and extends it.
 .PHONY: validate
 validate: kernel ## the kernel against its [expect] bounds and ledgers, the model against the kernel over the grid

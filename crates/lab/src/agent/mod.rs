@@ -96,6 +96,19 @@ pub fn is_read_while_loading(congestion: &str, parameter: &str) -> bool {
     parameter.is_some_and(|parameter| parameter.linux == Some(When::Loading))
 }
 
+/// What this process has used.
+fn used() -> Message {
+    // SAFETY: rusage is a plain structure of integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live variable of the right type.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    let ns = |time: libc::timeval| (time.tv_sec * 1_000_000_000 + time.tv_usec * 1000).max(0) as u64;
+    Message::Used {
+        cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
+        peak_rss_bytes: usage.ru_maxrss.max(0) as u64 * 1024,
+    }
+}
+
 fn write_log(log: &Log, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
     let (events, warnings) = log.take();
     events.into_iter().try_for_each(|event| writer.write(&Message::Event(event)))?;

@@ -8,7 +8,7 @@ use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
-use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, write_log};
+use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_log};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -183,6 +183,7 @@ fn session(
     out.write(&Message::Account { changes: Box::new(changes), lacks })?;
     write_datagrams(&parts, out)?;
     write_log(&ends.log, out)?;
+    out.write(&used())?;
     out.write(&Message::Done)?;
     out.flush()
 }

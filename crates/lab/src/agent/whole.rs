@@ -9,7 +9,7 @@ use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
-use super::{Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, write_log};
+use super::{Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_log};
 use crate::layout::Layout;
 use crate::world::{self, Ground, World};
 use std::fs::{self, File};
@@ -72,19 +72,6 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
         // Whoever booted it knows what it used.
         Ground::Guest => Ok(()),
         Ground::Machine => writer.write(&used()),
-    }
-}
-
-/// What this process has used.
-fn used() -> Message {
-    // SAFETY: rusage is a plain structure of integers, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live variable of the right type.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    let ns = |time: libc::timeval| (time.tv_sec * 1_000_000_000 + time.tv_usec * 1000).max(0) as u64;
-    Message::Used {
-        cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
-        peak_rss_bytes: usage.ru_maxrss.max(0) as u64 * 1024,
     }
 }
 
