@@ -1,15 +1,14 @@
 //! Substrate `kernel`: the real Linux stack in virtual time. The agent is process 1 of a guest; its stream comes
 //! back through the guest's one writable folder.
 
-use crate::agent::whole::{PLAN, STREAM, run_planned};
+use crate::agent::whole::{STREAM, run_planned};
 use crate::agent::{MOST_FLOWS, is_read_while_loading};
 use crate::lacks::{lacks, without_effect};
 use crate::layout::Layout;
-use crate::stream::{Stream, tidy};
+use crate::stream::{Stream, plan, tidy};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use crate::world::Ground;
 use std::cell::RefCell;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,14 +95,7 @@ impl VirtualTime {
         control: &Control,
     ) -> Result<Recording, LabError> {
         // Only what the guest itself writes is in its folder: its console is ours.
-        let shared = raw.join("guest");
-        if shared.exists() {
-            fs::remove_dir_all(&shared).map_err(LabError::io("remove", &shared))?;
-        }
-        fs::create_dir_all(&shared).map_err(LabError::io("create", &shared))?;
-        let plan = shared.join(PLAN);
-        let text = serde_json::to_string(run).expect("a run is plain data");
-        fs::write(&plan, text).map_err(LabError::io("write", &plan))?;
+        let shared = plan(raw, "guest", run)?;
         let console = raw.join("console.log");
         let request = Boot {
             image: self.kernel.image.clone(),

@@ -20,7 +20,7 @@ mod stream;
 mod substrate;
 mod world;
 
-pub use agent::lent::DROPPED;
+pub use agent::lent::{DROPPED, MISSED};
 pub use agent::message::Interface;
 pub use agent::session::serve as serve_agent;
 pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};

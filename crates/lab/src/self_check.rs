@@ -176,9 +176,10 @@ fn measure(plan: &Run, recording: &Recording) -> Vec<PathCheck> {
         measured,
         tolerance,
     };
+    // A bucket that has saved up sends at once: then it is less than nothing.
     let small_ns = (SMALL + FRAME_HEADERS) as f64 * 8e9 / rate;
     let round_trip =
-        least(THERE).zip(least(BACK)).map(|(there, back)| (there + back) as f64 - 2.0 * small_ns);
+        least(THERE).zip(least(BACK)).map(|(there, back)| ((there + back) as f64 - 2.0 * small_ns).max(0.0));
     let asked_rtt = plan.base_rtt(&plan.flows[THERE as usize]).nanoseconds() as f64;
     // Two wake-ups of a real machine.
     const WAKING_NS: f64 = 300_000.0;

@@ -1,11 +1,13 @@
 //! The stream of an agent that writes it to a file.
 
 use crate::agent::message::Decoder;
+use crate::agent::whole::PLAN;
 use crate::assemble::Assembler;
 use crate::substrate::LabError;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use wirespeed_scenario::run::Run;
 
 /// The agent's stream while it grows.
 pub struct Stream {
@@ -49,6 +51,22 @@ impl Stream {
             }
         }
     }
+}
+
+/// Makes the folder `name` in `raw` anew, with the plan of `run` in it: an agent finds it there, and leaves its stream beside.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn plan(raw: &Path, name: &str, run: &Run) -> Result<PathBuf, LabError> {
+    let shared = raw.join(name);
+    if shared.exists() {
+        fs::remove_dir_all(&shared).map_err(LabError::io("remove", &shared))?;
+    }
+    fs::create_dir_all(&shared).map_err(LabError::io("create", &shared))?;
+    let plan = shared.join(PLAN);
+    let text = serde_json::to_string(run).expect("a run is plain data");
+    fs::write(&plan, text).map_err(LabError::io("write", &plan))?;
+    Ok(shared)
 }
 
 /// Keeps of the folder `shared` what has a use (captures) in `raw`; the stream's content is in the tables now.

@@ -378,7 +378,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
             reverse_queue: "bottleneck/reverse".into(),
         }],
         hosts: ["sender", "receiver"]
-            .map(|name| HostInfo { name: name.into(), settings: settings("1500") })
+            .map(|name| HostInfo { name: name.into(), settings: settings("1500"), ..Default::default() })
             .into(),
         flows: flows.collect(),
         tool: ToolInfo { version: "0.1.0".into(), git: "synthetic".into() },

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::DROPPED;
+use wirespeed_lab::{DROPPED, MISSED};
 use wirespeed_metrics::{Interval, placement};
 use wirespeed_record::{Counter, Direction, LedgerRow, RunInfo};
 
@@ -113,7 +113,12 @@ fn kernel_reasons(counters: &[Counter]) -> String {
         let reason = row.counter.strip_prefix(DROPPED)?;
         Some(format!("    {:>12}  {reason} at {}\n", row.after - row.before, row.host))
     });
-    let rows: String = rows.collect();
+    let mut rows: String = rows.collect();
+    let missed: u64 =
+        counters.iter().filter(|row| row.counter == MISSED).map(|row| row.after - row.before).sum();
+    if missed > 0 {
+        let _ = writeln!(rows, "    {missed:>12}  missed by the watch");
+    }
     if rows.is_empty() { rows } else { format!("  the kernels' own reasons (BPF):\n{rows}") }
 }
 

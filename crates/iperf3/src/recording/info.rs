@@ -142,7 +142,7 @@ fn described(host: &str, sides: &Sides, flows: &[Flow]) -> HostInfo {
         let late = received.out_of_order.filter(|late| *late > 0);
         set(&format!("out_of_order.{}", flow.label), late.map(|count| format!("{count} datagrams")));
     }
-    HostInfo { name: host.into(), settings, topology: None }
+    HostInfo { name: host.into(), settings, ..Default::default() }
 }
 
 fn cpu_text(cpu: Cpu) -> String {

@@ -59,8 +59,8 @@ impl Controls {
 pub const DROPPED: &str = "bpf/dropped ";
 /// What watching took, in nanoseconds.
 const COST: &str = "bpf/cost_ns";
-/// Packets it missed.
-const MISSED: &str = "bpf/missed";
+/// Packets it missed: they are counted elsewhere, without a reason.
+pub const MISSED: &str = "bpf/missed";
 
 /// A watch on packets of the run that this kernel drops.
 pub struct Drops(Option<Watch>);

@@ -7,10 +7,10 @@ mod features;
 pub use agent::{Task, serve};
 
 use crate::agent::MOST_FLOWS;
-use crate::agent::whole::{PLAN, STREAM};
+use crate::agent::whole::STREAM;
 use crate::lacks::{lacks, without_effect};
 use crate::layout::{Egress, Layout};
-use crate::stream::{Stream, tidy};
+use crate::stream::{Stream, plan, tidy};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use crate::world::is_bare;
 use features::Features;
@@ -88,14 +88,7 @@ impl Substrate for Namespaces {
     ) -> Result<Recording, LabError> {
         let began = Instant::now();
         let raw = directory.raw();
-        let shared = raw.join("agent");
-        if shared.exists() {
-            fs::remove_dir_all(&shared).map_err(LabError::io("remove", &shared))?;
-        }
-        fs::create_dir_all(&shared).map_err(LabError::io("create", &shared))?;
-        let plan = shared.join(PLAN);
-        let text = serde_json::to_string(run).expect("a run is plain data");
-        fs::write(&plan, text).map_err(LabError::io("write", &plan))?;
+        let shared = plan(&raw, "agent", run)?;
         let complaints = raw.join("agent.log");
         let mut agent = Agent::start(&self.program, &shared, &complaints)?;
         let mut stream = Stream::new(shared.join(STREAM));

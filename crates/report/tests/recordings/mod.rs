@@ -56,7 +56,7 @@ pub fn one_run(congestion: &str, repeat: u32) -> Recording {
     info.duration_ns = 10_000_000_000;
     info.sample_ns = 100_000_000;
     info.flows = vec![flow("a", congestion)];
-    info.hosts = vec![HostInfo { name: "sender".into(), settings: BTreeMap::new() }];
+    info.hosts = vec![HostInfo { name: "sender".into(), ..Default::default() }];
     info.links = vec![LinkInfo {
         name: "bottleneck".into(),
         rate_bps: 2_000_000_000,
