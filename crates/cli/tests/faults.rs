@@ -15,13 +15,48 @@ const SHORT: &str = "[run]\nduration = \"2 s\"\n";
 
 fn run(bed: &Bed, rest: &str) -> Value {
     let file = bed.scenario(rest);
-    results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]))
+    results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--fresh", "--out", "out"]))
 }
 
 /// One fault at a time: they are about who gets the cores.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(|other_failed| other_failed.into_inner())
+}
+
+/// Part of the cores' time that others take, over a moment in which we do nothing.
+fn taken_by_others() -> f64 {
+    let ticks = || -> Vec<u64> {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
+        line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect()
+    };
+    const IDLE: [usize; 2] = [3, 4];
+    let before = ticks();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let grown: Vec<u64> = ticks().iter().zip(&before).map(|(now, then)| now - then).collect();
+    let idle: u64 = IDLE.iter().filter_map(|index| grown.get(*index)).sum();
+    1.0 - idle as f64 / grown.iter().sum::<u64>().max(1) as f64
+}
+
+/// Tries until `found` says of a run that the fault was found. On a machine whose cores others want too, that is what is
+/// found instead: then the test is told to be skipped.
+fn expect(test: &str, mut attempt: impl FnMut() -> Value, found: impl Fn(&Value) -> bool) {
+    const ATTEMPTS: usize = 3;
+    const BUSY: f64 = 0.2;
+    let mut last = Value::Null;
+    for _ in 0..ATTEMPTS {
+        let taken = taken_by_others();
+        if taken > BUSY {
+            let percent = (taken * 100.0).round();
+            return skip(test, &format!("others take {percent} % of this machine's cores"));
+        }
+        last = attempt();
+        if found(&last) {
+            return;
+        }
+    }
+    panic!("{}, {}, {}", last["held_back"], last["placement"], last["findings"]);
 }
 
 /// What held flow 0 back most of the time.
@@ -45,14 +80,18 @@ fn cores() -> usize {
 #[test]
 fn a_small_receive_window_is_named() {
     let _alone = alone();
-    let Some(bed) = Bed::new("a_small_receive_window_is_named", 0) else { return };
+    let test = "a_small_receive_window_is_named";
+    let Some(bed) = Bed::new(test, 0) else { return };
     bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192'").unwrap();
     // Slow enough for the cores to be no limit.
     bed.inside(bed.name(0), "tc qdisc add dev right root tbf rate 500mbit burst 64kb limit 1mb").unwrap();
-    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
-    assert_eq!(held_back(&run), "receive window", "{}", run["held_back"]);
-    assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
-    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+    let attempt = || {
+        let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+        assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
+        assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+        run
+    };
+    expect(test, attempt, |run| held_back(run) == "receive window");
 }
 
 /// Programs that keep a core busy; they end with this value.
@@ -91,17 +130,20 @@ fn a_hog_on_the_receivers_core_is_named_by_that_core() {
     let Some(bed) = Bed::new(test, 0) else { return };
     bed.pin(bed.name(0), 0);
     bed.pin(bed.name(-1), 1);
-    let hogs = Hogs::on(1).expect("bash and taskset");
-    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
-    drop(hogs);
-    let receiver = run["placement"].as_array().unwrap().iter().find(|end| end["host"] == "receiver").unwrap();
-    assert_eq!(receiver["application_core"], 1, "{}", run["placement"]);
-    let intervals = run["held_back"].as_array().expect("intervals");
+    let attempt = || {
+        let hogs = Hogs::on(1).expect("bash and taskset");
+        let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
+        drop(hogs);
+        let receiver =
+            run["placement"].as_array().unwrap().iter().find(|end| end["host"] == "receiver").unwrap();
+        assert_eq!(receiver["application_core"], 1, "{}", run["placement"]);
+        assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+        run
+    };
     let names_it = |interval: &Value| {
         ["receiver core 1", "receiver interrupt core 1"].contains(&interval["by"].as_str().unwrap())
     };
-    assert!(intervals.iter().any(names_it), "{intervals:?}");
-    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+    expect(test, attempt, |run| run["held_back"].as_array().expect("intervals").iter().any(names_it));
 }
 
 #[test]
@@ -116,12 +158,8 @@ fn two_large_flows_that_one_core_takes_in_are_named() {
     if let Err(why) = bed.inside(bed.name(-1), steer) {
         return skip(test, &format!("packets cannot be steered: {why}"));
     }
-    let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\ncount = 2\n{SHORT}"));
-    let told = findings(&run);
-    assert!(
-        told.iter()
-            .any(|told| told.starts_with("large flows") && told.ends_with("one core of receiver, core 0")),
-        "{told:?}, {}",
-        run["placement"]
-    );
+    let attempt = || run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\ncount = 2\n{SHORT}"));
+    let names_it =
+        |told: &&str| told.starts_with("large flows") && told.ends_with("one core of receiver, core 0");
+    expect(test, attempt, |run| findings(run).iter().any(names_it));
 }

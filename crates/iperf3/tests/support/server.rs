@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirespeed_iperf3::peer::{Results, StreamResult};
@@ -14,9 +15,14 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
-/// A port on loopback that nobody uses at the moment.
+/// A port of loopback that nobody else takes: at an address of its own, since a port that is free now may be another test's a
+/// moment later.
 pub fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has ports");
+    static COUNT: AtomicU32 = AtomicU32::new(1);
+    // 127.0.0.0/8 is all ours (RFC 1122, 3.2.1.3); tests in other processes have other numbers.
+    let number = std::process::id().wrapping_mul(64).wrapping_add(COUNT.fetch_add(1, Relaxed));
+    let [_, a, b, c] = (number % 0x00ff_fffd + 2).to_be_bytes();
+    let listener = TcpListener::bind((Ipv4Addr::new(127, a, b, c), 0)).expect("loopback has ports");
     listener.local_addr().expect("it is bound")
 }
 
@@ -27,7 +33,7 @@ impl Server {
         let address = free_port();
         let program = std::env::var_os("WIRESPEED_IPERF3").unwrap_or_else(|| "iperf3".into());
         let started = Command::new(&program)
-            .args(["-s", "-1", "-B", "127.0.0.1", "-p", &address.port().to_string()])
+            .args(["-s", "-1", "-B", &address.ip().to_string(), "-p", &address.port().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -52,7 +58,9 @@ impl Server {
     fn listens(&mut self) -> bool {
         assert_eq!(self.child.try_wait().expect("it is ours"), None, "iperf3 -s has ended");
         // proc(5): local address and state, 0A is LISTEN.
-        let wanted = format!("0100007F:{:04X} 00000000:0000 0A", self.address.port());
+        let SocketAddr::V4(address) = self.address else { unreachable!("free_port gives IPv4") };
+        let ip = u32::from_ne_bytes(address.ip().octets());
+        let wanted = format!("{ip:08X}:{:04X} 00000000:0000 0A", address.port());
         std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
     }
 
