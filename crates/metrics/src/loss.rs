@@ -134,7 +134,7 @@ fn unexplained(view: &View, direction: Direction) -> Option<f64> {
         return Some(stated.iter().sum());
     }
     let entry = |name| total(rows(view, direction, name));
-    let accounted = [entry("delivered"), entry("lost"), entry("in_flight")];
+    let accounted = [entry("delivered"), entry("lost"), entry("in_flight"), entry("unseen")];
     Some((entry("sent")? - accounted.iter().flatten().sum::<f64>()).abs())
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum Balance {
     Open,
 }
 
-const ORDER: [&str; 5] = ["sent", "delivered", "lost", "in_flight", "unexplained"];
+const ORDER: [&str; 6] = ["sent", "delivered", "lost", "in_flight", "unseen", "unexplained"];
 
 impl Account {
     /// The accounts of a recording, data first; a direction without rows has none.
@@ -57,7 +57,8 @@ impl Account {
         };
         let sent = sum("sent");
         let unexplained = sum("unexplained").unwrap_or(0);
-        let known = ["delivered", "lost", "in_flight"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
+        let known =
+            ["delivered", "lost", "in_flight", "unseen"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
         let balance = match sent {
             None => Balance::Open,
             Some(sent) if sent != known + unexplained => Balance::Wrong(sent - known - unexplained),
