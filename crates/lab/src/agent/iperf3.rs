@@ -101,8 +101,21 @@ impl Peer {
     }
 }
 
-/// Payload of a flow to an iperf3 server that its kernel has acknowledged in order, in bytes, without what iperf3 needs
-/// to know the connection.
+/// Payload of a flow to an iperf3 server that its kernel has acknowledged in order, in bytes.
 pub fn acknowledged(row: &FlowSample) -> Option<u64> {
-    row.acked_bytes.map(|bytes| bytes.saturating_sub(COOKIE as u64))
+    /// Linux counts the acknowledgement of the SYN as a byte.
+    const SYN: u64 = 1;
+    // What iperf3 needs to know the connection is no payload.
+    row.acked_bytes.map(|bytes| bytes.saturating_sub(SYN + COOKIE as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_a_syn_nor_a_cookie_is_payload() {
+        let of = |bytes| acknowledged(&FlowSample { acked_bytes: bytes, ..FlowSample::empty(0, 0) });
+        assert_eq!([of(None), of(Some(38)), of(Some(1038))], [None, Some(0), Some(1000)]);
+    }
 }
