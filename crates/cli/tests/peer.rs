@@ -78,6 +78,7 @@ fn tcp(test: &str, flows: &str) {
     assert!(entry(&run, "data", "sent") > 1000);
     assert_eq!(entry(&run, "data", "unseen"), entry(&run, "data", "sent"), "{}", run["ledger"]);
     // What nobody has counted is not there, rather than zero.
+    assert!(run["metrics"]["loss_fraction"].is_null(), "{}", run["metrics"]);
     assert!(run["ledger"]["data"]["delivered"].is_null(), "{}", run["ledger"]);
     assert!(run["ledger"]["ack"].is_null(), "{}", run["ledger"]);
     let told = warnings(&run);
@@ -110,6 +111,7 @@ fn what_the_senders_queue_drops_is_its_own_and_the_rest_is_not_seen() {
     let run = probe(&bed, &to, &[]);
     assert!(lost(&run, "qdisc") > 0, "{}", run["ledger"]);
     assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
+    assert!(run["metrics"]["unexplained_packets"].is_null(), "{}", run["metrics"]);
     let sum = lost_anywhere(&run) + entry(&run, "data", "unseen");
     assert_eq!(sum, entry(&run, "data", "sent"), "{}", run["ledger"]);
 }
@@ -128,14 +130,33 @@ fn datagrams_that_a_router_drops_are_missed_by_the_server_one_by_one() {
     let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let dropped: i64 = dropped.parse().unwrap();
     assert!(dropped > 100, "{told}");
-    assert_eq!(entry(&run, "data", "sent"), 2500);
+    // On a machine that is busy the sender gives up what it is late with.
+    let sent = entry(&run, "data", "sent");
+    assert!((1250..=2500).contains(&sent), "{sent}");
     assert_eq!(lost(&run, "network"), dropped, "{}", run["ledger"]);
-    assert_eq!(entry(&run, "data", "delivered"), 2500 - dropped, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "delivered"), sent - dropped, "{}", run["ledger"]);
     assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
     let goodput = run["metrics"]["goodput_bps"].as_f64().unwrap();
-    let expected = (2500 - dropped) as f64 * 8000.0;
+    let expected = (sent - dropped) as f64 * 8000.0;
     assert!((goodput / expected - 1.0).abs() < 0.02, "{goodput}, not {expected}");
     assert!(warnings(&run).contains("jitter"), "{}", warnings(&run));
+}
+
+#[test]
+fn the_servers_word_is_printed_as_its_word() {
+    let Some(bed) = bed("the_servers_word_is_printed_as_its_word", 0) else { return };
+    let (_server, to) = server(&bed);
+    let told = |rest: &[&str]| {
+        let fixed = ["probe", bed.name(0), &to, "--time", "0.5 s", "--out", "out"];
+        let output = bed.wirespeed(&[&fixed[..], rest].concat());
+        assert!(output.status.success(), "{}", errors(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = told(&[]);
+    assert!(said.contains("whose arrival nobody counts") && !said.contains("delivered"), "{said}");
+    assert!(said.contains("the word of receiver, iperf3 server 10.77.0.2:5201: received"), "{said}");
+    let said = told(&["--udp", "5 Mbit/s"]);
+    assert!(said.contains(" delivered, 0 lost") && said.contains("lost 0 datagrams, jitter"), "{said}");
 }
 
 /// The program ends with a mistake of the environment, or of the user, and says all these words.
