@@ -75,7 +75,8 @@ impl Assembler {
             Message::Core(row) => recording.cores.push(row),
             // Between a controller and the agents of real hosts (crate::hosts).
             Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {}
-            Message::Drained | Message::Total { .. } | Message::Account { .. } => {}
+            Message::Drained | Message::Total { .. } | Message::Account { .. } | Message::Received { .. } => {
+            }
             Message::Failed(reason) => self.failure = Some(reason),
             Message::Done => self.done = true,
         }

@@ -4,6 +4,7 @@ mod agent;
 mod assemble;
 mod device;
 mod hosts;
+mod iperf3;
 mod kernel;
 mod lacks;
 mod layout;

@@ -10,12 +10,12 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "loss_fraction",
         unit: "",
         definition: "Data packets lost anywhere over data packets sent, from the ledger, all flows together. \
-                     Counts the whole run: the ledger has no window.",
+                     Counts the whole run: the ledger has no window. Absent where nobody counts what arrives.",
         reference: "RFC 7680 (one-way loss), as a ratio over the run",
         better: Better::Lower,
         headline: true,
         compute: |view| {
-            let sent = sent(view, Direction::Data)?;
+            let sent = sent(view, Direction::Data).filter(|_| !unseen(view, Direction::Data))?;
             Some(total(rows(view, Direction::Data, "lost")).unwrap_or(0.0) / sent)
         },
     },
@@ -127,11 +127,19 @@ fn sent(view: &View, direction: Direction) -> Option<f64> {
     total(rows(view, direction, "sent")).filter(|n| *n > 0.0)
 }
 
+/// Whether there is nobody at the other end who counts what arrives.
+fn unseen(view: &View, direction: Direction) -> bool {
+    rows(view, direction, "unseen").next().is_some()
+}
+
 fn unexplained(view: &View, direction: Direction) -> Option<f64> {
     let stated: Vec<_> =
         rows(view, direction, "unexplained").map(|r| r.packets.unsigned_abs() as f64).collect();
     if !stated.is_empty() {
         return Some(stated.iter().sum());
+    }
+    if unseen(view, direction) {
+        return None;
     }
     let entry = |name| total(rows(view, direction, name));
     let accounted = [entry("delivered"), entry("lost"), entry("in_flight")];

@@ -305,7 +305,7 @@ table! {
     "ledger" LedgerRow {
         /// Data (the way the flows send) or ACKs.
         direction: Direction,
-        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`.
+        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`; `unseen`: nobody counted what became of it.
         entry: String,
         /// Where it was lost or is in flight; null for the other entries.
         stage: Option<Stage>,

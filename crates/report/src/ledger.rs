@@ -30,13 +30,15 @@ pub(crate) enum Balance {
     Even,
     /// This many packets are not.
     Unexplained(i64),
+    /// Nobody counted what became of this many packets.
+    Unseen(i64),
     /// The entries contradict each other by this many packets, the unexplained ones included.
     Wrong(i64),
     /// There is no `sent` entry to begin with.
     Open,
 }
 
-const ORDER: [&str; 5] = ["sent", "delivered", "lost", "in_flight", "unexplained"];
+const ORDER: [&str; 6] = ["sent", "delivered", "lost", "in_flight", "unseen", "unexplained"];
 
 impl Account {
     /// The accounts of a recording, data first; a direction without rows has none.
@@ -57,10 +59,13 @@ impl Account {
         };
         let sent = sum("sent");
         let unexplained = sum("unexplained").unwrap_or(0);
-        let known = ["delivered", "lost", "in_flight"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
+        let unseen = sum("unseen").unwrap_or(0);
+        let known =
+            ["delivered", "lost", "in_flight", "unseen"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
         let balance = match sent {
             None => Balance::Open,
             Some(sent) if sent != known + unexplained => Balance::Wrong(sent - known - unexplained),
+            Some(_) if unseen != 0 => Balance::Unseen(unseen),
             Some(_) if unexplained != 0 => Balance::Unexplained(unexplained),
             Some(_) => Balance::Even,
         };
@@ -117,6 +122,9 @@ mod tests {
         assert_eq!(balance(&rows), Balance::Wrong(3));
         rows.push(row("in_flight", Some(Stage::Network), 3));
         assert_eq!(balance(&rows), Balance::Even);
+        rows[2].entry = "unseen".into();
+        assert_eq!(balance(&rows), Balance::Unseen(90));
+        rows[2].entry = "delivered".into();
         rows[2].packets = 91;
         rows.push(row("unexplained", None, -1));
         assert_eq!(balance(&rows), Balance::Unexplained(-1));

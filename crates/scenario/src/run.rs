@@ -4,15 +4,16 @@
 mod hardware;
 mod kernel_version;
 mod link;
+mod reach;
 
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
+pub use reach::Reach;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::Ipv4Addr;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// One fully resolved experiment.
@@ -126,26 +127,6 @@ pub struct Host {
     /// Its inside, where the model is to show what happens there; `None`: infinitely fast. Stored only if there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Box<Hardware>>,
-}
-
-/// How a real machine is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reach {
-    /// Its name for `ssh(1)`, as in the user's own configuration.
-    pub ssh: String,
-    /// Address of the interface that carries the test; `None`: the only one it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<Ipv4Addr>,
-}
-
-impl Reach {
-    /// Whether ssh would take a word for the name of a machine: one that begins with `-` is an option to it, and some of
-    /// those run commands.
-    pub fn is_name(ssh: &str) -> bool {
-        let breaks = |c: char| c.is_whitespace() || c.is_control();
-        !ssh.is_empty() && !ssh.starts_with('-') && !ssh.contains(breaks)
-    }
 }
 
 /// Root queueing discipline of a host's interface.

@@ -71,6 +71,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             remedy: "name two machines or more".into(),
         });
     }
+    if let Some(server) = arguments.hosts.iter().find(|host| host.iperf3().is_some()) {
+        return Err(Failure::Usage {
+            message: format!("{} is an iperf3 server; in a mesh everybody sends and receives", server.ssh),
+            remedy: "name machines with ssh, or measure to it with `wirespeed probe`".into(),
+        });
+    }
     create(&arguments.out)?;
     let file = History::open(&history)?;
     let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);

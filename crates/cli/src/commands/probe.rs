@@ -17,7 +17,7 @@ pub struct Arguments {
     /// The machine that sends: its name for ssh, and =ADDRESS if it has several.
     #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
     from: Reach,
-    /// The machine that receives.
+    /// The machine that receives; or iperf3://HOST[:PORT], an iperf3 server, where nothing of wirespeed has to be.
     #[arg(value_name = "TO[=ADDRESS]", value_parser = machine)]
     to: Reach,
     /// How long.
@@ -56,7 +56,7 @@ pub(super) fn machine(text: &str) -> Result<Reach, String> {
         }
     };
     if !Reach::is_name(ssh) {
-        return Err("write NAME or NAME=ADDRESS, the name as for ssh".into());
+        return Err("write NAME or NAME=ADDRESS, the name as for ssh, or iperf3://HOST[:PORT]".into());
     }
     Ok(Reach { ssh: ssh.into(), address })
 }
@@ -66,34 +66,60 @@ const UNKNOWN_RATE: u64 = 400_000_000_000;
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.from.iperf3().is_some() {
+        return Err(Failure::Usage {
+            message: format!("{} is an iperf3 server, which here only receives", arguments.from.ssh),
+            remedy: "name the machine that sends first, and the server second".into(),
+        });
+    }
     let out = arguments.out.clone().unwrap_or_else(|| default_folder(arguments));
     create(&out)?;
     let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);
-    let pair = [arguments.from.clone(), arguments.to.clone()];
-    let found = hosts.survey(&pair, &out.join("survey"), interrupt::flag()).map_err(|error| match error {
-        LabError::Interrupted => Failure::Interrupted,
-        error => Failure::Environment(error.to_string()),
-    })?;
+    let found = survey(arguments, &hosts, &out.join("survey"))?;
     let _ = std::fs::remove_dir_all(out.join("survey"));
-    for (index, surveyed) in found.iter().enumerate() {
-        eprintln!("{}: {}", ["from", "to"][index], told(&pair[index], surveyed));
-    }
-    let answers = found.each_ref().map(|surveyed| surveyed.answer_ns);
-    let Some(rtt_ns) = answers.iter().flatten().min() else {
-        let [from, to] = found.each_ref().map(|surveyed| surveyed.interface.address);
-        return Err(Failure::Environment(format!(
-            "{from} and {to} do not answer each other on port 5001, though both can be reached by ssh: is there a \
-             firewall between them, or is one address not for the other's network?"
-        )));
-    };
-    eprintln!("round trip: {}", Span::ns(*rtt_ns));
+    let answers = found.iter().filter_map(|surveyed| surveyed.answer_ns);
+    let rtt_ns = answers.min().expect("a survey without an answer is an error");
+    eprintln!("round trip: {}", Span::ns(rtt_ns));
     let rate = found.iter().filter_map(|surveyed| surveyed.interface.rate_bps).min();
-    let scenario = scenario(arguments, &found[0].congestion, *rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
+    let scenario = scenario(arguments, &found[0].congestion, rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
     let file = out.join("probe.toml");
     replace_file(&file, scenario.as_bytes())
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
     let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
     run::run(order)
+}
+
+/// Looks at the machines and tells what they are; there is an answer of at least one.
+fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Surveyed>, Failure> {
+    let (from, to) = (&arguments.from, &arguments.to);
+    let failed = |error| match error {
+        LabError::Interrupted => Failure::Interrupted,
+        error => Failure::Environment(error.to_string()),
+    };
+    if to.iperf3().is_some() {
+        let (found, place) = hosts.survey_to_iperf3(from, to, raw, interrupt::flag()).map_err(failed)?;
+        eprintln!("from: {}", told(from, &found));
+        eprintln!("to: iperf3 server at {place}; nothing of wirespeed runs there");
+        if found.answer_ns.is_none() {
+            return Err(Failure::Environment(format!(
+                "{place} does not answer {}: is `iperf3 -s` running there, and does a firewall let its port through?",
+                found.interface.address
+            )));
+        }
+        return Ok(vec![found]);
+    }
+    let found = hosts.survey(&[from.clone(), to.clone()], raw, interrupt::flag()).map_err(failed)?;
+    for (word, reach, surveyed) in [("from", from, &found[0]), ("to", to, &found[1])] {
+        eprintln!("{word}: {}", told(reach, surveyed));
+    }
+    if found.iter().all(|surveyed| surveyed.answer_ns.is_none()) {
+        let [from, to] = found.each_ref().map(|surveyed| surveyed.interface.address);
+        return Err(Failure::Environment(format!(
+            "{from} and {to} do not answer each other on port 5001, though both can be reached by ssh: is there a \
+             firewall between them, or is one address not for the other's network?"
+        )));
+    }
+    Ok(found.into())
 }
 
 fn default_folder(arguments: &Arguments) -> PathBuf {
@@ -183,7 +209,11 @@ mod tests {
 
     #[test]
     fn what_it_writes_is_a_scenario() {
-        for words in [&["a", "user@b=10.0.0.2"][..], &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"]] {
+        for words in [
+            &["a", "user@b=10.0.0.2"][..],
+            &["a", "iperf3://b:80=10.0.0.2"],
+            &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"],
+        ] {
             let text = scenario(&arguments(words).unwrap(), "cubic", 123_456, 10_000_000_000);
             let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
             let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
@@ -197,6 +227,7 @@ mod tests {
         assert!(arguments(&["a=1.2.3", "b"]).is_err());
         assert!(arguments(&["--", "-oProxyCommand=x", "b"]).is_err());
         assert!(arguments(&["a b", "c"]).is_err());
+        assert!(arguments(&["a", "iperf3://b:no"]).is_err());
         let found = arguments(&["user@a=10.0.0.1", "b"]).unwrap();
         assert_eq!(found.from, Reach { ssh: "user@a".into(), address: Some([10, 0, 0, 1].into()) });
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use wirespeed_campaign::Judged;
 use wirespeed_lab::{DROPPED, MISSED};
 use wirespeed_metrics::{Interval, placement};
-use wirespeed_record::{Counter, Direction, LedgerRow, RunInfo};
+use wirespeed_record::{Counter, Direction, HostInfo, LedgerRow, RunInfo};
 
 /// The only run of a study.
 pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> String {
@@ -13,6 +13,7 @@ pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> St
         + &held_back(held, info)
         + &ledger(&judged.recording.ledger)
         + &retransmissions(judged)
+        + &word_of_servers(info)
         + &kernel_reasons(&judged.recording.counters)
         + &placements(info, findings)
 }
@@ -74,13 +75,11 @@ fn ledger(rows: &[LedgerRow]) -> String {
             continue;
         }
         let name = direction.word();
-        let _ = writeln!(
-            text,
-            "  {name}: {} sent, {} delivered, {} lost",
-            sum("sent"),
-            sum("delivered"),
-            sum("lost")
-        );
+        let arrived = match of("unseen").next() {
+            None => format!("{} delivered", sum("delivered")),
+            Some(_) => format!("{} whose arrival nobody counts", sum("unseen")),
+        };
+        let _ = writeln!(text, "  {name}: {} sent, {arrived}, {} lost", sum("sent"), sum("lost"));
         for row in of("lost").filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
@@ -105,6 +104,20 @@ fn retransmissions(judged: &Judged) -> String {
     }
     let twice = metric("spurious_retransmissions_packets").unwrap_or(0.0);
     format!("  sent again: {again}, of which receivers reported {twice} that they had already\n")
+}
+
+/// What iperf3 servers say that they received: their word, beside what we have counted.
+fn word_of_servers(info: &RunInfo) -> String {
+    let word = |host: &HostInfo| {
+        let told = |name: &str| host.settings.get(&format!("iperf3.{name}"));
+        let server = told("server")?;
+        let said: Vec<String> = ["received", "lost", "jitter"]
+            .iter()
+            .filter_map(|name| told(name).map(|value| format!("{name} {value}")))
+            .collect();
+        Some(format!("  the word of {}, iperf3 server {server}: {}\n", host.name, said.join(", ")))
+    };
+    info.hosts.iter().filter_map(word).collect()
 }
 
 /// Why the hosts' kernels dropped packets of the run, in their own words, where that could be watched.

@@ -34,8 +34,11 @@ pub const PORT: u16 = 5201;
 /// How long a server may take for an answer that needs no work.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
+/// What a connection of TCP carries before the data: the name of the test, in bytes.
+pub const COOKIE: usize = 37;
+
 /// Names a test: 36 characters and a zero.
-type Cookie = [u8; 37];
+type Cookie = [u8; COOKIE];
 
 /// A test with a server. Dropped before [`Session::finish`], it tells the server that the client gave up.
 #[derive(Debug)]
@@ -159,11 +162,11 @@ impl Drop for Session {
 fn cookie() -> io::Result<Cookie> {
     /// What iperf3's own consist of.
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    let mut cookie = [0; 37];
+    let mut cookie = [0; COOKIE];
     File::open("/dev/urandom")?.read_exact(&mut cookie)?;
     for byte in &mut cookie {
         *byte = LETTERS[usize::from(*byte) % LETTERS.len()];
     }
-    cookie[36] = 0;
+    cookie[COOKIE - 1] = 0;
     Ok(cookie)
 }

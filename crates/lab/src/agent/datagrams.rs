@@ -4,6 +4,8 @@ use super::socket::check;
 use std::io;
 use std::mem;
 use std::os::fd::RawFd;
+use std::time::{SystemTime, UNIX_EPOCH};
+use wirespeed_iperf3::peer::Header;
 
 /// Datagrams sent or received in one system call at most.
 pub const TOGETHER: usize = 64;
@@ -17,6 +19,16 @@ pub struct Batch {
     filled: usize,
     /// Datagrams that the kernel may take as one piece (UDP_SEGMENT, since Linux 4.18); 1 where it cannot.
     piece: usize,
+    head: Head,
+}
+
+/// What stands at the front of datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// Number from 0 and time of sending by the run's clock.
+    Ours,
+    /// What an iperf3 server reads: time of sending by the time of day, and number from 1.
+    Iperf3,
 }
 
 /// Sequence number and time of sending, at the front of every datagram.
@@ -24,17 +36,25 @@ pub const HEADER: usize = 16;
 
 impl Batch {
     /// Of datagrams of `size` bytes, at least [`HEADER`]. `pieces`: whether the kernel may take several as one.
-    pub fn new(size: usize, pieces: bool) -> Batch {
+    pub fn new(size: usize, pieces: bool, head: Head) -> Batch {
         // A piece has at most 64 KiB with its headers.
         let most = if pieces { (MOST_BYTES / size.max(1)).clamp(1, TOGETHER) } else { 1 };
-        Batch { size, payload: vec![0; size * TOGETHER], filled: 0, piece: most }
+        Batch { size, payload: vec![0; size * TOGETHER], filled: 0, piece: most, head }
     }
 
     /// Adds a datagram; not more than [`TOGETHER`] fit.
     pub fn push(&mut self, sequence: u64, now: i64) {
-        let from = self.filled * self.size;
-        self.payload[from..from + 8].copy_from_slice(&sequence.to_le_bytes());
-        self.payload[from + 8..from + HEADER].copy_from_slice(&now.to_le_bytes());
+        let head = &mut self.payload[self.filled * self.size..][..HEADER];
+        match self.head {
+            Head::Ours => {
+                head[..8].copy_from_slice(&sequence.to_le_bytes());
+                head[8..].copy_from_slice(&now.to_le_bytes());
+            }
+            Head::Iperf3 => {
+                let sent = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Header { sent, number: sequence + 1 }.write(head);
+            }
+        }
         self.filled += 1;
     }
 

@@ -15,7 +15,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// Waits until what the senders among `parts` have written has been acknowledged and the receivers have read what came,
 /// but not for ever. `rows` reads the flows.
 pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
-    for part in parts.iter().filter(|part| is_tcp(part)) {
+    for part in parts.iter().filter(|part| is_tcp(part) && !part.to_iperf3) {
         if let Some(fd) = part.state.sender().get() {
             // It may have ended by itself.
             let _ = socket::end_writing(fd);
@@ -32,7 +32,9 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
         let pending =
             rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
         let sends = |part: &Arc<Part>| {
-            !is_tcp(part) && part.state.sender().get().is_some() && !part.state.sent_all.load(Relaxed)
+            (!is_tcp(part) || part.to_iperf3)
+                && part.state.sender().get().is_some()
+                && !part.state.sent_all.load(Relaxed)
         };
         let pending = pending || parts.iter().any(sends);
         let now: Vec<Option<u64>> = rows.iter().map(|row| row.read_bytes).collect();

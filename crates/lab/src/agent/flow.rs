@@ -20,7 +20,7 @@ pub struct FlowState {
     pub datagrams_in: AtomicU64,
     /// UDP: payload sent.
     pub sent_bytes: AtomicU64,
-    /// UDP: the last datagram has been sent.
+    /// UDP: the last datagram has been sent. TCP to an iperf3 server: the last byte has been written.
     pub sent_all: AtomicBool,
     /// UDP: every datagram sent, filled when the last one is.
     pub datagrams: Mutex<Vec<Datagram>>,

@@ -2,6 +2,7 @@
 //! on what it drops. All of it goes with the process.
 
 use super::{FIRST_PORT, try_congestion};
+use crate::iperf3::server;
 use crate::namespace::Namespace;
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_bpf::drops::{Filter, Watch, can_watch};
@@ -70,7 +71,9 @@ impl Drops {
     pub fn watch(run: &Run, namespace: Option<u32>) -> Drops {
         let last =
             FIRST_PORT.saturating_add(run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX));
-        let filter = Filter { ports: vec![FIRST_PORT..=last], namespace, measure: true };
+        let mut ports = vec![FIRST_PORT..=last];
+        ports.extend(server(run).ok().flatten().map(|server| server.port..=server.port));
+        let filter = Filter { ports, namespace, measure: true };
         Drops(can_watch().ok().and_then(|()| Watch::start(&filter).ok()))
     }
 

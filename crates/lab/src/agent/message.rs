@@ -68,6 +68,15 @@ pub enum Message {
     },
     /// Where an end of a flow was worked on.
     Placement(Placement),
+    /// What an iperf3 server at the other end says that it received: its word.
+    Received {
+        /// Name of its host.
+        host: String,
+        /// Of each flow.
+        flows: Vec<Received>,
+        /// Time of its processor in percent of a core.
+        cpu_percent: f64,
+    },
     /// What the agent's process has used.
     Used {
         /// User and system time of all its threads.
@@ -114,6 +123,21 @@ pub enum Message {
     Failed(String),
     /// Last: nothing is missing.
     Done,
+}
+
+/// What an iperf3 server received of a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Payload that it read.
+    pub bytes: u64,
+    /// UDP: numbers missing below the highest that came.
+    pub missing: i64,
+    /// UDP: deviation of the transit time (RFC 1889, 6.3.1).
+    pub jitter_ns: i64,
+    /// How long its test took; 0 of versions before 3.2.
+    pub lasted_ns: i64,
 }
 
 /// An address of a host, and the interface that has it.

@@ -7,6 +7,7 @@ mod cores;
 mod datagrams;
 mod drain;
 mod flow;
+pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
@@ -36,7 +37,7 @@ use wirespeed_scenario::run::{Flow, FlowKind, Run};
 use wirespeed_scenario::{When, congestion_control};
 
 /// Port of the first flow.
-const FIRST_PORT: u16 = 5001;
+pub const FIRST_PORT: u16 = 5001;
 /// The most flows of a run: each has a port of its own.
 pub const MOST_FLOWS: usize = 10_000;
 
@@ -53,6 +54,8 @@ pub struct Part {
     peer: Option<Ipv4Addr>,
     /// Whether the sender may give its kernel several datagrams as one piece.
     pieces: bool,
+    /// Whether its receiver is an iperf3 server, which wants the connection to stay open until it has told its results.
+    to_iperf3: bool,
 }
 
 impl Part {

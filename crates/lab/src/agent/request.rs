@@ -2,8 +2,9 @@
 //! by itself soon after the run's time: what it can be made to do is bounded by [`Plan::check`].
 
 use super::MOST_FLOWS;
+use crate::iperf3::server;
 use serde::{Deserialize, Serialize};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use wirespeed_scenario::run::{FlowKind, Run};
 
 /// One request.
@@ -12,8 +13,8 @@ pub enum Request {
     /// What time is it there?
     Clock,
     /// How long does it take another host to answer on the way that the test will take? Some SYNs are sent to the first
-    /// port of a test.
-    Reach(Ipv4Addr),
+    /// port of a test; to another port, that of an iperf3 server, only one.
+    Reach(SocketAddrV4),
     /// Prepare this host's part of a run.
     Plan(Plan),
     /// The run's time is zero when CLOCK_MONOTONIC of this host says so.
@@ -66,6 +67,7 @@ impl Plan {
         if let Some(flow) = run.flows.iter().find(|flow| !known(&flow.from) || !known(&flow.to)) {
             return Err(format!("flow {} is between hosts that the run does not have", flow.label));
         }
+        server(&run)?;
         let datagrams: f64 = run
             .flows
             .iter()

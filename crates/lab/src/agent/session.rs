@@ -4,11 +4,13 @@
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::flow::{FlowState, Log};
+use super::iperf3::{Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
 use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_log};
+use crate::iperf3::place;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -104,13 +106,14 @@ fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) 
 }
 
 /// How long another host takes to accept a connection or to refuse it: either is an answer.
-fn reach(address: Ipv4Addr) -> Option<i64> {
-    const TRIALS: usize = 5;
+fn reach(address: SocketAddrV4) -> Option<i64> {
+    // A server takes every one for a client that fails.
+    let trials = if address.port() == FIRST_PORT { 5 } else { 1 };
     const PATIENCE: Duration = Duration::from_secs(2);
     let mut best: Option<i64> = None;
-    for _ in 0..TRIALS {
+    for _ in 0..trials {
         let began = Instant::now();
-        let answer = TcpStream::connect_timeout(&SocketAddrV4::new(address, FIRST_PORT).into(), PATIENCE);
+        let answer = TcpStream::connect_timeout(&address.into(), PATIENCE);
         let took = began.elapsed().as_nanos() as i64;
         match answer {
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return best,
@@ -156,8 +159,12 @@ fn session(
     let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
     out.write(&Message::Settings { host: host.clone(), settings })?;
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
-    conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, out)?;
+    let mut peer = ends.peer.take();
+    conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, peer.as_mut(), out)?;
     drain(&parts, || here.flows(0));
+    if peer.is_some() {
+        thread::sleep(SETTLE);
+    }
     write_log(&ends.log, out)?;
     out.write(&Message::Drained)?;
     out.flush()?;
@@ -165,7 +172,9 @@ fn session(
         Request::Account => {}
         other => return Err(out_of_turn(&other)),
     }
-    for (row, segments) in here.totals(run.duration.nanoseconds()) {
+    let totals = here.totals(run.duration.nanoseconds());
+    let rows: Vec<_> = totals.iter().map(|(row, _)| row.clone()).collect();
+    for (row, segments) in totals {
         out.write(&Message::Total { row: Box::new(row), segments })?;
     }
     let (after, lacks) = here.counters();
@@ -182,6 +191,10 @@ fn session(
     let lacks = lacks.iter().map(ToString::to_string).collect();
     out.write(&Message::Account { changes: Box::new(changes), lacks })?;
     write_datagrams(&parts, out)?;
+    // Last: when the server has been told of the end, it closes the connections.
+    if let Some(peer) = peer {
+        out.write(&peer.finish(&rows, Duration::from_secs_f64(run.duration.as_secs_f64()))?)?;
+    }
     write_log(&ends.log, out)?;
     out.write(&used())?;
     out.write(&Message::Done)?;
@@ -195,6 +208,8 @@ struct Ends {
     addresses: Vec<Ipv4Addr>,
     /// A socket per flow that ends here.
     listeners: Vec<Option<OwnedFd>>,
+    /// An iperf3 server that the flows from here go to.
+    peer: Option<Peer>,
     log: Arc<Log>,
     /// Lent to the kernel until the end.
     _controls: Controls,
@@ -206,8 +221,15 @@ impl Ends {
         let host = run.hosts[plan.host as usize].name.clone();
         let (addresses, log) = (plan.addresses.clone(), Arc::new(Log::default()));
         let controls = Controls::lend(run, |told| log.warn(format!("host {host}: {told}")));
-        let mut ends =
-            Ends { run: Arc::clone(run), host, addresses, listeners: Vec::new(), log, _controls: controls };
+        let mut ends = Ends {
+            run: Arc::clone(run),
+            host,
+            addresses,
+            listeners: Vec::new(),
+            peer: None,
+            log,
+            _controls: controls,
+        };
         for (index, flow) in run.flows.iter().enumerate() {
             let prepared = (flow.to == ends.host).then(|| {
                 // No clock is needed to prepare.
@@ -216,6 +238,8 @@ impl Ends {
             });
             ends.listeners.push(prepared.transpose()?);
         }
+        ends.peer =
+            Peer::begin(run, &ends.host, &ends.addresses, |index| ends.part(index, Clock::starting_in(0)))?;
         Ok(ends)
     }
 
@@ -235,6 +259,7 @@ impl Ends {
             bind: self.address(&flow.to),
             peer: Some(self.address(&flow.from)),
             pieces: true,
+            to_iperf3: place(self.run.host(&flow.to)).is_some(),
         }
     }
 
@@ -252,12 +277,18 @@ impl Ends {
             }
             if flow.from == self.host {
                 let to = SocketAddrV4::new(part.bind, part.port());
-                if is_tcp(&part) && flow.stop < self.run.duration {
+                let connected = self.peer.as_mut().and_then(|peer| peer.socket(index));
+                if is_tcp(&part) && connected.is_none() && flow.stop < self.run.duration {
                     super::spawn(&part, flow.from.clone(), tcp::stop);
                 }
                 super::spawn(&part, flow.from.clone(), move |part| {
                     clock::exact_sleeps()?;
-                    if is_tcp(part) { tcp::send(part, to) } else { udp::send(part, to) }
+                    match connected {
+                        Some(socket) if is_tcp(part) => tcp::send_connected(part, socket),
+                        Some(socket) => udp::send_connected(part, socket),
+                        None if is_tcp(part) => tcp::send(part, to),
+                        None => udp::send(part, to),
+                    }
                 });
             }
             if ends_here || flow.from == self.host {
@@ -274,6 +305,7 @@ fn conduct(
     here: &mut Local,
     clock: Clock,
     log: &Log,
+    mut peer: Option<&mut Peer>,
     out: &mut Writer<impl Write>,
 ) -> io::Result<()> {
     /// How often the controller is told.
@@ -283,6 +315,9 @@ fn conduct(
     clock::go_first();
     loop {
         clock.sleep_until(t_ns);
+        if let Some(peer) = &mut peer {
+            peer.watch()?;
+        }
         let sample = here.sample(t_ns)?;
         sample.flows.into_iter().try_for_each(|row| out.write(&Message::Flow(Box::new(row))))?;
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;

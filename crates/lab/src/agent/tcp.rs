@@ -4,7 +4,7 @@ use super::Part;
 use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_scenario::run::{Congestion, FlowKind};
 use wirespeed_units::Bytes;
@@ -43,7 +43,7 @@ fn fix_buffers(part: &Part, fd: RawFd, window: Option<Bytes>, host: &str) -> io:
 }
 
 /// Prepares the receiving end; returns the listening socket. Runs in the receiver's namespace before the start.
-pub fn prepare(part: &Part) -> io::Result<std::os::fd::OwnedFd> {
+pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     let (congestion, window, _) = settings(part);
     let listener = socket::open(libc::SOCK_STREAM)?;
     fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
@@ -55,7 +55,7 @@ pub fn prepare(part: &Part) -> io::Result<std::os::fd::OwnedFd> {
 }
 
 /// Reads everything; runs in its own thread.
-pub fn receive(part: &Part, listener: &std::os::fd::OwnedFd) -> io::Result<()> {
+pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
     let accepted = socket::accept(listener, part.peer, |stranger| {
         let (flow, expected) = (part.flow(), part.peer.map_or(String::new(), |peer| peer.to_string()));
         part.log.warn(format!(
@@ -117,20 +117,13 @@ impl LowWater {
 
 /// Connects at the flow's start and writes until its end; runs in its own thread, in the sender's namespace.
 pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
-    let (congestion, window, max_rate) = settings(part);
     let flow = part.flow();
     let socket = socket::open(libc::SOCK_STREAM)?;
-    fix_buffers(part, socket.as_raw_fd(), window, &flow.from)?;
-    socket::set_congestion(socket.as_raw_fd(), &congestion.name)?;
-    if let Some(rate) = max_rate {
-        socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate, "pacing rate")?;
-    }
+    set_up(part, &socket)?;
     part.clock.sleep_until(flow.start.nanoseconds());
     socket::connect(&socket, to)?;
-    let started = part.clock.now();
-    let fd = part.state.sender().keep(socket);
-    part.log.event(started, "flow_start", part.index, &flow.from, format!("connected, {}", congestion.name));
-    write(part, fd, flow.bytes.map_or(u64::MAX, Bytes::get))?;
+    let fd = started(part, socket);
+    write(part, fd, i64::MAX)?;
     // The flow's time may have ended it already.
     if let Err(error) = socket::end_writing(fd)
         && error.kind() != io::ErrorKind::NotConnected
@@ -139,6 +132,48 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     }
     part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
     Ok(())
+}
+
+/// Sets what has to be set before a sender's socket is connected.
+pub fn set_up(part: &Part, socket: &OwnedFd) -> io::Result<()> {
+    let (congestion, window, max_rate) = settings(part);
+    fix_buffers(part, socket.as_raw_fd(), window, &part.flow().from)?;
+    socket::set_congestion(socket.as_raw_fd(), &congestion.name)?;
+    match max_rate {
+        Some(rate) => {
+            socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate, "pacing rate")
+        }
+        None => Ok(()),
+    }
+}
+
+fn started(part: &Part, socket: OwnedFd) -> RawFd {
+    let (congestion, ..) = settings(part);
+    let now = part.clock.now();
+    let fd = part.state.sender().keep(socket);
+    part.log.event(
+        now,
+        "flow_start",
+        part.index,
+        &part.flow().from,
+        format!("connected, {}", congestion.name),
+    );
+    fd
+}
+
+/// Writes from the flow's start to its end to an iperf3 server, on a socket that is connected already. It is not shut
+/// down: servers take that for the end of the test, or read nothing again and again.
+pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
+    /// So often a writer that waits for room sees whether the flow's time is over.
+    const LOOK: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
+    let flow = part.flow();
+    socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDTIMEO, LOOK, "SO_SNDTIMEO")?;
+    part.clock.sleep_until(flow.start.nanoseconds());
+    let fd = started(part, socket);
+    let written = write(part, fd, flow.stop.nanoseconds().min(part.run.duration.nanoseconds()));
+    part.state.sent_all.store(true, Relaxed);
+    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
+    written
 }
 
 /// Ends a flow at its time, while its writer may be waiting for room; runs in its own thread.
@@ -150,12 +185,13 @@ pub fn stop(part: &Part) -> io::Result<()> {
     }
 }
 
-/// Writes `left` bytes, or until the sending side is shut down.
-fn write(part: &Part, fd: RawFd, mut left: u64) -> io::Result<()> {
+/// Writes the flow's bytes, or until the sending side is shut down, or until it is `until_ns` of the run.
+fn write(part: &Part, fd: RawFd, until_ns: i64) -> io::Result<()> {
+    let mut left = part.flow().bytes.map_or(u64::MAX, Bytes::get);
     // The same piece again and again: it stays in the CPU's cache, and one call moves much.
     let piece = vec![0u8; PIECE];
     let pieces = [libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: PIECE }; PIECES];
-    while left > 0 {
+    while left > 0 && (until_ns == i64::MAX || part.clock.now() < until_ns) {
         part.state.sender().note_core();
         let whole = usize::try_from(left / PIECE as u64).unwrap_or(PIECES).min(PIECES);
         // SAFETY: an all-zero msghdr is valid; the kernel only reads the pieces, all of which are `piece`.
@@ -171,7 +207,8 @@ fn write(part: &Part, fd: RawFd, mut left: u64) -> io::Result<()> {
         if sent < 0 {
             let error = io::Error::last_os_error();
             match error.kind() {
-                io::ErrorKind::Interrupted => continue,
+                // The latter: no room for as long as the socket was told to wait.
+                io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => continue,
                 io::ErrorKind::BrokenPipe => return Ok(()),
                 _ => return Err(io::Error::new(error.kind(), format!("send: {error}"))),
             }

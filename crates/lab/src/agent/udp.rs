@@ -1,7 +1,7 @@
 //! A UDP flow at a constant rate that accounts for every datagram.
 
 use super::Part;
-use super::datagrams::{Batch, HEADER, Room, TOGETHER};
+use super::datagrams::{Batch, HEADER, Head, Room, TOGETHER};
 use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
@@ -42,13 +42,23 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
 /// # Errors
 /// What the kernel refused; a full send buffer only delays.
 pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
+    let socket = socket::open(libc::SOCK_DGRAM)?;
+    part.clock.sleep_until(part.flow().start.nanoseconds());
+    socket::connect(&socket, to)?;
+    send_connected(part, socket)
+}
+
+/// The same on a socket that is connected already.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let (rate, datagram, _) = settings(part);
     let flow = part.flow();
     let size = datagram.get() as usize;
     if size < HEADER {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }
-    let socket = socket::open(libc::SOCK_DGRAM)?;
     let count = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get()));
     let (start, stop) = (flow.start.nanoseconds(), flow.stop.nanoseconds());
     // From the start each time, so that the spacing never drifts.
@@ -56,11 +66,10 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
         start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64
     };
     part.clock.sleep_until(start);
-    socket::connect(&socket, to)?;
     let fd = part.state.sender().keep(socket);
     part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP"));
     let mut sent_at = Vec::new();
-    let mut batch = Batch::new(size, part.pieces);
+    let mut batch = Batch::new(size, part.pieces, if part.to_iperf3 { Head::Iperf3 } else { Head::Ours });
     let mut sequence = 0;
     while sequence < count && due(sequence) < stop {
         part.clock.sleep_until(due(sequence));
@@ -81,7 +90,10 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
         batch.send(fd)?;
         part.state.sender().note_core();
         let sent = until - sequence;
-        sent_at.extend((0..sent).map(|_| now));
+        // Of single datagrams an iperf3 server tells nothing: a table without arrivals would say that all were lost.
+        if !part.to_iperf3 {
+            sent_at.extend((0..sent).map(|_| now));
+        }
         part.state.datagrams_out.fetch_add(sent, Relaxed);
         part.state.sent_bytes.fetch_add(sent * size as u64, Relaxed);
         sequence = until;

@@ -136,7 +136,17 @@ fn conduct(
             let state = FlowState::default();
             let (run, log) = (Arc::clone(&run), Arc::clone(&log));
             let pieces = run.host(&run.flows[index].from).offloads.gso;
-            Arc::new(Part { run, index, clock, state, log, bind: Ipv4Addr::UNSPECIFIED, peer: None, pieces })
+            Arc::new(Part {
+                run,
+                index,
+                clock,
+                state,
+                log,
+                bind: Ipv4Addr::UNSPECIFIED,
+                peer: None,
+                pieces,
+                to_iperf3: false,
+            })
         })
         .collect();
     for part in &parts {

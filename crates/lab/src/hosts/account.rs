@@ -16,6 +16,8 @@ pub struct Evidence<'a> {
     pub changes: &'a BTreeMap<String, Changes>,
     /// The interface of each host that carried the test.
     pub devices: &'a BTreeMap<String, String>,
+    /// The host that is an iperf3 server, which all flows go to.
+    pub server: Option<&'a str>,
 }
 
 /// Makes the account of both directions: data goes the way the flows send, ACKs come back.
@@ -23,8 +25,13 @@ pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
     let names = |of: fn(&Flow) -> &str| -> BTreeSet<&str> { run.flows.iter().map(of).collect() };
     let (senders, receivers) = (names(|flow| &flow.from), names(|flow| &flow.to));
     let account = |direction, from, to| Account { evidence, direction, from, to, rows: Vec::new() };
-    let mut rows = account(Direction::Data, &senders, &receivers).balance(data_packets(run, evidence));
-    if run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. })) {
+    let tcp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. }));
+    let (data, packets) = (account(Direction::Data, &senders, &receivers), data_packets(run, evidence));
+    if tcp && evidence.server.is_some() {
+        return data.end_at_sender(&packets);
+    }
+    let mut rows = data.balance(packets);
+    if tcp {
         rows.extend(account(Direction::Ack, &receivers, &senders).balance(ack_packets(evidence)));
     }
     rows
@@ -42,10 +49,14 @@ struct Packets {
 
 fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
     let sum = |of: fn(&Total) -> u64| evidence.totals.values().map(of).sum::<u64>() as i64;
+    let arrived = match evidence.server {
+        None => "tcpi_data_segs_in, datagrams read",
+        Some(_) => "bytes that iperf3's server says it read, by size of datagram",
+    };
     Packets {
         sent: sum(|total| total.row.data_packets_out.unwrap_or(0)),
         arrived: sum(|total| total.row.data_packets_in.unwrap_or(0)),
-        sources: ["tcpi_data_segs_out, datagrams sent", "tcpi_data_segs_in, datagrams read"],
+        sources: ["tcpi_data_segs_out, datagrams sent", arrived],
         dropped_unseen: run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. })),
     }
 }
@@ -84,7 +95,10 @@ impl Account<'_> {
             self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
         }
         let network = if matches!(rest, Rest::Network(_)) { rest.packets() } else { 0 };
-        let between = format!("between {from} and {to}");
+        let between = match self.evidence.server {
+            None => format!("between {from} and {to}"),
+            Some(_) => format!("between {from} and {to}, or at {to}"),
+        };
         self.row(
             "lost",
             Some(Stage::Network),
@@ -94,6 +108,27 @@ impl Account<'_> {
         );
         self.row("delivered", None, &to, arrived - above_sum, packets.sources[1]);
         self.row("unexplained", None, "", rest.packets() - network, rest.words());
+        self.rows
+    }
+
+    /// The account where nobody counts packets at the other end: what became of them is not seen.
+    fn end_at_sender(mut self, packets: &Packets) -> Vec<LedgerRow> {
+        let from = self.from.iter().copied().collect::<Vec<_>>().join(", ");
+        self.row("sent", None, &from, packets.sent, packets.sources[0]);
+        let (below, _) = self.places();
+        let mut left = packets.sent;
+        for lost in &below {
+            let pieces = if lost.exact || lost.packets == 0 { "" } else { ", pieces of one packet or more" };
+            self.row(
+                "lost",
+                Some(lost.stage),
+                &lost.place,
+                lost.packets,
+                &format!("{}{pieces}", lost.source),
+            );
+            left -= lost.packets;
+        }
+        self.row("unseen", None, "", left, "an iperf3 server counts bytes, not packets");
         self.rows
     }
 
@@ -191,18 +226,25 @@ mod tests {
 
     type Told = (String, Option<Stage>, String, i64);
 
-    /// A TCP flow from a to b: 1000 packets sent, so many arrived; and what counters of the hosts grew by.
-    fn rows(arrived: u64, a: &[(&'static str, u64)], b: &[(&'static str, u64)]) -> Vec<Told> {
+    /// A TCP flow from a to b: 1000 packets sent, so many arrived.
+    fn sent(arrived: u64) -> (Run, BTreeMap<u32, Total>) {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
         run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
         let mut row = FlowSample::empty(0, 0);
         (row.data_packets_out, row.data_packets_in) = (Some(1000), Some(arrived));
         let totals = [(0, Total { row, sender: [1001, 500], receiver: [501, 1000] })].into();
+        (run, totals)
+    }
+
+    /// A TCP flow from a to b: 1000 packets sent, so many arrived; and what counters of the hosts grew by.
+    fn rows(arrived: u64, a: &[(&'static str, u64)], b: &[(&'static str, u64)]) -> Vec<Told> {
+        let (run, totals) = sent(arrived);
         let changes = [("a".to_owned(), changes("eth0", a)), ("b".to_owned(), changes("eth1", b))].into();
         let devices =
             [("a", "eth0"), ("b", "eth1")].map(|(host, device)| (host.to_owned(), device.to_owned())).into();
-        let rows = ledger(&run, &Evidence { totals: &totals, changes: &changes, devices: &devices });
+        let rows =
+            ledger(&run, &Evidence { totals: &totals, changes: &changes, devices: &devices, server: None });
         for direction in [Direction::Data, Direction::Ack] {
             let here = || rows.iter().filter(|row| row.direction == direction);
             let of =
@@ -211,6 +253,18 @@ mod tests {
         }
         let told = rows.into_iter().filter(|row| row.direction == Direction::Data && row.packets != 0);
         told.map(|row| (row.entry, row.stage, row.place, row.packets)).collect()
+    }
+
+    #[test]
+    fn what_becomes_of_packets_to_an_iperf3_server_is_not_seen() {
+        let (run, totals) = sent(990);
+        let changes = [("a".to_owned(), changes("eth0", &[("link/tx_carrier_errors", 4)]))].into();
+        let devices = [("a".to_owned(), "eth0".to_owned())].into();
+        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices, server: Some("b") };
+        let rows = ledger(&run, &evidence);
+        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
+        let data = Direction::Data;
+        assert_eq!(told, [(data, "sent", 1000), (data, "lost", 4), (data, "unseen", 996)]);
     }
 
     fn lost(stage: Stage, place: &str, packets: i64) -> Told {

@@ -1,9 +1,12 @@
 //! From the messages of several agents to one recording: each end of a flow knows its own half of a row.
 
+use super::peer::Word;
+use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Message;
 use crate::agent::tcp_info::copy_receiver;
 use crate::agent::udp;
 use crate::assemble::Assembler;
+use crate::iperf3::place;
 use std::collections::BTreeMap;
 use wirespeed_host::{Changes, Growth, Place};
 use wirespeed_record::{Counter, Datagram, FlowSample, Recording};
@@ -19,6 +22,7 @@ pub struct Merge<'a> {
     arrived: BTreeMap<u32, Vec<Datagram>>,
     reached: BTreeMap<String, i64>,
     changes: BTreeMap<String, Changes>,
+    word: Option<Word>,
 }
 
 /// What all hosts together say.
@@ -29,6 +33,8 @@ pub struct Merged {
     pub totals: BTreeMap<u32, Total>,
     /// How the counters of each host changed.
     pub changes: BTreeMap<String, Changes>,
+    /// What an iperf3 server at the other end says.
+    pub word: Option<Word>,
 }
 
 /// What both ends counted of a flow in all.
@@ -54,6 +60,7 @@ impl<'a> Merge<'a> {
             arrived: BTreeMap::new(),
             reached: BTreeMap::new(),
             changes: BTreeMap::new(),
+            word: None,
         }
     }
 
@@ -65,6 +72,7 @@ impl<'a> Merge<'a> {
                 let key = (row.t_ns, row.flow);
                 let into = self.flows.entry(key).or_insert_with(|| FlowSample::empty(key.0, key.1));
                 join(into, *row, sends);
+                know_delivered(self.run, into);
             }
             Message::Total { row, segments } => {
                 let Some(sends) = self.sends(from, row.flow) else { return };
@@ -77,6 +85,7 @@ impl<'a> Merge<'a> {
                     total.receiver = segments;
                 }
                 join(&mut total.row, *row, sends);
+                know_delivered(self.run, &mut total.row);
             }
             Message::Datagrams(rows) => {
                 for row in rows {
@@ -97,6 +106,7 @@ impl<'a> Merge<'a> {
                 }
                 self.changes.insert(from.to_owned(), *changes);
             }
+            Message::Received { flows, cpu_percent, .. } => self.word = Some(Word::new(flows, cpu_percent)),
             Message::Time(t_ns) => drop(self.reached.insert(from.to_owned(), t_ns)),
             other => self.assembler.push(other),
         }
@@ -109,7 +119,8 @@ impl<'a> Merge<'a> {
 
     /// How far all hosts have come.
     pub fn reached_ns(&self) -> i64 {
-        let all = self.run.hosts.iter().map(|host| self.reached.get(&host.name).copied().unwrap_or(0));
+        let ours = self.run.hosts.iter().filter(|host| place(host).is_none());
+        let all = ours.map(|host| self.reached.get(&host.name).copied().unwrap_or(0));
         all.min().unwrap_or(0)
     }
 
@@ -128,6 +139,9 @@ impl<'a> Merge<'a> {
             let arrived = self.arrived.remove(&flow).unwrap_or_default();
             self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
         }
+        if let Some(word) = &self.word {
+            word.fill(self.run, &mut self.flows, &mut self.totals);
+        }
         let (mut recording, _) = self.assembler.described(self.run, substrate);
         recording.info.cost.packets =
             self.totals.values().filter_map(|total| total.row.data_packets_out).sum();
@@ -135,7 +149,7 @@ impl<'a> Merge<'a> {
         recording.queues.sort_by_key(|row| row.t_ns);
         recording.hosts.sort_by_key(|row| row.t_ns);
         recording.cores.sort_by_key(|row| row.t_ns);
-        Merged { recording, totals: self.totals, changes: self.changes }
+        Merged { recording, totals: self.totals, changes: self.changes, word: self.word }
     }
 }
 
@@ -158,6 +172,14 @@ fn counters(host: &str, changes: &Changes) -> impl Iterator<Item = Counter> {
         };
         Some(Counter { host: host.to_owned(), counter, before, after })
     })
+}
+
+/// What the kernel of an iperf3 server's host has in order, the sender knows: it was acknowledged to it.
+fn know_delivered(run: &Run, row: &mut FlowSample) {
+    let flow = run.flows.get(row.flow as usize);
+    if flow.is_some_and(|flow| place(run.host(&flow.to)).is_some()) {
+        row.delivered_bytes = acknowledged(row);
+    }
 }
 
 /// Puts what one end knows into a row: the receiver what it has, the sender everything else.

@@ -3,6 +3,7 @@
 
 mod account;
 mod merge;
+mod peer;
 mod places;
 mod remote;
 mod session;
@@ -10,15 +11,17 @@ mod session;
 pub use remote::{Program, SSH_VARIABLE};
 
 use crate::agent::message::{Interface, Message};
-use crate::agent::monotonic;
 use crate::agent::request::{Plan, Request};
+use crate::agent::{FIRST_PORT, monotonic};
+use crate::iperf3::{Server, place, server};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use account::Evidence;
-use merge::{Merge, Merged};
+use merge::{Merge, Merged, Total};
+use peer::Word;
 use session::{Offset, Session, failed, unexpected};
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -37,6 +40,8 @@ pub struct Hosts {
 const LEAD: Duration = Duration::from_millis(500);
 /// An agent that is that late with its rows is in trouble.
 const SILENCE: Duration = Duration::from_secs(30);
+/// A connection to an iperf3 server may take so long.
+const CONNECTION: Duration = Duration::from_secs(1);
 /// How often arriving messages are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -46,14 +51,14 @@ impl Hosts {
         Hosts { program, tool: tool.into() }
     }
 
-    /// Opens a session with every host of a run, all at once.
+    /// Opens a session with every host of a run that has an agent, all at once.
     fn sessions(&self, run: &Run, raw: &Path, cancel: &AtomicBool) -> Result<Vec<Session>, LabError> {
         let open = |host: &Host| {
             let reach = host.reach.as_ref().expect("it was checked before");
             Session::open(&host.name, &reach.ssh, &self.program, &self.tool, raw, cancel)
         };
         thread::scope(|scope| {
-            let opening: Vec<_> = run.hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
+            let opening: Vec<_> = agents(run).map(|host| scope.spawn(move || open(host))).collect();
             opening.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
         })
     }
@@ -91,14 +96,35 @@ impl Hosts {
             Ok((session, interface))
         };
         let (mut from, mut to) = (open(0)?, open(1)?);
-        let answers = [from.0.reach(to.1.address, cancel)?, to.0.reach(from.1.address, cancel)?];
-        let surveyed = |(session, interface): (Session, Interface), answer_ns| Surveyed {
-            release: session.machine.release.clone(),
-            congestion: session.machine.congestion.clone(),
-            interface,
-            answer_ns,
-        };
+        let first = |interface: &Interface| SocketAddrV4::new(interface.address, FIRST_PORT);
+        let answers = [from.0.reach(first(&to.1), cancel)?, to.0.reach(first(&from.1), cancel)?];
         Ok([surveyed(from, answers[0]), surveyed(to, answers[1])])
+    }
+
+    /// Looks at a machine and at the way from it to an iperf3 server, and tells the server's address as well. What it says is
+    /// kept in `raw`.
+    ///
+    /// # Errors
+    /// If the machine cannot be reached, has several addresses and none was chosen, or the server's name has none.
+    pub fn survey_to_iperf3(
+        &self,
+        from: &Reach,
+        to: &Reach,
+        raw: &Path,
+        cancel: &AtomicBool,
+    ) -> Result<(Surveyed, SocketAddrV4), LabError> {
+        fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
+        let (_, port) =
+            to.iperf3().ok_or_else(|| LabError::Unsupported(format!("{} is no iperf3 server", to.ssh)))?;
+        let place = SocketAddrV4::new(peer::address("receiver", to)?, port);
+        let mut session = Session::open("sender", &from.ssh, &self.program, &self.tool, raw, cancel)?;
+        let interface = choose("sender", from.address, &session.machine.interfaces)?;
+        // A refusal is an answer too, and costs the server nothing.
+        let mut answer = session.reach(SocketAddrV4::new(*place.ip(), FIRST_PORT), cancel)?;
+        if answer.is_none() {
+            answer = session.reach(place, cancel)?;
+        }
+        Ok((surveyed((session, interface), answer), place))
     }
 }
 
@@ -126,6 +152,7 @@ impl Substrate for Hosts {
                 ));
             }
         }
+        server(run).map_err(LabError::Unsupported)?;
         if !run.captures.is_empty() {
             return lacks("captures are not available on substrate hosts; leave [[capture]] out".into());
         }
@@ -154,13 +181,17 @@ impl Substrate for Hosts {
         fs::create_dir_all(&raw).map_err(LabError::io("create", &raw))?;
         let mut sessions = self.sessions(run, &raw, cancel)?;
         let interfaces = interfaces(run, &sessions)?;
-        let addresses: Vec<Ipv4Addr> = interfaces.iter().map(|interface| interface.address).collect();
+        let addresses = addresses(run, &interfaces)?;
         let plan = serde_json::to_string(run).expect("a run is plain data");
-        for (host, session) in sessions.iter_mut().enumerate() {
+        let server = server(run).map_err(LabError::Unsupported)?;
+        for session in &mut sessions {
+            let host = run.hosts.iter().position(|host| host.name == session.host).unwrap_or(0);
             let (run, addresses) = (plan.clone(), addresses.clone());
             session.ask(&Request::Plan(Plan { run, host: host as u32, addresses }))?;
         }
-        sessions.iter_mut().try_for_each(|session| session.await_ready(cancel))?;
+        // Connections to a server are made one after the other.
+        let more = CONNECTION * server.as_ref().map_or(0, |server| server.test.streams);
+        sessions.iter_mut().try_for_each(|session| session.await_ready(more, cancel))?;
         let offsets = compare_clocks(&mut sessions, cancel)?;
         let origin_ns = monotonic() + LEAD.as_nanos() as i64;
         for (session, offset) in sessions.iter_mut().zip(&offsets) {
@@ -173,12 +204,20 @@ impl Substrate for Hosts {
             session.ask(&Request::Account)?;
         }
         collect(&mut sessions, &mut merge, SILENCE, control, |message| *message == Message::Done)?;
-        let Merged { mut recording, totals, changes } = merge.finish(self.name());
+        let Merged { mut recording, totals, changes, word } = merge.finish(self.name());
         describe(&mut recording, &sessions, &interfaces, &offsets);
         let devices = devices(&recording);
-        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices };
+        let evidence = Evidence {
+            totals: &totals,
+            changes: &changes,
+            devices: &devices,
+            server: server.as_ref().map(|server| server.host),
+        };
         recording.ledger = account::ledger(run, &evidence);
         recording.info.warnings.extend(not_applied(run));
+        if let (Some(server), Some(word)) = (&server, &word) {
+            tell(&mut recording, server, word, &totals);
+        }
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         // The tables have what the streams had.
         for host in &run.hosts {
@@ -195,7 +234,39 @@ fn interfaces(run: &Run, sessions: &[Session]) -> Result<Vec<Interface>, LabErro
         let asked = host.reach.as_ref().and_then(|reach| reach.address);
         choose(&host.name, asked, &session.machine.interfaces)
     };
-    run.hosts.iter().zip(sessions).map(of).collect()
+    agents(run).zip(sessions).map(of).collect()
+}
+
+/// Hosts with an agent: all but iperf3 servers.
+fn agents(run: &Run) -> impl Iterator<Item = &Host> {
+    run.hosts.iter().filter(|host| place(host).is_none())
+}
+
+/// The address of every host, for the plan; `interfaces` are those of hosts with an agent.
+fn addresses(run: &Run, interfaces: &[Interface]) -> Result<Vec<Ipv4Addr>, LabError> {
+    let mut ours = interfaces.iter().map(|interface| interface.address);
+    let of = |host: &Host| match host.reach.as_ref().filter(|reach| reach.iperf3().is_some()) {
+        Some(reach) => peer::address(&host.name, reach),
+        None => Ok(ours.next().expect("every host with an agent has an interface")),
+    };
+    run.hosts.iter().map(of).collect()
+}
+
+/// Adds what an iperf3 server said, as its word.
+fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeMap<u32, Total>) {
+    if let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == server.host) {
+        word.describe(server, host);
+    }
+    recording.info.warnings.extend(word.warnings(server, totals));
+}
+
+fn surveyed((session, interface): (Session, Interface), answer_ns: Option<i64>) -> Surveyed {
+    Surveyed {
+        release: session.machine.release.clone(),
+        congestion: session.machine.congestion.clone(),
+        interface,
+        answer_ns,
+    }
 }
 
 fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<Interface, LabError> {

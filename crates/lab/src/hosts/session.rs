@@ -6,7 +6,7 @@ use crate::agent::request::Request;
 use crate::substrate::LabError;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::Ipv4Addr;
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -185,12 +185,12 @@ impl Session {
         }
     }
 
-    /// Waits for the end of a preparation.
+    /// Waits for the end of a preparation, which may take `more` than an answer.
     ///
     /// # Errors
     /// As [`Session::expect`].
-    pub fn await_ready(&mut self, cancel: &AtomicBool) -> Result<(), LabError> {
-        match self.expect(ANSWER, cancel)? {
+    pub fn await_ready(&mut self, more: Duration, cancel: &AtomicBool) -> Result<(), LabError> {
+        match self.expect(ANSWER + more, cancel)? {
             Message::Ready => Ok(()),
             other => Err(unexpected(&self.host, &other)),
         }
@@ -223,11 +223,11 @@ impl Session {
         Ok(best.expect("there was a round trip"))
     }
 
-    /// How long the host at an address takes to answer this one; `None` if it does not.
+    /// How long the host at an address and port takes to answer this one; `None` if it does not.
     ///
     /// # Errors
     /// As [`Session::expect`].
-    pub fn reach(&mut self, address: Ipv4Addr, cancel: &AtomicBool) -> Result<Option<i64>, LabError> {
+    pub fn reach(&mut self, address: SocketAddrV4, cancel: &AtomicBool) -> Result<Option<i64>, LabError> {
         self.ask(&Request::Reach(address))?;
         match self.expect(ANSWER, cancel)? {
             Message::Reached(answer) => Ok(answer),

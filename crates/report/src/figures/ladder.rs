@@ -143,7 +143,7 @@ impl<'a> Way<'a> {
             let off = match account.balance {
                 Balance::Unexplained(packets) => format!("{} unexplained", whole(packets)),
                 Balance::Wrong(packets) => format!("does not add up: off by {}", whole(packets)),
-                Balance::Even | Balance::Open => String::new(),
+                Balance::Even | Balance::Unseen(_) | Balance::Open => String::new(),
             };
             if !off.is_empty() {
                 last.beside.push((Face::Coloured(LOSS), off));

@@ -151,6 +151,7 @@ fn ledger(out: &mut String, account: &Account) {
         Balance::Unexplained(n) => {
             format!("<span class=\"fail\">✗ {} packets unexplained</span>", whole(n))
         }
+        Balance::Unseen(n) => format!("{} packets whose arrival nobody counts", whole(n)),
         Balance::Wrong(n) => {
             format!("<span class=\"fail\">✗ does not add up: off by {} packets</span>", whole(n))
         }

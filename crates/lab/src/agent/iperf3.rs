@@ -1,0 +1,121 @@
+//! An iperf3 server at the other end of this host's flows. It is asked for the test and connected to while this host
+//! prepares, so that what is wrong there shows before the start; what it received it tells when the run is over.
+
+use super::message::{Message, Received};
+use super::{Part, is_tcp, tcp};
+use crate::iperf3::{Server, server};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use wirespeed_iperf3::peer::{COOKIE, Results, Session, StreamResult};
+use wirespeed_record::FlowSample;
+use wirespeed_scenario::run::Run;
+
+/// How long the server may take for an answer: less than a controller waits for an agent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// From the last acknowledgement to the end of the test: what the server's kernel has, its program still has to read.
+pub const SETTLE: Duration = Duration::from_millis(300);
+
+/// The test with the server.
+pub struct Peer {
+    session: Session,
+    host: String,
+    sockets: Vec<Option<OwnedFd>>,
+}
+
+impl Peer {
+    /// Begins the test that the flows of `host` need, if they go to an iperf3 server. `addresses` are those of the run's
+    /// hosts; `part` makes a flow's own.
+    ///
+    /// # Errors
+    /// If nobody is there, it is busy, or it refuses.
+    pub fn begin(
+        run: &Run,
+        host: &str,
+        addresses: &[Ipv4Addr],
+        part: impl Fn(usize) -> Part,
+    ) -> io::Result<Option<Peer>> {
+        let Some(Server { host: name, from, port, test, .. }) = server(run).map_err(io::Error::other)? else {
+            return Ok(None);
+        };
+        if from != host {
+            return Ok(None);
+        }
+        let address =
+            |name: &str| addresses[run.hosts.iter().position(|host| host.name == name).unwrap_or(0)];
+        let to = SocketAddr::V4(SocketAddrV4::new(address(name), port));
+        let mut session =
+            Session::open(to, Some(address(from).into()), test, PATIENCE).map_err(io::Error::other)?;
+        let prepare = |index: usize, socket: &OwnedFd| {
+            let part = part(index);
+            if is_tcp(&part) { tcp::set_up(&part, socket) } else { Ok(()) }
+        };
+        let sockets = session.connect(prepare).map_err(io::Error::other)?;
+        session.start().map_err(io::Error::other)?;
+        Ok(Some(Peer { session, host: name.into(), sockets: sockets.into_iter().map(Some).collect() }))
+    }
+
+    /// The connection of a flow, once.
+    pub fn socket(&mut self, flow: usize) -> Option<OwnedFd> {
+        self.sockets.get_mut(flow)?.take()
+    }
+
+    /// Whether the server is still there, without waiting.
+    ///
+    /// # Errors
+    /// If it is not, or gave up.
+    pub fn watch(&mut self) -> io::Result<()> {
+        self.session.watch().map_err(io::Error::other)
+    }
+
+    /// Ends the test. `rows` are the last of the flows, by which it tells the server what was sent.
+    ///
+    /// # Errors
+    /// If the server is gone, or its results cannot be read.
+    pub fn finish(self, rows: &[FlowSample], lasted: Duration) -> io::Result<Message> {
+        let datagrams = self.session.test().protocol == wirespeed_iperf3::Protocol::Udp;
+        let sent = |row: &FlowSample| StreamResult {
+            bytes: if datagrams { row.sent_bytes } else { acknowledged(row) }.unwrap_or(0),
+            retransmits: row.retrans_packets,
+            packets: if datagrams { row.data_packets_out.unwrap_or(0) } else { 0 },
+            lasted_s: lasted.as_secs_f64(),
+            ..StreamResult::default()
+        };
+        let of = |index: u32| rows.iter().find(|row| row.flow == index).map(sent).unwrap_or_default();
+        let streams = (0..self.session.test().streams).map(of).collect();
+        let told = self
+            .session
+            .finish(|| Results { streams, ..Results::default() })
+            .map_err(|error| io::Error::other(format!("{error}; the test has no word of what arrived")))?;
+        let ns = |seconds: f64| (seconds * 1e9) as i64;
+        let received = told.streams.iter().enumerate().map(|(index, stream)| Received {
+            flow: index as u32,
+            bytes: stream.bytes,
+            missing: stream.lost,
+            jitter_ns: ns(stream.jitter_s),
+            lasted_ns: ns(stream.lasted_s),
+        });
+        Ok(Message::Received { host: self.host, flows: received.collect(), cpu_percent: told.cpu_percent[0] })
+    }
+}
+
+/// Payload of a flow to an iperf3 server that its kernel has acknowledged in order, in bytes.
+pub fn acknowledged(row: &FlowSample) -> Option<u64> {
+    /// Linux counts the acknowledgement of the SYN as a byte.
+    const SYN: u64 = 1;
+    // What iperf3 needs to know the connection is no payload.
+    row.acked_bytes.map(|bytes| bytes.saturating_sub(SYN + COOKIE as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_a_syn_nor_a_cookie_is_payload() {
+        let of = |bytes| acknowledged(&FlowSample { acked_bytes: bytes, ..FlowSample::empty(0, 0) });
+        assert_eq!([of(None), of(Some(38)), of(Some(1038))], [None, Some(0), Some(1000)]);
+    }
+}
