@@ -122,21 +122,21 @@ fn sites(all: &[Measured]) -> Vec<Site> {
         let sum = by_pair.entry((&row.from, &row.to)).or_default();
         *sum = (sum.0 + row.sent, sum.1 + row.lost);
     }
-    let loss = |(sent, lost): &(u64, u64)| *lost as f64 / (*sent).max(1) as f64;
-    let hosts: BTreeSet<&str> = by_pair.keys().flat_map(|(from, to)| [*from, *to]).collect();
+    let losses: BTreeMap<(&str, &str), f64> =
+        by_pair.into_iter().map(|(pair, (sent, lost))| (pair, lost as f64 / sent.max(1) as f64)).collect();
+    let hosts: BTreeSet<&str> = losses.keys().flat_map(|(from, to)| [*from, *to]).collect();
     let mut found = Vec::new();
     for host in hosts {
         for (as_what, is_its) in [("sends", true), ("receives", false)] {
             let of = |(from, to): &(&str, &str)| if is_its { *from == host } else { *to == host };
-            let (own, other): (Vec<_>, Vec<_>) = by_pair.iter().partition(|(pair, _)| of(pair));
-            let losses = |pairs: Vec<(&(&str, &str), &(u64, u64))>| -> Vec<f64> {
-                pairs.into_iter().map(|(_, sums)| loss(sums)).collect()
-            };
+            let own: Vec<f64> = losses.iter().filter(|(pair, _)| of(pair)).map(|(_, loss)| *loss).collect();
+            let other: Vec<f64> =
+                losses.iter().filter(|(pair, _)| !of(pair)).map(|(_, loss)| *loss).collect();
             // One pair is no site.
             if own.len() < 2 {
                 continue;
             }
-            let (Some(loss), Some(others)) = (most_lose(losses(own)), median(losses(other))) else {
+            let (Some(loss), Some(others)) = (most_lose(own), median(other)) else {
                 continue;
             };
             if loss >= WORTH_A_WORD && loss >= others * STANDS_OUT {
