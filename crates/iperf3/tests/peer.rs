@@ -3,7 +3,7 @@
 #[path = "support/server.rs"]
 mod server;
 
-use server::{Server, foreign, free_port, read_all, results, write_until};
+use server::{Server, foreign, own_address, read_all, results, write_until};
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(600);
 const IMPATIENT: Duration = Duration::from_millis(500);
 
 fn open(server: &Server, test: Test) -> Session {
-    Session::open(server.address, None, test, PATIENCE).unwrap_or_else(|error| panic!("{error}"))
+    Session::open(server.address.into(), None, test, PATIENCE).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn tcp_forward(name: &str, streams: u32) {
@@ -133,7 +133,7 @@ fn a_server_sends_datagrams() {
 fn a_busy_server_says_so() {
     let Some(server) = Server::start("a_busy_server_says_so") else { return };
     let session = open(&server, Test::tcp(1, SHORT));
-    let refused = Session::open(server.address, None, Test::tcp(1, SHORT), PATIENCE).unwrap_err();
+    let refused = Session::open(server.address.into(), None, Test::tcp(1, SHORT), PATIENCE).unwrap_err();
     assert!(matches!(refused.reason, Reason::Busy), "{refused}");
     assert!(refused.to_string().contains("busy"), "{refused}");
     drop(session);
@@ -160,7 +160,7 @@ fn a_server_that_lacks_what_is_asked_says_what() {
     let Some(server) = Server::start("a_server_that_lacks_what_is_asked_says_what") else { return };
     // Half a gigabyte is what iperf3 takes, and more than a kernel gives unless it was told to.
     let test = Test { window_bytes: Some(512 << 20), ..Test::tcp(1, SHORT) };
-    let refused = Session::open(server.address, None, test, PATIENCE)
+    let refused = Session::open(server.address.into(), None, test, PATIENCE)
         .and_then(|mut session| {
             let _sockets = session.connect(|_, _| Ok(()))?;
             session.start()
@@ -196,7 +196,7 @@ fn what_is_no_iperf3_server_is_found_out_soon() {
     // One that says what no server says at this point, and one that says the right thing letter by letter.
     let (message, _) = refused(|mut stream| stream.write_all(&[14]).unwrap());
     assert!(message.contains("wants to show results where it was to ask for the parameters"), "{message}");
-    let nobody = Session::open(free_port(), None, Test::tcp(1, SHORT), IMPATIENT).unwrap_err();
+    let nobody = Session::open(own_address().into(), None, Test::tcp(1, SHORT), IMPATIENT).unwrap_err();
     assert!(nobody.to_string().contains("is `iperf3 -s` running there"), "{nobody}");
 }
 

@@ -38,5 +38,6 @@ pub fn errors(output: &Output) -> String {
 #[allow(dead_code, reason = "not every test needs more than the program")]
 pub fn skip(test: &str, why: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{test} skipped: {why}");
+    // In one piece: tests run at the same time.
+    let _ = std::io::stderr().write_all(format!("{test} skipped: {why}\n").as_bytes());
 }

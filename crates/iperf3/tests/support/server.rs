@@ -1,7 +1,7 @@
 //! An iperf3 server for a test, and the traffic that our side of a test needs.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -12,25 +12,25 @@ use wirespeed_iperf3::peer::{Results, StreamResult};
 pub struct Server {
     child: Child,
     /// Where it listens.
-    pub address: SocketAddr,
+    pub address: SocketAddrV4,
 }
 
-/// A port of loopback that nobody else takes: at an address of its own, since a port that is free now may be another test's a
-/// moment later.
-pub fn free_port() -> SocketAddr {
+/// An address of loopback that nobody else uses, with iperf3's port. To look for a free port would be to listen on one for a
+/// moment: a process that another test starts in that moment inherits it, and answers in iperf3's place until it is another program.
+pub fn own_address() -> SocketAddrV4 {
     static COUNT: AtomicU32 = AtomicU32::new(1);
+    const PORT: u16 = 5201;
     // 127.0.0.0/8 is all ours (RFC 1122, 3.2.1.3); tests in other processes have other numbers.
     let number = std::process::id().wrapping_mul(64).wrapping_add(COUNT.fetch_add(1, Relaxed));
     let [_, a, b, c] = (number % 0x00ff_fffd + 2).to_be_bytes();
-    let listener = TcpListener::bind((Ipv4Addr::new(127, a, b, c), 0)).expect("loopback has ports");
-    listener.local_addr().expect("it is bound")
+    SocketAddrV4::new(Ipv4Addr::new(127, a, b, c), PORT)
 }
 
 impl Server {
     /// Starts it; `None`, and the test is told to be skipped, where there is no iperf3. `WIRESPEED_IPERF3` names another
     /// than the one on the PATH.
     pub fn start(test: &str) -> Option<Server> {
-        let address = free_port();
+        let address = own_address();
         let program = std::env::var_os("WIRESPEED_IPERF3").unwrap_or_else(|| "iperf3".into());
         let started = Command::new(&program)
             .args(["-s", "-1", "-B", &address.ip().to_string(), "-p", &address.port().to_string()])
@@ -58,9 +58,8 @@ impl Server {
     fn listens(&mut self) -> bool {
         assert_eq!(self.child.try_wait().expect("it is ours"), None, "iperf3 -s has ended");
         // proc(5): local address and state, 0A is LISTEN.
-        let SocketAddr::V4(address) = self.address else { unreachable!("free_port gives IPv4") };
-        let ip = u32::from_ne_bytes(address.ip().octets());
-        let wanted = format!("{ip:08X}:{:04X} 00000000:0000 0A", address.port());
+        let ip = u32::from_ne_bytes(self.address.ip().octets());
+        let wanted = format!("{ip:08X}:{:04X} 00000000:0000 0A", self.address.port());
         std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
     }
 
