@@ -19,7 +19,7 @@ pub struct EvenAcks<'a> {
     /// When what they acknowledged had left: (number after it, time), ascending.
     pub sent: &'a [(u64, SimTime)],
     /// One more follows them, `gap` after the last, and is told by itself: its sample.
-    pub next: AckSample,
+    pub next: &'a AckSample,
     /// The packet that the receiver waits for after that one.
     pub next_una: u64,
 }
@@ -32,7 +32,7 @@ impl EvenAcks<'_> {
             newly_acked: Packets::new(self.stride),
             newly_delivered: Packets::new(self.stride),
             rate: None,
-            ..self.next
+            ..*self.next
         };
         let (in_flight, delivered) = (self.next.in_flight.get(), self.next.delivered.get());
         let (now, gap) = (self.next.now.picoseconds(), self.gap.picoseconds());

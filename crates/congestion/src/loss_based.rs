@@ -61,6 +61,13 @@ pub trait WindowRule: Debug + Send {
     fn only_counts(&self) -> bool {
         false
     }
+
+    /// Counts as many of `most` ACKs of `acked` packets each as leave the window as it is, the same as
+    /// [`WindowRule::avoid`] for each; answers how many.
+    fn count_ahead(&mut self, _acked: u64, _most: u32, _window: &mut Window) -> u32 {
+        0
+    }
+
     /// The threshold in packets after congestion; less than two becomes two.
     fn ssthresh(&mut self, _event: &CongestionEvent, window: &Window) -> u64 {
         window.half()
@@ -187,7 +194,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
     }
 
     fn on_even_acks(&mut self, acks: &EvenAcks) {
-        let ack = &acks.next;
+        let ack = acks.next;
         let counts = self.rule.only_counts()
             && !(self.window.in_slow_start() && ack.cwnd_limited)
             && self.phase == ack.phase
@@ -204,8 +211,14 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
             self.progress = true;
         }
         if ack.cwnd_limited {
-            for _ in 0..acks.count {
+            let mut left = acks.count;
+            loop {
+                left -= self.rule.count_ahead(acks.stride, left, &mut self.window);
+                if left == 0 {
+                    break;
+                }
                 self.rule.avoid(ack, acks.stride, &mut self.window);
+                left -= 1;
             }
         }
     }

@@ -92,6 +92,17 @@ impl Window {
         }
     }
 
+    /// As many of `most` ACKs of `acked` packets, each as [`Window::additive_increase`] takes it, as come before the
+    /// next increment; answers how many.
+    pub fn count_ahead(&mut self, per_increment: u64, acked: u64, most: u32) -> u32 {
+        let each = self.counted(acked);
+        // The last count that is no increment, and this one, are below it.
+        let room = per_increment.saturating_sub(self.count + 1);
+        let ahead = if room >= each * u64::from(most) { u64::from(most) } else { room / each.max(1) };
+        self.count += ahead * each;
+        ahead as u32
+    }
+
     /// What an ACK of `acked` packets counts for in congestion avoidance.
     pub fn counted(&self, acked: u64) -> u64 {
         if self.stretch_acks { acked } else { acked.min(1) }
@@ -149,6 +160,28 @@ mod tests {
         }
         assert_eq!(one, many);
         assert_eq!((one.cwnd, one.count), (13, 7));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn counted_ahead_is_counted_one_by_one(
+            cwnd in 1u64..200, count in 0u64..250, per in 0u64..200, acked in 1u64..9, acks in 1u32..100, stretch: bool,
+        ) {
+            let mut one = Window { count, stretch_acks: stretch, ..window(cwnd) };
+            let mut ahead = one.clone();
+            (0..acks).for_each(|_| one.additive_increase(per, acked));
+            let mut left = acks;
+            while left > 0 {
+                let counted = ahead.count_ahead(per, acked, left);
+                proptest::prop_assert!(counted == left || ahead.count + ahead.counted(acked) >= per);
+                left -= counted;
+                if left > 0 {
+                    ahead.additive_increase(per, acked);
+                    left -= 1;
+                }
+            }
+            proptest::prop_assert_eq!(one, ahead);
+        }
     }
 
     #[test]

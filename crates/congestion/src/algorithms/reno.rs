@@ -4,6 +4,7 @@ use crate::loss_based::{LossBased, WindowRule};
 use crate::parameter::{LARGEST, Parameter};
 use crate::registry::Algorithm;
 use crate::slow_start::Limited;
+use crate::window::Window;
 
 /// Limited slow start, which Linux had as `tcp_max_ssthresh` until 3.9.
 pub(super) const MAX_SSTHRESH: Parameter = Parameter::of_model(
@@ -35,6 +36,10 @@ pub(super) struct Reno;
 impl WindowRule for Reno {
     fn only_counts(&self) -> bool {
         true
+    }
+
+    fn count_ahead(&mut self, acked: u64, most: u32, window: &mut Window) -> u32 {
+        window.count_ahead(window.cwnd, acked, most)
     }
 }
 

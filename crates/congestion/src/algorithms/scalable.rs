@@ -35,6 +35,10 @@ impl WindowRule for Scalable {
         true
     }
 
+    fn count_ahead(&mut self, acked: u64, most: u32, window: &mut Window) -> u32 {
+        window.count_ahead(window.cwnd.min(PER_INCREMENT), acked, most)
+    }
+
     fn avoid(&mut self, _ack: &AckSample, acked: u64, window: &mut Window) {
         window.additive_increase(window.cwnd.min(PER_INCREMENT), acked);
     }

@@ -21,6 +21,7 @@ mod tx;
 mod view;
 
 pub use self::core::Kind;
+pub use rules::SocketRules;
 
 pub use socket::Datagrams;
 pub use view::{CoreTime, RingState};

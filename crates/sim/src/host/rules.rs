@@ -1,4 +1,5 @@
-//! What Linux has changed about who gets a core: softirq work, the thread that takes it over, and the turns of threads.
+//! What Linux has changed about who gets a core: softirq work, the thread that takes it over, and the turns of threads;
+//! and about sockets whose memory runs out.
 
 use super::cost::part;
 use wirespeed_scenario::run::{KernelVersion, Machine};
@@ -85,6 +86,76 @@ impl Turns {
     }
 }
 
+/// What a receiving TCP socket does about its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketRules {
+    /// Packets that wait in a socket are put together while there is room for their fragments, and what describes them
+    /// occupies memory once (`tcp_try_coalesce`; commits c8628155ece3, 1402d366019f, 3.5).
+    pub coalesces: bool,
+    /// A reader that leaves too much unread gets no larger window for the rest of the connection (`tcp_clamp_window`
+    /// until commit 09e9ec87111b, 2.6.14).
+    pub clamps_to_unread: bool,
+    /// What is out of order is thrown away as a whole; since commit 36a6503fedda, 4.9, from the end and an eighth of the
+    /// buffer at a time (`tcp_prune_ofo_queue`).
+    pub prunes_all: bool,
+    /// A packet for which there is no memory is answered with a window of 0 (commit e2142825c120, 6.6), not with silence.
+    pub closes_window: bool,
+    /// What may wait behind the socket's lock.
+    backlog: Backlog,
+}
+
+/// Limits of what waits behind a socket's lock, in memory (`tcp_add_backlog`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backlog {
+    /// None.
+    Unlimited,
+    /// The receive buffer (commit c377411f2494, 2.6.35).
+    Receive,
+    /// And the send buffer (commit da882c1f2eca, 3.5).
+    Both,
+    /// And 64 KiB (commit c9c3321257e1, 4.9).
+    BothAndMore,
+    /// Of the send buffer half (commit ec791d8149ff, 6.1).
+    HalfAndMore,
+    /// The receive buffer twice (commit ec00ed472bdb, 6.10).
+    TwiceAndMore,
+}
+
+impl SocketRules {
+    /// Those of a kernel.
+    pub fn of(kernel: KernelVersion) -> SocketRules {
+        let since = |major, minor, patch| kernel >= KernelVersion::new(major, minor, patch);
+        SocketRules {
+            coalesces: since(3, 5, 0),
+            clamps_to_unread: !since(2, 6, 14),
+            prunes_all: !since(4, 9, 0),
+            closes_window: since(6, 6, 0),
+            backlog: match () {
+                () if since(6, 10, 0) => Backlog::TwiceAndMore,
+                () if since(6, 1, 0) => Backlog::HalfAndMore,
+                () if since(4, 9, 0) => Backlog::BothAndMore,
+                () if since(3, 5, 0) => Backlog::Both,
+                () if since(2, 6, 35) => Backlog::Receive,
+                () => Backlog::Unlimited,
+            },
+        }
+    }
+
+    /// What a socket with such buffers may hold, unread or behind its lock, before a further packet behind the lock is
+    /// dropped, in bytes of memory (`sk_rcvqueues_full`).
+    pub fn backlog_limit(&self, receive: u64, send: u64) -> u64 {
+        const MORE: u64 = 64 * 1024;
+        match self.backlog {
+            Backlog::Unlimited => u64::MAX,
+            Backlog::Receive => receive,
+            Backlog::Both => receive + send,
+            Backlog::BothAndMore => receive + send + MORE,
+            Backlog::HalfAndMore => receive + send / 2 + MORE,
+            Backlog::TwiceAndMore => 2 * receive + send / 2 + MORE,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +186,17 @@ mod tests {
         assert_eq!(of("4.4"), (true, true, false));
         assert_eq!(of("4.15"), (true, true, true));
         assert_eq!(of("6.6"), (true, true, false));
+    }
+
+    #[test]
+    fn what_waits_behind_a_lock_may_be_more_from_version_to_version() {
+        let of = |version: &str| SocketRules::of(version.parse().unwrap()).backlog_limit(1 << 20, 1 << 16);
+        assert_eq!(of("2.6.24"), u64::MAX);
+        assert_eq!(of("3.2"), 1 << 20);
+        assert_eq!(of("3.10"), (1 << 20) + (1 << 16));
+        assert_eq!(of("4.15"), (1 << 20) + (2 << 16));
+        assert_eq!(of("6.6"), (1 << 20) + (1 << 15) + (1 << 16));
+        assert_eq!(of("6.12"), (2 << 20) + (1 << 15) + (1 << 16));
     }
 
     #[test]

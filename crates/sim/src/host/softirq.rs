@@ -214,14 +214,12 @@ impl Host {
         let socket = self.sockets.get_mut(&id).expect("a flow's host has its socket");
         if socket.is_locked(place.at) {
             let Endpoint::Tcp(tcp) = &outside.flows[id as usize].endpoint else { return };
-            let memory = tcp.receiver.packet_memory(&train) * u64::from(train.packets);
-            // `sk_add_backlog`: receive and send buffer together, as `tcp_add_backlog` allows.
-            if socket.backlog_memory + tcp.receiver.memory() > tcp.receiver.buffer_size() + SEND_BUFFER_SHARE
-            {
+            // The limit is looked at before a packet counts (`sk_rcvqueues_full`).
+            if socket.backlog_memory + tcp.receiver.memory() > tcp.receiver.backlog_limit() {
                 self.lost.tcp_backlog[0] += u64::from(train.packets);
                 return;
             }
-            socket.backlog_memory += memory;
+            socket.backlog_memory += tcp.receiver.train_memory(&train, self.gro);
             socket.backlog.push_back(train);
             let thread = socket.thread;
             self.wake(thread, place.at);
@@ -312,10 +310,6 @@ impl Host {
         }
     }
 }
-
-/// What a socket's backlog may hold beyond its receive buffer (`tcp_add_backlog`: the send buffer, at least, and
-/// 64 KiB for what was merged on the way).
-const SEND_BUFFER_SHARE: u64 = 64 * 1024;
 
 /// Merges packets of a flow that follow each other, up to 64 KiB, whatever other flows' come between (GRO).
 fn merge(taken: &mut Vec<Train>) {

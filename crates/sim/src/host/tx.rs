@@ -55,7 +55,7 @@ impl Host {
                 let payload = u64::from(train.frame);
                 (Span::ZERO, costs.syscall + times(costs.copy_cached, payload) + costs.tx_segment)
             }
-            Body::Ack(_) | Body::Handshake { .. } => (Span::ZERO, costs.tx_ack),
+            Body::Ack(_) | Body::Handshake { .. } | Body::WindowProbe { .. } => (Span::ZERO, costs.tx_ack),
         }
     }
 

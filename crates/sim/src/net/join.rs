@@ -67,7 +67,8 @@ impl InFlight {
     pub fn push_arriving(&mut self, train: Train, arrival: Arrival, train_limit: u32) -> bool {
         let end = arrival.at + arrival.gap * i64::from(train.packets - 1);
         if let Some(last) = self.trains.back_mut() {
-            if (end - last.at).picoseconds() <= self.longest.picoseconds()
+            if train_limit > 1
+                && (end - last.at).picoseconds() <= self.longest.picoseconds()
                 && join(last, self.last_at, &train, arrival, train_limit)
             {
                 self.last_at = end;

@@ -64,6 +64,16 @@ pub enum Body {
         /// Receive window offered, bytes.
         window: u64,
     },
+    /// A segment without data before what the receiver waits for, which asks for its window (RFC 9293, 3.8.6.1;
+    /// `tcp_xmit_probe_skb`); always alone.
+    WindowProbe {
+        /// The first packet that was not acknowledged; the segment stands a byte before it.
+        una: u64,
+        /// Sender's millisecond clock (RFC 7323 TSval).
+        stamp: u32,
+        /// Receiver's millisecond clock of the latest ACK, echoed (RFC 7323 TSecr).
+        echo: u32,
+    },
 }
 
 /// The packets of TCP's handshake (RFC 9293, section 3.5).
@@ -233,7 +243,7 @@ impl Train {
             }
             Body::Ack(ack) => ack.next += u64::from(packets) * u64::from(ack.stride),
             Body::Datagram { first } => *first += u64::from(packets),
-            Body::Handshake { .. } => {}
+            Body::Handshake { .. } | Body::WindowProbe { .. } => {}
         }
     }
 

@@ -33,6 +33,21 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// New data, which leaves at `sent`.
+    #[inline]
+    pub fn fresh(first: u64, packets: u32, sent: SimTime, snapshot: Snapshot) -> Segment {
+        Segment {
+            first,
+            packets,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ever_retransmitted: false,
+            sent,
+            snapshot: Some(snapshot),
+        }
+    }
+
     /// Number of the first packet after it.
     pub fn end(&self) -> u64 {
         self.first + u64::from(self.packets)
@@ -116,18 +131,20 @@ impl Scoreboard {
             if front.first >= una {
                 break;
             }
-            let part = if front.end() <= una {
-                self.segments.pop_front().expect("the front was just looked at")
+            let mut part = *front;
+            if part.end() <= una {
+                self.segments.pop_front();
             } else {
-                let part = Segment { packets: (una - front.first) as u32, ..*front };
+                part.packets = (una - part.first) as u32;
                 front.packets -= part.packets;
                 front.first = una;
-                part
-            };
-            let packets = u64::from(part.packets);
-            self.sacked -= if part.sacked { packets } else { 0 };
-            self.lost -= if part.lost { packets } else { 0 };
-            self.retransmitted -= if part.retransmitted { packets } else { 0 };
+            }
+            if part.sacked | part.lost | part.retransmitted {
+                let packets = u64::from(part.packets);
+                self.sacked -= if part.sacked { packets } else { 0 };
+                self.lost -= if part.lost { packets } else { 0 };
+                self.retransmitted -= if part.retransmitted { packets } else { 0 };
+            }
             see(&part);
         }
         if self.highest_sacked <= una {

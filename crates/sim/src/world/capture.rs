@@ -133,16 +133,20 @@ pub(super) fn addressing(hosts: [usize; 2], index: usize, endpoint: &Endpoint) -
 }
 
 /// The captures at the host that a train of `flow` comes from or arrives at, and how its packets are addressed.
+#[inline]
 fn concerned<'a>(
     captures: &'a mut [Capture],
     flow: &'a Flow,
-    train: &Train,
+    train: &'a Train,
     arriving: bool,
 ) -> impl Iterator<Item = (&'a mut Capture, &'a Addressing)> {
-    let side = usize::from(Way::of(&train.body) == Way::Back);
-    let host = flow.path.hosts[if arriving { 1 - side } else { side }];
-    let addressing = flow.addressing.as_ref().map(|both| &both[side]);
-    captures.iter_mut().filter(move |capture| capture.host == host).zip(addressing.into_iter().cycle())
+    // Nothing is worked out where nobody captures: every train comes here several times.
+    captures.iter_mut().filter_map(move |capture| {
+        let side = usize::from(Way::of(&train.body) == Way::Back);
+        let host = flow.path.hosts[if arriving { 1 - side } else { side }];
+        let addressing = flow.addressing.as_ref()?;
+        (capture.host == host).then_some((capture, &addressing[side]))
+    })
 }
 
 impl World {

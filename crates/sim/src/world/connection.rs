@@ -3,13 +3,16 @@
 use super::build::{ETHERNET, Unsupported};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::{LONGEST_TRAIN, TRAIN_BYTES};
+use crate::host::SocketRules;
 use crate::net::Random;
 use crate::tcp::receiver::{self, BufferSettings, Receiver};
 use crate::tcp::sender::{self, Sender, Stream};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wirespeed_congestion::{Algorithm, algorithm};
-use wirespeed_scenario::run::{Congestion, Factor, Flow as Planned, FlowKind, Host, Qdisc, Run};
+use wirespeed_scenario::run::{
+    Congestion, Factor, Flow as Planned, FlowKind, Host, KernelVersion, Qdisc, Run,
+};
 use wirespeed_units::{SimTime, Span};
 
 /// IPv4 and TCP headers without options.
@@ -18,6 +21,10 @@ const IP_TCP: u64 = 40;
 const IP_UDP: u64 = 28;
 /// RFC 7323 timestamps with their padding.
 const TIMESTAMPS: u64 = 12;
+/// A window up to which packets may fill all of it.
+const TCP_MSS_DEFAULT: u64 = 536;
+/// The least payload of a full segment.
+const TCP_MIN_MSS: u64 = 88;
 /// SOCK_MIN_RCVBUF, half of SOCK_MIN_SNDBUF (TCP_SKB_MIN_TRUESIZE of include/net/sock.h, 64 bit).
 const SOCK_MIN: u64 = 2304;
 
@@ -126,15 +133,30 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     let algorithm = find(congestion)?;
     let ecn = algorithm.needs_ecn || (from.tcp.ecn == 1 && to.tcp.ecn >= 1);
     let options = if timestamps { TIMESTAMPS } else { 0 };
-    let mss = from.mtu.min(to.mtu).get().saturating_sub(IP_TCP + options).max(88) as u32;
+    let announced = from.mtu.min(to.mtu).get().saturating_sub(IP_TCP + options).max(TCP_MIN_MSS);
     let handshake = (ETHERNET + IP_TCP + if timestamps { 20 } else { 12 }) as u32;
     let headers = (ETHERNET + IP_TCP + options) as u32;
     // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings and not below a least.
     let fixed = |ceiling: u64, least: u64| window.map(|w| (w.get().min(ceiling) * 2).max(least));
     let idle = from.sysctls.get("net.ipv4.tcp_slow_start_after_idle").is_none_or(|value| value != "0");
+    let kernel = to.hardware.as_ref().map_or(KernelVersion::TODAY, |inside| inside.machine.kernel);
+    let buffer = BufferSettings {
+        fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
+        range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
+        ceiling: to.tcp.rmem_max.get(),
+        scaling,
+        // As our reader on a kernel does (crates/lab/src/agent/tcp.rs).
+        low_water: to.hardware.is_none().then_some((16, 1 << 20)),
+        packet_memory: super::inside::packet_memory(to),
+        adv_win_scale: to.tcp.adv_win_scale,
+        rules: SocketRules::of(kernel),
+        send_buffer: fixed(to.tcp.wmem_max.get(), 2 * SOCK_MIN)
+            .unwrap_or_else(|| sender::initial_send_buffer(to.tcp.wmem[1].get(), announced + options)),
+    };
+    let mss = fitting(announced, buffer.largest_window()) as u32;
     let sender = sender::Settings {
         mss,
-        mss_clamp: mss + options as u32,
+        mss_clamp: (announced + options) as u32,
         headers,
         handshake_frame: handshake,
         timestamps,
@@ -166,16 +188,17 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         sack,
         ecn,
         exact_ecn: algorithm.needs_ecn,
-        buffer: BufferSettings {
-            fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
-            range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
-            ceiling: to.tcp.rmem_max.get(),
-            scaling,
-            // As our reader on a kernel does (crates/lab/src/agent/tcp.rs).
-            low_water: to.hardware.is_none().then_some((16, 1 << 20)),
-            packet_memory: super::inside::packet_memory(to),
-            adv_win_scale: to.tcp.adv_win_scale,
-        },
+        buffer,
     };
     Ok((Rc::new(sender), Rc::new(receiver)))
+}
+
+/// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that
+/// (`tcp_bound_to_half_wnd`). Linux bounds every segment to half of the largest window it has seen.
+fn fitting(announced: u64, window: u64) -> u64 {
+    if announced <= window {
+        return announced;
+    }
+    let cutoff = if window > TCP_MSS_DEFAULT { window / 2 } else { window };
+    cutoff.max(TCP_MIN_MSS)
 }

@@ -187,6 +187,7 @@ impl Flow {
                 self.established.get_or_insert(train.at);
                 tcp.sender.on_reply(train.at, *window, out);
             }
+            (Endpoint::Tcp(tcp), Body::WindowProbe { .. }) => tcp.receiver.on_window_probe(train.at, out),
             (Endpoint::Udp(udp), Body::Datagram { first }) => udp.receive(train, *first),
             _ => unreachable!("a flow's packets are of its own protocol"),
         }

@@ -2,6 +2,7 @@
 
 use super::World;
 use super::flow::{Endpoint, Flow};
+use super::path::Way;
 use crate::host::{Datagrams, Host, Outside};
 use crate::net::{Body, Train};
 use crate::tcp::PACKET_OVERHEAD;
@@ -123,7 +124,8 @@ impl World {
         self.hosts[index] = Some(host);
         for train in out.drain(..) {
             if !self.is_withdrawn(&train) {
-                self.depart(train);
+                let way = Way::of(&train.body);
+                self.depart(train, way);
             }
         }
         self.outgoing = out;

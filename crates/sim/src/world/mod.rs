@@ -4,6 +4,8 @@ mod alone;
 mod build;
 mod capture;
 mod chance;
+#[cfg(test)]
+mod closed_window;
 mod connection;
 mod flow;
 mod inside;
@@ -254,7 +256,8 @@ impl World {
     /// A socket has put out a train.
     #[inline(always)]
     fn send(&mut self, mut train: Train) {
-        let host = self.flows[train.flow as usize].origin(Way::of(&train.body));
+        let way = Way::of(&train.body);
+        let host = self.flows[train.flow as usize].origin(way);
         if let Some(inside) = &mut self.hosts[host] {
             let done = inside.send_alone(&mut train, self.now);
             if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
@@ -265,13 +268,12 @@ impl World {
                 return;
             }
         }
-        self.depart(train);
+        self.depart(train, way);
     }
 
     /// A train leaves its host.
     #[inline(always)]
-    fn depart(&mut self, train: Train) {
-        let way = Way::of(&train.body);
+    fn depart(&mut self, train: Train, way: Way) {
         let flow = &mut self.flows[train.flow as usize];
         flow.count_departure(&train, way);
         Self::show_leaving(&mut self.captures, flow, &train);

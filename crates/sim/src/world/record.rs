@@ -7,6 +7,7 @@ use super::path::Way;
 use super::row::fill_flow;
 use crate::prefetch::prefetch;
 use crate::simulate::Samples;
+use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
 use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
@@ -158,6 +159,20 @@ fn count(traffic: &mut [Traffic], flow: &super::Flow) {
     }
 }
 
+/// What a receiver did for lack of memory, by the counters' names; the last Linux has not.
+fn by_counter(shortage: &Shortage) -> [(&'static str, u64); 8] {
+    [
+        ("TcpExtPruneCalled", shortage.tidied),
+        ("TcpExtTCPRcvCollapsed", shortage.collapsed),
+        ("TcpExtOfoPruned", shortage.prunings),
+        ("TcpExtRcvPruned", shortage.failed),
+        ("TcpExtTCPRcvQDrop", shortage.in_order),
+        ("TcpExtTCPOFODrop", shortage.out_of_order),
+        ("TcpExtTCPZeroWindowDrop", shortage.closed),
+        ("TcpOfoPrunedPackets", shortage.pruned),
+    ]
+}
+
 /// Payload delivered by a flow in bytes.
 fn delivered(endpoint: &Endpoint) -> u64 {
     match endpoint {
@@ -198,10 +213,13 @@ impl World {
                     add(&planned.from, "TcpExtTCPTimeouts", u64::from(sent.timeouts));
                     add(&planned.from, "TcpExtTCPLossProbes", u64::from(sent.probes));
                     add(&planned.from, "TcpExtTCPDSACKRecv", sent.duplicates);
+                    add(&planned.from, "TcpExtTCPWinProbe", u64::from(sent.window_probes));
                     add(&planned.to, "TcpOutSegs", flow.departed[1].packets);
                     let received = tcp.receiver.counts();
-                    add(&planned.to, "TcpExtTCPRcvQDrop", received.dropped);
                     add(&planned.to, "TcpExtTCPOFOQueue", received.out_of_order);
+                    for (name, count) in by_counter(&tcp.receiver.shortage()) {
+                        add(&planned.to, name, count);
+                    }
                 }
                 Endpoint::Udp(udp) => {
                     add(&planned.from, "UdpOutDatagrams", udp.sent);

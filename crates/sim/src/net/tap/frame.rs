@@ -142,6 +142,14 @@ impl Frame {
                     Step::Confirm => {}
                 }
             }
+            Body::WindowProbe { una, stamp, echo } => {
+                id = u64::from(*stamp);
+                s.sequence = number(*una).wrapping_sub(1);
+                s.window = 65_535;
+                if addressing.timestamps {
+                    s.options.timestamps(*stamp, *echo);
+                }
+            }
             Body::Datagram { first } => return Frame::udp(train, first + u64::from(i), addressing),
         }
         Frame::tcp(train, id, carries, &s, addressing)

@@ -6,7 +6,7 @@ use crate::net::{Ack, Body, Data, Ecn, Train};
 use crate::tcp::clock;
 
 /// `TCP_MAX_QUICKACKS`.
-const QUICK_ACKS: u32 = 16;
+pub(super) const QUICK_ACKS: u32 = 16;
 /// SACK blocks after which a further one makes held-back ACKs leave (TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_EXPECTED: usize = 2;
 
@@ -127,7 +127,7 @@ impl Receiver {
     }
 
     /// `tcp_incr_quickack`.
-    fn quicken(&mut self, most: u32) {
+    pub(super) fn quicken(&mut self, most: u32) {
         let window = self.buffer.offered() / (2 * u64::from(self.settings.mss));
         let acks = if window == 0 { 2 } else { window.min(u64::from(most)) as u32 };
         self.quick = self.quick.max(acks);
@@ -152,17 +152,9 @@ impl Receiver {
             self.on_out_of_order(number, payload, ecn, data, out);
             return;
         }
-        if !self.buffer.has_room() && self.buffer.is_hosted() {
-            self.buffer.clamp_window();
-            // Held packets must not keep out what they wait for; Linux drops those instead (`tcp_prune_queue`).
-            if self.buffer.unread() > 0 {
-                self.counts.dropped += 1;
-                return;
-            }
-        } else if !self.buffer.has_room() {
-            // What the reader waits for is always taken: Linux drops what is out of order (`tcp_prune_queue`) and
-            // wakes the reader, or packets out of order that fill the buffer would keep it out for ever.
-            self.buffer.read(self.now);
+        let fits = self.buffer.fits() && self.buffer.current(self.next) > 0;
+        if !fits && self.refuses_next(number, out) {
+            return;
         }
         self.order.forget_duplicate();
         self.buffer.take(1, payload);
@@ -174,9 +166,9 @@ impl Receiver {
         }
         self.next += 1;
         if !self.order.is_empty() {
-            let before = self.next;
-            self.next = self.order.advance(self.next);
-            self.buffer.deliver(self.next - before);
+            let buffer = &mut self.buffer;
+            self.next = self.order.advance(self.next, |held| buffer.deliver(&held));
+            self.buffer.hold(self.order.memory());
             if self.order.is_empty() {
                 self.ack_now = true;
             }
@@ -192,8 +184,8 @@ impl Receiver {
 
     fn on_out_of_order(&mut self, number: u64, payload: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
         self.check_mark(number, ecn, data, out);
-        if !self.buffer.has_room() {
-            self.counts.dropped += 1;
+        let fits = self.buffer.fits() && !self.buffer.excludes(number, self.next);
+        if !fits && self.refuses_later(number, out) {
             return;
         }
         if self.order.contains(number) {
@@ -203,12 +195,11 @@ impl Receiver {
         } else {
             self.counts.out_of_order += 1;
             self.order.forget_duplicate();
-            self.buffer.hold(1, payload);
         }
-        if self.settings.sack && self.order.insert(number) >= BLOCKS_EXPECTED {
+        let place = self.order.insert(number, self.buffer.each(u64::from(payload)));
+        self.buffer.hold(self.order.memory());
+        if self.settings.sack && place >= BLOCKS_EXPECTED {
             self.flush_compressed(out);
-        } else if !self.settings.sack {
-            self.order.insert(number);
         }
         if self.settings.sack {
             self.buffer.grow(payload, 1);

@@ -1,25 +1,32 @@
 //! The receive buffer: memory that packets occupy, the window that is offered, and how both are tuned
 //! (`tcp_rcv_space_adjust`, `tcp_grow_window`, `__tcp_select_window`).
 //!
-//! A packet occupies its payload and what describes it (truesize). The window is what the rest of the buffer could
-//! hold in payload, by a ratio learnt from the first packet (`scaling_ratio`, since Linux 6.6).
+//! A packet occupies its payload and what describes it (truesize); packets that are merged in the queue share the latter.
+//! The window is what the rest of the buffer could hold in payload, by a ratio learnt from the first packet
+//! (`scaling_ratio`, since Linux 6.6). What happens when the memory runs out all the same: [`super::shortage`].
 
 use super::Settings;
-use super::merged::Merged;
+use super::merged::{FRAGMENTS, Merged};
+use super::order::{Each, Held};
+use crate::host::SocketRules;
 use crate::tcp::{PACKET_OVERHEAD, clock};
 use std::rc::Rc;
-use wirespeed_units::{SimTime, Span};
+use wirespeed_units::SimTime;
 
 /// `TCP_RMEM_TO_WIN_SCALE`: bits of the ratio.
 const RATIO_BITS: u32 = 8;
 /// Before the first packet half of the memory is taken for payload.
 const RATIO_INITIAL: u64 = 1 << (RATIO_BITS - 1);
 /// `struct sk_buff`, beside a receive buffer of its own.
-const DESCRIPTOR: u64 = 256;
+pub(super) const DESCRIPTOR: u64 = 256;
 /// Largest window without scaling (`U16_MAX`).
 const UNSCALED: u64 = 65_535;
 /// Largest shift (TCP_MAX_WSCALE).
 const SHIFT_MOST: u32 = 14;
+/// Bounds of the guess at the peer's segments.
+const TCP_MSS_DEFAULT: u64 = 536;
+/// See there.
+const TCP_MIN_MSS: u64 = 88;
 /// Packets of the initial target (TCP_INIT_CWND).
 const INITIAL_PACKETS: u64 = 10;
 
@@ -41,37 +48,72 @@ pub struct BufferSettings {
     pub packet_memory: Option<u64>,
     /// `tcp_adv_win_scale`; `None`: the window follows what packets carry for their memory.
     pub adv_win_scale: Option<u8>,
+    /// What the host's kernel does about a socket's memory.
+    pub rules: SocketRules,
+    /// Send buffer of the receiving socket in bytes, of which its backlog may have a part (`sk_sndbuf`).
+    pub send_buffer: u64,
+}
+
+impl BufferSettings {
+    /// Payload that so much memory is taken to hold (`tcp_win_from_space` before and since Linux 6.6), `ratio` of 256
+    /// being what packets carry for their memory.
+    fn window_of(&self, memory: u64, ratio: u64) -> u64 {
+        if let Some(scale) = self.adv_win_scale {
+            return memory - (memory >> scale);
+        }
+        ((u128::from(memory) * u128::from(ratio)) >> RATIO_BITS) as u64
+    }
+
+    /// The largest window there can be before a packet has come, in bytes.
+    pub fn largest_window(&self) -> u64 {
+        let window = self.window_of(self.fixed.unwrap_or(self.range.1), RATIO_INITIAL);
+        if self.scaling { window } else { window.min(UNSCALED) }
+    }
+
+    /// Memory of a packet's payload.
+    pub(super) fn fragment(&self, payload: u64) -> u64 {
+        self.packet_memory.map_or(payload, |memory| memory.max(payload))
+    }
+
+    /// Memory of what describes a packet, or several that are merged.
+    pub(super) fn overhead(&self) -> u64 {
+        if self.packet_memory.is_some() { DESCRIPTOR } else { PACKET_OVERHEAD }
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Buffer {
     /// What all receivers of its kind have in common.
     settings: Rc<Settings>,
-    mss: u64,
+    pub(super) mss: u64,
     shift: u32,
-    size: u64,
-    ratio: u64,
+    pub(super) size: u64,
+    ratio: u32,
+    /// The ratio is not what packets carry yet.
+    learns: bool,
     /// Memory of what is in order and unread, and of what is out of order.
-    used: u64,
-    held: u64,
-    unread_packets: u64,
-    merged: Merged,
-    unread_bytes: u64,
-    clamp: u64,
+    pub(super) used: u64,
+    pub(super) held: u64,
+    pub(super) unread_packets: u64,
+    /// How many of them, the first, were copied together for lack of memory.
+    pub(super) copied: u64,
+    pub(super) merged: Merged,
+    pub(super) unread_bytes: u64,
+    pub(super) clamp: u64,
     /// The window is opened step by step up to the clamp (`rcv_ssthresh`).
-    threshold: u64,
-    window: u64,
+    pub(super) threshold: u64,
+    pub(super) window: u64,
     /// What was acknowledged when `window` was offered.
-    offered_at: u64,
+    pub(super) offered_at: u64,
     /// Bytes read in the last round trip, where it began and when (`rcvq_space`).
     space: u64,
     space_from: u64,
     space_at: SimTime,
     read_bytes: u64,
-    rtt8: i64,
-    rtt_from: u64,
-    rtt_at: Option<SimTime>,
-    last_echo: u32,
+    pub(super) rtt8: i64,
+    pub(super) rtt_from: u64,
+    pub(super) rtt_at: Option<SimTime>,
+    pub(super) last_echo: u32,
     wake_at: u64,
     wake_again: u64,
 }
@@ -82,17 +124,23 @@ impl Buffer {
         let mss = u64::from(settings.mss);
         let size = rules.fixed.unwrap_or(rules.range.0);
         let largest = rules.fixed.unwrap_or(rules.range.1);
-        let widest = size.max(largest).max(rules.ceiling).min(UNSCALED << SHIFT_MOST);
+        // A fixed buffer bounds the window that its scale is for (`tcp_openreq_init_rwin`).
+        let widest = match rules.fixed {
+            Some(size) => rules.window_of(size, RATIO_INITIAL).max(1),
+            None => size.max(largest).max(rules.ceiling).min(UNSCALED << SHIFT_MOST),
+        };
         let shift = if rules.scaling { (widest.ilog2().saturating_sub(15)).min(SHIFT_MOST) } else { 0 };
         let mut buffer = Buffer {
             settings,
             mss,
             shift,
             size,
-            ratio: RATIO_INITIAL,
+            ratio: RATIO_INITIAL as u32,
+            learns: true,
             used: 0,
             held: 0,
             unread_packets: 0,
+            copied: 0,
             merged: Merged::default(),
             unread_bytes: 0,
             clamp: UNSCALED << shift,
@@ -117,6 +165,9 @@ impl Buffer {
 
     /// `tcp_init_buffer_space`.
     pub(super) fn open(&mut self, now: SimTime) {
+        // Only packets larger than the first guess teach the ratio (`tcp_initialize_rcv_mss`, `tcp_measure_rcv_mss`).
+        let guess = self.mss.min(self.window / 2).clamp(TCP_MIN_MSS, TCP_MSS_DEFAULT);
+        self.learns = self.mss > guess;
         let whole = self.payload_of(self.size);
         self.clamp = self.clamp.min(whole);
         self.threshold = self.window.min(self.clamp);
@@ -125,28 +176,24 @@ impl Buffer {
     }
 
     #[inline]
-    fn rules(&self) -> &BufferSettings {
+    pub(super) fn rules(&self) -> &BufferSettings {
         &self.settings.buffer
     }
 
     /// The buffer grows as it is used.
     #[inline]
-    fn tuned(&self) -> bool {
+    pub(super) fn tuned(&self) -> bool {
         self.rules().fixed.is_none()
     }
 
     /// Its largest size in bytes.
     #[inline]
-    fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u64 {
         self.rules().fixed.unwrap_or(self.rules().range.1)
     }
 
-    fn payload_of(&self, memory: u64) -> u64 {
-        // `tcp_win_from_space` before and since Linux 6.6.
-        if let Some(scale) = self.rules().adv_win_scale {
-            return memory - (memory >> scale);
-        }
-        ((u128::from(memory) * u128::from(self.ratio)) >> RATIO_BITS) as u64
+    pub(super) fn payload_of(&self, memory: u64) -> u64 {
+        self.rules().window_of(memory, u64::from(self.ratio))
     }
 
     fn memory_of(&self, payload: u64) -> u64 {
@@ -158,10 +205,14 @@ impl Buffer {
 
     /// Memory that a packet of so much payload occupies (`skb->truesize`).
     pub(super) fn packet(&self, payload: u64) -> u64 {
-        match self.rules().packet_memory {
-            Some(memory) => memory.max(payload) + DESCRIPTOR,
-            None => payload + PACKET_OVERHEAD,
-        }
+        self.rules().fragment(payload) + self.rules().overhead()
+    }
+
+    /// The same in parts.
+    pub(super) fn each(&self, payload: u64) -> Each {
+        let rules = self.rules();
+        let (fragment, overhead) = (rules.fragment(payload), rules.overhead());
+        Each { fragment, overhead, coalesces: rules.rules.coalesces }
     }
 
     fn free(&self) -> u64 {
@@ -169,10 +220,11 @@ impl Buffer {
     }
 
     fn learn(&mut self, payload: u64) {
-        if self.ratio != RATIO_INITIAL || payload < self.mss || self.rules().adv_win_scale.is_some() {
+        if !self.learns || payload < self.mss || self.rules().adv_win_scale.is_some() {
             return;
         }
-        self.ratio = ((payload << RATIO_BITS) / self.packet(payload)).clamp(1, 255);
+        self.learns = false;
+        self.ratio = ((payload << RATIO_BITS) / self.packet(payload)).clamp(1, 255) as u32;
         self.clamp = self.payload_of(self.size);
         self.space = self.space.min(self.clamp);
     }
@@ -184,41 +236,38 @@ impl Buffer {
         let unpressed = self.pressed_above().saturating_sub(self.used + self.held) / self.packet(payload);
         let room = room.min(unpressed);
         // A buffer of fixed size limits the flow by every packet's memory.
-        let settled =
-            self.tuned() && self.threshold >= self.clamp.min(self.free()) && self.ratio != RATIO_INITIAL;
-        if settled && self.has_room() { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
+        let settled = self.tuned() && self.threshold >= self.clamp.min(self.free()) && !self.learns;
+        if settled && self.fits() && self.window > 0 { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
     }
 
     /// Packets in order.
     pub(super) fn take(&mut self, packets: u32, payload: u32) {
         self.learn(u64::from(payload));
         let (packets, payload) = (u64::from(packets), u64::from(payload));
-        self.used += packets * self.packet(payload);
-        self.merged.push(packets);
+        let more = self.merged.push(packets);
+        let each = self.each(payload);
+        self.used += packets * each.fragment + if each.coalesces { more } else { packets } * each.overhead;
         self.unread_packets += packets;
         self.unread_bytes += packets * payload;
     }
 
-    /// A packet out of order.
-    pub(super) fn hold(&mut self, packets: u64, payload: u32) {
-        self.held += packets * self.packet(u64::from(payload));
+    /// So much memory is held by what is out of order.
+    pub(super) fn hold(&mut self, memory: u64) {
+        self.held = memory;
     }
 
-    /// Packets that were held are in order now.
-    pub(super) fn deliver(&mut self, packets: u64) {
-        let memory = packets * self.packet(self.mss);
-        self.held = self.held.saturating_sub(memory);
-        self.used += memory;
-        self.merged.join(packets);
+    /// Packets that were held are in order now (`tcp_ofo_queue`).
+    pub(super) fn deliver(&mut self, held: &Held) {
+        let packets = u64::from(held.packets);
+        let joins = self.merged.append(packets.min(FRAGMENTS)) && self.rules().rules.coalesces;
+        self.used += held.memory - if joins { self.rules().overhead() } else { 0 };
         self.unread_packets += packets;
         self.unread_bytes += packets * self.mss;
     }
 
-    /// Whether another packet may be kept (`tcp_try_rmem_schedule`); a tuned buffer grows first
-    /// (`tcp_clamp_window`).
-    pub(super) fn has_room(&self) -> bool {
-        let occupied = self.used + self.held;
-        occupied <= self.size || (self.tuned() && occupied < self.largest())
+    /// Whether another packet may be kept without further ado (`tcp_try_rmem_schedule`).
+    pub(super) fn fits(&self) -> bool {
+        self.occupied() <= self.size
     }
 
     /// The window opens a step (`tcp_grow_window`) after `packets` of so much payload each came as one; says whether
@@ -256,7 +305,8 @@ impl Buffer {
         self.window
     }
 
-    fn current(&self, next: u64) -> u64 {
+    /// What is left of the window when everything below `next` has come (`tcp_receive_window`).
+    pub(super) fn current(&self, next: u64) -> u64 {
         (self.offered_at * self.mss + self.window).saturating_sub(next * self.mss)
     }
 
@@ -315,6 +365,7 @@ impl Buffer {
         self.adjust(now, self.read_bytes + first, self.unread_bytes - first);
         self.read_bytes += self.unread_bytes;
         self.used = 0;
+        self.copied = 0;
         self.unread_packets = 0;
         self.unread_bytes = 0;
         if let Some((part, most)) = self.rules().low_water
@@ -343,29 +394,24 @@ impl Buffer {
             return;
         }
         let bytes = if packets == self.unread_packets { self.unread_bytes } else { packets * self.mss };
-        let share = u128::from(self.used) * u128::from(packets) / u128::from(self.unread_packets);
-        self.used -= share as u64;
+        let share = if self.copied > 0 {
+            self.memory_of_first(packets)
+        } else {
+            (u128::from(self.used) * u128::from(packets) / u128::from(self.unread_packets)) as u64
+        };
+        self.used -= share;
+        self.copied = self.copied.saturating_sub(packets);
         self.unread_packets -= packets;
         self.unread_bytes -= bytes.min(self.unread_bytes);
         self.read_bytes += bytes;
-        self.adjust(now, self.read_bytes, 0);
-    }
-
-    /// More memory is occupied than there is: the window is held to what was unread then (`tcp_clamp_window`).
-    pub(super) fn clamp_window(&mut self) {
-        if self.held == 0 {
-            let unread = self.unread_bytes.saturating_sub(self.mss).max(2 * self.mss);
-            self.clamp = self.clamp.min(unread);
+        if self.unread_packets == 0 {
+            self.merged = Merged::default();
         }
-        self.threshold = self.clamp.min(2 * self.mss);
+        self.adjust(now, self.read_bytes, 0);
     }
 
     pub(super) fn occupied(&self) -> u64 {
         self.used + self.held
-    }
-
-    pub(super) fn size(&self) -> u64 {
-        self.size
     }
 
     /// `tcp_rcv_space_adjust` when `read` bytes have been read and `unread` are still there.
@@ -401,63 +447,6 @@ impl Buffer {
         }
         let window = self.would_offer();
         window > 0 && window >= 2 * current
-    }
-
-    /// The receiver's own estimate: how long until a whole window has arrived (`tcp_rcv_rtt_measure`).
-    pub(super) fn measure_round_trip(&mut self, now: SimTime, next: u64) {
-        let position = next * self.mss;
-        if let Some(since) = self.rtt_at {
-            if position < self.rtt_from {
-                return;
-            }
-            let sample = (clock::micros(now) - clock::micros(since)).max(1) << 3;
-            if self.rtt8 == 0 || sample < self.rtt8 {
-                self.rtt8 = sample;
-            }
-        }
-        self.rtt_from = position + self.window;
-        self.rtt_at = Some(now);
-    }
-
-    /// The same for packets of which the first, at `at`, is followed by `next`, and each further one comes `gap` later:
-    /// the packet that completes the window is found, however many come together.
-    pub(super) fn measure_round_trips(&mut self, at: SimTime, gap: Span, next: u64, packets: u32) {
-        let mut taken = 0;
-        loop {
-            // How many packets on is the one that makes the window whole.
-            let missing = match self.rtt_at {
-                Some(_) => self.rtt_from.saturating_sub((next + taken) * self.mss).div_ceil(self.mss),
-                None => 0,
-            };
-            taken += missing;
-            if taken >= u64::from(packets) {
-                return;
-            }
-            self.measure_round_trip(at + gap * taken as i64, next + taken);
-            taken += 1;
-        }
-    }
-
-    /// The same by time stamps, in milliseconds and smoothed (`tcp_rcv_rtt_measure_ts`).
-    pub(super) fn measure_by_stamp(&mut self, now: u32, echo: u32) {
-        if echo == self.last_echo || echo == 0 {
-            return;
-        }
-        self.last_echo = echo;
-        let sample = i64::from(now.saturating_sub(echo)) * 1000;
-        if sample > 0 {
-            let scaled = sample << 3;
-            self.rtt8 = if self.rtt8 == 0 || scaled < self.rtt8 {
-                scaled
-            } else {
-                self.rtt8 - (self.rtt8 >> 3) + sample
-            };
-        }
-    }
-
-    /// Round-trip time in microseconds as the receiver sees it, 0 if unknown.
-    pub(super) fn round_trip_us(&self) -> i64 {
-        self.rtt8 >> 3
     }
 
     pub(super) fn shift(&self) -> u32 {

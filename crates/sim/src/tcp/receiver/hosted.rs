@@ -18,7 +18,7 @@ impl Receiver {
         self.now = self.now.max(train.at);
         let payload = train.frame.saturating_sub(self.header()).max(1);
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
-        if !in_order || self.settings.ecn || !self.buffer.has_room() {
+        if !in_order || self.settings.ecn || !self.buffer.fits() || self.buffer.current(self.next) == 0 {
             let sent = out.len();
             for index in 0..u64::from(train.packets) {
                 self.on_packet(data.first + index, train.frame, train.ecn, data, out);
@@ -58,14 +58,16 @@ impl Receiver {
         self.buffer.occupied()
     }
 
-    /// Memory that one packet of a train occupies, in bytes.
-    pub fn packet_memory(&self, train: &Train) -> u64 {
-        self.buffer.packet(u64::from(train.frame.saturating_sub(self.header())))
+    /// Memory that a train occupies, in bytes; `merged`: it came as one (GRO).
+    pub fn train_memory(&self, train: &Train, merged: bool) -> u64 {
+        let payload = u64::from(train.frame.saturating_sub(self.header()));
+        let (packets, each) = (u64::from(train.packets), self.buffer.each(payload));
+        packets * each.fragment + if merged { 1 } else { packets } * each.overhead
     }
 
-    /// Memory of the receive buffer in bytes (`sk_rcvbuf`).
-    pub fn buffer_size(&self) -> u64 {
-        self.buffer.size()
+    /// Memory up to which packets may wait behind the socket's lock, together with what is unread, in bytes.
+    pub fn backlog_limit(&self) -> u64 {
+        self.buffer.backlog_limit()
     }
 
     /// The application has read so many packets, which may make an ACK leave (`tcp_cleanup_rbuf`).

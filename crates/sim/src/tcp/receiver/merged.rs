@@ -2,7 +2,8 @@
 //! their fragments (`tcp_try_coalesce`). The receiver's tuning looks at the first of them.
 
 /// Packets that are merged at most: MAX_SKB_FRAGS, one fragment each.
-const MOST: u64 = 17;
+pub(super) const FRAGMENTS: u64 = 17;
+const MOST: u64 = FRAGMENTS;
 
 /// Sizes of the first and the last merged packet, in packets.
 #[derive(Debug, Default)]
@@ -13,40 +14,42 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// Packets that were merged while they waited out of order are appended as a whole.
-    fn append(&mut self, packets: u64) {
+    /// Packets that were merged while they waited out of order are appended as a whole; says whether they joined what was
+    /// there.
+    pub(super) fn append(&mut self, packets: u64) -> bool {
         if self.first == 0 {
             (self.first, self.last) = (packets, packets);
+            false
         } else if self.last + packets > MOST {
             self.last = packets;
             self.several = true;
+            false
         } else {
             self.last += packets;
             if !self.several {
                 self.first = self.last;
             }
+            true
         }
     }
 
-    /// Packets arrive in order.
-    pub(super) fn push(&mut self, packets: u64) {
+    /// Packets arrive in order; says how many merged ones more there are now.
+    pub(super) fn push(&mut self, packets: u64) -> u64 {
         let total = self.last + packets;
+        let more = total.div_ceil(MOST) - u64::from(self.last > 0);
         let fits = total <= MOST;
         if !self.several {
             self.first = total.min(MOST);
         }
         self.last = if fits { total } else { (total - 1) % MOST + 1 };
         self.several |= !fits;
+        more
     }
 
-    /// Packets that waited out of order join.
-    pub(super) fn join(&mut self, packets: u64) {
-        let mut left = packets;
-        while left > 0 {
-            let piece = left.min(MOST);
-            self.append(piece);
-            left -= piece;
-        }
+    /// The last takes no more.
+    pub(super) fn fill(&mut self) {
+        self.last = MOST;
+        self.first = self.first.max(1);
     }
 
     /// The queue is read: packets of the first of it.
@@ -73,12 +76,14 @@ mod tests {
         for before in 0..40 {
             for packets in 1..60 {
                 let mut many = Merged::default();
+                let mut pieces = 0;
                 if before > 0 {
-                    many.push(before);
+                    pieces += many.push(before);
                 }
-                many.push(packets);
+                pieces += many.push(packets);
                 let mut one = Merged::default();
-                (0..before + packets).for_each(|_| one.append(1));
+                let apart = (0..before + packets).filter(|_| !one.append(1)).count();
+                assert_eq!(pieces, apart as u64);
                 assert_eq!((many.first, many.last, many.several), (one.first, one.last, one.several));
             }
         }
@@ -88,10 +93,10 @@ mod tests {
     fn what_waited_out_of_order_joins_only_as_a_whole() {
         let mut merged = Merged::default();
         merged.push(4);
-        merged.join(17);
+        merged.append(17);
         assert_eq!(merged.read(), 4, "4 and 17 do not fit in one");
         merged.push(4);
-        merged.join(5);
+        merged.append(5);
         assert_eq!(merged.read(), 9);
     }
 }

@@ -7,6 +7,8 @@ mod hosted;
 mod merged;
 mod order;
 mod reply;
+mod rtt;
+mod shortage;
 
 use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
@@ -18,9 +20,12 @@ use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
 pub use buffer::BufferSettings;
+pub use shortage::Shortage;
 
 /// Least delay of a delayed ACK, TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.
 const DELAY_MIN_TICKS: i64 = 40;
+/// Least distance of answers to segments outside of the window, `net.ipv4.tcp_invalid_ratelimit`, in ticks.
+const ANSWER_PAUSE_TICKS: i64 = 500;
 /// Largest delay, TCP_DELACK_MAX, in ticks.
 const DELAY_MAX_TICKS: i64 = 200;
 
@@ -54,10 +59,18 @@ pub struct Counts {
     pub out_of_order: u64,
     /// Packets that arrived a second time.
     pub duplicates: u64,
-    /// Packets for which there was no memory.
+    /// Packets that were not taken: no memory, or a closed window.
     pub dropped: u64,
     /// ACKs sent.
     pub acks_out: u64,
+}
+
+/// State that few flows ever need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// The tick at which a segment outside of the window was answered last (`last_oow_ack_time`).
+    answered: Option<i64>,
+    shortage: Shortage,
 }
 
 /// The receiving end.
@@ -90,6 +103,8 @@ pub struct Receiver {
     ack_now: bool,
     end: Option<u64>,
     counts: Counts,
+    /// What few flows ever need.
+    rare: Option<Box<Rare>>,
 }
 
 impl Receiver {
@@ -120,6 +135,7 @@ impl Receiver {
             ack_now: false,
             end: None,
             counts: Counts::default(),
+            rare: None,
         }
     }
 
@@ -163,6 +179,17 @@ impl Receiver {
             self.interval = (self.interval << 1).min(200);
         }
         self.acknowledge(out);
+    }
+
+    /// A segment without data and before the window arrives, a probe: it is answered (`tcp_send_dupack`), but not soon
+    /// after the last one was (`tcp_oow_rate_limited`).
+    pub fn on_window_probe(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        self.now = self.now.max(now);
+        let (tick, rare) = (clock::ticks(self.now), self.rare.get_or_insert_default());
+        if rare.answered.is_none_or(|last| tick - last >= ANSWER_PAUSE_TICKS) {
+            rare.answered = Some(tick);
+            self.acknowledge(out);
+        }
     }
 
     /// Scale of the windows it offers (RFC 7323).

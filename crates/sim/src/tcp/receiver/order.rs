@@ -1,6 +1,7 @@
-//! What arrived out of order, and how selective acknowledgements report it (RFC 2018, RFC 2883; the array
-//! `selective_acks` of Linux).
+//! What arrived out of order, the memory it occupies, and how selective acknowledgements report it (RFC 2018, RFC 2883;
+//! `out_of_order_queue` and the array `selective_acks` of Linux).
 
+use super::merged::FRAGMENTS;
 use crate::net::Sack;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,12 +9,48 @@ use std::ops::Range;
 /// Blocks remembered (TCP_NUM_SACKS).
 const REMEMBERED: usize = 4;
 
+/// Packets that wait as one `sk_buff`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    first: u64,
+    pub packets: u32,
+    /// Fragments it refers to: a packet each, and [`FRAGMENTS`] if its packets were copied together.
+    fragments: u32,
+    /// Bytes (`skb->truesize`).
+    pub memory: u64,
+}
+
+impl Held {
+    fn end(&self) -> u64 {
+        self.first + u64::from(self.packets)
+    }
+}
+
+/// Memory of a packet: its payload's, and what describes it, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Each {
+    pub fragment: u64,
+    pub overhead: u64,
+    /// What describes it is needed once for several (`tcp_ooo_try_coalesce`).
+    pub coalesces: bool,
+}
+
+/// Memory of packets that were copied together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tight {
+    /// Bytes.
+    pub memory: u64,
+    /// They fill at least one of the buffers they are copied to.
+    pub fills_one: bool,
+}
+
 /// Packets beyond the next expected one.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// What is held, sorted, no two adjoining. A slow start that overshot leaves thousands of holes, which are filled
-    /// from the front.
-    held: VecDeque<Range<u64>>,
+    /// What is held, sorted. A slow start that overshot leaves thousands of holes, which are filled from the front.
+    held: VecDeque<Held>,
+    /// Memory of all.
+    memory: u64,
     /// Most recently changed first.
     recent: Vec<Range<u64>>,
     duplicate: Option<Range<u64>>,
@@ -28,13 +65,41 @@ impl Order {
         self.duplicate.is_some()
     }
 
+    /// Packets that wait, for tests: those that adjoin together.
     pub(super) fn held(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.held.iter().cloned()
+        let mut rest = self.held.iter().peekable();
+        std::iter::from_fn(move || {
+            let first = rest.next()?;
+            let mut end = first.end();
+            while let Some(next) = rest.next_if(|next| next.first == end) {
+                end = next.end();
+            }
+            Some(first.first..end)
+        })
+    }
+
+    /// Memory of all that is held in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Packets that are held.
+    pub(super) fn packets(&self) -> u64 {
+        self.held.iter().map(|held| u64::from(held.packets)).sum()
+    }
+
+    /// The first that ends at `number` or later; mostly it comes after all (`ooo_last_skb`).
+    fn place(&self, number: u64) -> usize {
+        match self.held.back() {
+            Some(last) if last.end() < number => self.held.len(),
+            Some(last) if last.end() == number => self.held.len() - 1,
+            _ => self.held.partition_point(|held| held.end() < number),
+        }
     }
 
     pub(super) fn contains(&self, number: u64) -> bool {
-        let index = self.held.partition_point(|range| range.end <= number);
-        self.held.get(index).is_some_and(|range| range.start <= number)
+        let index = self.place(number + 1);
+        self.held.get(index).is_some_and(|held| held.first <= number)
     }
 
     pub(super) fn report_duplicate(&mut self, range: Range<u64>) {
@@ -46,21 +111,104 @@ impl Order {
     }
 
     /// Holds a packet; returns the place among the recent blocks of the one it extended (their number if none).
-    pub(super) fn insert(&mut self, number: u64) -> usize {
-        let index = self.held.partition_point(|range| range.end < number);
-        match self.held.get_mut(index) {
-            Some(range) if range.start <= number && number < range.end => {}
-            Some(range) if range.end == number => {
-                range.end += 1;
-                if self.held.get(index + 1).is_some_and(|next| next.start == number + 1) {
-                    let next = self.held.remove(index + 1).expect("it was just looked at");
-                    self.held[index].end = next.end;
-                }
+    pub(super) fn insert(&mut self, number: u64, each: Each) -> usize {
+        let mut index = self.place(number);
+        if self.held.get(index + 1).is_some_and(|next| next.first == number) {
+            return self.note(number);
+        }
+        if let Some(held) = self.held.get_mut(index)
+            && held.end() == number
+        {
+            if each.coalesces && held.fragments < FRAGMENTS as u32 {
+                held.packets += 1;
+                held.fragments += 1;
+                held.memory += each.fragment;
+                self.memory += each.fragment;
+                return self.note(number);
             }
-            Some(range) if range.start == number + 1 => range.start = number,
-            _ => self.held.insert(index, number..number + 1),
+            index += 1;
+        }
+        if self.held.get(index).is_none_or(|held| held.first > number) {
+            let memory = each.fragment + each.overhead;
+            self.held.insert(index, Held { first: number, packets: 1, fragments: 1, memory });
+            self.memory += memory;
         }
         self.note(number)
+    }
+
+    /// Throws packets away from the end, but not those before number `incoming`: an eighth of the buffer `size` at a time,
+    /// or `all`, until `excess` bytes of memory are free (`tcp_prune_ofo_queue`). Returns how many.
+    pub(super) fn prune(&mut self, incoming: u64, all: bool, size: u64, excess: u64) -> u64 {
+        let (mut packets, mut freed, mut part) = (0, 0, 0);
+        while let Some(last) = self.held.back() {
+            if !all && incoming > last.first {
+                break;
+            }
+            packets += u64::from(last.packets);
+            freed += last.memory;
+            part += last.memory;
+            self.held.pop_back();
+            if !all && part >= size >> 3 {
+                if freed >= excess {
+                    break;
+                }
+                part = 0;
+            }
+        }
+        self.memory -= freed;
+        if packets > 0 {
+            // What was reported as received is forgotten (`tcp_sack_reset`).
+            self.recent.clear();
+        }
+        packets
+    }
+
+    /// Copies packets that adjoin together where that saves memory (`tcp_collapse_ofo_queue`): from the first on that is
+    /// `bloated` for its memory and packets. `tight` is the memory of so many packets then. Stretches that are no more
+    /// than one small buffer are left alone, and everything behind them once they come to more than `tiny` bytes. Returns
+    /// how many buffers there were of what is one now.
+    pub(super) fn collapse(
+        &mut self,
+        tiny: u64,
+        bloated: impl Fn(u64, u64) -> bool,
+        tight: impl Fn(u64) -> Tight,
+    ) -> u64 {
+        let before = std::mem::take(&mut self.held);
+        let (mut collapsed, mut alone) = (0, 0);
+        let mut stretch: Vec<Held> = Vec::new();
+        let mut rest = before.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            stretch.clear();
+            stretch.push(first);
+            while let Some(next) = rest.next_if(|next| next.first == stretch[stretch.len() - 1].end()) {
+                stretch.push(next);
+            }
+            let large = tight(u64::from(first.packets)).fills_one;
+            if stretch.len() == 1 && !large {
+                alone += first.memory;
+                self.held.push_back(first);
+                if alone > tiny {
+                    break;
+                }
+                continue;
+            }
+            let fat = |held: &Held| bloated(held.memory, u64::from(held.packets));
+            let from = stretch.iter().position(fat).unwrap_or(stretch.len());
+            self.held.extend(&stretch[..from]);
+            if let Some(first) = stretch.get(from) {
+                let packets: u64 = stretch[from..].iter().map(|held| u64::from(held.packets)).sum();
+                collapsed += (stretch.len() - from) as u64;
+                self.held.push_back(Held {
+                    first: first.first,
+                    packets: packets as u32,
+                    fragments: FRAGMENTS as u32,
+                    memory: tight(packets).memory,
+                });
+            }
+        }
+        self.held.extend(rest);
+        self.memory = self.held.iter().map(|held| held.memory).sum();
+        collapsed
     }
 
     /// `tcp_sack_new_ofo_skb`.
@@ -95,14 +243,17 @@ impl Order {
         }
     }
 
-    /// The next expected packet is `next`; returns what it is once everything held that joins it is delivered.
-    pub(super) fn advance(&mut self, next: u64) -> u64 {
+    /// The next expected packet is `next`; returns what it is once everything held that joins it is delivered, which
+    /// `deliver` sees.
+    pub(super) fn advance(&mut self, next: u64, mut deliver: impl FnMut(Held)) -> u64 {
         let mut next = next;
-        if let Some(range) = self.held.front()
-            && range.start <= next
+        while let Some(held) = self.held.front().copied()
+            && held.first <= next
         {
-            next = next.max(range.end);
+            next = next.max(held.end());
+            self.memory -= held.memory;
             self.held.pop_front();
+            deliver(held);
         }
         if self.held.is_empty() {
             self.recent.clear();
@@ -127,32 +278,102 @@ impl Order {
 mod tests {
     use super::*;
 
+    const EACH: Each = Each { fragment: 100, overhead: 10, coalesces: true };
+
     fn held(order: &Order) -> Vec<Range<u64>> {
         order.held().collect()
     }
 
+    fn with(numbers: impl IntoIterator<Item = u64>) -> Order {
+        let mut order = Order::default();
+        numbers.into_iter().for_each(|number| {
+            order.insert(number, EACH);
+        });
+        order
+    }
+
+    #[test]
+    fn what_follows_shares_a_description_up_to_the_fragments_of_a_buffer_and_what_precedes_does_not() {
+        assert_eq!(with([5, 6, 7]).memory(), 310);
+        assert_eq!(with([7, 6, 5]).memory(), 330);
+        assert_eq!(with(5..5 + FRAGMENTS).memory(), 100 * FRAGMENTS + 10);
+        assert_eq!(with(5..6 + FRAGMENTS).memory(), 100 * (FRAGMENTS + 1) + 20);
+        let mut apart = Order::default();
+        for number in [5, 6, 7] {
+            apart.insert(number, Each { coalesces: false, ..EACH });
+        }
+        assert_eq!(apart.memory(), 330);
+        assert_eq!(held(&apart), std::slice::from_ref(&(5..8)));
+        let mut twice = with([5, 6, 7]);
+        twice.insert(6, EACH);
+        assert_eq!((twice.memory(), twice.packets()), (310, 3));
+        let mut twice = with([7, 6, 5]);
+        for number in [5, 6, 7] {
+            twice.insert(number, EACH);
+        }
+        assert_eq!((twice.memory(), twice.packets()), (330, 3));
+    }
+
+    #[test]
+    fn what_is_delivered_gives_its_memory_back() {
+        let mut order = with([5, 6, 9, 8]);
+        let mut delivered = Vec::new();
+        assert_eq!(order.advance(5, |held| delivered.push((held.packets, held.memory))), 7);
+        assert_eq!((delivered, order.memory()), (vec![(2, 210)], 220));
+        assert_eq!(order.advance(8, |_| {}), 10);
+        assert_eq!(order.memory(), 0);
+    }
+
+    #[test]
+    fn pruning_spares_what_comes_before_the_packet_and_goes_on_until_enough_is_free() {
+        // Buffers of 110 bytes; an eighth of the whole is 200.
+        let full = || with((5..25).step_by(2));
+        let pruned = |incoming, all, excess| {
+            let mut order = full();
+            let packets = order.prune(incoming, all, 1600, excess);
+            assert_eq!(order.memory(), 110 * (10 - packets));
+            assert_eq!(order.report(4).is_none(), packets > 0, "what was reported is forgotten");
+            packets
+        };
+        assert_eq!(pruned(1, false, 1), 2, "no less than an eighth");
+        assert_eq!(pruned(1, false, 300), 4);
+        assert_eq!(pruned(19, false, 1000), 3, "19, 21 and 23");
+        assert_eq!(pruned(24, false, 1000), 0);
+        assert_eq!(pruned(24, true, 1), 10);
+    }
+
+    #[test]
+    fn only_what_adjoins_and_is_bloated_is_copied_together() {
+        let tight = |packets: u64| Tight { memory: 60 * packets, fills_one: packets >= 10 };
+        let mut order = with([5, 6, 8, 11, 10]);
+        assert_eq!(order.collapse(u64::MAX, |_, _| false, tight), 0);
+        assert_eq!(order.collapse(u64::MAX, |memory, packets| memory > 80 * packets, tight), 2);
+        assert_eq!(order.memory(), 210 + 110 + 120, "5 and 6 wait as one; 10 and 11 were two");
+        assert_eq!(held(&order), [5..7, 8..9, 10..12]);
+        order.insert(12, EACH);
+        assert_eq!(order.memory(), 210 + 110 + 120 + 110, "what was copied takes no fragments");
+        // Each alone: nothing to copy together, and nothing behind is looked at.
+        let mut order = with([5, 7, 9, 11, 10]);
+        assert_eq!(order.collapse(200, |_, _| true, tight), 0);
+        assert_eq!(order.packets(), 5);
+    }
+
     #[test]
     fn packets_join_and_the_most_recent_block_is_reported_first() {
-        let mut order = Order::default();
-        for number in [5, 9, 6, 8] {
-            order.insert(number);
-        }
+        let mut order = with([5, 9, 6, 8]);
         assert_eq!(held(&order), [5..7, 8..10]);
         assert_eq!(order.report(3).unwrap().blocks[..], [8..10, 5..7]);
-        order.insert(7);
+        order.insert(7, EACH);
         assert_eq!(held(&order), std::slice::from_ref(&(5..10)));
         assert_eq!(order.report(3).unwrap().blocks[..], std::slice::from_ref(&(5..10))[..]);
-        assert_eq!(order.advance(5), 10);
+        assert_eq!(order.advance(5, |_| {}), 10);
         assert!(order.is_empty());
         assert_eq!(order.report(3), None);
     }
 
     #[test]
     fn a_duplicate_comes_first_once_and_takes_a_place() {
-        let mut order = Order::default();
-        for number in [5, 7, 9, 11, 13] {
-            order.insert(number);
-        }
+        let mut order = with([5, 7, 9, 11, 13]);
         order.report_duplicate(2..3);
         let sack = order.report(3).unwrap();
         assert_eq!((sack.duplicate, &sack.blocks[..]), (Some(2..3), &[13..14, 11..12][..]));

@@ -69,6 +69,11 @@ impl Receiver {
     /// An ACK leaves.
     pub(super) fn acknowledge(&mut self, out: &mut Vec<Train>) {
         let window = self.buffer.select_window(self.next);
+        self.acknowledge_with(window, out);
+    }
+
+    /// The same with a window of so many bytes.
+    pub(super) fn acknowledge_with(&mut self, window: u64, out: &mut Vec<Train>) {
         let most = if self.settings.timestamps { 3 } else { 4 };
         let sack = self.settings.sack.then(|| self.order.report(most)).flatten();
         let blocks = sack.as_ref().map_or(0, |s| s.blocks.len() + usize::from(s.duplicate.is_some()));
@@ -103,7 +108,14 @@ impl Receiver {
     /// The application reads if it was woken (SO_RCVLOWAT), which may make an ACK leave (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, out: &mut Vec<Train>) {
         let ended = self.end.is_some_and(|end| self.next >= end);
-        if self.buffer.is_hosted() || !self.buffer.wakes_reader(self.next) && !ended {
+        if self.buffer.wakes_reader(self.next) || ended {
+            self.read_at_once(out);
+        }
+    }
+
+    /// The application reads whatever its mark (`sk_data_ready`). A thread of a modelled host does so when it can.
+    pub(super) fn read_at_once(&mut self, out: &mut Vec<Train>) {
+        if self.buffer.is_hosted() {
             return;
         }
         self.buffer.read(self.now);

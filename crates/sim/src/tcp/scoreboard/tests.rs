@@ -9,16 +9,7 @@ fn snapshot() -> Snapshot {
 }
 
 fn fresh(first: u64, packets: u32, sent: SimTime) -> Segment {
-    Segment {
-        first,
-        packets,
-        sacked: false,
-        lost: false,
-        retransmitted: false,
-        ever_retransmitted: false,
-        sent,
-        snapshot: Some(snapshot()),
-    }
+    Segment::fresh(first, packets, sent, snapshot())
 }
 
 fn at(tick: u32) -> SimTime {

@@ -103,7 +103,7 @@ impl Sender {
     }
 
     fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
-        let burst = self.burst();
+        let burst = self.burst;
         self.phase == Phase::Open
             && !self.settings.algorithm.needs_pacing
             // Only where the congestion window is the limit: a writer or a receiver's window that is, each
@@ -128,7 +128,7 @@ impl Sender {
             return u32::MAX;
         }
         let room = self.cwnd.saturating_sub(self.in_flight());
-        let burst = self.burst();
+        let burst = self.burst;
         let pieces = self.pieces_of_train(burst);
         let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
         let missing = wanted.saturating_sub(room);
@@ -190,6 +190,7 @@ impl Sender {
         }
         self.una = ack.next;
         if !had_data_out {
+            self.on_window_known();
             self.write(Push::All, out);
             return;
         }
@@ -280,13 +281,14 @@ impl Sender {
         let same = ack.window == self.window_bytes;
         let packets = if same { self.window_packets } else { ack.window / u64::from(self.settings.mss) };
         let end = ack.next + packets;
-        found.window_updated = found.advanced || end > self.window_end;
-        if end > self.window_end || found.advanced {
+        found.window_updated = found.advanced || end > self.window_end || ack.window == 0;
+        if found.window_updated {
             self.window_bytes = ack.window;
             self.window_packets = packets;
             self.max_window = self.max_window.max(ack.window);
         }
-        self.window_end = self.window_end.max(end);
+        // A window is not taken back but by a receiver without memory, which closes it (`tcp_may_update_window`).
+        self.window_end = if ack.window == 0 { end } else { self.window_end.max(end) };
     }
 
     /// `tcp_sacktag_write_queue`.
@@ -393,7 +395,11 @@ impl Sender {
                 times.first_acked.get_or_insert(segment.sent);
                 times.last_acked = Some(segment.sent);
                 if together {
-                    sent_times.push((segment.end(), segment.sent));
+                    match sent_times.last_mut() {
+                        // GSO packets that left at once.
+                        Some((end, sent)) if *sent == segment.sent => *end = segment.end(),
+                        _ => sent_times.push((segment.end(), segment.sent)),
+                    }
                 }
                 reordered = reordered.min(segment.first);
                 found.original_delivered |= segment.end() <= high;

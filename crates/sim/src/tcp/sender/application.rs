@@ -20,6 +20,17 @@ const RESERVED_DESCRIPTOR: u64 = 256;
 /// Below this a peer's window is not halved for the size of a piece (TCP_MSS_DEFAULT).
 const SMALL_WINDOW: u64 = 536;
 
+/// Memory that is reserved for a packet.
+fn reserved(mss_clamp: u64) -> u64 {
+    (mss_clamp + RESERVED_HEADER).next_power_of_two() + RESERVED_DESCRIPTOR
+}
+
+/// The send buffer of a socket that has sent nothing yet and whose buffer is tuned, in bytes: `least`, or twice the initial
+/// window in memory (`tcp_init_buffer_space`, `tcp_sndbuf_expand`).
+pub fn initial_send_buffer(least: u64, mss_clamp: u64) -> u64 {
+    least.max(2 * INITIAL_WINDOW * reserved(mss_clamp))
+}
+
 impl Sender {
     /// Packets of a full piece: what Linux lets an application put into one GSO packet (`tcp_xmit_size_goal`).
     fn piece_goal(&self) -> u64 {
@@ -40,19 +51,29 @@ impl Sender {
     /// at each full piece that is alone or half a window beyond the last push, and at the end.
     pub(super) fn fill(&mut self, out: &mut Vec<Train>) {
         self.goal = self.piece_goal();
+        let half = self.max_window / 2 / u64::from(self.settings.mss);
         while self.written < self.end.min(self.granted) {
             let unsent = self.written - self.nxt;
             let head = u64::from(self.piece).min(unsent);
             let tail = if unsent <= head { head } else { (unsent - head) % self.goal };
             if unsent == 0 || tail == 0 || tail >= self.goal {
-                if self.queued_memory() >= self.send_buffer {
+                let queued = self.queued_memory();
+                if queued >= self.send_buffer {
                     self.blocked = true;
                     break;
                 }
                 if unsent == 0 {
                     self.piece = self.goal as u32;
                 }
-                self.written = (self.written + self.goal).min(self.end.min(self.granted));
+                // Behind data that waits, pieces up to the next push or a full buffer change nothing but what is written.
+                let pieces = if unsent > head {
+                    let each = self.goal * u64::from(self.settings.mss) + PACKET_OVERHEAD;
+                    let before_push = (self.pushed + half).saturating_sub(self.written) / self.goal;
+                    (self.send_buffer - queued).div_ceil(each).min(before_push).max(1)
+                } else {
+                    1
+                };
+                self.written = (self.written + pieces * self.goal).min(self.end.min(self.granted));
             } else {
                 // The last piece is filled up first, whatever room there is.
                 self.written = (self.written + self.goal - tail).min(self.end.min(self.granted));
@@ -60,7 +81,6 @@ impl Sender {
                     self.piece = self.goal as u32;
                 }
             }
-            let half = self.max_window / 2 / u64::from(self.settings.mss);
             if self.written > self.pushed + half {
                 self.pushed = self.written;
                 self.write(Push::All, out);
@@ -117,8 +137,7 @@ impl Sender {
         if self.settings.send_buffer.is_some() {
             return;
         }
-        let each =
-            (u64::from(self.settings.mss_clamp) + RESERVED_HEADER).next_power_of_two() + RESERVED_DESCRIPTOR;
+        let each = reserved(u64::from(self.settings.mss_clamp));
         let packets = self.cwnd.max(INITIAL_WINDOW).max(self.reordering + 1);
         // BBR asks for more, `bbr_sndbuf_expand`.
         let windows = if self.settings.algorithm.needs_pacing { 3 } else { 2 };

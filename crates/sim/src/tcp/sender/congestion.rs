@@ -54,7 +54,11 @@ impl Sender {
         if control.ssthresh != self.control.ssthresh {
             self.ssthresh = control.ssthresh.map_or(u64::MAX, |bytes| bytes.get() / mss);
         }
+        let asks_for_other_bursts = control.send_quantum != self.control.send_quantum;
         self.control = control;
+        if asks_for_other_bursts {
+            self.burst = self.autosize();
+        }
     }
 
     fn event(&self, kind: CongestionKind, delivered: u64) -> CongestionEvent {
@@ -122,7 +126,7 @@ impl Sender {
                 stride,
                 mss: u64::from(self.settings.mss),
                 sent: &self.sent_times,
-                next: sample,
+                next: &sample,
                 next_una: self.una,
             };
             cc.on_even_acks(&acks);
@@ -173,12 +177,21 @@ impl Sender {
 
     /// `tcp_update_pacing_rate`, or the algorithm's own.
     pub(super) fn update_pacing_rate(&mut self) {
-        let rate = match self.control.pacing_rate {
+        if let Some(rate) = self.wanted_pacing_rate() {
+            self.pacing_rate = rate.min(self.settings.max_pacing);
+        }
+        self.burst = self.autosize();
+    }
+
+    /// Bytes per second; `None` as long as no round trip has been measured.
+    #[inline]
+    fn wanted_pacing_rate(&self) -> Option<u64> {
+        Some(match self.control.pacing_rate {
             Some(rate) => rate.get() / 8,
             None => {
                 let srtt8 = self.rtt.smoothed8();
                 if srtt8 == 0 {
-                    return;
+                    return None;
                 }
                 let slow = self.cwnd < self.ssthresh / 2;
                 let percent = if slow { PACING_SLOW_START } else { PACING_AVOIDANCE };
@@ -190,7 +203,6 @@ impl Sender {
                         .unwrap_or(u64::MAX),
                 }
             }
-        };
-        self.pacing_rate = rate.min(self.settings.max_pacing);
+        })
     }
 }

@@ -13,9 +13,10 @@ mod recovery;
 mod state;
 mod timer;
 mod transmit;
+mod window_probe;
 
 pub use ack::Incoming;
-pub use application::MAX_TCP_HEADER;
+pub use application::{MAX_TCP_HEADER, initial_send_buffer};
 pub use state::State;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
@@ -121,6 +122,8 @@ pub struct Counts {
     pub undone: u32,
     /// Packets the host's own queue refused.
     pub refused: u64,
+    /// Probes of a closed window that carried no data (`TcpExtTCPWinProbe`).
+    pub window_probes: u32,
 }
 
 /// Time spent in one state, in picoseconds.
@@ -224,6 +227,8 @@ pub struct Sender {
     pace: SimTime,
     pacing_timer: Due,
     pacing_rate: u64,
+    /// Packets of one GSO packet, which follows from that rate, the least round-trip time and the algorithm's wish.
+    burst: u64,
     /// Packets left of the GSO packet that the application filled last.
     piece: u32,
     /// Packets of a full one.
@@ -312,6 +317,7 @@ impl Sender {
             pace: SimTime::START,
             pacing_timer: Due::NEVER,
             pacing_rate: 0,
+            burst: 1,
             piece,
             goal: 1,
             written: 0,

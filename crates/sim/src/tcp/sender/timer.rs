@@ -21,6 +21,8 @@ pub enum Pending {
     Probe,
     /// Reordering has settled (RFC 8985, section 6.2).
     Reordering,
+    /// Nothing is out and the peer's window is closed: it is probed (RFC 9293, 3.8.6.1; `ICSK_TIME_PROBE0`).
+    Persist,
 }
 
 /// The timer.
@@ -121,6 +123,7 @@ impl Sender {
             Some(Pending::Retransmission) => self.on_timeout(out),
             Some(Pending::Probe) => self.send_probe(out),
             Some(Pending::Reordering) => self.on_reordering_settled(out),
+            Some(Pending::Persist) => self.probe_window(out),
             None => {}
         }
     }

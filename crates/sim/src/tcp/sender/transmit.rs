@@ -47,8 +47,8 @@ struct Limits {
 }
 
 impl Sender {
-    /// Packets of one GSO packet now (`tcp_tso_autosize`).
-    pub(super) fn burst(&self) -> u64 {
+    /// Packets of one GSO packet (`tcp_tso_autosize`), from what is known now.
+    pub(super) fn autosize(&self) -> u64 {
         let mss = u64::from(self.settings.mss);
         let quantum = self.control.send_quantum.map(|q| (q.get() / mss).max(1));
         if let Some(quantum) = quantum {
@@ -126,7 +126,7 @@ impl Sender {
         if !self.established {
             return;
         }
-        let burst = self.burst();
+        let burst = self.burst;
         let mut limits = Limits::default();
         let mut sent = 0;
         loop {
@@ -155,8 +155,10 @@ impl Sender {
             if self.is_throttled(packets) {
                 break;
             }
-            self.send_new(packets as u32, out);
-            sent += packets;
+            let pieces =
+                if push == Push::All { self.equal_pieces(packets, window.min(available)) } else { 1 };
+            self.send_new(packets as u32, pieces, out);
+            sent += packets * u64::from(pieces);
             if push != Push::All {
                 break;
             }
@@ -173,6 +175,9 @@ impl Sender {
             if push != Push::Probe {
                 self.schedule_probe(false);
             }
+        }
+        if self.nxt == self.una && push == Push::All && self.written > self.nxt {
+            self.await_window();
         }
         self.note_application_limit();
     }
@@ -215,36 +220,56 @@ impl Sender {
         self.push(out);
     }
 
-    fn send_new(&mut self, packets: u32, out: &mut Vec<Train>) {
+    /// How many GSO packets of `packets` leave now one after the other, `most` packets in all: as many as the loop of
+    /// [`Sender::write`] would come to, each whole and with nothing to decide about. At least one.
+    fn equal_pieces(&self, packets: u64, most: u64) -> u32 {
+        let train = u64::from(self.settings.train_packets);
+        let is_whole = packets == u64::from(self.piece) && packets == self.goal;
+        if 2 * packets > train || !is_whole || self.host_queue > 0 || self.is_paced() {
+            return 1;
+        }
+        let room = self.cwnd.saturating_sub(self.in_flight()).min(most).min(train);
+        (room / packets).max(1) as u32
+    }
+
+    /// Sends new data: `pieces` GSO packets of `packets`.
+    pub(super) fn send_new(&mut self, packets: u32, pieces: u32, out: &mut Vec<Train>) {
         let first = self.nxt;
         if self.outstanding() == 0 {
             self.restart_after_idle();
         }
-        let in_flight = self.in_flight();
         let sent = self.departure();
-        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
-        self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, packets, sent, out);
-        self.nxt += u64::from(packets);
-        self.board.push(Segment {
-            first,
-            packets,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            ever_retransmitted: false,
-            sent,
-            snapshot: Some(snapshot),
-        });
+        self.note_sent(packets, sent);
+        self.transmit(first, packets * pieces, sent, out);
         self.busy.set(true, sent);
         // The application fills GSO packets of a fixed size; a send takes from the front.
         let full = self.goal as u32;
         self.piece =
             if packets < self.piece { self.piece - packets } else { full - (packets - self.piece) % full };
+        // Of several, each but the first only moves its memory from what is written to what is sent.
         self.check_space();
         if first == self.una || self.timer.pending == Some(Pending::Probe) {
             self.rearm();
         }
+        if pieces > 1 {
+            self.note_more_sent(packets, pieces - 1, sent);
+        }
+    }
+
+    #[inline(never)]
+    fn note_more_sent(&mut self, packets: u32, pieces: u32, sent: SimTime) {
+        (0..pieces).for_each(|_| self.note_sent(packets, sent));
+    }
+
+    /// New data leaves at `sent`: it is in flight from now on.
+    #[inline(always)]
+    fn note_sent(&mut self, packets: u32, sent: SimTime) {
+        let in_flight = self.in_flight();
+        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
+        self.tell_sent(sent, packets, in_flight);
+        let segment = Segment::fresh(self.nxt, packets, sent, snapshot);
+        self.nxt = segment.end();
+        self.board.push(segment);
     }
 
     fn restart_after_idle(&mut self) {
@@ -344,7 +369,7 @@ impl Sender {
         if self.outstanding() == 0 {
             return;
         }
-        let burst = self.burst();
+        let burst = self.burst;
         let mut rearm = false;
         loop {
             if self.waits_for_pacer() {
@@ -355,7 +380,12 @@ impl Sender {
                 break;
             }
             let Some(segment) = self.board.next_lost() else { break };
-            let packets = u64::from(segment.packets).min(room) as u32;
+            // Beyond a window that was taken back nothing is sent again but the head (`__tcp_retransmit_skb`).
+            let allowed = self.window_end.saturating_sub(segment.first);
+            if allowed == 0 && segment.first != self.una {
+                break;
+            }
+            let packets = u64::from(segment.packets).min(room).min(allowed.max(1)) as u32;
             self.retransmit(segment.first, packets, out);
             if self.phase.is_reducing() {
                 self.prr_out += u64::from(packets);
