@@ -51,8 +51,12 @@ guest: ## get what tests in a QEMU guest need: QEMU (apt-get), Debian's kernel (
 	@tools/guest/fetch
 
 .PHONY: test-guest
-test-guest: guest ## only the tests in the guest: receive rings of a real driver, netem, RPS, queues; 2 minutes
+test-guest: guest ## only the tests in the guest: receive rings of a real driver, netem, RPS, queues, loaded controls; 4 minutes
 	$(CARGO) test --release $(LOCKED) -p wirespeed --test guest -- --show-output
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for two minutes, with a nightly compiler: SECONDS_EACH=N, TARGETS='agent file'
+	tools/fuzz --seconds '$(or $(SECONDS_EACH),120)' $(TARGETS)
 
 .PHONY: fmt
 fmt: ## check the formatting

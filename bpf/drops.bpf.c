@@ -61,13 +61,17 @@ struct skb_shared_info {
 } KERNEL;
 
 struct tcp_skb_cb {
+	u32 seq;
+	u32 end_seq;
 	u16 tcp_gso_segs;
 } KERNEL;
 
 /* Helpers by their number in the kernel's interface. */
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static u64 (*const time_now)(void) = (void *)5;
 static long (*const read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 
 #define MOST_RANGES 16
 
@@ -79,6 +83,8 @@ struct settings {
 	u32 not_dropped;
 	u32 consumed;
 	u32 ranges;
+	/* Whether each range of sequence numbers is told, too. */
+	u32 listed;
 	struct {
 		u16 low;
 		u16 high;
@@ -104,9 +110,24 @@ struct count {
 	u64 bytes;
 };
 
+/* Sequence numbers of TCP that were dropped or sent again. */
+struct range {
+	/* Nanoseconds of CLOCK_MONOTONIC. */
+	u64 time;
+	struct key key;
+	u32 sequence;
+	u32 bytes;
+	u32 packets;
+	/* Sent again; otherwise dropped for the key's reason. */
+	u32 again;
+};
+
 #define PER_CPU_HASH 5
 #define PER_CPU_ARRAY 6
+#define RING 27
 #define MOST_KEYS 4096
+/* Some 60,000 ranges, until they are fetched. */
+#define RING_BYTES (4 << 20)
 
 struct {
 	int (*type)[PER_CPU_HASH];
@@ -115,13 +136,36 @@ struct {
 	struct count *value;
 } dropped SEC(".maps"), sent_again SEC(".maps");
 
-/* Packets for which there was no more room. */
+/* Packets, and ranges, for which there was no more room. */
 struct {
 	int (*type)[PER_CPU_ARRAY];
 	int (*max_entries)[1];
 	u32 *key;
 	u64 *value;
-} missed SEC(".maps");
+} missed SEC(".maps"), unlisted SEC(".maps");
+
+struct {
+	int (*type)[RING];
+	int (*max_entries)[RING_BYTES];
+} listed SEC(".maps");
+
+static INLINE void list(const struct key *key, u32 sequence, u32 bytes, u32 packets, u32 again)
+{
+	struct range range = { .sequence = sequence, .bytes = bytes, .packets = packets, .again = again };
+	const u32 zero = 0;
+	u64 *lost;
+
+	if (!settings.listed || !bytes)
+		return;
+	range.time = time_now();
+	range.key = *key;
+	/* Nobody sleeps on it: it is fetched from time to time. */
+	if (!ring_output(&listed, &range, sizeof(range), 1 /* BPF_RB_NO_WAKEUP */))
+		return;
+	lost = map_lookup(&unlisted, &zero);
+	if (lost)
+		*lost += 1;
+}
 
 static INLINE void count(void *map, const struct key *key, u64 packets, u64 bytes)
 {
@@ -282,8 +326,11 @@ static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 	locate(&key, skb, sk);
 	if (settings.name_space && key.name_space && key.name_space != settings.name_space)
 		return 0;
-	size = size_of(skb, head, &ip, headers + (ip.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4));
+	headers += ip.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4;
+	size = size_of(skb, head, &ip, headers);
 	count(&dropped, &key, size.packets, size.bytes);
+	if (ip.protocol == TCP && size.bytes > size.packets * headers)
+		list(&key, __builtin_bswap32(transport.sequence), size.bytes - size.packets * headers, size.packets, 0);
 	return 0;
 }
 
@@ -307,6 +354,7 @@ static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 	struct sock_common *common = &sk->__sk_common;
 	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)skb->cb;
 	struct key key = { .protocol = TCP };
+	u32 sequence = 0, end = 0;
 	u16 segments = 0;
 
 	if (common->skc_family != AF_INET)
@@ -321,7 +369,12 @@ static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 	if (settings.name_space && key.name_space != settings.name_space)
 		return 0;
 	read_kernel(&segments, sizeof(segments), &cb->tcp_gso_segs);
-	count(&sent_again, &key, segments ? segments : 1, skb->len);
+	if (!segments)
+		segments = 1;
+	count(&sent_again, &key, segments, skb->len);
+	read_kernel(&sequence, sizeof(sequence), &cb->seq);
+	read_kernel(&end, sizeof(end), &cb->end_seq);
+	list(&key, sequence, end - sequence, segments, 1);
 	return 0;
 }
 

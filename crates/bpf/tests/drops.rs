@@ -24,7 +24,7 @@ fn bed(test: &str) -> Option<Bed> {
 }
 
 fn filter(namespace: Option<u32>) -> Filter {
-    Filter { ports: vec![PORT..=PORT + 9], namespace, measure: true }
+    Filter { ports: vec![PORT..=PORT + 9], namespace, measure: true, ranges: true }
 }
 
 fn watch(namespace: Option<u32>) -> Watch {
@@ -119,6 +119,21 @@ fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
     let rows = watch.read().unwrap();
     assert_eq!(sum(&rows, "QDISC").0, queue_drops(&bed), "{rows:?}");
     assert_eq!(watch.cost().unwrap().missed, 0);
+    // Each of them is told by its sequence numbers, too.
+    let ranges = watch.ranges().unwrap();
+    assert_eq!(watch.unlisted().unwrap(), 0);
+    let packets = |reason: Option<&str>| -> u64 {
+        let of = ranges.iter().filter(|range| range.reason.as_deref() == reason);
+        of.map(|range| u64::from(range.packets)).sum()
+    };
+    assert_eq!(packets(None), again.packets);
+    assert_eq!(packets(Some("QDISC_DROP")), sum(&rows, "QDISC_DROP").0);
+    let dropped = |sequence: u32| {
+        let drops = ranges.iter().filter(|range| range.reason.is_some());
+        drops.into_iter().any(|range| sequence.wrapping_sub(range.sequence) < range.bytes)
+    };
+    let first = ranges.iter().find(|range| range.reason.is_none()).unwrap();
+    assert!(dropped(first.sequence), "what is sent again first was dropped: {first:?}");
 }
 
 #[test]

@@ -7,8 +7,11 @@ mod support;
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use support::bed::Bed;
-use support::ledger::{entry, lost_anywhere, results};
+use support::ledger::{entry, lost, lost_anywhere, results};
+use support::receiver::Receiver;
 use support::skip;
 
 const SHORT: &str = "[run]\nduration = \"2 s\"\n";
@@ -162,4 +165,140 @@ fn two_large_flows_that_one_core_takes_in_are_named() {
     let names_it =
         |told: &&str| told.starts_with("large flows") && told.ends_with("one core of receiver, core 0");
     expect(test, attempt, |run| findings(run).iter().any(names_it));
+}
+
+/// What TCP of a machine counts, by the kernel's names.
+fn tcp_counts(bed: &Bed, place: isize, names: &[&str]) -> Vec<i64> {
+    let told = bed.told(bed.name(place), "cat /proc/net/netstat");
+    let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+    let of = |wanted: &&str| {
+        let pair = lines.chunks_exact(2).find(|pair| pair[0][0] == "TcpExt:").expect("the kernel has TCP");
+        // A kernel that does not count it, as those before 6.17 what is beyond the window, says nothing of it.
+        let index = pair[0].iter().position(|name| name == wanted);
+        index.map_or(0, |index| pair[1][index].parse().expect("a number"))
+    };
+    names.iter().map(of).collect()
+}
+
+/// Runs a flow, and does something to its receiver in the middle. `Err` if that cannot be done here.
+fn with_receiver(bed: &Bed, during: impl FnOnce(&Receiver) -> std::io::Result<()>) -> std::io::Result<Value> {
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            run(bed, "[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"6 s\"\nsample = \"50 ms\"\n")
+        });
+        // Past slow start, and past what a busy machine takes to begin.
+        let done = Receiver::of(bed, -1).and_then(|receiver| {
+            sleep(Duration::from_millis(800));
+            during(&receiver)
+        });
+        let run = running.join().expect("the run comes to its end");
+        done.map(|()| run)
+    })
+}
+
+/// Until something is so, or a while is over.
+fn at_most(time: Duration, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() && began.elapsed() < time {
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// The receiver stands still, and its buffer becomes small when much has been promised to the sender. The first packet that
+/// finds it full is dropped, for which the window is closed; so that what is on its way then comes beyond the window.
+#[test]
+fn a_receiver_that_stands_still_drops_in_its_buffer() {
+    let _alone = alone();
+    let test = "a_receiver_that_stands_still_drops_in_its_buffer";
+    let Some(bed) = Bed::new(test, 1) else { return };
+    // Packets, not pieces. A router keeps much on its way, which a sender's own queue would not.
+    bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
+    bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 200mbit burst 32kb limit 6mb").unwrap();
+    bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 131072 4000000'").unwrap();
+    const COUNTERS: [&str; 7] = [
+        "PruneCalled",
+        "TCPRcvQDrop",
+        "TCPZeroWindowDrop",
+        "BeyondWindow",
+        "TCPOFODrop",
+        "TCPBacklogDrop",
+        "OfoPruned",
+    ];
+    let counts = || tcp_counts(&bed, -1, &COUNTERS);
+    let run = with_receiver(&bed, |receiver| {
+        receiver.while_stopped(|| {
+            sleep(Duration::from_millis(20));
+            receiver.set_buffer(1);
+            at_most(Duration::from_secs(2), || counts()[1] > 0);
+            sleep(Duration::from_millis(100));
+            receiver.set_buffer(2_000_000);
+        });
+        Ok(())
+    });
+    let run = match run {
+        Ok(run) => run,
+        Err(why) => return skip(test, &format!("no way into an agent: {why}")),
+    };
+    let counted = counts();
+    println!("{COUNTERS:?} {counted:?}, sent {}", entry(&run, "data", "sent"));
+    let [pruned, in_order, closed, beyond, out_of_order, backlog, thrown_away] = counted[..] else {
+        unreachable!()
+    };
+    assert!(pruned > 0 && in_order > 0 && thrown_away == 0, "{counted:?}");
+    let in_buffer = in_order + closed + beyond;
+    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_ofo"), out_of_order, "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_backlog"), backlog, "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost_anywhere(&run), in_buffer + out_of_order + backlog, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+/// Whoever reads is held up while it has the socket's lock, so that what comes has to wait beside it, and that place has an
+/// end: twice the receive buffer and a little. For the sender not to stop before, the memory of what was promised has
+/// to be more: the window was opened for large packets in a large buffer, and small ones come, each with memory of its own,
+/// to a small one. What waited may find that too small in its turn; those drops have counters of their own.
+#[test]
+fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
+    let _alone = alone();
+    let test = "a_reader_that_is_held_up_fills_the_backlog_of_its_socket";
+    let Some(bed) = Bed::new(test, 1) else { return };
+    if bed.inside(bed.name(0), "ethtool -k right").is_err() {
+        return skip(test, "no ethtool here");
+    }
+    // A router keeps all on its way that the window allows, which a sender's own queue would not.
+    bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 200mbit burst 128kb limit 20mb").unwrap();
+    bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 1600000 1600000'").unwrap();
+    const COUNTERS: [&str; 5] =
+        ["TCPBacklogDrop", "TCPRcvQDrop", "TCPZeroWindowDrop", "BeyondWindow", "TCPOFODrop"];
+    let counts = || tcp_counts(&bed, -1, &COUNTERS);
+    let run = with_receiver(&bed, |receiver| {
+        const SMALL: i32 = 150_000;
+        const LARGE: i32 = 800_000;
+        // The size at which a packet has the most memory of what it carries, on Linux 6.18: 1280 bytes for 288.
+        let small_packets = "ethtool -K right sg off tso off gso off && ip link set right mtu 340";
+        bed.inside(bed.name(0), small_packets).unwrap();
+        let (began, mut holds) = (Instant::now(), 0);
+        while counts()[0] == 0 && began.elapsed() < Duration::from_secs(4) {
+            sleep(Duration::from_millis(100));
+            receiver.set_buffer(SMALL);
+            receiver.while_held(|| at_most(Duration::from_millis(300), || counts()[0] > 0))?;
+            receiver.set_buffer(LARGE);
+            holds += 1;
+        }
+        println!("held up {holds} times");
+        Ok(())
+    });
+    let run = match run {
+        Ok(run) => run,
+        Err(why) => return skip(test, &format!("no reader can be held up here: {why}")),
+    };
+    let counted = counts();
+    println!("{COUNTERS:?} {counted:?}, sent {}", entry(&run, "data", "sent"));
+    assert!(counted[0] > 0, "{counted:?}");
+    assert_eq!(lost(&run, "tcp_backlog"), counted[0], "{}", run["ledger"]);
+    let in_buffer: i64 = counted[1..4].iter().sum();
+    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_ofo"), counted[4], "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
 }

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::errors;
-use support::ledger::{entry, lost, lost_anywhere, results};
+use support::ledger::{assert_intervals_add_up, entry, lost, lost_anywhere, lost_by_interval, results};
 
 const SHORT: &str = "[run]\nduration = \"1 s\"\n";
 
@@ -112,6 +112,81 @@ fn what_a_router_drops_is_the_networks_once_both_hosts_are_cleared() {
     assert!(dropped > 0);
     assert_eq!(lost(&run, "network"), dropped, "{}", run["ledger"]);
     assert_eq!(lost_anywhere(&run), dropped, "{}", run["ledger"]);
+}
+
+/// A run of 5 s, in which `script` is done at machine `place` after two seconds; and from when to when that was at the most, in
+/// seconds of the run, as seen from outside.
+fn run_with_a_fault(bed: &Bed, flows: &str, place: isize, script: &str) -> (Value, [f64; 2]) {
+    let file = bed.scenario(&format!("{flows}[run]\nduration = \"5 s\"\n"));
+    let mut command = bed.command(&["run", &file, "--on", "hosts", "--json", "--out", "out"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arrived =
+        || bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes").trim().parse::<u64>();
+    let (mut earliest, began) = (Instant::now(), Instant::now());
+    // Before the run only some SYNs pass.
+    loop {
+        let asked = Instant::now();
+        if arrived().is_ok_and(|bytes| bytes > 200_000) {
+            break;
+        }
+        earliest = asked;
+        assert!(began.elapsed() < Duration::from_secs(20), "the flow does not run");
+        sleep(Duration::from_millis(10));
+    }
+    let latest = Instant::now();
+    sleep(Duration::from_millis(2200));
+    let from = latest.elapsed().as_secs_f64();
+    bed.inside(bed.name(place), script).unwrap();
+    let to = earliest.elapsed().as_secs_f64();
+    (results(&running.wait_with_output().unwrap()), [from, to])
+}
+
+/// Asserts that a stage lost something while there was a fault, and nothing in intervals without.
+fn assert_lost_during(run: &Value, stage: &str, [from, to]: [f64; 2]) {
+    /// 200 kB at 200 Mbit/s, and the way.
+    const BEGINNING_S: f64 = 0.05;
+    let intervals = lost_by_interval(run, stage);
+    assert!(intervals.len() >= 3, "{intervals:?}");
+    let with_fault =
+        |(start, end, _): &&(f64, f64, i64)| *end > from - BEGINNING_S && *start < to + BEGINNING_S;
+    let lost: i64 = intervals.iter().filter(with_fault).map(|interval| interval.2).sum();
+    assert!(lost > 0, "from {from} to {to} s: {intervals:?}");
+    let all: i64 = intervals.iter().map(|interval| interval.2).sum();
+    assert_eq!(lost, all, "from {from} to {to} s: {intervals:?}");
+    let quiet = intervals.iter().filter(|interval| !with_fault(interval)).count();
+    assert!(quiet >= 2, "the fault lasted for a part of the run: from {from} to {to} s");
+}
+
+#[test]
+fn a_fault_in_mid_run_is_in_its_own_interval_of_the_ledger() {
+    let Some(bed) = Bed::new("a_fault_in_mid_run_is_in_its_own_interval_of_the_ledger", 1) else { return };
+    bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
+    let flow = "[[flow]]\ncongestion = \"reno\"\nmax_rate = \"200 Mbit/s\"\n";
+    let fault = "tc qdisc add dev right root tbf rate 20mbit burst 8kb limit 20kb && sleep 0.3 && tc qdisc del dev right root";
+    let (run, when) = run_with_a_fault(&bed, flow, 1, fault);
+    assert_intervals_add_up(&run);
+    assert_lost_during(&run, "network", when);
+    // It is said in the interval in which the flow noticed.
+    let noticed = run["held_back"].as_array().unwrap().iter();
+    let words: Vec<&str> = noticed.filter_map(|interval| interval["by"].as_str()).collect();
+    assert!(!words.contains(&"cwnd after loss"), "a loss whose place is known is named: {words:?}");
+}
+
+#[test]
+fn pieces_that_the_senders_queue_dropped_are_in_their_own_interval() {
+    let Some(bed) = Bed::new("pieces_that_the_senders_queue_dropped_are_in_their_own_interval", 0) else {
+        return;
+    };
+    let queue = |verb: &str, rate: &str, limit: &str| {
+        format!("tc qdisc {verb} dev right root tbf rate {rate} burst 64kb limit {limit}")
+    };
+    bed.inside(bed.name(0), &queue("add", "1gbit", "4mb")).unwrap();
+    let flow = "[[flow]]\ncongestion = \"reno\"\nmax_rate = \"200 Mbit/s\"\n";
+    let (narrow, wide) = (queue("change", "20mbit", "70kb"), queue("change", "1gbit", "4mb"));
+    let (run, when) = run_with_a_fault(&bed, flow, 0, &format!("{narrow} && sleep 0.3 && {wide}"));
+    assert_intervals_add_up(&run);
+    assert_lost_during(&run, "qdisc", when);
+    assert_eq!(lost(&run, "qdisc"), lost_anywhere(&run), "{}", run["ledger"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use support::ledger::{entry, lost, lost_anywhere, results};
+use support::ledger::{assert_intervals_add_up, entry, lost, lost_anywhere, lost_by_interval, results};
 use support::{command, errors, skip};
 use tempfile::TempDir;
 
@@ -96,6 +96,37 @@ fn a_queue_that_is_too_slow_drops_what_the_ledger_says() {
         assert!(lost(&run, "network") > 1000, "{}", run["ledger"]);
         balances(&run);
     }
+}
+
+#[test]
+fn what_a_queue_drops_for_a_moment_is_in_that_moments_interval() {
+    let test = "what_a_queue_drops_for_a_moment_is_in_that_moments_interval";
+    let flows = "[[flow]]\ncongestion = \"reno\"\nmax_rate = \"20 Mbit/s\"\n\
+                 [[flow]]\nkind = \"udp\"\nrate = \"400 Mbit/s\"\nrcvbuf = \"8 MB\"\nstart = \"2.3 s\"\nduration = \"400 ms\"\n";
+    let Some(folder) = folder(test, flows) else { return };
+    let run = run(folder.path(), &["--set", "run.duration=\"4 s\""]);
+    assert_intervals_add_up(&run);
+    sent_again_is_matched(&run);
+    let network = lost_by_interval(&run, "network");
+    assert_eq!(network.len(), 4, "{network:?}");
+    for (from, to, lost) in &network {
+        assert_eq!(*lost > 0, *from < 2.5 && 2.5 < *to, "{network:?}");
+    }
+}
+
+/// What TCP sent again was dropped by a queue before, packet by packet, where this user may watch what the kernel drops.
+fn sent_again_is_matched(run: &Value) {
+    let rows = run["sent_again"].as_array().expect("what was sent again");
+    let packets = |rows: &[&Value]| rows.iter().map(|row| row["packets"].as_i64().unwrap()).sum::<i64>();
+    let all = packets(&rows.iter().collect::<Vec<_>>());
+    let moments = run["ledger_intervals"].as_array().expect("the ledger by interval");
+    let counted: i64 = moments.iter().filter_map(|moment| moment["sent_again"].as_i64()).sum();
+    if all == 0 {
+        return skip("a part of what_a_queue_drops_for_a_moment", "drops are not watched here");
+    }
+    assert_eq!(all, counted, "each is matched or not, once: {rows:?}");
+    let of_queue: Vec<&Value> = rows.iter().filter(|row| row["for"] == "QDISC_DROP").collect();
+    assert!(packets(&of_queue) > 0 && packets(&of_queue) * 10 >= all * 9, "{rows:?}");
 }
 
 #[test]

@@ -101,6 +101,42 @@ fn four_tcp_flows_to_a_server() {
     tcp("four_tcp_flows_to_a_server", "4");
 }
 
+/// The server sends. What came is known exactly, and what was sent only by the server's word, in bytes.
+fn tcp_from(test: &str, flows: &str) {
+    let Some(bed) = bed(test, 0) else { return };
+    let (_server, from) = server(&bed);
+    let fixed = ["probe", &from, bed.name(0), "--time", "1 s", "--flows", flows, "--json", "--out", "out"];
+    let run = results(&bed.wirespeed(&fixed));
+    assert!(run["metrics"]["goodput_bps"].as_f64().unwrap() > 1e8, "{}", run["metrics"]);
+    assert!(entry(&run, "data", "delivered") > 1000);
+    assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
+    // What nobody has counted is not there, rather than zero.
+    for absent in ["sent", "unseen", "unexplained"] {
+        assert!(run["ledger"]["data"][absent].is_null(), "{absent}: {}", run["ledger"]);
+    }
+    assert!(run["metrics"]["loss_fraction"].is_null(), "{}", run["metrics"]);
+    assert!(run["metrics"]["unexplained_packets"].is_null(), "{}", run["metrics"]);
+    assert!(entry(&run, "ack", "sent") > 10, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "ack", "unseen"), entry(&run, "ack", "sent"), "{}", run["ledger"]);
+    let told = warnings(&run);
+    assert!(told.contains("By its word it wrote"), "{told}");
+    // All that it wrote has been read here, to the byte.
+    assert!(!told.contains("were read at"), "{told}");
+    assert!(!told.contains("ended early"), "{told}");
+    until("the agent ends", || bed.agents().is_empty());
+    until("the server is free again", || !has_socket(&bed, -1, "01"));
+}
+
+#[test]
+fn one_tcp_flow_from_a_server() {
+    tcp_from("one_tcp_flow_from_a_server", "1");
+}
+
+#[test]
+fn four_tcp_flows_from_a_server() {
+    tcp_from("four_tcp_flows_from_a_server", "4");
+}
+
 #[test]
 fn what_the_senders_queue_drops_is_its_own_and_the_rest_is_not_seen() {
     let Some(bed) = bed("what_the_senders_queue_drops_is_its_own_and_the_rest_is_not_seen", 0) else {
@@ -174,7 +210,10 @@ fn a_server_that_is_not_there_busy_or_first_is_told_of() {
     let to = format!("iperf3://{}", bed.address(-1));
     let arguments = ["probe", bed.name(0), &to, "--time", "1 s"];
     refused(&bed, 3, &arguments, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);
-    refused(&bed, 2, &["probe", &to, bed.name(0)], &["only receives", "name the machine that sends first"]);
+    refused(&bed, 2, &["probe", &to, bed.name(0), "--udp", "1 Mbit/s"], &["TCP is taken only"]);
+    refused(&bed, 2, &["probe", &to, &to], &["both machines are iperf3 servers"]);
+    let backwards = ["probe", &to, bed.name(0), "--time", "1 s"];
+    refused(&bed, 3, &backwards, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);
     let (_server, to) = server(&bed);
     let _other = Iperf3::start(&bed, 0, &["-c", "10.77.0.2", "-t", "20", "-b", "1M"]);
     until("the other client is served", || has_socket(&bed, -1, "01"));

@@ -1,15 +1,28 @@
 //! From an agent's messages to a [`Recording`].
 
 use crate::agent::message::Message;
+use crate::intervals::{self, Standing, intervals};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
+use crate::sent_again::{Pieces, matched};
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording, RunInfo,
-    Topology,
+    Counter, Direction, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample,
+    Recording, RunInfo, Topology,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
+
+/// What was read at a border between intervals.
+#[derive(Debug)]
+struct Interim {
+    t_ns: i64,
+    took_ns: i64,
+    counters: Vec<Counter>,
+    in_flight: BTreeMap<String, u64>,
+    /// Rows of flows, queues and interfaces that had come before it.
+    rows: [usize; 3],
+}
 
 /// Collects messages.
 #[derive(Debug, Default)]
@@ -20,6 +33,8 @@ pub struct Assembler {
     in_flight: BTreeMap<String, u64>,
     /// Flows, queues and interfaces after the run, where they were read again.
     rest: (Vec<FlowSample>, Vec<QueueSample>, Vec<HostSample>),
+    interims: Vec<Interim>,
+    pieces: Vec<Pieces>,
     kernel: KernelInfo,
     last_ns: i64,
     done: bool,
@@ -60,9 +75,15 @@ impl Assembler {
             Message::Host(row) => recording.hosts.push(row),
             Message::Event(row) => recording.events.push(row),
             Message::Counter(row) => recording.counters.push(row),
+            Message::Pieces(pieces) => self.pieces.push(pieces),
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
             Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),
+            Message::InterimCounters { t_ns, took_ns, counters, in_flight } => {
+                let rows = [recording.flows.len(), recording.queues.len(), recording.hosts.len()];
+                let in_flight = in_flight.into_iter().collect();
+                self.interims.push(Interim { t_ns, took_ns, counters, in_flight, rows });
+            }
             Message::Topology { host, topology } => drop(self.topologies.insert(host, topology)),
             Message::Placement(placement) => recording.info.placement.push(placement),
             Message::Used { cpu_ns, peak_rss_bytes } => {
@@ -74,6 +95,7 @@ impl Assembler {
             Message::Time(t_ns) => self.last_ns = t_ns,
             Message::Core(row) => recording.cores.push(row),
             // Between a controller and the agents of real hosts (crate::hosts).
+            Message::Interim { .. } => {}
             Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {}
             Message::Drained | Message::Total { .. } | Message::Account { .. } | Message::Received { .. } => {
             }
@@ -110,6 +132,9 @@ impl Assembler {
     /// and command.
     pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
         let (flows, queues, hosts) = std::mem::take(&mut self.rest);
+        let interims = std::mem::take(&mut self.interims);
+        // One kernel has one clock.
+        self.match_sent_again(0);
         let (mut recording, in_flight) = self.described(run, substrate);
         let evidence = Evidence {
             counters: &recording.counters,
@@ -125,10 +150,18 @@ impl Assembler {
             datagrams: datagrams(run, &flows),
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
+        let standings = standings(run, layout, &recording, &interims);
+        recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
         recording.info.warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
             format!("{host} sends to both sides: the ledger cannot tell its data from its ACKs by direction")
         }));
         recording
+    }
+
+    /// Adds which drops were made good by what was sent again. `clocks_ns`: by how much hosts' clocks may differ.
+    pub fn match_sent_again(&mut self, clocks_ns: i64) {
+        let pieces = std::mem::take(&mut self.pieces);
+        self.recording.counters.extend(matched(&pieces, clocks_ns));
     }
 
     /// The same without a ledger, and what was in flight at the end.
@@ -152,6 +185,45 @@ impl Assembler {
         recording.info.cost.packets = packets.values().sum();
         (recording, self.in_flight)
     }
+}
+
+/// The accounts at the borders between intervals.
+fn standings(run: &Run, layout: &Layout, recording: &Recording, interims: &[Interim]) -> Vec<Standing> {
+    let mut standings: Vec<Standing> = Vec::new();
+    for interim in interims {
+        let [flows, queues, hosts] = interim.rows;
+        let (flows, queues, hosts) =
+            (&recording.flows[..flows], &recording.queues[..queues], &recording.hosts[..hosts]);
+        let t_ns = interim.t_ns;
+        let flows: Vec<FlowSample> = flows.iter().rev().take_while(|row| row.t_ns == t_ns).cloned().collect();
+        let queues = queues.iter().rev().take_while(|row| row.t_ns == t_ns);
+        let hosts = hosts.iter().rev().take_while(|row| row.t_ns == t_ns);
+        let evidence = Evidence {
+            counters: &interim.counters,
+            queues: queues.map(|row| (row.queue.as_str(), row)).collect(),
+            interfaces: hosts.map(|row| ((row.host.as_str(), row.device.as_str()), row)).collect(),
+            in_flight: &interim.in_flight,
+            datagrams: datagrams(run, &flows),
+        };
+        let rows = ledger::ledger(run, layout, &evidence);
+        let last = standings.last();
+        let account = |direction: Direction| {
+            let account = intervals::account(&rows, direction);
+            let sum = |account: &intervals::Account, entry: &str| -> i64 {
+                account.iter().filter(|(key, _)| key.0 == entry).map(|(_, packets)| packets).sum()
+            };
+            let before = last.and_then(|last| last.accounts.get(&direction));
+            let sent = sum(&account, "sent") - before.map_or(0, |(before, _)| sum(before, "sent"));
+            let lasted_ns = t_ns - last.map_or(0, |last| last.t_ns);
+            // Counters are read one after the other: what passes meanwhile is in some of them and not in others.
+            let unexplained = sum(&account, "unexplained").unsigned_abs();
+            let uncertain = unexplained.max(intervals::passing(sent, lasted_ns, interim.took_ns));
+            (direction, (account, uncertain))
+        };
+        let accounts = Direction::ALL.iter().map(|direction| account(*direction)).collect();
+        standings.push(Standing { t_ns, accounts });
+    }
+    standings
 }
 
 /// Datagrams that each host has sent.

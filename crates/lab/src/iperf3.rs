@@ -1,16 +1,18 @@
-//! What an iperf3 server, on whose host there is no agent, can be the other end of: one test, in which it receives.
+//! What an iperf3 server, on whose host there is no agent, can be the other end of: one test, in which it receives, or
+//! sends TCP.
 
 use std::time::Duration;
 use wirespeed_iperf3::peer::{MOST_STREAMS, Test};
 use wirespeed_scenario::run::{Flow, FlowKind, Host, Run};
+use wirespeed_units::{Rate, Span};
 
 /// The server of a run, and what is asked of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server<'a> {
     /// Its host's name in the run.
     pub host: &'a str,
-    /// The only host that sends.
-    pub from: &'a str,
+    /// The host at the other end of all flows, which has an agent.
+    pub agent: &'a str,
     /// Name or address of its machine.
     pub name: &'a str,
     /// Its port.
@@ -22,7 +24,12 @@ pub struct Server<'a> {
 impl Server<'_> {
     /// Whether its test is one of UDP.
     pub fn takes_datagrams(&self) -> bool {
-        self.test.protocol == wirespeed_iperf3::Protocol::Udp
+        self.test.protocol == wirespeed_iperf3::Protocol::Udp && !self.test.reverse
+    }
+
+    /// Whether it sends.
+    pub fn sends(&self) -> bool {
+        self.test.reverse
     }
 }
 
@@ -31,21 +38,28 @@ pub fn place(host: &Host) -> Option<(&str, u16)> {
     host.reach.as_ref().and_then(|reach| reach.iperf3())
 }
 
-/// The iperf3 server that a run's flows go to, if they do.
+/// The iperf3 server that a run's flows go to or come from, if they do.
 ///
 /// # Errors
 /// What of the run no such server can do.
 pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
     let find =
         |name: &str| run.hosts.iter().find(|host| host.name == name).filter(|host| place(host).is_some());
-    if let Some(flow) = run.flows.iter().find(|flow| find(&flow.from).is_some()) {
-        return Err(format!(
-            "flow {}: {} is an iperf3 server, which wirespeed lets only receive (no test in reverse): let an agent send",
-            flow.label, flow.from
-        ));
-    }
-    let Some((first, host)) = run.flows.iter().find_map(|flow| Some((flow, find(&flow.to)?))) else {
+    let Some((first, [from, to])) = run.flows.iter().find_map(|flow| {
+        let ends = [find(&flow.from), find(&flow.to)];
+        ends.iter().any(Option::is_some).then_some((flow, ends))
+    }) else {
         return Ok(None);
+    };
+    let (host, sends) = match (from, to) {
+        (Some(_), Some(_)) => {
+            return Err(format!(
+                "flow {}: both its ends are iperf3 servers, which only wait for somebody: one end has to be an agent",
+                first.label
+            ));
+        }
+        (Some(host), None) => (host, true),
+        (None, to) => (to.expect("one of them is a server"), false),
     };
     let other = |what: &str, flow: &Flow| {
         Err(format!(
@@ -61,8 +75,14 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             () if asked(flow) != asked(first) => {
                 return other("protocol, size of datagrams and window", flow);
             }
+            () if sends && told_to_send(flow) != told_to_send(first) => {
+                return other("congestion control, rate limit and start", flow);
+            }
             () => {}
         }
+    }
+    if sends {
+        can_send(run, first)?;
     }
     let streams = u32::try_from(run.flows.len()).ok().filter(|count| *count <= MOST_STREAMS);
     let Some(streams) = streams else {
@@ -73,9 +93,13 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
     let time = Duration::from_secs_f64(run.duration.as_secs_f64());
     let window = |bytes: Option<u64>| bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let test = match &first.kind {
-        FlowKind::Tcp { window: size, .. } => {
-            Test { window_bytes: window(size.map(|size| size.get())), ..Test::tcp(streams, time) }
-        }
+        FlowKind::Tcp { window: size, congestion, max_rate } => Test {
+            window_bytes: window(size.map(|size| size.get())),
+            reverse: sends,
+            congestion: sends.then(|| congestion.name.clone()),
+            rate_bps: max_rate.filter(|_| sends).map(|rate| rate.get()),
+            ..Test::tcp(streams, time)
+        },
         FlowKind::Udp { datagram, rcvbuf, .. } => {
             let rates = run.flows.iter().filter_map(|flow| match &flow.kind {
                 FlowKind::Udp { rate, .. } => Some(rate.get()),
@@ -86,7 +110,32 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             Test { window_bytes: window(rcvbuf.map(|size| size.get())), ..test }
         }
     };
-    Ok(Some(Server { host: &host.name, from: &first.from, name, port, test }))
+    let agent = if sends { &first.to } else { &first.from };
+    Ok(Some(Server { host: &host.name, agent, name, port, test }))
+}
+
+/// What a server that sends is told besides, once for all streams: congestion control, rate limit and when to begin.
+fn told_to_send(flow: &Flow) -> (Option<&str>, Option<Rate>, Span) {
+    match &flow.kind {
+        FlowKind::Tcp { congestion, max_rate, .. } => (Some(&congestion.name), *max_rate, flow.start),
+        FlowKind::Udp { .. } => (None, None, flow.start),
+    }
+}
+
+/// Whether a server can send what a run's flows ask for; all are as `first`.
+fn can_send(run: &Run, first: &Flow) -> Result<(), String> {
+    let lacks = |flow: &Flow, what: &str| {
+        Err(format!("flow {}: {} is an iperf3 server that sends: {what}", flow.label, flow.from))
+    };
+    if matches!(first.kind, FlowKind::Udp { .. }) {
+        return lacks(first, "wirespeed takes TCP from it and no datagrams; let an agent send those");
+    }
+    for flow in &run.flows {
+        if flow.bytes.is_some() || flow.stop < run.duration {
+            return lacks(flow, "it goes on to the end of the run; leave `bytes` and `stop` out");
+        }
+    }
+    Ok(())
 }
 
 /// What iperf3 is told once for all streams: whether TCP, size of datagrams and window in bytes.
@@ -101,7 +150,7 @@ fn asked(flow: &Flow) -> (bool, u64, Option<u64>) {
 mod tests {
     use super::*;
     use crate::layout::tests::run;
-    use wirespeed_scenario::run::Reach;
+    use wirespeed_scenario::run::{Congestion, Reach};
 
     fn with_server(flows: &[(&str, &str)]) -> Run {
         let mut run = run(1, &[("a", 0), ("b", 1), ("c", 1)], flows);
@@ -115,15 +164,42 @@ mod tests {
     fn all_flows_are_one_test() {
         let run = with_server(&[("a", "b"), ("a", "b")]);
         let server = server(&run).unwrap().unwrap();
-        assert_eq!((server.host, server.from, server.name, server.port), ("b", "a", "far", 99));
-        assert_eq!(server.test.streams, 2);
+        assert_eq!((server.host, server.agent, server.name, server.port), ("b", "a", "far", 99));
+        assert_eq!((server.test.streams, server.sends()), (2, false));
         assert_eq!(super::server(&with_server(&[("a", "c")])), Ok(None));
+    }
+
+    #[test]
+    fn a_server_that_sends_is_told_what() {
+        let mut run = with_server(&[("b", "a"), ("b", "a")]);
+        let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
+        for flow in &mut run.flows {
+            let (congestion, max_rate) = (congestion.clone(), Some(Rate::mbit(30)));
+            flow.kind = FlowKind::Tcp { congestion, window: None, max_rate };
+        }
+        let server = super::server(&run).unwrap().unwrap();
+        assert_eq!((server.host, server.agent, server.sends()), ("b", "a", true));
+        assert_eq!(
+            (server.test.congestion.as_deref(), server.test.rate_bps),
+            (Some("reno"), Some(30_000_000))
+        );
+        let refused = |change: fn(&mut Flow), words: &str| {
+            let mut run = run.clone();
+            change(&mut run.flows[1]);
+            let message = super::server(&run).unwrap_err();
+            assert!(message.contains(words), "{message}");
+        };
+        refused(|flow| flow.start += Span::ms(1), "start");
+        refused(|flow| flow.stop = flow.start, "end of the run");
+        refused(|flow| flow.bytes = Some(wirespeed_units::Bytes::new(5)), "end of the run");
     }
 
     #[test]
     fn what_no_server_does_is_refused_by_name() {
         for (flows, words) in [
-            (&[("b", "a")][..], "reverse"),
+            (&[("b", "a")][..], "no datagrams"),
+            (&[("b", "b")], "both its ends"),
+            (&[("a", "b"), ("b", "a")], "receiver"),
             (&[("a", "b"), ("a", "c")], "receiver"),
             (&[("a", "b"), ("c", "b")], "sender"),
             (&[("a", "b"); 129], "at most 128"),

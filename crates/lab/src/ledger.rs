@@ -28,12 +28,18 @@ const OF_TCP: usize = 2;
 /// What arrives at a receiver's IP, merged packets counted one by one (net/ipv4/ip_input.c).
 const ARRIVED: &[&str] = &["IpExtInNoECTPkts", "IpExtInECT1Pkts", "IpExtInECT0Pkts", "IpExtInCEPkts"];
 
+/// Packets thrown away out of order. Linux counts how often it did so (`OfoPruned`), not how many: only the model has it,
+/// and where it is not there nobody looked.
+const OFO_PRUNED: &str = "TcpOfoPrunedPackets";
+
 /// Packets that arrived at IP and were dropped above it, by the place.
 const DROPPED_ABOVE_IP: &[(&str, Stage)] = &[
     ("TcpExtTCPBacklogDrop", Stage::TcpBacklog),
     ("TcpExtTCPOFODrop", Stage::TcpOfo),
+    (OFO_PRUNED, Stage::TcpOfo),
     ("TcpExtTCPRcvQDrop", Stage::RcvBuf),
     ("TcpExtTCPZeroWindowDrop", Stage::RcvBuf),
+    ("TcpExtBeyondWindow", Stage::RcvBuf),
     ("UdpRcvbufErrors", Stage::RcvBuf),
 ];
 
@@ -96,7 +102,9 @@ impl<'a> Account<'a> {
         for host in &receivers {
             for (counter, stage) in DROPPED_ABOVE_IP {
                 let packets = self.counter(host, counter);
-                self.loss(*stage, host, packets, counter);
+                if packets > 0 || *counter != OFO_PRUNED {
+                    self.loss(*stage, host, packets, counter);
+                }
             }
         }
         let dropped: i64 = self.rows[above..].iter().map(|row| row.packets).sum();

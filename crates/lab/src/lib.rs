@@ -4,6 +4,7 @@ mod agent;
 mod assemble;
 mod device;
 mod hosts;
+mod intervals;
 mod iperf3;
 mod kernel;
 mod lacks;
@@ -16,6 +17,7 @@ mod netns;
 mod qdisc;
 mod sealed;
 mod self_check;
+mod sent_again;
 mod steering;
 mod stream;
 mod substrate;
@@ -30,6 +32,7 @@ pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};
 pub use sealed::{Secret, connect_sealed, serve_sealed};
 pub use self_check::SelfChecked;
+pub use sent_again::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
 pub use substrate::{Control, LabError, Progress, Substrate};
 
 /// What controller and agent say to each other.

@@ -292,6 +292,26 @@ mod tests {
         assert!(here.is_err());
     }
 
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+        /// Bytes of anybody in the place of a handshake, and of what follows it.
+        #[test]
+        fn a_stranger_who_says_anything_is_refused(
+            bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+            length in proptest::prelude::any::<u8>(),
+        ) {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut stranger = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            // As long as it says, or not.
+            stranger.write_all(&[0, length]).unwrap();
+            stranger.write_all(&bytes).unwrap();
+            stranger.shutdown(Shutdown::Write).unwrap();
+            let there = listener.accept().unwrap().0;
+            proptest::prop_assert!(Sealed::shake(there, &Secret([1; 32]), false).is_err());
+        }
+    }
+
     #[test]
     fn what_was_changed_cut_off_or_repeated_is_noticed() {
         let (here, there) = pair(1, 1);

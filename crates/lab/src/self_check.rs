@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 use wirespeed_record::{Datagram, PathCheck, Recording, RunDirectory};
-use wirespeed_scenario::run::{Flow, FlowKind, Host, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, Host, Link, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// A substrate that measures each path before it is used.
@@ -119,21 +119,92 @@ const FRAME_HEADERS: u64 = 42;
 /// Payload of the few datagrams.
 const SMALL: u64 = 64;
 
-/// The run that measures the path of another: between its outermost hosts, if it has one link.
+/// The links between the outermost hosts of a run, in the order of its data, and what is known of them before anything is measured.
+struct Way<'a> {
+    links: &'a [Link],
+    /// The slowest link; the first of them if there are several.
+    bottleneck: usize,
+}
+
+impl<'a> Way<'a> {
+    fn of(run: &'a Run) -> Option<Way<'a>> {
+        let rates = run.links.iter().map(|link| link.forward.rate).enumerate();
+        let (bottleneck, _) = rates.min_by_key(|(index, rate)| (*rate, *index))?;
+        Some(Way { links: &run.links, bottleneck })
+    }
+
+    fn bottleneck(&self) -> &'a Link {
+        &self.links[self.bottleneck]
+    }
+
+    fn rate(&self) -> Rate {
+        self.bottleneck().forward.rate
+    }
+
+    /// What is sent to fill the bottleneck.
+    fn offered(&self) -> Rate {
+        let rate = self.rate().get();
+        Rate::bps(rate + rate / FLOOD_PART as u64)
+    }
+
+    /// Whether a flood makes a queue at the bottleneck only: then the longest delay tells how large that is. Behind it no
+    /// more comes than a link takes.
+    fn has_one_queue(&self) -> bool {
+        self.links[..self.bottleneck].iter().all(|link| link.forward.rate >= self.offered())
+    }
+
+    fn others(&self) -> impl Iterator<Item = &'a Link> + use<'a> {
+        let bottleneck = self.bottleneck;
+        self.links.iter().enumerate().filter(move |(index, _)| *index != bottleneck).map(|(_, link)| link)
+    }
+
+    /// Part of what leaves the bottleneck that is not lost by chance on the way from there.
+    fn kept_after_bottleneck(&self) -> f64 {
+        self.links[self.bottleneck + 1..].iter().map(|link| 1.0 - link.forward.loss).product()
+    }
+
+    fn loses_by_chance(&self) -> bool {
+        self.links.iter().any(|link| link.forward.loss > 0.0)
+    }
+
+    /// Both ways, without what hosts add.
+    fn delay(&self) -> Span {
+        self.links.iter().fold(Span::ZERO, |sum, link| sum + link.forward.delay + link.reverse.delay)
+    }
+
+    /// Until all queues that a flood may have filled are empty.
+    fn emptied(&self) -> Span {
+        let queues = self.links.iter().filter(|link| link.forward.rate < self.offered());
+        queues.fold(Span::ZERO, |sum, link| sum + link.forward.rate.serialisation(link.forward.buffer))
+    }
+
+    /// What the way is called.
+    fn name(&self) -> String {
+        match self.links {
+            [first, .., last] => format!("{} to {}", first.name, last.name),
+            _ => self.bottleneck().name.clone(),
+        }
+    }
+}
+
+/// The time a frame takes on these links, there, in nanoseconds.
+fn frame_ns<'a>(links: impl IntoIterator<Item = &'a Link>, frame: u64) -> f64 {
+    links.into_iter().map(|link| frame as f64 * 8e9 / link.forward.rate.get() as f64).sum()
+}
+
+/// The run that measures the path of another, between its outermost hosts.
 fn plan(run: &Run) -> Option<Run> {
-    let [link] = run.links.as_slice() else { return None };
+    let way = Way::of(run)?;
     let from = run.hosts.iter().find(|host| host.router == 0)?;
-    let to = run.hosts.iter().find(|host| host.router == 1)?;
-    let rate = link.forward.rate;
-    let offered = Rate::bps(rate.get() + rate.get() / FLOOD_PART as u64);
+    let to = run.hosts.iter().find(|host| host.router == run.links.len())?;
+    let (rate, offered) = (way.rate(), way.offered());
     let large = Bytes::new(from.mtu.get().min(to.mtu.get()) - UDP_HEADERS);
-    let fill = rate.serialisation(link.forward.buffer) * FLOOD_PART;
+    let fill = rate.serialisation(way.bottleneck().forward.buffer) * FLOOD_PART;
     let most = Rate::bps(offered.get()).serialisation(large * MOST_DATAGRAMS);
     let flood = (fill + Span::ms(50)).min(LONGEST_FLOOD).min(most);
     let slower = |host: &Host| host.nic_rate.is_some_and(|nic| nic <= rate);
-    let rtt = link.forward.delay + link.reverse.delay + (from.access_delay + to.access_delay) * 2;
-    let emptied = rate.serialisation(link.forward.buffer);
-    let duration = FLOOD_FROM + flood + rtt + emptied + Span::ms(100);
+    let rtt = way.delay() + (from.access_delay + to.access_delay) * 2;
+    let duration = FLOOD_FROM + flood + rtt + way.emptied() + Span::ms(100);
     // A twentieth of the link at most.
     let few = Rate::bps((rate.get() / 20).min(1_000_000));
     let flow = |label: &str, from: &Host, to: &Host, start, stop, rate, datagram| Flow {
@@ -162,45 +233,56 @@ fn plan(run: &Run) -> Option<Run> {
 
 /// What the datagrams tell.
 fn measure(plan: &Run, recording: &Recording) -> Vec<PathCheck> {
-    let link = &plan.links[0];
-    let rate = link.forward.rate.get() as f64;
+    let way = Way::of(plan).expect("a plan has links");
+    let link = way.bottleneck();
+    let rate = way.rate().get() as f64;
     let of = |flow: u32| -> Vec<&Datagram> {
         recording.datagrams.iter().filter(|row| row.flow == flow && !row.duplicate).collect()
     };
     let least = |flow: u32| of(flow).iter().filter_map(|row| Some(row.arrived_ns? - row.sent_ns)).min();
-    let check = |quantity: &str, unit: &str, asked: f64, measured: Option<f64>, tolerance: f64| PathCheck {
-        link: link.name.clone(),
-        quantity: quantity.into(),
-        unit: unit.into(),
-        asked,
-        measured,
-        tolerance,
-    };
+    let check =
+        |link: &str, quantity: &str, unit: &str, asked: f64, measured: Option<f64>, tolerance: f64| {
+            PathCheck {
+                link: link.into(),
+                quantity: quantity.into(),
+                unit: unit.into(),
+                asked,
+                measured,
+                tolerance,
+            }
+        };
     // A bucket that has saved up sends at once: then it is less than nothing.
-    let small_ns = (SMALL + FRAME_HEADERS) as f64 * 8e9 / rate;
+    let small_ns = frame_ns(way.links, SMALL + FRAME_HEADERS);
     let round_trip =
         least(THERE).zip(least(BACK)).map(|(there, back)| ((there + back) as f64 - 2.0 * small_ns).max(0.0));
     let asked_rtt = plan.base_rtt(&plan.flows[THERE as usize]).nanoseconds() as f64;
     // Two wake-ups of a real machine.
     const WAKING_NS: f64 = 300_000.0;
-    let mut checks = vec![check("rtt", "ns", asked_rtt, round_trip, asked_rtt * 0.02 + WAKING_NS)];
+    let mut checks =
+        vec![check(&way.name(), "rtt", "ns", asked_rtt, round_trip, asked_rtt * 0.02 + WAKING_NS)];
     let Some(Flow { kind: FlowKind::Udp { datagram, .. }, .. }) = plan.flows.get(FLOOD as usize) else {
         return checks;
     };
-    let frame_bits = (datagram.get() + FRAME_HEADERS) as f64 * 8.0;
+    let frame = datagram.get() + FRAME_HEADERS;
+    let frame_bits = frame as f64 * 8.0;
     let flood = of(FLOOD);
-    let measured_rate = arrival_rate(&flood, frame_bits);
-    checks.push(check("rate", "bit/s", rate, measured_rate, rate * 0.03));
+    let measured_rate = arrival_rate(&flood, frame_bits).map(|arrived| arrived / way.kept_after_bottleneck());
+    checks.push(check(&link.name, "rate", "bit/s", rate, measured_rate, rate * 0.03));
     let overflowed = flood.iter().any(|row| row.arrived_ns.is_none());
     let longest = flood.iter().filter_map(|row| Some(row.arrived_ns? - row.sent_ns)).max();
     let buffer = link.forward.buffer.get() as f64;
+    // A large frame takes longer on the other links as well, which is no queue.
+    let larger_ns = frame_ns(way.others(), frame) - frame_ns(way.others(), SMALL + FRAME_HEADERS);
     // Without random loss, whatever is missing found the queue full.
     let queue = longest
         .zip(least(THERE))
-        .filter(|_| overflowed && link.forward.loss == 0.0)
-        .map(|(longest, least)| (longest - least) as f64 / 1e9 * measured_rate.unwrap_or(rate) / 8.0);
+        .filter(|_| overflowed && way.has_one_queue() && !way.loses_by_chance())
+        .map(|(longest, least)| {
+            ((longest - least) as f64 - larger_ns) / 1e9 * measured_rate.unwrap_or(rate) / 8.0
+        });
     let late_bytes = WAKING_NS / 1e9 * rate / 8.0;
-    checks.push(check("queue", "B", buffer, queue, buffer * 0.1 + 2.0 * frame_bits / 8.0 + late_bytes));
+    let tolerance = buffer * 0.1 + 2.0 * frame_bits / 8.0 + late_bytes;
+    checks.push(check(&link.name, "queue", "B", buffer, queue, tolerance));
     checks
 }
 
@@ -215,84 +297,4 @@ fn arrival_rate(flood: &[&Datagram], frame_bits: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::layout::tests::run;
-
-    fn path() -> Run {
-        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
-        let link = &mut run.links[0];
-        (link.forward.rate, link.reverse.rate) = (Rate::mbit(100), Rate::mbit(100));
-        (link.forward.buffer, link.reverse.buffer) = (Bytes::kib(100), Bytes::kib(100));
-        run
-    }
-
-    /// What a link of that rate, delay and queue makes of the measuring run.
-    fn through(plan: &Run, rate: f64, delay_ns: i64, buffer: f64) -> Recording {
-        let mut recording = Recording::default();
-        let mut free_ns = 0.0f64;
-        for (number, flow) in plan.flows.iter().enumerate() {
-            let FlowKind::Udp { rate: offered, datagram, .. } = &flow.kind else { unreachable!() };
-            let step = datagram.get() as f64 * 8e9 / offered.get() as f64;
-            let frame = (datagram.get() + FRAME_HEADERS) as f64;
-            let (from, to) = (flow.start.nanoseconds() as f64, flow.stop.nanoseconds() as f64);
-            for sequence in 0..((to - from) / step) as u64 {
-                let sent = from + sequence as f64 * step;
-                let waits = (free_ns - sent).max(0.0);
-                let fits = waits / 1e9 * rate / 8.0 + frame <= buffer;
-                let leaves = sent + waits + frame * 8e9 / rate;
-                if fits && number as u32 != BACK {
-                    free_ns = leaves;
-                }
-                recording.datagrams.push(Datagram {
-                    flow: number as u32,
-                    sequence,
-                    sent_ns: sent as i64,
-                    arrived_ns: fits.then_some(leaves as i64 + delay_ns),
-                    reordered_by: 0,
-                    duplicate: false,
-                });
-            }
-        }
-        recording
-    }
-
-    #[test]
-    fn a_path_that_is_as_asked_passes() {
-        let plan = plan(&path()).unwrap();
-        // 5 ms each way.
-        let checks = measure(&plan, &through(&plan, 1e8, 5_000_000, 102_400.0));
-        let quantities: Vec<&str> = checks.iter().map(|check| check.quantity.as_str()).collect();
-        assert_eq!(quantities, ["rtt", "rate", "queue"]);
-        for check in &checks {
-            assert!(check.measured.is_some() && !check.is_off(), "{check}");
-        }
-    }
-
-    #[test]
-    fn another_rate_delay_or_queue_is_off() {
-        let plan = plan(&path()).unwrap();
-        let off = |rate, delay_ns, buffer| -> Vec<String> {
-            let checks = measure(&plan, &through(&plan, rate, delay_ns, buffer));
-            checks.into_iter().filter(PathCheck::is_off).map(|check| check.quantity).collect()
-        };
-        assert_eq!(off(0.9e8, 5_000_000, 102_400.0), ["rate"]);
-        assert_eq!(off(1e8, 6_000_000, 102_400.0), ["rtt"]);
-        assert_eq!(off(1e8, 5_000_000, 60_000.0), ["queue"]);
-    }
-
-    #[test]
-    fn a_path_of_several_links_is_not_measured() {
-        assert!(plan(&run(2, &[("a", 0), ("b", 2)], &[("a", "b")])).is_none());
-    }
-
-    #[test]
-    fn runs_over_the_same_path_share_a_measurement() {
-        let (first, mut second) = (path(), path());
-        second.flows.clear();
-        second.seed = 9;
-        assert_eq!(path_of(&plan(&first).unwrap()), path_of(&plan(&second).unwrap()));
-        second.links[0].forward.rate = Rate::mbit(99);
-        assert_ne!(path_of(&plan(&first).unwrap()), path_of(&plan(&second).unwrap()));
-    }
-}
+mod tests;

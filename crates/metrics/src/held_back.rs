@@ -1,9 +1,10 @@
 //! What held a flow back, second by second: the kernel's own account of the sender's time (TCP_INFO's chronographs), the
 //! time of the cores, losses and round-trip times. The same rules serve a model and a live host.
 
-use crate::view::{FlowSeries, View};
+use crate::samples::Values;
+use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{CoreSample, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{CoreSample, Direction, FlowInfo, FlowSample, Recording, Stage};
 
 /// What held a flow back in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,95 +75,183 @@ const WAITING: f64 = 1.25;
 /// no window, so nothing holds it back but its own rate.
 pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
     let cores = Cores::of(view.recording);
-    let worst = worst_stage(&view.recording.ledger);
+    let worst = WorstStages::of(view.recording);
     let mut all: Vec<Interval> = Vec::new();
-    for flow in view.flows.iter().filter(|flow| flow.info.is_some_and(|info| info.kind == "tcp")) {
-        for interval in of_flow(view, flow, length_ns, &cores, worst) {
-            match all.last_mut() {
-                Some(last) if (last.flow, &last.holder) == (interval.flow, &interval.holder) => {
-                    let (before, now) =
-                        ((last.to_ns - last.from_ns) as f64, (interval.to_ns - interval.from_ns) as f64);
-                    last.rate_bps = (last.rate_bps * before + interval.rate_bps * now) / (before + now);
-                    last.to_ns = interval.to_ns;
-                }
-                _ => all.push(interval),
+    for told in evidence(view, length_ns) {
+        let interval = told.interval(&cores, &worst);
+        match all.last_mut() {
+            Some(last) if (last.flow, &last.holder) == (interval.flow, &interval.holder) => {
+                let (before, now) =
+                    ((last.to_ns - last.from_ns) as f64, (interval.to_ns - interval.from_ns) as f64);
+                last.rate_bps = (last.rate_bps * before + interval.rate_bps * now) / (before + now);
+                last.to_ns = interval.to_ns;
             }
+            _ => all.push(interval),
         }
     }
     all
 }
 
 /// Where most data was lost.
-fn worst_stage(ledger: &[LedgerRow]) -> Option<Stage> {
-    let lost = ledger.iter().filter(|row| {
-        row.direction == wirespeed_record::Direction::Data && row.entry == "lost" && row.packets > 0
-    });
-    lost.max_by_key(|row| row.packets)?.stage
+struct WorstStages {
+    /// In each interval in which some was: its start, its end, the stage.
+    intervals: Option<Vec<(i64, i64, Stage)>>,
+    /// In the whole run.
+    run: Option<Stage>,
 }
 
-fn of_flow(
-    view: &View,
-    flow: &FlowSeries,
-    length_ns: i64,
-    cores: &Cores,
-    worst: Option<Stage>,
-) -> Vec<Interval> {
-    let samples = &view.flow_samples;
-    let range = flow.samples.clone();
-    let column = |values: &crate::Values| -> Vec<f64> { values[range.clone()].to_vec() };
-    let times = &samples.times()[range.clone()];
-    let delivered = known_so_far(column(&samples.column(FlowSample::delivered_bytes)));
-    let (busy, window, buffer) = (
-        column(&samples.column(FlowSample::busy_ns)),
-        column(&samples.column(FlowSample::rwnd_limited_ns)),
-        column(&samples.column(FlowSample::sndbuf_limited_ns)),
-    );
-    let retransmitted = column(&samples.column(FlowSample::retrans_packets));
-    let state = column(&samples.column(FlowSample::ca_state));
-    let (rtt, least) =
-        (column(&samples.column(FlowSample::rtt_ns)), column(&samples.column(FlowSample::min_rtt_ns)));
-    let Some(info) = flow.info else { return Vec::new() };
-    let mut out = Vec::new();
-    let mut from = 0;
-    for to in 1..times.len() {
-        let lasted = times[to] - times[from];
-        if lasted < length_ns && to + 1 < times.len() {
-            continue;
+impl WorstStages {
+    fn of(recording: &Recording) -> WorstStages {
+        let is_loss =
+            |direction, entry: &str, packets| direction == Direction::Data && entry == "lost" && packets > 0;
+        let mut sums: BTreeMap<(i64, i64), BTreeMap<Stage, i64>> = BTreeMap::new();
+        for row in &recording.ledger_intervals {
+            if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, &row.entry, row.packets)) {
+                *sums.entry((row.from_ns, row.to_ns)).or_default().entry(stage).or_default() += row.packets;
+            }
         }
-        let part = |values: &[f64]| (values[to] - values[from]) / lasted as f64;
-        let in_between = |values: &[f64]| -> f64 {
-            let here: Vec<f64> = values[from..=to].iter().copied().filter(|v| !v.is_nan()).collect();
-            here.iter().sum::<f64>() / here.len().max(1) as f64
-        };
-        let least_rtt = least[..=to].iter().copied().filter(|v| !v.is_nan()).fold(f64::INFINITY, f64::min);
-        let sender = cores.fullest(flow.number, &info.from, times[from], times[to]);
-        let receiver = cores.fullest(flow.number, &info.to, times[from], times[to]);
-        let lost =
-            retransmitted[to] > retransmitted[from] || state[from..=to].iter().any(|state| *state >= 2.0);
-        let holder = if part(&busy) < BUSY {
+        let worst = |sums: BTreeMap<Stage, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
+        let intervals =
+            sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
+        let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
+        WorstStages {
+            intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
+            run: lost.max_by_key(|row| row.packets).and_then(|row| row.stage),
+        }
+    }
+
+    /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
+    /// later than they happen. Without a ledger by interval that of the run has to do.
+    fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Stage> {
+        let Some(intervals) = &self.intervals else { return self.run };
+        let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
+        let then = intervals.iter().filter(|(from, to, _)| shared(*from, *to) > 0);
+        let before = || intervals.iter().rev().find(|(from, _, _)| *from < from_ns);
+        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, stage)| *stage)
+    }
+}
+
+/// What an interval of a flow shows.
+struct Evidence<'a> {
+    flow: u32,
+    info: &'a FlowInfo,
+    from_ns: i64,
+    to_ns: i64,
+    /// Growth of [`FlowSample::delivered_bytes`].
+    delivered: f64,
+    /// Growth of [`FlowSample::busy_ns`], of which so much by the receive window and the send buffer.
+    busy: f64,
+    by_window: f64,
+    by_buffer: f64,
+    lost: bool,
+    /// Mean over the samples of the interval.
+    rtt: f64,
+    /// The least until its end.
+    least_rtt: f64,
+}
+
+/// Which samples an interval lies between, and the first of its flow.
+#[derive(Clone, Copy)]
+struct Span {
+    first: usize,
+    from: usize,
+    to: usize,
+}
+
+/// What each interval shows, flow by flow. Every column is read once, for all flows: it may be on disk.
+fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>> {
+    let samples = &view.flow_samples;
+    let times = samples.times();
+    let mut all = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    for flow in &view.flows {
+        let Some(info) = flow.info.filter(|info| info.kind == "tcp") else { continue };
+        let mut from = flow.samples.start;
+        for to in flow.samples.clone().skip(1) {
+            if times[to] - times[from] < length_ns && to + 1 < flow.samples.end {
+                continue;
+            }
+            spans.push(Span { first: flow.samples.start, from, to });
+            all.push(Evidence {
+                flow: flow.number,
+                info,
+                from_ns: times[from],
+                to_ns: times[to],
+                delivered: 0.0,
+                busy: 0.0,
+                by_window: 0.0,
+                by_buffer: 0.0,
+                lost: false,
+                rtt: f64::NAN,
+                least_rtt: f64::INFINITY,
+            });
+            from = to;
+        }
+    }
+    // A column is let go before the next one is read.
+    let mut each = |values: Values, put: &dyn Fn(&mut Evidence<'a>, &[f64], Span)| {
+        all.iter_mut().zip(&spans).for_each(|(evidence, span)| put(evidence, &values, *span));
+    };
+    let growth = |values: &[f64], span: Span| values[span.to] - values[span.from];
+    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
+        // Where a sample has no count it has not begun, or is what it was.
+        let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
+        e.delivered = until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0);
+    });
+    each(samples.column(FlowSample::busy_ns), &|e, values, span| e.busy = growth(values, span));
+    each(samples.column(FlowSample::rwnd_limited_ns), &|e, values, span| e.by_window = growth(values, span));
+    each(samples.column(FlowSample::sndbuf_limited_ns), &|e, values, span| {
+        e.by_buffer = growth(values, span)
+    });
+    each(samples.column(FlowSample::retrans_packets), &|e, values, span| e.lost = growth(values, span) > 0.0);
+    each(samples.column(FlowSample::ca_state), &|e, values, span| {
+        e.lost |= values[span.from..=span.to].iter().any(|state| *state >= 2.0);
+    });
+    let known = |values: &[f64], span: Span| -> Vec<f64> {
+        values[span.from..=span.to].iter().copied().filter(|value| !value.is_nan()).collect()
+    };
+    each(samples.column(FlowSample::rtt_ns), &|e, values, span| {
+        let here = known(values, span);
+        e.rtt = here.iter().sum::<f64>() / here.len().max(1) as f64;
+    });
+    each(samples.column(FlowSample::min_rtt_ns), &|e, values, span| {
+        e.least_rtt = known(values, span).into_iter().fold(f64::INFINITY, f64::min);
+    });
+    for index in 1..all.len() {
+        if all[index - 1].flow == all[index].flow {
+            all[index].least_rtt = all[index].least_rtt.min(all[index - 1].least_rtt);
+        }
+    }
+    all
+}
+
+impl Evidence<'_> {
+    fn interval(&self, cores: &Cores, worst: &WorstStages) -> Interval {
+        let (from_ns, to_ns) = (self.from_ns, self.to_ns);
+        let lasted = (to_ns - from_ns) as f64;
+        let sender = cores.fullest(self.flow, &self.info.from, from_ns, to_ns);
+        let receiver = cores.fullest(self.flow, &self.info.to, from_ns, to_ns);
+        let holder = if self.busy / lasted < BUSY {
             // Who gets no time to write does not write.
-            let starved = cores.fullest_of_application(flow.number, &info.from, times[from], times[to]);
+            let starved = cores.fullest_of_application(self.flow, &self.info.from, from_ns, to_ns);
             starved.map_or(Holder::Application, |full| Holder::SenderCore(full.core))
-        } else if part(&window) >= MOSTLY {
+        } else if self.by_window / lasted >= MOSTLY {
             receiver.map_or(Holder::ReceiveWindow, |full| full.at_receiver())
-        } else if part(&buffer) >= MOSTLY {
+        } else if self.by_buffer / lasted >= MOSTLY {
             sender.map_or(Holder::SendBuffer, |full| Holder::SenderCore(full.core))
         } else if let Some(full) = receiver {
             full.at_receiver()
         } else if let Some(full) = sender {
             Holder::SenderCore(full.core)
-        } else if in_between(&rtt) > WAITING * least_rtt {
+        } else if self.rtt > WAITING * self.least_rtt {
             Holder::Path
-        } else if lost {
-            Holder::CwndAfterLoss(worst)
+        } else if self.lost {
+            Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns))
         } else {
             Holder::Cwnd
         };
-        let rate_bps = part(&delivered) * 8e9;
-        out.push(Interval { flow: flow.number, from_ns: times[from], to_ns: times[to], rate_bps, holder });
-        from = to;
+        Interval { flow: self.flow, from_ns, to_ns, rate_bps: self.delivered / lasted * 8e9, holder }
     }
-    out
 }
 
 /// A core that had no time left.
@@ -187,18 +276,6 @@ struct Cores<'a> {
     samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
     used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
     applications: BTreeSet<(u32, &'a str, u32)>,
-}
-
-/// A counter that some rows do not have: it has not begun, or is what it was.
-fn known_so_far(mut values: Vec<f64>) -> Vec<f64> {
-    let mut last = 0.0;
-    for value in &mut values {
-        if value.is_nan() {
-            *value = last;
-        }
-        last = *value;
-    }
-    values
 }
 
 impl<'a> Cores<'a> {
@@ -260,7 +337,7 @@ impl<'a> Cores<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::FlowInfo;
+    use wirespeed_record::{LedgerInterval, LedgerRow};
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
     fn recording(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Recording {
@@ -312,7 +389,7 @@ mod tests {
         let mut recording = recording(2, |second, sample| sample.retrans_packets = Some(second as u64 * 5));
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss".to_owned())]);
         recording.ledger.push(LedgerRow {
-            direction: wirespeed_record::Direction::Data,
+            direction: Direction::Data,
             entry: "lost".into(),
             stage: Some(Stage::RxRing),
             place: "receiver/eth0".into(),
@@ -320,6 +397,34 @@ mod tests {
             source: String::new(),
         });
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss at rx_ring".to_owned())]);
+    }
+
+    #[test]
+    fn losses_are_named_with_the_stage_of_their_own_interval() {
+        let mut recording = recording(4, |second, sample| sample.retrans_packets = Some(second as u64 * 5));
+        let lost = |second: i64, stage, packets| LedgerInterval {
+            from_ns: second * 1_000_000_000,
+            to_ns: (second + 1) * 1_000_000_000,
+            direction: Direction::Data,
+            entry: "lost".into(),
+            stage: Some(stage),
+            place: String::new(),
+            packets,
+            uncertain_packets: 0,
+        };
+        recording.ledger_intervals = vec![
+            lost(1, Stage::Qdisc, 5),
+            lost(1, Stage::RxRing, 3),
+            lost(1, Stage::RxRing, 3),
+            // What is noticed in the third second was lost in the second one.
+            lost(3, Stage::Network, 1),
+        ];
+        let expected = [
+            (0, 1, "cwnd after loss"),
+            (1, 3, "cwnd after loss at rx_ring"),
+            (3, 4, "cwnd after loss at network"),
+        ];
+        assert_eq!(told(&recording), expected.map(|(from, to, words)| (from, to, words.to_owned())));
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod retransmission;
 mod samples;
 pub mod series;
 pub mod statistics;
+mod timeline;
 mod udp;
 mod view;
 
@@ -36,6 +37,7 @@ pub use held_back::{Holder, Interval, held_back};
 pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
 pub use samples::{Group, Number, Samples, Values};
+pub use timeline::{Lost, Moment, timeline};
 pub use view::{FlowSeries, QueueSeries, View};
 
 use std::collections::BTreeMap;

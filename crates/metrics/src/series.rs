@@ -192,4 +192,17 @@ mod tests {
         let delays = queue_delay_series(&view, &recording.info.links[0]);
         close(delays, &[(0, 0.0), (BIN, 0.0), (2 * BIN, 5e7), (3 * BIN, 7.5e7)]);
     }
+
+    #[test]
+    fn datagrams_that_nobody_read_for_a_while_are_no_negative_rate() {
+        let mut recording = recording();
+        recording.info.flows[0].kind = "udp".into();
+        for row in recording.flows.iter_mut().filter(|row| row.flow == 0 && row.t_ns == 2 * BIN) {
+            // Nothing was read since, and the sender was seen between counting a datagram and its bytes.
+            (row.data_packets_in, row.sent_bytes) = (Some(10), Some(29_000));
+        }
+        let found = throughput_series(&View::new(&recording).unwrap(), 0, BIN);
+        // 1042 B frames: UDP has shorter headers.
+        close(found, &[(0, 833_600.0), (BIN, 0.0), (2 * BIN, 4_168_000.0)]);
+    }
 }

@@ -168,10 +168,16 @@ fn add_counters(
     let sent = samples.column(FlowSample::sent_bytes);
     for flow in flows {
         let headers = headers(run, flow.info);
-        let frames = flow
-            .samples
-            .clone()
-            .filter_map(|i| Some((times[i], frame_bytes(arrived[i], left[i], sent[i], headers)?)));
+        // Datagrams of a flow are of one size. What was sent so far tells it badly: bytes and datagrams are not counted in
+        // the same instant.
+        let of_one_size = flow.info.is_some_and(|info| info.kind == "udp").then(|| {
+            let last = flow.samples.clone().rev().find(|i| left[*i] > 0.0);
+            last.map_or(0.0, |last| sent[last] / left[last])
+        });
+        let frames = flow.samples.clone().filter_map(|i| {
+            let size = of_one_size.unwrap_or(sent[i] / left[i]);
+            Some((times[i], frame_bytes(arrived[i], left[i], size, headers)?))
+        });
         flow.frames = Cumulative::living(frames, flow.life());
         flow.frames.share_times(&flow.payload);
     }
@@ -279,12 +285,13 @@ fn weigh(times: &[i64], values: &[f64], (from, to): (i64, i64), sample_ns: i64) 
     stands.collect()
 }
 
-/// Bytes of all data frames that have arrived: their number times the mean size of those sent so far.
-fn frame_bytes(arrived: f64, left: f64, sent: f64, headers: f64) -> Option<f64> {
+/// Bytes of all data frames that have arrived: their number times the mean size of their payload, and headers.
+fn frame_bytes(arrived: f64, left: f64, size: f64, headers: f64) -> Option<f64> {
     if arrived == 0.0 {
         return Some(0.0);
     }
-    (left > 0.0).then_some(arrived * (sent / left + headers))
+    // Where one end was not observed, nothing is known.
+    (left > 0.0 && !arrived.is_nan()).then_some(arrived * (size + headers))
 }
 
 /// Bytes around the payload of one data packet of a flow, from the Ethernet header on.

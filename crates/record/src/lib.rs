@@ -29,7 +29,9 @@ pub use rows::Rows;
 pub use stage::{Direction, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file};
 pub use table::{Column, ColumnOf, Row};
-pub use tables::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerRow, QueueSample};
+pub use tables::{
+    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,
+};
 pub use write::TableWriter;
 
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ pub struct Recording {
     pub datagrams: Vec<Datagram>,
     /// Where packets went.
     pub ledger: Vec<LedgerRow>,
+    /// The same by interval, where it is known.
+    pub ledger_intervals: Vec<LedgerInterval>,
     /// The run directory that has `flows`, `queues` and `hosts` while they are empty here ([`read_lazily`]). Who reads
     /// samples of a recording from elsewhere goes through [`Recording::flow_table`] and its like.
     pub samples_in: Option<PathBuf>,
@@ -74,5 +78,6 @@ pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         of::<Event>(),
         of::<Datagram>(),
         of::<LedgerRow>(),
+        of::<LedgerInterval>(),
     ]
 }

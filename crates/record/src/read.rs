@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
-use crate::{CoreSample, FlowSample, HostSample, QueueSample, Recording};
+use crate::{FlowSample, HostSample, QueueSample, Recording};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::fs::File;
@@ -111,15 +111,14 @@ pub fn read(directory: &Path) -> Result<Recording, StoreError> {
 pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
     let recording = Recording {
         info: read_info(directory)?,
-        cores: match file::<CoreSample>(directory).exists() {
-            true => rows(directory)?,
-            // Only hosts that show their inside have cores.
-            false => Vec::new(),
-        },
+        // Only hosts that show their inside have cores.
+        cores: rows_if_any(directory)?,
         counters: rows(directory)?,
         events: rows(directory)?,
         datagrams: rows(directory)?,
         ledger: rows(directory)?,
+        // Only hosts whose counters are read while the run goes on.
+        ledger_intervals: rows_if_any(directory)?,
         samples_in: Some(directory.into()),
         ..Default::default()
     };
@@ -127,6 +126,11 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
     recording.queue_table().rows()?;
     recording.host_table().rows()?;
     Ok(recording)
+}
+
+/// Rows of a table that not every run has.
+fn rows_if_any<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
+    if file::<R>(directory).exists() { rows(directory) } else { Ok(Vec::new()) }
 }
 
 fn rows<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {

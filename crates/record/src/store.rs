@@ -140,13 +140,12 @@ impl RunDirectory {
         self.write(&recording.flows)?;
         self.write(&recording.queues)?;
         self.write(&recording.hosts)?;
-        if !recording.cores.is_empty() {
-            self.write(&recording.cores)?;
-        }
+        self.write_if_any(&recording.cores)?;
         self.write(&recording.counters)?;
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;
         self.write(&recording.ledger)?;
+        self.write_if_any(&recording.ledger_intervals)?;
         self.conclude(&recording.info)
     }
 
@@ -166,6 +165,11 @@ impl RunDirectory {
     pub fn finish_as_copy(self, original: &Path, info: &RunInfo) -> Result<(), StoreError> {
         copy_files(original, &self.path)?;
         self.conclude(info)
+    }
+
+    /// A table that only some substrates fill.
+    fn write_if_any<R: Row>(&self, rows: &[R]) -> Result<(), StoreError> {
+        if rows.is_empty() { Ok(()) } else { self.write(rows) }
     }
 
     fn write<R: Row>(&self, rows: &[R]) -> Result<(), StoreError> {

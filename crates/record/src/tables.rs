@@ -317,3 +317,29 @@ table! {
         source: String,
     }
 }
+
+table! {
+    /// The loss ledger by interval, where the hosts' counters were read while the run went on: in each interval and direction, sent = delivered + lost +
+    /// in flight + unexplained. For every direction, entry, stage and place the packets of all intervals add up to those of the ledger. What is 0 in an
+    /// interval has no row, but for `sent` and `delivered`.
+    "ledger_intervals" LedgerInterval {
+        /// Start of the interval, since the start of the run.
+        from_ns: i64,
+        /// Its end. The last one has what came to an end after the run, too.
+        to_ns: i64,
+        /// Data (the way the flows send) or ACKs.
+        direction: Direction,
+        /// As in the ledger. `in_flight` is by how much more was on its way at the end of the interval than at its start, as
+        /// far as both ends were read in one instant: negative if less.
+        entry: String,
+        /// As in the ledger.
+        stage: Option<Stage>,
+        /// As in the ledger.
+        place: String,
+        /// Packets.
+        packets: i64,
+        /// The interval's account of this direction is known within so many packets: those on their way at its borders, and those that passed while
+        /// the hosts' counters were read and their clocks did not agree.
+        uncertain_packets: u64,
+    }
+}

@@ -5,7 +5,9 @@ mod xml;
 
 use recordings::{one_run, queue, study};
 use serde_json::json;
-use wirespeed_record::{CoreSample, Datagram, Direction, LedgerRow, QueueSample, Recording, Stage};
+use wirespeed_record::{
+    CoreSample, Datagram, Direction, LedgerInterval, LedgerRow, QueueSample, Recording, Stage,
+};
 use wirespeed_report::{Builder, Report, RunResult};
 use xml::well_formed;
 
@@ -188,6 +190,34 @@ fn a_ladder_that_does_not_add_up_says_so() {
     assert!(found.iter().any(|t| t == "does not add up: off by 2"), "{found:?}");
     recording.ledger.retain(|row| row.entry != "sent");
     assert_eq!(svg(&recording, "ladder"), None, "without a first step there is no ladder");
+}
+
+#[test]
+fn losses_have_a_time_where_the_ledger_is_known_by_interval() {
+    let mut recording = with_ledger();
+    assert_eq!(svg(&recording, "loss-timeline"), None, "known of the whole run only");
+    let lost = |second: i64, direction, stage, packets| LedgerInterval {
+        from_ns: second * 1_000_000_000,
+        to_ns: (second + 1) * 1_000_000_000,
+        direction,
+        entry: "lost".into(),
+        stage: Some(stage),
+        place: "somewhere".into(),
+        packets,
+        uncertain_packets: 12,
+    };
+    recording.ledger_intervals = vec![
+        lost(2, Direction::Data, Stage::Network, 40),
+        lost(3, Direction::Data, Stage::RxRing, 4),
+        lost(3, Direction::Ack, Stage::RxRing, 1),
+        lost(7, Direction::Data, Stage::RxRing, 3),
+    ];
+    let found = texts(&svg(&recording, "loss-timeline").expect("something was lost"));
+    for text in ["network: 40", "rx_ring: 7", "ACKs at rx_ring: 1"] {
+        assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
+    }
+    recording.ledger_intervals.iter_mut().for_each(|row| row.packets = 0);
+    assert_eq!(svg(&recording, "loss-timeline"), None, "nothing was lost");
 }
 
 #[test]

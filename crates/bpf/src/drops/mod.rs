@@ -4,11 +4,15 @@
 //! that is: in a queueing discipline, at a socket, for want of memory. It sees each copy by itself. What never became a
 //! packet of the kernel's - lost in a ring of the NIC, or beyond - it does not see.
 
+mod ranges;
 mod types;
+
+pub use ranges::Range;
 
 use crate::kernel::{BPF, PERFMON, Reason, kernel, permitted};
 use crate::messages::listen;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
+use ranges::Ring;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -34,6 +38,8 @@ pub struct Filter {
     pub namespace: Option<u32>,
     /// Measure what watching costs ([`Watch::cost`]). The kernel then takes the time of all its BPF programs, not only ours.
     pub measure: bool,
+    /// Tell each range of sequence numbers ([`Watch::ranges`]), not only how many there were.
+    pub ranges: bool,
 }
 
 /// The network namespace of the calling thread.
@@ -149,6 +155,7 @@ pub struct Watch {
     _links: Vec<Link>,
     object: Object,
     reasons: BTreeMap<u32, String>,
+    ring: Option<Ring>,
     /// Open as long as the kernel is to take the time.
     timing: Option<OwnedFd>,
 }
@@ -180,11 +187,7 @@ impl Watch {
             .counts("dropped")?
             .into_iter()
             .map(|(key, [packets, bytes])| Dropped {
-                reason: self
-                    .reasons
-                    .get(&key.reason)
-                    .cloned()
-                    .unwrap_or_else(|| format!("{:#x}", key.reason)),
+                reason: self.reason(key.reason),
                 flow: key.flow,
                 device: (key.device > 0).then_some(key.device),
                 namespace: (key.namespace > 0).then_some(key.namespace),
@@ -231,8 +234,13 @@ impl Watch {
         Ok(cost)
     }
 
+    /// The kernel's name of a reason.
+    fn reason(&self, number: u32) -> String {
+        self.reasons.get(&number).cloned().unwrap_or_else(|| format!("{number:#x}"))
+    }
+
     fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
-        self.object.maps().find(|map| map.name() == name).expect("the object has this map")
+        map(&self.object, name)
     }
 
     /// Packets and bytes by key, the processors' counts together.
@@ -249,6 +257,10 @@ impl Watch {
         }
         Ok(rows)
     }
+}
+
+fn map<'o>(object: &'o Object, name: &str) -> libbpf_rs::Map<'o> {
+    object.maps().find(|map| map.name() == name).expect("the object has this map")
 }
 
 fn load(filter: &Filter) -> libbpf_rs::Result<Watch> {
@@ -270,7 +282,8 @@ fn load(filter: &Filter) -> libbpf_rs::Result<Watch> {
         .filter(|program| program.autoload())
         .map(|program| program.attach_trace())
         .collect::<libbpf_rs::Result<Vec<_>>>()?;
-    Ok(Watch { _links: links, object, reasons: types.reasons, timing })
+    let ring = filter.ranges.then(|| Ring::of(&object)).transpose()?;
+    Ok(Watch { _links: links, object, reasons: types.reasons, ring, timing })
 }
 
 /// `struct settings` of drops.bpf.c as bytes.
@@ -281,12 +294,13 @@ fn settings(filter: &Filter, types: &Types) -> Vec<u8> {
         types.reason("SKB_NOT_DROPPED_YET").unwrap_or(0),
         types.reason("SKB_CONSUMED").unwrap_or(NEVER),
         filter.ports.len() as u32,
+        u32::from(filter.ranges),
     ];
     let mut bytes: Vec<u8> = numbers.into_iter().flat_map(u32::to_ne_bytes).collect();
     for range in &filter.ports {
         bytes.extend([*range.start(), *range.end()].into_iter().flat_map(u16::to_ne_bytes));
     }
-    bytes.resize(16 + 4 * MOST_RANGES, 0);
+    bytes.resize(size_of_val(&numbers) + 4 * MOST_RANGES, 0);
     bytes
 }
 

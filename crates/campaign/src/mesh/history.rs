@@ -71,7 +71,14 @@ impl History {
     /// If it cannot be read, or a line is none of ours.
     pub fn read(path: &Path) -> Result<Vec<Measured>, HistoryError> {
         let failed = |source| HistoryError::Io { doing: "read", path: path.into(), source };
-        let text = fs::read_to_string(path).map_err(failed)?;
+        History::parse(&fs::read_to_string(path).map_err(failed)?, path)
+    }
+
+    /// The same of a history's text; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// If a line is none of ours.
+    pub fn parse(text: &str, path: &Path) -> Result<Vec<Measured>, HistoryError> {
         let mut all = Vec::new();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match serde_json::from_str(line) {

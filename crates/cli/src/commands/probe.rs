@@ -14,7 +14,7 @@ use wirespeed_units::{Rate, Span};
 /// Arguments of `wirespeed probe`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The machine that sends: its name for ssh, and =ADDRESS if it has several.
+    /// The machine that sends: its name for ssh, and =ADDRESS if it has several; or iperf3://HOST[:PORT].
     #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
     from: Reach,
     /// The machine that receives; or iperf3://HOST[:PORT], an iperf3 server, where nothing of wirespeed has to be.
@@ -66,10 +66,17 @@ const UNKNOWN_RATE: u64 = 400_000_000_000;
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.from.iperf3().is_some() {
+    let servers = [&arguments.from, &arguments.to].map(|machine| machine.iperf3().is_some());
+    if servers == [true, true] {
         return Err(Failure::Usage {
-            message: format!("{} is an iperf3 server, which here only receives", arguments.from.ssh),
-            remedy: "name the machine that sends first, and the server second".into(),
+            message: "both machines are iperf3 servers, which only wait for somebody".into(),
+            remedy: "one of them has to be a machine with an agent: NAME for ssh, or tcp://HOST:PORT".into(),
+        });
+    }
+    if servers[0] && arguments.udp.is_some() {
+        return Err(Failure::Usage {
+            message: format!("{} is an iperf3 server, from which TCP is taken only", arguments.from.ssh),
+            remedy: "leave --udp out, or name the machine with an agent first".into(),
         });
     }
     let out = arguments.out.clone().unwrap_or_else(|| default_folder(arguments));
@@ -81,7 +88,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rtt_ns = answers.min().expect("a survey without an answer is an error");
     eprintln!("round trip: {}", Span::ns(rtt_ns));
     let rate = found.iter().filter_map(|surveyed| surveyed.interface.rate_bps).min();
-    let scenario = scenario(arguments, &found[0].congestion, rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
+    // Which a server uses nobody knows: it is told one that every Linux has.
+    let usual = if servers[0] { "cubic" } else { found[0].congestion.as_str() };
+    let scenario = scenario(arguments, usual, rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
     let file = out.join("probe.toml");
     replace_file(&file, scenario.as_bytes())
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
@@ -96,10 +105,19 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Survey
         LabError::Interrupted => Failure::Interrupted,
         error => Failure::Environment(error.to_string()),
     };
-    if to.iperf3().is_some() {
-        let (found, place) = hosts.survey_to_iperf3(from, to, raw, interrupt::flag()).map_err(failed)?;
-        eprintln!("from: {}", told(from, &found));
-        eprintln!("to: iperf3 server at {place}; nothing of wirespeed runs there");
+    let with_server = match () {
+        () if to.iperf3().is_some() => Some(("sender", from, to)),
+        () if from.iperf3().is_some() => Some(("receiver", to, from)),
+        () => None,
+    };
+    if let Some((name, machine, server)) = with_server {
+        let (found, place) =
+            hosts.survey_to_iperf3(name, machine, server, raw, interrupt::flag()).map_err(failed)?;
+        let ours = told(machine, &found);
+        let its = format!("iperf3 server at {place}; nothing of wirespeed runs there");
+        let [first, second] = if name == "sender" { [ours, its] } else { [its, ours] };
+        eprintln!("from: {first}");
+        eprintln!("to: {second}");
         if found.answer_ns.is_none() {
             return Err(Failure::Environment(format!(
                 "{place} does not answer {}: is `iperf3 -s` running there, and does a firewall let its port through?",
@@ -212,6 +230,7 @@ mod tests {
         for words in [
             &["a", "user@b=10.0.0.2"][..],
             &["a", "iperf3://b:80=10.0.0.2"],
+            &["iperf3://b:80=10.0.0.2", "a"],
             &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"],
         ] {
             let text = scenario(&arguments(words).unwrap(), "cubic", 123_456, 10_000_000_000);

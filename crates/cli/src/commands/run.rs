@@ -1,6 +1,6 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
-use super::told;
+use super::told::{self, Analysis};
 use crate::failure::Failure;
 use crate::progress::Display;
 use crate::{interrupt, print, tool};
@@ -10,9 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Hosts, Model, Namespaces, Program, SelfChecked, Substrate, VirtualTime};
-use wirespeed_metrics::{Interval, View, held_back, placement};
-use wirespeed_record::{LedgerRow, Recording, replace_file};
+use wirespeed_lab::{
+    Hosts, Model, Namespaces, Program, SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED, SelfChecked, Substrate,
+    VirtualTime,
+};
+use wirespeed_metrics::{Moment, View};
+use wirespeed_record::{Counter, LedgerRow, Recording, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
 
@@ -250,9 +253,9 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
                 met &= judged.expectations.iter().all(|e| e.passed);
                 if arguments.json || is_only {
                     let view = View::new(&judged.recording)?;
-                    let (held, findings) = (held_back(&view, SECOND_NS), placement::findings(&view));
-                    rows.push(json_row(&judged, &held, &findings));
-                    only = told::run(&judged, &held, &findings);
+                    let analysis = Analysis::of(&view);
+                    rows.push(json_row(&judged, &analysis));
+                    only = told::run(&judged, &analysis);
                 }
                 limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
                 Ok(judged)
@@ -318,11 +321,8 @@ pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Re
     Ok(())
 }
 
-/// The intervals over which it is told what held a flow back.
-const SECOND_NS: i64 = 1_000_000_000;
-
-fn json_row(judged: &Judged, held: &[Interval], findings: &[String]) -> Value {
-    let Recording { info, ledger, .. } = &judged.recording;
+fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
+    let Recording { info, ledger, counters, .. } = &judged.recording;
     let metrics: Map<String, Value> =
         judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
     json!({
@@ -333,8 +333,10 @@ fn json_row(judged: &Judged, held: &[Interval], findings: &[String]) -> Value {
         "substrate": info.substrate,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
+        "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
+        "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
         "limit": judged.limit,
-        "held_back": held.iter().map(|i| json!({
+        "held_back": analysis.held_back.iter().map(|i| json!({
             "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
         })).collect::<Vec<_>>(),
         "placement": info.placement.iter().map(|placement| json!({
@@ -344,7 +346,7 @@ fn json_row(judged: &Judged, held: &[Interval], findings: &[String]) -> Value {
             "incoming_core": placement.incoming_core(),
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
-        "findings": findings,
+        "findings": analysis.findings,
         "path_checks": info.path_checks,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
@@ -372,6 +374,33 @@ fn json_ledger(rows: &[LedgerRow]) -> Value {
         }
     }
     Value::Object(ledger)
+}
+
+/// Packets sent again for a drop, if that is what a counter counts.
+fn json_sent_again(row: &Counter) -> Option<Value> {
+    let reason = row.counter.strip_prefix(SENT_AGAIN_FOR);
+    (reason.is_some() || row.counter == SENT_AGAIN_UNMATCHED)
+        .then(|| json!({ "for": reason, "host": row.host, "packets": row.after - row.before }))
+}
+
+/// The account of an interval and a direction.
+fn json_moment(moment: &Moment) -> Value {
+    json!({
+        "from_ns": moment.from_ns,
+        "to_ns": moment.to_ns,
+        "direction": moment.direction.word(),
+        "sent": moment.sent,
+        "delivered": moment.delivered,
+        "lost": moment.lost.iter().map(|lost| json!({
+            "stage": lost.stage.word(), "place": lost.place, "packets": lost.packets,
+        })).collect::<Vec<_>>(),
+        "in_flight": moment.in_flight,
+        "unseen": moment.unseen,
+        "unexplained": moment.unexplained,
+        "uncertain": moment.uncertain,
+        "sent_again": moment.sent_again,
+        "spurious": moment.spurious,
+    })
 }
 
 #[cfg(test)]

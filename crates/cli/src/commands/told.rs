@@ -2,20 +2,45 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{DROPPED, MISSED};
-use wirespeed_metrics::{Interval, placement};
+use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+use wirespeed_metrics::{Interval, Moment, View, held_back as held_back_by, placement, timeline};
 use wirespeed_record::{Counter, Direction, HostInfo, LedgerRow, RunInfo};
 
+/// What is worked out of a run beside its metrics.
+pub(super) struct Analysis {
+    /// What held its flows back.
+    pub held_back: Vec<Interval>,
+    /// The ledger by interval.
+    pub timeline: Vec<Moment>,
+    /// What of the places where it was worked on costs throughput.
+    pub findings: Vec<String>,
+}
+
+impl Analysis {
+    /// Of a recording.
+    pub fn of(view: &View) -> Analysis {
+        Analysis {
+            held_back: held_back_by(view, SECOND_NS),
+            timeline: timeline(view),
+            findings: placement::findings(view),
+        }
+    }
+}
+
+/// The intervals over which it is told what held a flow back.
+const SECOND_NS: i64 = 1_000_000_000;
+
 /// The only run of a study.
-pub(super) fn run(judged: &Judged, held: &[Interval], findings: &[String]) -> String {
+pub(super) fn run(judged: &Judged, analysis: &Analysis) -> String {
     let info = &judged.recording.info;
     path_checks(info)
-        + &held_back(held, info)
+        + &held_back(&analysis.held_back, info)
         + &ledger(&judged.recording.ledger)
+        + &when_lost(&analysis.timeline)
         + &retransmissions(judged)
         + &word_of_servers(info)
         + &kernel_reasons(&judged.recording.counters)
-        + &placements(info, findings)
+        + &placements(info, &analysis.findings)
 }
 
 /// What was measured of the path before the run.
@@ -71,15 +96,24 @@ fn ledger(rows: &[LedgerRow]) -> String {
             rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
         };
         let sum = |entry: &'static str| -> i64 { of(entry).map(|row| row.packets).sum() };
-        if of("sent").next().is_none() {
-            continue;
-        }
         let name = direction.word();
-        let arrived = match of("unseen").next() {
-            None => format!("{} delivered", sum("delivered")),
-            Some(_) => format!("{} whose arrival nobody counts", sum("unseen")),
-        };
-        let _ = writeln!(text, "  {name}: {} sent, {arrived}, {} lost", sum("sent"), sum("lost"));
+        if of("sent").next().is_none() {
+            if of("delivered").next().is_none() {
+                continue;
+            }
+            let _ = writeln!(
+                text,
+                "  {name}: {} delivered, {} lost where it arrived; nobody counts what was sent",
+                sum("delivered"),
+                sum("lost")
+            );
+        } else {
+            let arrived = match of("unseen").next() {
+                None => format!("{} delivered", sum("delivered")),
+                Some(_) => format!("{} whose arrival nobody counts", sum("unseen")),
+            };
+            let _ = writeln!(text, "  {name}: {} sent, {arrived}, {} lost", sum("sent"), sum("lost"));
+        }
         for row in of("lost").filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
@@ -95,6 +129,36 @@ fn ledger(rows: &[LedgerRow]) -> String {
     text
 }
 
+/// When packets were lost and where, a line an interval; of many those in which most were.
+fn when_lost(timeline: &[Moment]) -> String {
+    const MOST: usize = 10;
+    let mut lossy: Vec<&Moment> = timeline.iter().filter(|moment| moment.lost_anywhere() > 0).collect();
+    if lossy.is_empty() {
+        return String::new();
+    }
+    lossy.sort_by_key(|moment| -moment.lost_anywhere());
+    let more = lossy.len().saturating_sub(MOST);
+    lossy.truncate(MOST);
+    lossy.sort_by_key(|moment| (moment.from_ns, moment.direction));
+    let seconds = |ns: i64| (ns as f64 / 1e9 * 10.0).round() / 10.0;
+    let mut text = String::from("  when:\n");
+    for moment in lossy {
+        let whose = if moment.direction == Direction::Ack { " of the ACKs" } else { "" };
+        let places = moment.lost.iter().filter(|lost| lost.packets > 0);
+        let places: Vec<String> =
+            places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, lost.place)).collect();
+        let again = moment.sent_again.filter(|again| *again > 0);
+        let again = again.map_or(String::new(), |again| format!("; {again} sent again"));
+        let (from, to, within) = (seconds(moment.from_ns), seconds(moment.to_ns), moment.uncertain);
+        let _ =
+            writeln!(text, "    {from}-{to} s{whose}: {}{again}; known within {within}", places.join(", "));
+    }
+    if more > 0 {
+        let _ = writeln!(text, "    and fewer in {more} more (--json has them)");
+    }
+    text
+}
+
 /// What was sent again, and whether it was needed.
 fn retransmissions(judged: &Judged) -> String {
     let metric = |name: &str| judged.metrics.iter().find(|m| m.name == name).map(|m| m.value);
@@ -106,12 +170,12 @@ fn retransmissions(judged: &Judged) -> String {
     format!("  sent again: {again}, of which receivers reported {twice} that they had already\n")
 }
 
-/// What iperf3 servers say that they received: their word, beside what we have counted.
+/// What iperf3 servers say that they received or sent: their word, beside what we have counted.
 fn word_of_servers(info: &RunInfo) -> String {
     let word = |host: &HostInfo| {
         let told = |name: &str| host.settings.get(&format!("iperf3.{name}"));
         let server = told("server")?;
-        let said: Vec<String> = ["received", "lost", "jitter"]
+        let said: Vec<String> = ["received", "sent", "again", "lost", "jitter"]
             .iter()
             .filter_map(|name| told(name).map(|value| format!("{name} {value}")))
             .collect();
@@ -132,7 +196,23 @@ fn kernel_reasons(counters: &[Counter]) -> String {
     if missed > 0 {
         let _ = writeln!(rows, "    {missed:>12}  missed by the watch");
     }
+    rows.push_str(&matched(counters));
     if rows.is_empty() { rows } else { format!("  the kernels' own reasons (BPF):\n{rows}") }
+}
+
+/// What was sent again, packet by packet for which drop.
+fn matched(counters: &[Counter]) -> String {
+    let of = |row: &Counter| {
+        let packets = row.after - row.before;
+        if row.counter == SENT_AGAIN_UNMATCHED {
+            return Some(format!(
+                "    {packets:>12}  sent again for none of these: lost elsewhere, or for nothing\n"
+            ));
+        }
+        let reason = row.counter.strip_prefix(SENT_AGAIN_FOR)?;
+        Some(format!("    {packets:>12}  sent again for {reason} at {}\n", row.host))
+    };
+    counters.iter().filter_map(of).collect()
 }
 
 /// Stages of each host at which nothing was lost, as far as it counts.

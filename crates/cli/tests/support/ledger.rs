@@ -28,3 +28,46 @@ pub fn lost_anywhere(run: &Value) -> i64 {
     let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
     rows.iter().map(|row| row["packets"].as_i64().unwrap()).sum()
 }
+
+/// Packets of data lost at a stage in each interval, with its start and end in seconds.
+pub fn lost_by_interval(run: &Value, stage: &str) -> Vec<(f64, f64, i64)> {
+    let seconds = |value: &Value| value.as_f64().unwrap() / 1e9;
+    let of = |moment: &Value| {
+        let places = moment["lost"].as_array().unwrap().iter().filter(|lost| lost["stage"] == stage);
+        let lost = places.map(|lost| lost["packets"].as_i64().unwrap()).sum();
+        (seconds(&moment["from_ns"]), seconds(&moment["to_ns"]), lost)
+    };
+    moments(run, "data").map(of).collect()
+}
+
+/// The intervals of a direction.
+fn moments<'a>(run: &'a Value, direction: &'a str) -> impl Iterator<Item = &'a Value> {
+    let all = run["ledger_intervals"].as_array().expect("the ledger by interval");
+    all.iter().filter(move |moment| moment["direction"] == direction)
+}
+
+/// Asserts that every interval balances, and that all together are the ledger, entry by entry and place by place.
+pub fn assert_intervals_add_up<'a>(run: &'a Value) {
+    let number = |value: &Value| value.as_i64().unwrap_or(0);
+    for direction in ["data", "ack"] {
+        let account = &run["ledger"][direction];
+        let all = || moments(run, direction);
+        assert!(all().count() > 1, "{direction}: {}", run["ledger_intervals"]);
+        for entry in ["sent", "delivered", "unexplained"] {
+            let sum: i64 = all().map(|moment| number(&moment[entry])).sum();
+            assert_eq!(sum, number(&account[entry]), "{direction} {entry}: {}", run["ledger_intervals"]);
+        }
+        let places = |moment: &'a Value| moment["lost"].as_array().expect("losses").iter();
+        for row in account["lost"].as_array().expect("a ledger has losses, if only zeros") {
+            let same = |lost: &&Value| (&lost["stage"], &lost["place"]) == (&row["stage"], &row["place"]);
+            let whole: i64 = places(account).filter(same).map(|lost| number(&lost["packets"])).sum();
+            let sum: i64 = all().flat_map(places).filter(same).map(|lost| number(&lost["packets"])).sum();
+            assert_eq!(sum, whole, "{direction} {row}: {}", run["ledger_intervals"]);
+        }
+        for moment in all() {
+            let lost: i64 = places(moment).map(|lost| number(&lost["packets"])).sum();
+            let rest = ["delivered", "in_flight", "unexplained"].map(|entry| number(&moment[entry]));
+            assert_eq!(number(&moment["sent"]), lost + rest.iter().sum::<i64>(), "{moment}");
+        }
+    }
+}

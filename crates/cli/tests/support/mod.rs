@@ -6,8 +6,13 @@ pub mod bed;
 pub mod guest;
 #[allow(dead_code, reason = "only tests between hosts look into their ledger")]
 pub mod ledger;
+#[allow(dead_code, reason = "only tests of faults reach into an agent")]
+pub mod receiver;
 #[allow(dead_code, reason = "not every test needs folders of results")]
 pub mod recordings;
+
+#[allow(dead_code, reason = "only guests have the modules that are to be held against")]
+pub mod rivals;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -30,6 +30,8 @@ pub const ROWS: &[Row] = &[
     row("TcpExtTCPBacklogDrop", received(Stage::TcpBacklog)).about("the socket was locked and its backlog full"),
     row("TcpExtTCPRcvQDrop", received(Stage::RcvBuf)).about("in order, and no memory in the receive buffer"),
     row("TcpExtTCPZeroWindowDrop", received(Stage::RcvBuf)).about("came into a closed window"),
+    row("TcpExtBeyondWindow", received(Stage::RcvBuf))
+        .about("beyond the window, which was closed when memory ran out; before Linux 6.17 dropped without a count"),
     row("TcpExtTCPOFODrop", received(Stage::TcpOfo)).about("out of order, and no memory in the receive buffer"),
     row("TcpExtOfoPruned", sign(Stage::TcpOfo).rx().unit(Unit::Events)).about(
         "the out-of-order queue was thrown away, in whole or in part: packets were lost, but how many is not counted",

@@ -63,17 +63,16 @@ impl Control {
         self.hear(byte, due)
     }
 
-    /// Whether it is still with us, without waiting; meanwhile it has nothing to say.
-    pub fn watch(&mut self) -> Result<(), PeerError> {
-        let due = State::TestRunning;
+    /// Whether it is still with us, without waiting; meanwhile it has nothing to say but `due`. Whether it has said that.
+    pub fn watch(&mut self, due: State) -> Result<bool, PeerError> {
         self.stream.set_nonblocking(true).map_err(|e| self.io("look at the control connection", e))?;
         let mut byte = [0];
         let read = self.stream.read(&mut byte);
         self.stream.set_nonblocking(false).map_err(|e| self.io("look at the control connection", e))?;
         match read {
             Ok(0) => Err(self.fail(Reason::Gone { due, first: false })),
-            Ok(_) => self.hear(byte[0], due),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Ok(_) => self.hear(byte[0], due).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(self.lost(error, due)),
         }
     }

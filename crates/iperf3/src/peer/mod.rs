@@ -49,7 +49,36 @@ pub struct Session {
     server: SocketAddr,
     from: Option<IpAddr>,
     patience: Duration,
+    /// What the server still has to say before data flows.
+    awaited: &'static [State],
     finished: bool,
+}
+
+/// What makes the connections of a test. It may be given to another thread than the session's: where the server sends, it
+/// begins when it has the last of them.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    protocol: Protocol,
+    cookie: Cookie,
+    server: SocketAddr,
+    from: Option<IpAddr>,
+    patience: Duration,
+}
+
+impl Streams {
+    /// Connects the next stream. `prepare` sees the socket before it is connected, for what has to be set by then.
+    ///
+    /// # Errors
+    /// As `connect(2)`, and if the server does not take it for one of the test.
+    pub fn connect(&self, prepare: impl FnOnce(&OwnedFd) -> io::Result<()>) -> io::Result<OwnedFd> {
+        let socket = stream::open(self.server, self.from, self.protocol)?;
+        prepare(&socket)?;
+        let socket = stream::connect(socket, self.server, self.patience)?;
+        match self.protocol {
+            Protocol::Tcp => stream::announce(socket, &self.cookie, self.patience),
+            Protocol::Udp => stream::greet(socket, self.patience),
+        }
+    }
 }
 
 impl Session {
@@ -74,7 +103,20 @@ impl Session {
         control.expect(State::ParamExchange)?;
         control.send_json(&test.parameters(), "send it the parameters")?;
         control.expect(State::CreateStreams)?;
-        Ok(Session { control, test, cookie, server, from, patience, finished: false })
+        let awaited = &[State::TestStart, State::TestRunning];
+        Ok(Session { control, test, cookie, server, from, patience, awaited, finished: false })
+    }
+
+    /// What makes the connections, each of which has to be made once.
+    pub fn streams(&self) -> Streams {
+        let Session { test, cookie, server, from, patience, .. } = self;
+        Streams {
+            protocol: test.protocol,
+            cookie: *cookie,
+            server: *server,
+            from: *from,
+            patience: *patience,
+        }
     }
 
     /// What is asked of the server.
@@ -91,20 +133,13 @@ impl Session {
         &mut self,
         mut prepare: impl FnMut(usize, &OwnedFd) -> io::Result<()>,
     ) -> Result<Vec<OwnedFd>, PeerError> {
-        let mut sockets = Vec::new();
+        let (mut sockets, streams) = (Vec::new(), self.streams());
         for index in 0..self.test.streams as usize {
-            let connected = stream::open(self.server, self.from, self.test.protocol)
-                .and_then(|socket| prepare(index, &socket).map(|()| socket))
-                .and_then(|socket| stream::connect(socket, self.server, self.patience))
-                .and_then(|socket| match self.test.protocol {
-                    Protocol::Tcp => stream::announce(socket, &self.cookie, self.patience),
-                    Protocol::Udp => stream::greet(socket, self.patience),
-                });
-            match connected {
+            match streams.connect(|socket| prepare(index, socket)) {
                 Ok(socket) => sockets.push(socket),
                 // The server may have said why.
                 Err(error) => {
-                    self.control.watch()?;
+                    self.control.watch(State::TestStart)?;
                     return Err(self.control.io(&format!("connect stream {}", index + 1), error));
                 }
             }
@@ -117,16 +152,25 @@ impl Session {
     /// # Errors
     /// If the server gives up.
     pub fn start(&mut self) -> Result<(), PeerError> {
-        self.control.expect(State::TestStart)?;
-        self.control.expect(State::TestRunning)
+        for due in std::mem::take(&mut self.awaited) {
+            self.control.expect(*due)?;
+        }
+        Ok(())
     }
 
-    /// Whether the server is still there, without waiting. To be asked now and then while data flows.
+    /// Whether the server is still there, without waiting. To be asked now and then while data flows; whoever has not waited
+    /// for [`Session::start`] is told the same by this.
     ///
     /// # Errors
     /// If it is not, or gives up.
     pub fn watch(&mut self) -> Result<(), PeerError> {
-        self.control.watch()
+        while let Some((due, rest)) = self.awaited.split_first() {
+            if !self.control.watch(*due)? {
+                return Ok(());
+            }
+            self.awaited = rest;
+        }
+        self.control.watch(State::TestRunning).map(drop)
     }
 
     /// Ends the test and exchanges results. `own` is asked for when the server has been told of the end. The sockets have to
@@ -135,6 +179,7 @@ impl Session {
     /// # Errors
     /// If the server is gone, or its results cannot be read.
     pub fn finish(mut self, own: impl FnOnce() -> Results) -> Result<Results, PeerError> {
+        self.start()?;
         self.control.tell(State::TestEnd)?;
         self.control.expect(State::ExchangeResults)?;
         let sends = !self.test.reverse;

@@ -20,6 +20,11 @@ impl Clock {
         Clock { origin_ns, realtime_offset_ns: read(libc::CLOCK_REALTIME) - monotonic() }
     }
 
+    /// Where the run's time begins, by CLOCK_MONOTONIC.
+    pub fn origin_ns(&self) -> i64 {
+        self.origin_ns
+    }
+
     /// Time since the start of the run; negative before it.
     pub fn now(&self) -> i64 {
         monotonic() - self.origin_ns

@@ -22,11 +22,12 @@ impl Cores {
         Cores { tick_ns, nodes: nodes(), began: ticks() }
     }
 
-    /// A row per core, as one of `host`.
-    pub fn sample(&self, t_ns: i64, host: &str) -> Vec<CoreSample> {
-        let row = |(core, now): (u32, Ticks)| {
+    /// A row per core for each of `hosts`, which all have these cores.
+    pub fn sample<'a>(&self, t_ns: i64, hosts: impl IntoIterator<Item = &'a str>) -> Vec<CoreSample> {
+        let times = ticks();
+        let row = |host: &str, core: u32, now: &Ticks| {
             let began = self.began.get(&core)?;
-            let since = |of: fn(&Ticks) -> u64| (of(&now).saturating_sub(of(began)) * self.tick_ns) as i64;
+            let since = |of: fn(&Ticks) -> u64| (of(now).saturating_sub(of(began)) * self.tick_ns) as i64;
             Some(CoreSample {
                 t_ns,
                 host: host.to_owned(),
@@ -42,7 +43,8 @@ impl Cores {
                 squeezed: 0,
             })
         };
-        ticks().into_iter().filter_map(row).collect()
+        let of_host = |host| times.iter().filter_map(move |(core, now)| row(host, *core, now));
+        hosts.into_iter().flat_map(of_host).collect()
     }
 }
 

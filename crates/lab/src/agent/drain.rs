@@ -29,14 +29,19 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
     let mut read = None;
     loop {
         let rows = rows();
-        let pending =
-            rows.iter().any(|row| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0);
+        let unacknowledged =
+            |row: &FlowSample| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0;
         let sends = |part: &Arc<Part>| {
             (!is_tcp(part) || part.to_iperf3)
                 && part.state.sender().get().is_some()
                 && !part.state.sent_all.load(Relaxed)
         };
-        let pending = pending || parts.iter().any(sends);
+        // It has been told to end, and says so with its FIN.
+        let receives = |part: &Arc<Part>| {
+            part.from_iperf3 && part.state.receiver().get().is_some() && !part.state.read_all.load(Relaxed)
+        };
+        let pending =
+            rows.iter().any(unacknowledged) || parts.iter().any(|part| sends(part) || receives(part));
         let now: Vec<Option<u64>> = rows.iter().map(|row| row.read_bytes).collect();
         let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
         quiet = if pending || goes_on { 0 } else { quiet + 1 };

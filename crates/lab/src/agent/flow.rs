@@ -22,6 +22,8 @@ pub struct FlowState {
     pub sent_bytes: AtomicU64,
     /// UDP: the last datagram has been sent. TCP to an iperf3 server: the last byte has been written.
     pub sent_all: AtomicBool,
+    /// TCP: the sender has ended, and all it sent has been read.
+    pub read_all: AtomicBool,
     /// UDP: every datagram sent, filled when the last one is.
     pub datagrams: Mutex<Vec<Datagram>>,
     /// UDP: every datagram that arrived, in order of arrival.

@@ -1,5 +1,6 @@
 //! An iperf3 server at the other end of this host's flows. It is asked for the test and connected to while this host
-//! prepares, so that what is wrong there shows before the start; what it received it tells when the run is over.
+//! prepares, so that what is wrong there shows before the start; what it received or sent it tells when the run is over.
+//! A server that sends begins when it has its last connection, which therefore is made at the flows' start.
 
 use super::message::{Message, Received};
 use super::{Part, is_tcp, tcp};
@@ -8,7 +9,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
-use wirespeed_iperf3::peer::{COOKIE, Results, Session, StreamResult};
+use wirespeed_iperf3::peer::{COOKIE, Results, Session, StreamResult, Streams};
 use wirespeed_record::FlowSample;
 use wirespeed_scenario::run::Run;
 
@@ -22,11 +23,29 @@ pub const SETTLE: Duration = Duration::from_millis(300);
 pub struct Peer {
     session: Session,
     host: String,
-    sockets: Vec<Option<OwnedFd>>,
+    connections: Vec<Option<Connection>>,
+}
+
+/// The connection of a flow.
+pub enum Connection {
+    /// It is there.
+    Made(OwnedFd),
+    /// It is to be made when the flow begins.
+    Due(Streams),
+}
+
+impl Connection {
+    /// The socket, if it is there.
+    pub fn made(self) -> Option<OwnedFd> {
+        match self {
+            Connection::Made(socket) => Some(socket),
+            Connection::Due(_) => None,
+        }
+    }
 }
 
 impl Peer {
-    /// Begins the test that the flows of `host` need, if they go to an iperf3 server. `addresses` are those of the run's
+    /// Begins the test that the flows of `host` need, if an iperf3 server is their other end. `addresses` are those of the run's
     /// hosts; `part` makes a flow's own.
     ///
     /// # Errors
@@ -37,29 +56,51 @@ impl Peer {
         addresses: &[Ipv4Addr],
         part: impl Fn(usize) -> Part,
     ) -> io::Result<Option<Peer>> {
-        let Some(Server { host: name, from, port, test, .. }) = server(run).map_err(io::Error::other)? else {
+        let Some(Server { host: name, agent, port, test, .. }) = server(run).map_err(io::Error::other)?
+        else {
             return Ok(None);
         };
-        if from != host {
+        if agent != host {
             return Ok(None);
         }
         let address =
             |name: &str| addresses[run.hosts.iter().position(|host| host.name == name).unwrap_or(0)];
         let to = SocketAddr::V4(SocketAddrV4::new(address(name), port));
         let mut session =
-            Session::open(to, Some(address(from).into()), test, PATIENCE).map_err(io::Error::other)?;
+            Session::open(to, Some(address(agent).into()), test, PATIENCE).map_err(io::Error::other)?;
         let prepare = |index: usize, socket: &OwnedFd| {
             let part = part(index);
-            if is_tcp(&part) { tcp::set_up(&part, socket) } else { Ok(()) }
+            match () {
+                () if part.from_iperf3 => tcp::set_up_receiver(&part, socket),
+                () if is_tcp(&part) => tcp::set_up(&part, socket),
+                () => Ok(()),
+            }
         };
-        let sockets = session.connect(prepare).map_err(io::Error::other)?;
-        session.start().map_err(io::Error::other)?;
-        Ok(Some(Peer { session, host: name.into(), sockets: sockets.into_iter().map(Some).collect() }))
+        let connections = if session.test().reverse {
+            let (streams, last) = (session.streams(), session.test().streams as usize - 1);
+            let made = (0..last).map(|index| streams.connect(|socket| prepare(index, socket)));
+            let mut made: Vec<Connection> =
+                made.map(|socket| socket.map(Connection::Made)).collect::<io::Result<_>>()?;
+            session.watch().map_err(io::Error::other)?;
+            made.push(Connection::Due(streams));
+            made
+        } else {
+            let sockets = session.connect(prepare).map_err(io::Error::other)?;
+            session.start().map_err(io::Error::other)?;
+            sockets.into_iter().map(Connection::Made).collect()
+        };
+        let connections = connections.into_iter().map(Some).collect();
+        Ok(Some(Peer { session, host: name.into(), connections }))
     }
 
     /// The connection of a flow, once.
-    pub fn socket(&mut self, flow: usize) -> Option<OwnedFd> {
-        self.sockets.get_mut(flow)?.take()
+    pub fn connection(&mut self, flow: usize) -> Option<Connection> {
+        self.connections.get_mut(flow)?.take()
+    }
+
+    /// Whether the server sends, and goes on until it is told to end.
+    pub fn sends(&self) -> bool {
+        self.session.test().reverse
     }
 
     /// Whether the server is still there, without waiting.
@@ -70,20 +111,25 @@ impl Peer {
         self.session.watch().map_err(io::Error::other)
     }
 
-    /// Ends the test. `rows` are the last of the flows, by which it tells the server what was sent.
+    /// Ends the test. `rows` are the last of the flows, by which it tells the server what was sent, or received.
     ///
     /// # Errors
     /// If the server is gone, or its results cannot be read.
     pub fn finish(self, rows: &[FlowSample], lasted: Duration) -> io::Result<Message> {
         let datagrams = self.session.test().protocol == wirespeed_iperf3::Protocol::Udp;
-        let sent = |row: &FlowSample| StreamResult {
-            bytes: if datagrams { row.sent_bytes } else { acknowledged(row) }.unwrap_or(0),
+        let moved = |row: &FlowSample| match () {
+            () if self.session.test().reverse => row.delivered_bytes,
+            () if datagrams => row.sent_bytes,
+            () => acknowledged(row),
+        };
+        let told = |row: &FlowSample| StreamResult {
+            bytes: moved(row).unwrap_or(0),
             retransmits: row.retrans_packets,
             packets: if datagrams { row.data_packets_out.unwrap_or(0) } else { 0 },
             lasted_s: lasted.as_secs_f64(),
             ..StreamResult::default()
         };
-        let of = |index: u32| rows.iter().find(|row| row.flow == index).map(sent).unwrap_or_default();
+        let of = |index: u32| rows.iter().find(|row| row.flow == index).map(told).unwrap_or_default();
         let streams = (0..self.session.test().streams).map(of).collect();
         let told = self
             .session
@@ -93,6 +139,7 @@ impl Peer {
         let received = told.streams.iter().enumerate().map(|(index, stream)| Received {
             flow: index as u32,
             bytes: stream.bytes,
+            again: stream.retransmits,
             missing: stream.lost,
             jitter_ns: ns(stream.jitter_s),
             lasted_ns: ns(stream.lasted_s),

@@ -4,8 +4,9 @@
 use super::{FIRST_PORT, try_congestion};
 use crate::iperf3::server;
 use crate::namespace::Namespace;
+use crate::sent_again::{Piece, Pieces, Way};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_bpf::drops::{Filter, Watch, can_watch};
+use wirespeed_bpf::drops::{Filter, Range, Watch, can_watch};
 use wirespeed_bpf::{Loaded, control};
 use wirespeed_record::Counter;
 use wirespeed_scenario::run::{FlowKind, Run};
@@ -63,25 +64,82 @@ const COST: &str = "bpf/cost_ns";
 /// Packets it missed: they are counted elsewhere, without a reason.
 pub const MISSED: &str = "bpf/missed";
 
+/// Retransmissions and drops that were not matched with each other, since there were too many.
+pub const UNLISTED: &str = "bpf/unlisted";
+
 /// A watch on packets of the run that this kernel drops.
-pub struct Drops(Option<Watch>);
+pub struct Drops {
+    watch: Option<Watch>,
+    /// What was dropped and sent again so far, by namespace, flow and reason.
+    ranges: BTreeMap<(Option<u32>, Way, Option<String>), Vec<Piece>>,
+    kept: usize,
+    unlisted: u64,
+}
 
 impl Drops {
-    /// Begins, where that is permitted.
-    pub fn watch(run: &Run, namespace: Option<u32>) -> Drops {
+    /// Begins, where that is permitted. `warn` is told if the kernel does not do what it should be able to.
+    pub fn watch(run: &Run, namespace: Option<u32>, warn: impl FnOnce(String)) -> Drops {
         let last =
             FIRST_PORT.saturating_add(run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX));
         let mut ports = vec![FIRST_PORT..=last];
         ports.extend(server(run).ok().flatten().map(|server| server.port..=server.port));
-        let filter = Filter { ports, namespace, measure: true };
-        Drops(can_watch().ok().and_then(|()| Watch::start(&filter).ok()))
+        let filter = Filter { ports, namespace, measure: true, ranges: true };
+        // Whoever may not watch is told so in the documentation, not in every run.
+        let watch = can_watch()
+            .ok()
+            .and_then(|()| Watch::start(&filter).map_err(|error| warn(error.to_string())).ok());
+        Drops { watch, ranges: BTreeMap::new(), kept: 0, unlisted: 0 }
+    }
+
+    /// Takes in what was dropped and sent again since: the kernel has room for a part of it only. `origin_ns`: where the run's
+    /// time begins, by CLOCK_MONOTONIC.
+    pub fn follow(&mut self, origin_ns: i64) {
+        /// Takes some 10 MB here, and as much again on its way.
+        const MOST: usize = 500_000;
+        let Some(watch) = &self.watch else { return };
+        for range in watch.ranges().unwrap_or_default() {
+            if self.kept == MOST {
+                self.unlisted += 1;
+                continue;
+            }
+            self.kept += 1;
+            let Range { monotonic_ns, flow, namespace, reason, sequence, bytes, packets } = range;
+            let piece = Piece { t_ns: monotonic_ns - origin_ns, sequence, bytes, packets };
+            self.ranges.entry((namespace, (flow.source, flow.target), reason)).or_default().push(piece);
+        }
+    }
+
+    /// What was dropped and sent again, at the hosts that `place` finds for namespaces, in messages of bounded size.
+    pub fn pieces(&mut self, place: impl Fn(Option<u32>) -> Option<String>) -> Vec<Pieces> {
+        const TOGETHER: usize = 10_000;
+        let mut all = Vec::new();
+        for ((namespace, way, reason), pieces) in std::mem::take(&mut self.ranges) {
+            let Some(host) = place(namespace) else { continue };
+            let of = |pieces: &[Piece]| Pieces {
+                host: host.clone(),
+                way,
+                reason: reason.clone(),
+                pieces: pieces.to_vec(),
+            };
+            all.extend(pieces.chunks(TOGETHER).map(of));
+        }
+        all
     }
 
     /// What was dropped since, as counters of a host that `place` finds for a namespace (its inode).
-    pub fn counters(&self, place: impl Fn(Option<u32>) -> Option<String>) -> Vec<Counter> {
-        let Some(watch) = &self.0 else { return Vec::new() };
+    /// `warn` is told if they cannot be read.
+    pub fn counters(
+        &self,
+        place: impl Fn(Option<u32>) -> Option<String>,
+        warn: impl FnOnce(String),
+    ) -> Vec<Counter> {
+        let Some(watch) = &self.watch else { return Vec::new() };
         let mut by_reason: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for row in watch.read().unwrap_or_default() {
+        let rows = watch.read().unwrap_or_else(|error| {
+            warn(error.to_string());
+            Vec::new()
+        });
+        for row in rows {
             if let Some(host) = place(row.namespace) {
                 *by_reason.entry((host, format!("{DROPPED}{}", row.reason))).or_default() += row.packets;
             }
@@ -89,7 +147,8 @@ impl Drops {
         if let (Ok(cost), Some(host)) = (watch.cost(), place(None)) {
             let took = cost.runs.map_or(0, |(_, took)| took.as_nanos() as u64);
             by_reason.insert((host.clone(), COST.into()), took);
-            by_reason.insert((host, MISSED.into()), cost.missed);
+            by_reason.insert((host.clone(), MISSED.into()), cost.missed);
+            by_reason.insert((host, UNLISTED.into()), self.unlisted + watch.unlisted().unwrap_or(0));
         }
         let row = |((host, counter), after)| Counter { host, counter, before: 0, after };
         by_reason.into_iter().map(row).collect()

@@ -3,6 +3,7 @@
 
 use super::Part;
 use super::cores::Cores;
+use super::interim::of_losses;
 use super::message::Interface;
 use super::placement::{Placements, topology};
 use super::sampler::{Long, flow_row, host_sample, queue_sample};
@@ -14,7 +15,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use wirespeed_host::{Changes, Lack, Root, Snapshot, take};
+use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
 use wirespeed_record::{CoreSample, FlowSample, HostSample, Placement, QueueSample, Topology};
 
 /// Everything of one instant.
@@ -90,7 +91,7 @@ impl Local {
             }
         };
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
-        Ok(Sample { flows, queue, host, cores: self.cores.sample(t_ns, &self.name) })
+        Ok(Sample { flows, queue, host, cores: self.cores.sample(t_ns, [self.name.as_str()]) })
     }
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
@@ -121,6 +122,11 @@ impl Local {
     /// The host's cores and nodes, and that of the interface.
     pub fn topology(&self) -> Topology {
         topology(Some(&self.device))
+    }
+
+    /// What of the host's counters can tell of a loss.
+    pub fn loss_counters(&mut self) -> Snapshot {
+        take_of(&mut self.root, &of_losses()).0
     }
 
     /// Everything that the host counts, and what of it cannot be read and why.

@@ -1,6 +1,7 @@
 //! What an agent says: a stream of length-prefixed postcard messages. It is the same whether it goes to a file
 //! (substrate `kernel`) or to standard output (substrate `hosts`). What it is asked ([`super::request`]) is framed alike.
 
+use crate::sent_again::Pieces;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +60,30 @@ pub enum Message {
         /// As on the sampling grid.
         hosts: Vec<HostSample>,
     },
+    /// At a border between intervals: how this real host stands.
+    Interim {
+        /// The border, since the start of the run.
+        at_ns: i64,
+        /// When the reading began, by this host's clock.
+        read_ns: i64,
+        /// How long it took.
+        took_ns: i64,
+        /// Counters of losses that have grown since before the run.
+        changes: Box<Changes>,
+        /// The ends of flows that are here, and all segments of each: sent and received.
+        totals: Vec<(FlowSample, [u32; 2])>,
+    },
+    /// The same where one kernel has all hosts. The rows of flows, queues and interfaces of the same time come before it.
+    InterimCounters {
+        /// When it was read, since the start of the run.
+        t_ns: i64,
+        /// How long it took, with those rows.
+        took_ns: i64,
+        /// Protocol counters before the run and now.
+        counters: Vec<Counter>,
+        /// Packets on their way, by queue.
+        in_flight: Vec<(String, u64)>,
+    },
     /// Cores and nodes of a host.
     Topology {
         /// Name of the host.
@@ -68,7 +93,9 @@ pub enum Message {
     },
     /// Where an end of a flow was worked on.
     Placement(Placement),
-    /// What an iperf3 server at the other end says that it received: its word.
+    /// What of TCP was dropped or sent again, by sequence numbers.
+    Pieces(Pieces),
+    /// What an iperf3 server at the other end says that it received, or sent: its word.
     Received {
         /// Name of its host.
         host: String,
@@ -125,13 +152,15 @@ pub enum Message {
     Done,
 }
 
-/// What an iperf3 server received of a flow.
+/// What an iperf3 server received, or sent, of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
     /// Number of the flow.
     pub flow: u32,
-    /// Payload that it read.
+    /// Payload that it read, or wrote if it sends.
     pub bytes: u64,
+    /// Packets that its TCP sent again, if it sends and knows.
+    pub again: Option<u64>,
     /// UDP: numbers missing below the highest that came.
     pub missing: i64,
     /// UDP: deviation of the transit time (RFC 1889, 6.3.1).

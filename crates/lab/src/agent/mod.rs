@@ -7,6 +7,7 @@ mod cores;
 mod datagrams;
 mod drain;
 mod flow;
+mod interim;
 pub mod iperf3;
 pub mod lent;
 mod local;
@@ -56,6 +57,8 @@ pub struct Part {
     pieces: bool,
     /// Whether its receiver is an iperf3 server, which wants the connection to stay open until it has told its results.
     to_iperf3: bool,
+    /// Whether its sender is an iperf3 server, which sends until it is told to end.
+    from_iperf3: bool,
 }
 
 impl Part {

@@ -1,7 +1,6 @@
 //! Reads flows, queues, interfaces and counters on the sampling grid.
 
 use super::Part;
-use super::message::Message;
 use super::tcp_info::{self, TcpInfo};
 use crate::device;
 use crate::layout::{Egress, Layout};
@@ -202,15 +201,14 @@ pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
 }
 
 /// Rows of the counter table from two readings; what stayed zero is left out.
-pub fn counter_rows(
+pub fn counters_since(
     before: &BTreeMap<(String, String), u64>,
     after: BTreeMap<(String, String), u64>,
-) -> impl Iterator<Item = Message> {
-    let before = before.clone();
+) -> impl Iterator<Item = Counter> {
     after.into_iter().filter_map(move |(key, after)| {
         let before = before.get(&key).copied().unwrap_or(0);
         let (host, counter) = key;
-        (before != 0 || after != 0).then_some(Message::Counter(Counter { host, counter, before, after }))
+        (before != 0 || after != 0).then_some(Counter { host, counter, before, after })
     })
 }
 

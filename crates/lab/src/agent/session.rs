@@ -4,7 +4,8 @@
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::flow::{FlowState, Log};
-use super::iperf3::{Peer, SETTLE};
+use super::interim::{Borders, interim};
+use super::iperf3::{Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_bpf::drops::this_namespace;
-use wirespeed_host::{Growth, Root, take};
+use wirespeed_host::{Growth, Root, Snapshot, take};
 use wirespeed_scenario::run::Run;
 
 /// How an agent ends when its controller is gone, or its time is over.
@@ -145,7 +146,7 @@ fn session(
     end.put_off(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
     let mut ends = Ends::prepare(&run, &plan)?;
     // Both take long on a busy or slow machine; nothing of the run may come before they are done.
-    let drops = Drops::watch(&run, this_namespace());
+    let mut drops = Drops::watch(&run, this_namespace(), |told| ends.warn(&told));
     let (before, _) = take(&mut Root::live());
     out.write(&Message::Ready)?;
     out.flush()?;
@@ -160,7 +161,15 @@ fn session(
     out.write(&Message::Settings { host: host.clone(), settings })?;
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
     let mut peer = ends.peer.take();
-    conduct(&run, &mut here, Clock::starting_at(origin_ns), &ends.log, peer.as_mut(), out)?;
+    let clock = Clock::starting_at(origin_ns);
+    let beside = Beside { before: &before, drops: &mut drops, log: &ends.log, peer: peer.as_mut() };
+    conduct(&run, &mut here, clock, beside, out)?;
+    let lasted = Duration::from_secs_f64(run.duration.as_secs_f64());
+    // A server that sends would go on.
+    let word = match peer.take_if(|peer| peer.sends()) {
+        Some(peer) => Some(peer.finish(&here.flows(run.duration.nanoseconds()), lasted)?),
+        None => None,
+    };
     drain(&parts, || here.flows(0));
     if peer.is_some() {
         thread::sleep(SETTLE);
@@ -185,16 +194,21 @@ fn session(
     changes
         .changes
         .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
-    for counter in drops.counters(|_| Some(host.clone())) {
+    for counter in drops.counters(|_| Some(host.clone()), |told| ends.warn(&told)) {
         out.write(&Message::Counter(counter))?;
+    }
+    drops.follow(origin_ns);
+    for pieces in drops.pieces(|_| Some(host.clone())) {
+        out.write(&Message::Pieces(pieces))?;
     }
     let lacks = lacks.iter().map(ToString::to_string).collect();
     out.write(&Message::Account { changes: Box::new(changes), lacks })?;
     write_datagrams(&parts, out)?;
     // Last: when the server has been told of the end, it closes the connections.
     if let Some(peer) = peer {
-        out.write(&peer.finish(&rows, Duration::from_secs_f64(run.duration.as_secs_f64()))?)?;
+        out.write(&peer.finish(&rows, lasted)?)?;
     }
+    word.iter().try_for_each(|word| out.write(word))?;
     write_log(&ends.log, out)?;
     out.write(&used())?;
     out.write(&Message::Done)?;
@@ -208,7 +222,7 @@ struct Ends {
     addresses: Vec<Ipv4Addr>,
     /// A socket per flow that ends here.
     listeners: Vec<Option<OwnedFd>>,
-    /// An iperf3 server that the flows from here go to.
+    /// An iperf3 server that is the other end of the flows here.
     peer: Option<Peer>,
     log: Arc<Log>,
     /// Lent to the kernel until the end.
@@ -231,16 +245,20 @@ impl Ends {
             _controls: controls,
         };
         for (index, flow) in run.flows.iter().enumerate() {
-            let prepared = (flow.to == ends.host).then(|| {
-                // No clock is needed to prepare.
-                let part = ends.part(index, Clock::starting_in(0));
-                if is_tcp(&part) { tcp::prepare(&part) } else { udp::prepare(&part) }
-            });
+            // No clock is needed to prepare.
+            let part = ends.part(index, Clock::starting_in(0));
+            let prepared = (flow.to == ends.host && !part.from_iperf3)
+                .then(|| if is_tcp(&part) { tcp::prepare(&part) } else { udp::prepare(&part) });
             ends.listeners.push(prepared.transpose()?);
         }
         ends.peer =
             Peer::begin(run, &ends.host, &ends.addresses, |index| ends.part(index, Clock::starting_in(0)))?;
         Ok(ends)
+    }
+
+    /// Tells the reader of the results of something at this host.
+    fn warn(&self, told: &str) {
+        self.log.warn(format!("host {}: {told}", self.host));
     }
 
     fn address(&self, name: &str) -> Ipv4Addr {
@@ -260,6 +278,7 @@ impl Ends {
             peer: Some(self.address(&flow.from)),
             pieces: true,
             to_iperf3: place(self.run.host(&flow.to)).is_some(),
+            from_iperf3: place(self.run.host(&flow.from)).is_some(),
         }
     }
 
@@ -269,15 +288,28 @@ impl Ends {
         for (index, listener) in std::mem::take(&mut self.listeners).into_iter().enumerate() {
             let part = Arc::new(self.part(index, clock));
             let flow = part.flow().clone();
-            let ends_here = listener.is_some();
+            let ends_here = flow.to == self.host;
+            let connection = self.peer.as_mut().and_then(|peer| peer.connection(index));
             if let Some(listener) = listener {
                 super::spawn(&part, flow.to.clone(), move |part| {
                     if is_tcp(part) { tcp::receive(part, &listener) } else { udp::receive(part, listener) }
                 });
             }
-            if flow.from == self.host {
+            if part.from_iperf3
+                && ends_here
+                && let Some(connection) = connection
+            {
+                super::spawn(&part, flow.to.clone(), move |part| {
+                    tcp::receive_connected(part, || match connection {
+                        Connection::Made(socket) => Ok(socket),
+                        Connection::Due(streams) => {
+                            streams.connect(|socket| tcp::set_up_receiver(part, socket))
+                        }
+                    })
+                });
+            } else if flow.from == self.host {
                 let to = SocketAddrV4::new(part.bind, part.port());
-                let connected = self.peer.as_mut().and_then(|peer| peer.socket(index));
+                let connected = connection.and_then(Connection::made);
                 if is_tcp(&part) && connected.is_none() && flow.stop < self.run.duration {
                     super::spawn(&part, flow.from.clone(), tcp::stop);
                 }
@@ -299,23 +331,32 @@ impl Ends {
     }
 }
 
+/// What is looked at beside the host itself.
+struct Beside<'a> {
+    /// What the host had counted before.
+    before: &'a Snapshot,
+    drops: &'a mut Drops,
+    log: &'a Log,
+    peer: Option<&'a mut Peer>,
+}
+
 /// Samples to the end of the run.
 fn conduct(
     run: &Run,
     here: &mut Local,
     clock: Clock,
-    log: &Log,
-    mut peer: Option<&mut Peer>,
+    mut beside: Beside,
     out: &mut Writer<impl Write>,
 ) -> io::Result<()> {
     /// How often the controller is told.
     const REPORT_NS: i64 = 250_000_000;
     let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     let (mut t_ns, mut reported) = (0, 0);
+    let mut borders = Borders::new(step, end);
     clock::go_first();
     loop {
         clock.sleep_until(t_ns);
-        if let Some(peer) = &mut peer {
+        if let Some(peer) = &mut beside.peer {
             peer.watch()?;
         }
         let sample = here.sample(t_ns)?;
@@ -323,7 +364,11 @@ fn conduct(
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;
         sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
         sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
-        write_log(log, out)?;
+        if let Some(border) = borders.reached(t_ns) {
+            out.write(&interim(border, &clock, here, beside.before))?;
+        }
+        beside.drops.follow(clock.origin_ns());
+        write_log(beside.log, out)?;
         if t_ns >= reported + REPORT_NS || t_ns >= end {
             reported = t_ns;
             out.write(&Message::Time(t_ns))?;
@@ -340,14 +385,10 @@ fn conduct(
 
 /// What this host knows of datagrams: the sender all that were sent, the receiver all that came.
 fn write_datagrams(parts: &[Arc<Part>], out: &mut Writer<impl Write>) -> io::Result<()> {
-    /// Rows a message: bounds its size.
-    const ROWS: usize = 10_000;
     for part in parts {
         for rows in [&part.state.datagrams, &part.state.arrivals] {
             let rows = std::mem::take(&mut *rows.lock().expect("no thread panics holding the datagrams"));
-            for rows in rows.chunks(ROWS) {
-                out.write(&Message::Datagrams(rows.to_vec()))?;
-            }
+            udp::write(&rows, out)?;
         }
     }
     Ok(())

@@ -65,6 +65,27 @@ pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
         ));
     })?;
     let fd = part.state.receiver().keep(accepted);
+    read(part, fd)
+}
+
+/// Reads everything that an iperf3 server sends on a connection that `connect` makes, at the flow's start, or has made
+/// before; runs in its own thread.
+pub fn receive_connected(part: &Part, connect: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<()> {
+    part.clock.sleep_until(part.flow().start.nanoseconds());
+    let socket = connect()?;
+    part.log.event(part.clock.now(), "flow_start", part.index, &part.flow().to, "connected");
+    let fd = part.state.receiver().keep(socket);
+    read(part, fd)
+}
+
+/// Sets what has to be set before a receiver's socket is connected.
+pub fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
+    let (_, window, _) = settings(part);
+    fix_buffers(part, socket.as_raw_fd(), window, &part.flow().to)
+}
+
+/// Reads to the end.
+fn read(part: &Part, fd: RawFd) -> io::Result<()> {
     let mut low_water = LowWater { set: 1, at: 0 };
     loop {
         // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
@@ -78,6 +99,7 @@ pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
             return Err(io::Error::new(error.kind(), format!("receive: {error}")));
         }
         if got == 0 {
+            part.state.read_all.store(true, Relaxed);
             part.log.event(part.clock.now(), "flow_end", part.index, &part.flow().to, "all data read");
             return Ok(());
         }

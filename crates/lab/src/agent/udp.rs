@@ -2,6 +2,7 @@
 
 use super::Part;
 use super::datagrams::{Batch, HEADER, Head, Room, TOGETHER};
+use super::message::{Message, Writer};
 use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
@@ -164,6 +165,16 @@ impl Seen {
         self.words[word] |= 1 << bit;
         new
     }
+}
+
+/// Says rows of the datagram table.
+///
+/// # Errors
+/// As the underlying writer.
+pub fn write(rows: &[Datagram], into: &mut Writer<impl io::Write>) -> io::Result<()> {
+    /// Rows a message: bounds its size.
+    const ROWS: usize = 10_000;
+    rows.chunks(ROWS).try_for_each(|rows| into.write(&Message::Datagrams(rows.to_vec())))
 }
 
 /// Joins what was sent with what arrived: every sent datagram has a row, every duplicate a further one.

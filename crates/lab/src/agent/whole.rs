@@ -4,6 +4,7 @@ use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
 use super::flow::{FlowState, Log};
+use super::interim::Borders;
 use super::lent::{self, Controls, Drops};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
@@ -124,11 +125,11 @@ fn conduct(
     shared: &Path,
     writer: &mut Writer<Out>,
 ) -> io::Result<()> {
-    let drops = (ground == Ground::Machine).then(|| Drops::watch(&run, None));
+    let log = Arc::new(Log::default());
+    let mut drops = (ground == Ground::Machine).then(|| Drops::watch(&run, None, |told| log.warn(told)));
     let names = layout.nodes.iter().map(|node| node.name.as_str());
     let places = lent::by_inode(names.zip(world.nodes.iter().map(|node| &node.namespace)));
     let clock = Clock::starting_in(lead_ns(ground));
-    let log = Arc::new(Log::default());
     let stop = Arc::new(AtomicBool::new(false));
     let captures = start_captures(&run, world, shared, clock, &stop)?;
     let parts: Vec<Arc<Part>> = (0..run.flows.len())
@@ -146,6 +147,7 @@ fn conduct(
                 peer: None,
                 pieces,
                 to_iperf3: false,
+                from_iperf3: false,
             })
         })
         .collect();
@@ -160,6 +162,7 @@ fn conduct(
     /// How often whoever waits is told how far the run has come.
     const REPORT_NS: i64 = 250_000_000;
     let mut reported = 0;
+    let mut borders = Borders::new(step, end);
     let mut late = Lateness::default();
     let mut placements = Placements::default();
     let mut due_ns = 0;
@@ -178,12 +181,21 @@ fn conduct(
             _ => sampler.sample(t_ns)?,
         };
         let in_flight = write_rows(snapshot, writer)?;
+        if borders.reached(t_ns).is_some() {
+            let counters = sampler::counters_since(&before, sampler.protocol_counters()?).collect();
+            let took_ns = if ground == Ground::Machine { clock.now() - t_ns } else { 0 };
+            let in_flight = in_flight.clone();
+            writer.write(&Message::InterimCounters { t_ns, took_ns, counters, in_flight })?;
+        }
         if ground == Ground::Machine {
             placements.look(&parts);
         }
-        for host in &run.hosts {
-            let rows = cores.iter().flat_map(|cores| cores.sample(t_ns, &host.name));
+        if let Some(cores) = &cores {
+            let rows = cores.sample(t_ns, run.hosts.iter().map(|host| host.name.as_str()));
             rows.into_iter().try_for_each(|row| writer.write(&Message::Core(row)))?;
+        }
+        if let Some(drops) = &mut drops {
+            drops.follow(clock.origin_ns());
         }
         write_log(&log, writer)?;
         if last {
@@ -202,8 +214,9 @@ fn conduct(
         writer.write(&Message::Warning(told))?;
     }
     if ground == Ground::Machine {
+        let topology = topology(None);
         for host in &run.hosts {
-            writer.write(&Message::Topology { host: host.name.clone(), topology: topology(None) })?;
+            writer.write(&Message::Topology { host: host.name.clone(), topology: topology.clone() })?;
         }
         for placement in placements.told_without_queues() {
             writer.write(&Message::Placement(placement))?;
@@ -214,14 +227,21 @@ fn conduct(
         write_in_flight(rest.in_flight, writer)?;
         writer.write(&Message::Rest { flows: rest.flows, queues: rest.queues, hosts: rest.hosts })?;
     }
-    sampler::counter_rows(&before, sampler.protocol_counters()?).try_for_each(|row| writer.write(&row))?;
+    sampler::counters_since(&before, sampler.protocol_counters()?)
+        .try_for_each(|row| writer.write(&Message::Counter(row)))?;
     // What has no namespace is that of the machine as a whole.
     let place = |namespace: Option<u32>| match namespace {
         Some(inode) => places.get(&inode).cloned(),
         None => Some(sampler::WHOLE.to_owned()),
     };
-    for counter in drops.iter().flat_map(|drops| drops.counters(place)) {
+    for counter in drops.iter().flat_map(|drops| drops.counters(place, |told| log.warn(told))) {
         writer.write(&Message::Counter(counter))?;
+    }
+    if let Some(drops) = &mut drops {
+        drops.follow(clock.origin_ns());
+        for pieces in drops.pieces(place) {
+            writer.write(&Message::Pieces(pieces))?;
+        }
     }
     write_datagrams(&parts, writer)?;
     stop.store(true, Relaxed);
@@ -286,14 +306,10 @@ fn write_in_flight(in_flight: Vec<(String, u64)>, writer: &mut Writer<Out>) -> i
 }
 
 fn write_datagrams(parts: &[Arc<Part>], writer: &mut Writer<Out>) -> io::Result<()> {
-    /// Rows a message: bounds its size.
-    const ROWS: usize = 10_000;
     for part in parts {
         let sent = std::mem::take(&mut *part.state.datagrams.lock().expect("the sender has ended"));
         let arrivals = std::mem::take(&mut *part.state.arrivals.lock().expect("readers do not panic"));
-        for rows in udp::account(sent, &arrivals).chunks(ROWS) {
-            writer.write(&Message::Datagrams(rows.to_vec()))?;
-        }
+        udp::write(&udp::account(sent, &arrivals), writer)?;
     }
     Ok(())
 }

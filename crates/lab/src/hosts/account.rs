@@ -2,13 +2,14 @@
 //! the hosts lost is counted by host, for everybody who uses them. The network is blamed for what no host explains.
 
 use super::merge::Total;
-use super::places::{Lost, inward, outward};
+use super::places::{Lost, counted_inward, outward};
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_host::Changes;
 use wirespeed_record::{Direction, LedgerRow, Stage};
 use wirespeed_scenario::run::{Flow, FlowKind, Run};
 
 /// What the account is made from.
+#[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     /// What the flows came to.
     pub totals: &'a BTreeMap<u32, Total>,
@@ -16,7 +17,7 @@ pub struct Evidence<'a> {
     pub changes: &'a BTreeMap<String, Changes>,
     /// The interface of each host that carried the test.
     pub devices: &'a BTreeMap<String, String>,
-    /// The host that is an iperf3 server, which all flows go to.
+    /// The host that is an iperf3 server, which all flows go to or come from.
     pub server: Option<&'a str>,
 }
 
@@ -27,8 +28,17 @@ pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
     let account = |direction, from, to| Account { evidence, direction, from, to, rows: Vec::new() };
     let tcp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. }));
     let (data, packets) = (account(Direction::Data, &senders, &receivers), data_packets(run, evidence));
-    if tcp && evidence.server.is_some() {
-        return data.end_at_sender(&packets);
+    match evidence.server {
+        Some(server) if senders.contains(server) => {
+            let mut rows = data.begin_at_receiver(&packets);
+            let acks = account(Direction::Ack, &receivers, &senders);
+            rows.extend(
+                acks.end_at_sender(&Packets { sent: segments_out(evidence), ..ack_packets(evidence) }),
+            );
+            return rows;
+        }
+        Some(_) if tcp => return data.end_at_sender(&packets),
+        _ => {}
     }
     let mut rows = data.balance(packets);
     if tcp {
@@ -38,16 +48,19 @@ pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
 }
 
 /// Packets that the flows put out, and that came to their other ends.
-struct Packets {
-    sent: i64,
-    arrived: i64,
+pub struct Packets {
+    /// Put out.
+    pub sent: i64,
+    /// At the other end.
+    pub arrived: i64,
     /// Where these two come from.
     sources: [&'static str; 2],
     /// What was dropped above is not among those that arrived: UDP counts what is read.
-    dropped_unseen: bool,
+    pub dropped_unseen: bool,
 }
 
-fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
+/// The data of all flows.
+pub fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
     let sum = |of: fn(&Total) -> u64| evidence.totals.values().map(of).sum::<u64>() as i64;
     let arrived = match evidence.server {
         None => "tcpi_data_segs_in, datagrams read",
@@ -61,7 +74,8 @@ fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
     }
 }
 
-fn ack_packets(evidence: &Evidence) -> Packets {
+/// What comes back to the senders of TCP.
+pub fn ack_packets(evidence: &Evidence) -> Packets {
     // A receiver that was accepted has not counted its SYN-ACK, which went out before there was a socket.
     const SYN_ACK: i64 = 1;
     let of_tcp = || evidence.totals.values().filter(|total| total.receiver[0] > 0);
@@ -71,6 +85,12 @@ fn ack_packets(evidence: &Evidence) -> Packets {
         sources: ["tcpi_segs_out of the receivers", "tcpi_segs_in of the senders"],
         dropped_unseen: false,
     }
+}
+
+/// All segments that receivers of an iperf3 server's data have sent: they have connected, so that their sockets have
+/// counted the SYN as well.
+fn segments_out(evidence: &Evidence) -> i64 {
+    evidence.totals.values().map(|total| i64::from(total.receiver[0])).sum()
 }
 
 struct Account<'a> {
@@ -132,6 +152,19 @@ impl Account<'_> {
         self.rows
     }
 
+    /// The account where nobody counts packets at the sender: what arrived, and what of it the receiving host lost. What was
+    /// sent, and what was lost before, has no rows.
+    fn begin_at_receiver(mut self, packets: &Packets) -> Vec<LedgerRow> {
+        let to = self.to.iter().copied().collect::<Vec<_>>().join(", ");
+        let (below, above) = self.places();
+        for lost in below.iter().chain(&above) {
+            self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
+        }
+        let above: i64 = above.iter().map(|lost| lost.packets).sum();
+        self.row("delivered", None, &to, packets.arrived - above, packets.sources[1]);
+        self.rows
+    }
+
     /// Where the hosts lost packets: before they were counted as received, and after.
     fn places(&self) -> (Vec<Lost>, Vec<Lost>) {
         let (mut below, mut above) = (Vec::new(), Vec::new());
@@ -144,7 +177,7 @@ impl Account<'_> {
         let paired = below.iter().any(|lost| lost.stage == Stage::SoftnetBacklog);
         for host in self.to {
             let Some((changes, device)) = known(host) else { continue };
-            for lost in inward(host, device, changes) {
+            for lost in counted_inward(host, device, changes) {
                 match lost.stage {
                     Stage::SoftnetBacklog if paired => {}
                     Stage::TcpBacklog | Stage::TcpOfo | Stage::RcvBuf | Stage::App => {
@@ -265,6 +298,29 @@ mod tests {
         let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
         let data = Direction::Data;
         assert_eq!(told, [(data, "sent", 1000), (data, "lost", 4), (data, "unseen", 996)]);
+    }
+
+    #[test]
+    fn of_packets_from_an_iperf3_server_is_known_what_came() {
+        let (run, totals) = sent(990);
+        let counters = [("protocols/TcpExtTCPBacklogDrop", 3), ("link/tx_carrier_errors", 2)];
+        let changes = [("b".to_owned(), changes("eth1", &counters))].into();
+        let devices = [("b".to_owned(), "eth1".to_owned())].into();
+        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices, server: Some("a") };
+        let rows = ledger(&run, &evidence);
+        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
+        let (data, ack) = (Direction::Data, Direction::Ack);
+        // Acknowledgements: what left this host's sockets, and what of it was lost here.
+        assert_eq!(
+            told,
+            [
+                (data, "lost", 3),
+                (data, "delivered", 987),
+                (ack, "sent", 501),
+                (ack, "lost", 2),
+                (ack, "unseen", 499)
+            ]
+        );
     }
 
     fn lost(stage: Stage, place: &str, packets: i64) -> Told {

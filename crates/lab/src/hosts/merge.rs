@@ -1,6 +1,7 @@
 //! From the messages of several agents to one recording: each end of a flow knows its own half of a row.
 
 use super::peer::Word;
+use super::timeline::Border;
 use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Message;
 use crate::agent::tcp_info::copy_receiver;
@@ -18,6 +19,7 @@ pub struct Merge<'a> {
     assembler: Assembler,
     flows: BTreeMap<(i64, u32), FlowSample>,
     totals: BTreeMap<u32, Total>,
+    borders: BTreeMap<i64, Border>,
     sent: BTreeMap<u32, Vec<Datagram>>,
     arrived: BTreeMap<u32, Vec<Datagram>>,
     reached: BTreeMap<String, i64>,
@@ -31,6 +33,8 @@ pub struct Merged {
     pub recording: Recording,
     /// What the flows came to.
     pub totals: BTreeMap<u32, Total>,
+    /// How they and the hosts stood at borders between intervals.
+    pub borders: BTreeMap<i64, Border>,
     /// How the counters of each host changed.
     pub changes: BTreeMap<String, Changes>,
     /// What an iperf3 server at the other end says.
@@ -56,6 +60,7 @@ impl<'a> Merge<'a> {
             assembler: Assembler::default(),
             flows: BTreeMap::new(),
             totals: BTreeMap::new(),
+            borders: BTreeMap::new(),
             sent: BTreeMap::new(),
             arrived: BTreeMap::new(),
             reached: BTreeMap::new(),
@@ -74,18 +79,14 @@ impl<'a> Merge<'a> {
                 join(into, *row, sends);
                 know_delivered(self.run, into);
             }
-            Message::Total { row, segments } => {
-                let Some(sends) = self.sends(from, row.flow) else { return };
-                let empty =
-                    || Total { row: FlowSample::empty(row.t_ns, row.flow), sender: [0; 2], receiver: [0; 2] };
-                let total = self.totals.entry(row.flow).or_insert_with(empty);
-                if sends {
-                    total.sender = segments;
-                } else {
-                    total.receiver = segments;
+            Message::Total { row, segments } => add_total(self.run, from, &mut self.totals, *row, segments),
+            Message::Interim { at_ns, read_ns, took_ns, changes, totals } => {
+                let border = self.borders.entry(at_ns).or_default();
+                for (row, segments) in totals {
+                    add_total(self.run, from, &mut border.totals, row, segments);
                 }
-                join(&mut total.row, *row, sends);
-                know_delivered(self.run, &mut total.row);
+                border.changes.insert(from.to_owned(), *changes);
+                border.beside_ns.insert(from.to_owned(), (read_ns - at_ns).abs() + took_ns);
             }
             Message::Datagrams(rows) => {
                 for row in rows {
@@ -133,8 +134,9 @@ impl<'a> Merge<'a> {
         last.values().sum()
     }
 
-    /// Everything put together.
-    pub fn finish(mut self, substrate: &str) -> Merged {
+    /// Everything put together. `clocks_ns`: by how much two hosts' clocks may differ.
+    pub fn finish(mut self, substrate: &str, clocks_ns: i64) -> Merged {
+        self.assembler.match_sent_again(clocks_ns);
         for (flow, sent) in std::mem::take(&mut self.sent) {
             let arrived = self.arrived.remove(&flow).unwrap_or_default();
             self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
@@ -149,8 +151,29 @@ impl<'a> Merge<'a> {
         recording.queues.sort_by_key(|row| row.t_ns);
         recording.hosts.sort_by_key(|row| row.t_ns);
         recording.cores.sort_by_key(|row| row.t_ns);
-        Merged { recording, totals: self.totals, changes: self.changes, word: self.word }
+        Merged {
+            recording,
+            totals: self.totals,
+            borders: self.borders,
+            changes: self.changes,
+            word: self.word,
+        }
     }
+}
+
+/// Adds what one end of a flow has counted.
+fn add_total(run: &Run, from: &str, totals: &mut BTreeMap<u32, Total>, row: FlowSample, segments: [u32; 2]) {
+    let Some(flow) = run.flows.get(row.flow as usize) else { return };
+    let empty = || Total { row: FlowSample::empty(row.t_ns, row.flow), sender: [0; 2], receiver: [0; 2] };
+    let total = totals.entry(row.flow).or_insert_with(empty);
+    let sends = flow.from == from;
+    if sends {
+        total.sender = segments;
+    } else {
+        total.receiver = segments;
+    }
+    join(&mut total.row, row, sends);
+    know_delivered(run, &mut total.row);
 }
 
 /// Counters that changed, as rows of the counter table: those of the whole host by the kernel's name, others with source
@@ -212,7 +235,7 @@ mod tests {
         for order in [[("a", sender()), ("b", receiver())], [("b", receiver()), ("a", sender())]] {
             let mut merge = Merge::new(&run);
             order.into_iter().for_each(|(from, message)| merge.push(from, message));
-            let recording = merge.finish("hosts").recording;
+            let recording = merge.finish("hosts", 0).recording;
             let found: Vec<_> = recording
                 .flows
                 .iter()

@@ -7,12 +7,14 @@ mod peer;
 mod places;
 mod remote;
 mod session;
+mod timeline;
 
 pub use remote::{Program, SSH_VARIABLE};
 
 use crate::agent::message::{Interface, Message};
 use crate::agent::request::{Plan, Request};
 use crate::agent::{FIRST_PORT, monotonic};
+use crate::intervals::intervals;
 use crate::iperf3::{Server, place, server};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use account::Evidence;
@@ -42,6 +44,10 @@ const LEAD: Duration = Duration::from_millis(500);
 const SILENCE: Duration = Duration::from_secs(30);
 /// A connection to an iperf3 server may take so long.
 const CONNECTION: Duration = Duration::from_secs(1);
+/// Round trips in which clocks are compared before a run, on which its alignment rests.
+const TRIPS: usize = 20;
+/// The same after it: that tells only whether they drifted, and has to be waited for.
+const TRIPS_AFTER: usize = 5;
 /// How often arriving messages are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -101,24 +107,27 @@ impl Hosts {
         Ok([surveyed(from, answers[0]), surveyed(to, answers[1])])
     }
 
-    /// Looks at a machine and at the way from it to an iperf3 server, and tells the server's address as well. What it says is
-    /// kept in `raw`.
+    /// Looks at a machine, the run's host `name`, and at the way from it to an iperf3 server, and tells the server's address as
+    /// well. What it says is kept in `raw`.
     ///
     /// # Errors
     /// If the machine cannot be reached, has several addresses and none was chosen, or the server's name has none.
     pub fn survey_to_iperf3(
         &self,
-        from: &Reach,
-        to: &Reach,
+        name: &str,
+        machine: &Reach,
+        server: &Reach,
         raw: &Path,
         cancel: &AtomicBool,
     ) -> Result<(Surveyed, SocketAddrV4), LabError> {
         fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
-        let (_, port) =
-            to.iperf3().ok_or_else(|| LabError::Unsupported(format!("{} is no iperf3 server", to.ssh)))?;
-        let place = SocketAddrV4::new(peer::address("receiver", to)?, port);
-        let mut session = Session::open("sender", &from.ssh, &self.program, &self.tool, raw, cancel)?;
-        let interface = choose("sender", from.address, &session.machine.interfaces)?;
+        let (_, port) = server
+            .iperf3()
+            .ok_or_else(|| LabError::Unsupported(format!("{} is no iperf3 server", server.ssh)))?;
+        let other = if name == "sender" { "receiver" } else { "sender" };
+        let place = SocketAddrV4::new(peer::address(other, server)?, port);
+        let mut session = Session::open(name, &machine.ssh, &self.program, &self.tool, raw, cancel)?;
+        let interface = choose(name, machine.address, &session.machine.interfaces)?;
         // A refusal is an answer too, and costs the server nothing.
         let mut answer = session.reach(SocketAddrV4::new(*place.ip(), FIRST_PORT), cancel)?;
         if answer.is_none() {
@@ -192,7 +201,7 @@ impl Substrate for Hosts {
         // Connections to a server are made one after the other.
         let more = CONNECTION * server.as_ref().map_or(0, |server| server.test.streams);
         sessions.iter_mut().try_for_each(|session| session.await_ready(more, cancel))?;
-        let offsets = compare_clocks(&mut sessions, cancel)?;
+        let mut offsets = compare_clocks(&mut sessions, TRIPS, cancel)?;
         let origin_ns = monotonic() + LEAD.as_nanos() as i64;
         for (session, offset) in sessions.iter_mut().zip(&offsets) {
             session.ask(&Request::Start { origin_ns: origin_ns + offset.ns })?;
@@ -200,11 +209,16 @@ impl Substrate for Hosts {
         let mut merge = Merge::new(run);
         let patience = SILENCE + Duration::from_secs_f64(run.duration.as_secs_f64());
         collect(&mut sessions, &mut merge, patience, control, |message| *message == Message::Drained)?;
+        // Clocks may have gone at different speeds meanwhile.
+        for (offset, after) in offsets.iter_mut().zip(compare_clocks(&mut sessions, TRIPS_AFTER, cancel)?) {
+            offset.drifted_to(after);
+        }
         for session in &mut sessions {
             session.ask(&Request::Account)?;
         }
         collect(&mut sessions, &mut merge, SILENCE, control, |message| *message == Message::Done)?;
-        let Merged { mut recording, totals, changes, word } = merge.finish(self.name());
+        let clocks_ns = offsets.iter().map(Offset::most_ns).sum();
+        let Merged { mut recording, totals, borders, changes, word } = merge.finish(self.name(), clocks_ns);
         describe(&mut recording, &sessions, &interfaces, &offsets);
         let devices = devices(&recording);
         let evidence = Evidence {
@@ -214,6 +228,14 @@ impl Substrate for Hosts {
             server: server.as_ref().map(|server| server.host),
         };
         recording.ledger = account::ledger(run, &evidence);
+        let borders = timeline::Borders {
+            borders: &borders,
+            hosts: sessions.len(),
+            clocks_ns,
+            datagrams: &recording.datagrams,
+        };
+        let standings = timeline::standings(run, &evidence, &borders, &recording.ledger);
+        recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
         recording.info.warnings.extend(not_applied(run));
         if let (Some(server), Some(word)) = (&server, &word) {
             tell(&mut recording, server, word, &totals);
@@ -291,8 +313,12 @@ fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<In
     }
 }
 
-fn compare_clocks(sessions: &mut [Session], cancel: &AtomicBool) -> Result<Vec<Offset>, LabError> {
-    sessions.iter_mut().map(|session| session.compare_clocks(monotonic, cancel)).collect()
+fn compare_clocks(
+    sessions: &mut [Session],
+    trips: usize,
+    cancel: &AtomicBool,
+) -> Result<Vec<Offset>, LabError> {
+    sessions.iter_mut().map(|session| session.compare_clocks(trips, monotonic, cancel)).collect()
 }
 
 /// Takes in what the agents say until each has said `last`.
@@ -353,6 +379,7 @@ fn describe(recording: &mut Recording, sessions: &[Session], interfaces: &[Inter
             ("kernel.version".to_owned(), session.machine.version.clone()),
             ("interface.address".to_owned(), interface.address.to_string()),
             ("clock.error".to_owned(), format!("{:.1} us", offset.error_ns as f64 / 1e3)),
+            ("clock.drift".to_owned(), format!("{:.1} us", offset.drift_ns as f64 / 1e3)),
         ]);
         let rate = interface.rate_bps.map(|rate| ("interface.rate".to_owned(), Rate::bps(rate).to_string()));
         let mtu = interface.mtu.map(|mtu| ("interface.mtu".to_owned(), mtu.to_string()));

@@ -78,12 +78,23 @@ impl Word {
     pub fn describe(&self, server: &Server, host: &mut HostInfo) {
         let mut set = |name: &str, value: String| drop(host.settings.insert(format!("iperf3.{name}"), value));
         set("server", format!("{}:{}", server.name, server.port));
-        set("received", format!("{} bytes", self.bytes()));
+        set(if server.sends() { "sent" } else { "received" }, format!("{} bytes", self.bytes()));
+        if let Some(again) = self.again() {
+            set("again", format!("{again} packets"));
+        }
         set("cpu", format!("{:.1} %", self.cpu_percent));
         if server.takes_datagrams() {
             set("lost", format!("{} datagrams", self.missing()));
             set("jitter", format!("{:.3} ms", self.jitter_ns() as f64 / 1e6));
         }
+    }
+
+    /// Packets that its TCP sent again; `None` if it did not send, or does not know.
+    fn again(&self) -> Option<u64> {
+        self.flows
+            .values()
+            .map(|received| received.again)
+            .try_fold(0u64, |sum, again| sum.checked_add(again?))
     }
 
     fn missing(&self) -> i64 {
@@ -108,18 +119,38 @@ impl Word {
                 self.jitter_ns() as f64 / 1e6
             )];
         }
+        if server.sends() {
+            return self.warnings_of_sender(server, totals);
+        }
         let acknowledged: u64 = totals.values().filter_map(|total| acknowledged(&total.row)).sum();
         let mut told = vec![format!(
             "{host} is an iperf3 server ({place}), on whose host nothing of wirespeed ran. By its word it received {bytes} \
              bytes; delivered_bytes are those that were acknowledged to {}. It counts no packets, so that the account of data \
              ends at {}, and there is none of ACKs",
-            server.from, server.from
+            server.agent, server.agent
         )];
         if acknowledged != bytes {
             told.push(format!(
                 "{host} says {bytes} bytes, and {acknowledged} were acknowledged: it had not read all when the test ended, \
                  or somebody between acknowledges in its name"
             ));
+        }
+        told
+    }
+}
+
+impl Word {
+    fn warnings_of_sender(&self, server: &Server, totals: &BTreeMap<u32, Total>) -> Vec<String> {
+        let (host, place, bytes) = (server.host, format!("{}:{}", server.name, server.port), self.bytes());
+        let again = self.again().map_or(String::new(), |again| format!(" and sent {again} packets again"));
+        let mut told = vec![format!(
+            "{host} is an iperf3 server ({place}), on whose host nothing of wirespeed ran. By its word it wrote {bytes} bytes\
+             {again}. It counts no packets, so that the account of data begins at {}, and that of ACKs ends there",
+            server.agent
+        )];
+        let read: u64 = totals.values().filter_map(|total| total.row.read_bytes).sum();
+        if read != bytes {
+            told.push(format!("{host} says {bytes} bytes, and {read} were read at {}", server.agent));
         }
         told
     }
@@ -135,7 +166,10 @@ mod tests {
         let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let FlowKind::Udp { datagram, .. } = &run.flows[0].kind else { panic!("a run of UDP") };
         let bytes = datagram.get() * 7;
-        let word = Word::new(vec![Received { flow: 0, bytes, missing: 3, jitter_ns: 5, lasted_ns: 9 }], 1.0);
+        let word = Word::new(
+            vec![Received { flow: 0, bytes, again: None, missing: 3, jitter_ns: 5, lasted_ns: 9 }],
+            1.0,
+        );
         let mut rows: BTreeMap<_, _> = [10, 20].map(|t| ((t, 0), FlowSample::empty(t, 0))).into();
         let total = Total { row: FlowSample::empty(20, 0), sender: [0; 2], receiver: [0; 2] };
         let mut totals = [(0, total)].into();

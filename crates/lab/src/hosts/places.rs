@@ -25,13 +25,18 @@ const PIECE: i64 = 65_536 / 536;
 impl Lost {
     /// The most packets that it can stand for.
     pub fn most(&self) -> i64 {
-        if self.exact { self.packets } else { self.packets * PIECE }
+        if self.exact { self.packets } else { most_packets(self.packets) }
     }
+}
+
+/// The most packets that were in so many pieces.
+pub fn most_packets(pieces: i64) -> i64 {
+    pieces * PIECE
 }
 
 /// What a host lost of what it sent by an interface. Places that were looked at and lost nothing are among them.
 pub fn outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
-    let mut places = gather(host, device, changes, Way::Tx);
+    let mut places = counted_outward(host, device, changes);
     // A queue counts pieces, but what it sent packet by packet.
     if let Some(queue) = places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && lost.packets > 0)
         && let Some(packets) = dropped_by_queue(device, changes, queue.packets)
@@ -42,8 +47,13 @@ pub fn outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
     places
 }
 
-/// The same of what came.
-pub fn inward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
+/// The same as the host counts it, pieces as pieces.
+pub fn counted_outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
+    gather(host, device, changes, Way::Tx)
+}
+
+/// What a host lost of what came, as it counts it.
+pub fn counted_inward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
     gather(host, device, changes, Way::Rx)
 }
 
@@ -154,8 +164,8 @@ mod tests {
     #[test]
     fn what_is_known_of_no_interface_of_the_test_is_left_out() {
         let all = changes("eth0", &[("link/rx_missed_errors", 5)]);
-        assert_eq!(inward("b", "eth0", &all)[0].packets, 5);
-        assert_eq!(inward("b", "eth1", &all), []);
+        assert_eq!(counted_inward("b", "eth0", &all)[0].packets, 5);
+        assert_eq!(counted_inward("b", "eth1", &all), []);
     }
 
     #[test]
@@ -164,7 +174,7 @@ mod tests {
             "eth0",
             &[("link/rx_missed_errors", 0), ("link/rx_over_errors", 0), ("softnet/dropped", 0)],
         );
-        let found = inward("b", "eth0", &all);
+        let found = counted_inward("b", "eth0", &all);
         let told: Vec<_> = found.iter().map(|lost| (lost.stage, lost.place.as_str(), lost.packets)).collect();
         assert_eq!(told, [(Stage::RxRing, "b/eth0", 0), (Stage::SoftnetBacklog, "b/softnet backlog", 0)]);
     }

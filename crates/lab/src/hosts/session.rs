@@ -51,6 +51,21 @@ pub struct Offset {
     pub ns: i64,
     /// At most so far off: half of the shortest round trip seen.
     pub error_ns: i64,
+    /// What was added less at the start of the run than at its end, in nanoseconds: known to twice the error.
+    pub drift_ns: i64,
+}
+
+impl Offset {
+    /// Takes in what a later comparison found.
+    pub fn drifted_to(&mut self, later: Offset) {
+        self.drift_ns = later.ns - self.ns;
+        self.error_ns = self.error_ns.max(later.error_ns);
+    }
+
+    /// By how much times of the host may be wrong in a run.
+    pub fn most_ns(&self) -> i64 {
+        self.error_ns + self.drift_ns.abs()
+    }
 }
 
 impl Session {
@@ -196,18 +211,18 @@ impl Session {
         }
     }
 
-    /// Compares clocks: of many round trips the shortest tells most. `ours` is our CLOCK_MONOTONIC.
+    /// Compares clocks: of `trips` round trips the shortest tells most. `ours` is our CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// As [`Session::expect`].
     pub fn compare_clocks(
         &mut self,
+        trips: usize,
         ours: impl Fn() -> i64,
         cancel: &AtomicBool,
     ) -> Result<Offset, LabError> {
-        const TRIPS: usize = 20;
         let mut best: Option<Offset> = None;
-        for _ in 0..TRIPS {
+        for _ in 0..trips.max(1) {
             let before = ours();
             self.ask(&Request::Clock)?;
             let there = match self.expect(ANSWER, cancel)? {
@@ -217,7 +232,7 @@ impl Session {
             let after = ours();
             let (middle, error_ns) = (before + (after - before) / 2, (after - before + 1) / 2);
             if best.is_none_or(|best| error_ns < best.error_ns) {
-                best = Some(Offset { ns: there - middle, error_ns });
+                best = Some(Offset { ns: there - middle, error_ns, drift_ns: 0 });
             }
         }
         Ok(best.expect("there was a round trip"))

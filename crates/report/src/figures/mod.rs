@@ -12,6 +12,7 @@ mod inter_arrival;
 mod ladder;
 mod limits;
 mod loss_histogram;
+mod loss_timeline;
 mod losses;
 mod overlay;
 mod queue;
@@ -57,6 +58,7 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &cwnd::Cwnd,
     &rtt::Rtt,
     &queue::Queue,
+    &loss_timeline::LossTimeline,
     &drops::Drops,
     &ladder::Ladder,
     &cpu::Cpu,

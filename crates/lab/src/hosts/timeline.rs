@@ -1,0 +1,485 @@
+//! The accounts between real hosts while the run went on. What a host lost it has counted by then; which of the other
+//! missing packets are lost and which on their way is told by how many a sender still waits for.
+
+use super::account::{Evidence, Packets, ack_packets, data_packets};
+use super::merge::Total;
+use super::places::{counted_inward, counted_outward, most_packets};
+use crate::intervals::{Account, Key, Standing, account, passing};
+use std::collections::BTreeMap;
+use wirespeed_host::Changes;
+use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Stage};
+use wirespeed_scenario::run::{FlowKind, Run};
+
+/// What all hosts said at a border between intervals.
+#[derive(Debug, Clone, Default)]
+pub struct Border {
+    /// What the flows had come to.
+    pub totals: BTreeMap<u32, Total>,
+    /// What the losses counted by each host had grown by.
+    pub changes: BTreeMap<String, Changes>,
+    /// By how much each host read beside the border: from how long before it to how long after, at most.
+    pub beside_ns: BTreeMap<String, i64>,
+}
+
+/// What the accounts are made from, beside the ledger's evidence.
+pub struct Borders<'a> {
+    /// By time since the start of the run.
+    pub borders: &'a BTreeMap<i64, Border>,
+    /// How many hosts say something at each.
+    pub hosts: usize,
+    /// By how much two hosts' clocks may differ, in nanoseconds.
+    pub clocks_ns: i64,
+    /// Every datagram, of which both ends are known.
+    pub datagrams: &'a [Datagram],
+}
+
+/// The account at each border that all hosts have read, both directions.
+pub fn standings(run: &Run, evidence: &Evidence, borders: &Borders, ledger: &[LedgerRow]) -> Vec<Standing> {
+    let udp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. }));
+    if udp && evidence.server.is_some() {
+        // Of datagrams an iperf3 server tells at the end only.
+        return Vec::new();
+    }
+    let whole = borders.borders.iter().filter(|(_, border)| border.changes.len() == borders.hosts);
+    let whole: Vec<(i64, &Border)> = whole.map(|(t_ns, border)| (*t_ns, border)).collect();
+    let mut standings: Vec<Standing> =
+        whole.iter().map(|(t_ns, _)| Standing { t_ns: *t_ns, accounts: BTreeMap::new() }).collect();
+    let times: Vec<i64> = whole.iter().map(|(t_ns, _)| *t_ns).collect();
+    let datagrams = Datagrams::at(&times, borders.datagrams);
+    for direction in Direction::ALL {
+        let last = account(ledger, *direction);
+        if last.is_empty() {
+            continue;
+        }
+        let mut follow = Follow::new(last, counted(evidence.changes, evidence.devices));
+        let (mut before_ns, mut sent_before) = (0, 0);
+        let mut halves = Vec::new();
+        for (place, (t_ns, border)) in whole.iter().enumerate() {
+            let then = Evidence { totals: &border.totals, changes: &border.changes, ..*evidence };
+            let packets = match direction {
+                Direction::Data => data_packets(run, &then),
+                Direction::Ack => ack_packets(&then),
+            };
+            let sum = |of: fn(&FlowSample) -> i64| -> i64 {
+                border.totals.values().map(|total| of(&total.row)).sum()
+            };
+            let (waited, noticed) = match direction {
+                Direction::Data => {
+                    (sum(waits_for) + datagrams.flying[place], Some(sum(noticed) + datagrams.lost[place]))
+                }
+                // No more ACKs are on their way than data that has not been acknowledged yet. Their losses nobody notices.
+                Direction::Ack => (sum(|row| known(row.unacked_packets)), None),
+            };
+            let beside = border.beside_ns.values().max().copied().unwrap_or(0) + borders.clocks_ns;
+            let skew = passing(packets.sent - sent_before, t_ns - before_ns, beside);
+            let counted = counted(&border.changes, evidence.devices);
+            let bounds = Bounds { waited, noticed, skew: skew as i64 };
+            halves.push((follow.half(&packets, bounds, &counted), waited as u64 + skew));
+            (before_ns, sent_before) = (*t_ns, packets.sent);
+        }
+        let between = follow.between(halves.iter().map(|(half, _)| half));
+        for (((half, uncertain), gone), standing) in halves.into_iter().zip(between).zip(&mut standings) {
+            standing.accounts.insert(*direction, (follow.close(half, gone), uncertain));
+        }
+    }
+    standings
+}
+
+fn known(packets: Option<u32>) -> i64 {
+    packets.map_or(0, i64::from)
+}
+
+/// Packets of a flow that can be on their way: tcp_packets_in_flight of the kernel (include/net/tcp.h).
+fn waits_for(row: &FlowSample) -> i64 {
+    let left = known(row.sacked_packets) + known(row.lost_packets);
+    (known(row.unacked_packets) - left + known(row.retrans_out_packets)).max(0)
+}
+
+/// Packets of a flow that its sender took for lost so far, and was not told that it need not have.
+fn noticed(row: &FlowSample) -> i64 {
+    row.retrans_packets.unwrap_or(0) as i64 + known(row.lost_packets) - known(row.dsack_dups)
+}
+
+/// What is known of datagrams at each of some times.
+struct Datagrams {
+    /// Sent and not come yet.
+    flying: Vec<i64>,
+    /// Sent by then, and never came.
+    lost: Vec<i64>,
+}
+
+impl Datagrams {
+    fn at(times: &[i64], rows: &[Datagram]) -> Datagrams {
+        let (mut flying, mut lost) = (vec![0; times.len()], vec![0; times.len()]);
+        for row in rows.iter().filter(|row| !row.duplicate) {
+            let first = times.partition_point(|time| *time < row.sent_ns);
+            match row.arrived_ns {
+                Some(arrived) => {
+                    times[first..]
+                        .iter()
+                        .zip(&mut flying[first..])
+                        .take_while(|(time, _)| **time < arrived)
+                        .for_each(|(_, n)| *n += 1);
+                }
+                None => lost.iter_mut().skip(first).take(1).for_each(|n| *n += 1),
+            }
+        }
+        for place in 1..lost.len() {
+            lost[place] += lost[place - 1];
+        }
+        Datagrams { flying, lost }
+    }
+}
+
+/// What hosts count as lost by stage and place, in whatever unit.
+type Counted = BTreeMap<(Stage, String), i64>;
+
+fn counted(changes: &BTreeMap<String, Changes>, devices: &BTreeMap<String, String>) -> Counted {
+    let mut counted = Counted::new();
+    for (host, changes) in changes {
+        let Some(device) = devices.get(host) else { continue };
+        for lost in
+            counted_outward(host, device, changes).into_iter().chain(counted_inward(host, device, changes))
+        {
+            *counted.entry((lost.stage, lost.place)).or_default() += lost.packets;
+        }
+    }
+    counted
+}
+
+/// Follows the account of a direction to what it came to in the end.
+struct Follow {
+    last: Account,
+    /// What was counted in the end.
+    counted: Counted,
+    before: Account,
+    counted_before: Counted,
+}
+
+impl Follow {
+    fn new(last: Account, counted: Counted) -> Follow {
+        Follow { last, counted, before: Account::new(), counted_before: Counted::new() }
+    }
+
+    /// What the hosts themselves tell of a time when so many packets had been sent and had arrived, and the hosts had counted
+    /// so much.
+    fn half(&mut self, packets: &Packets, bounds: Bounds, counted: &Counted) -> Half {
+        let (mut lost, of_pieces) = self.lost_at_hosts(counted);
+        let sum =
+            |of: fn(&Key) -> bool| -> i64 { lost.iter().filter(|(key, _)| of(key)).map(|(_, n)| n).sum() };
+        let (above, anywhere) = (sum(is_above), sum(|_| true));
+        let arrived = packets.arrived + if packets.dropped_unseen { above } else { 0 };
+        let mut missing = packets.sent - arrived - (anywhere - above);
+        if let [place] = &of_pieces[..] {
+            // Pieces differ in size: what arrived tells more of them than their mean.
+            let wrong = if missing < 0 { missing } else { (missing - bounds.waited).max(0) };
+            let share = lost.get_mut(&place.key).expect("it was put in");
+            let better = (*share + wrong).clamp(place.least, place.most);
+            missing -= better - *share;
+            *share = better;
+        }
+        self.before.clone_from(&lost);
+        self.counted_before.clone_from(counted);
+        let at_hosts: i64 = lost.values().sum();
+        let bounds = Bounds { noticed: bounds.noticed.map(|noticed| noticed - at_hosts), ..bounds };
+        Half { sent: packets.sent, delivered: arrived - above, lost, missing, bounds }
+    }
+
+    /// How many packets were lost between the hosts at each time.
+    fn between<'a>(&self, halves: impl DoubleEndedIterator<Item = &'a Half> + Clone) -> Vec<i64> {
+        let last: i64 = self.last.iter().filter(|(key, _)| self.is_between(key)).map(|(_, n)| n).sum();
+        // What is lost by a time is missing ever after.
+        let mut most: Vec<i64> = halves
+            .clone()
+            .rev()
+            .scan(last.max(0), |most, half| {
+                *most = (*most).min((half.missing + half.bounds.skew).max(0));
+                Some(*most)
+            })
+            .collect();
+        most.reverse();
+        // Where nobody notices losses: so many are on their way that some always are.
+        let always = halves.clone().map(|half| half.missing).min().unwrap_or(0).max(0);
+        let mut before = 0;
+        let at = |(half, most): (&Half, i64)| {
+            let Bounds { waited, noticed, skew } = half.bounds;
+            let least = (half.missing - waited - skew).clamp(before, most.max(before));
+            let likely = noticed.unwrap_or(half.missing - always.min(waited));
+            before = likely.clamp(least, most.max(least));
+            before
+        };
+        halves.zip(most).map(at).collect()
+    }
+
+    /// The whole account, when so many packets were lost between the hosts.
+    fn close(&self, half: Half, gone: i64) -> Account {
+        let named = |entry: &str| self.last.keys().find(|key| key.0 == entry).cloned();
+        let side = |entry: &str| named(entry).unwrap_or((entry.to_owned(), None, String::new()));
+        let mut account = half.lost;
+        if let Some(unseen) = named("unseen") {
+            let lost: i64 = account.values().sum();
+            account.insert(unseen, half.sent - lost);
+        } else {
+            account.insert(side("delivered"), half.delivered);
+            let mut missing = half.missing;
+            if let Some(key) = self.last.keys().find(|key| self.is_between(key)) {
+                account.insert(key.clone(), gone);
+                missing -= gone;
+            }
+            let Bounds { waited, skew, .. } = half.bounds;
+            let flying = missing.clamp(-skew, waited + skew);
+            account.insert(("in_flight".to_owned(), Some(Stage::Network), "on the way".to_owned()), flying);
+            account.insert(side("unexplained"), missing - flying);
+        }
+        account.insert(side("sent"), half.sent);
+        account
+    }
+
+    /// What the hosts have lost so far, and of places that count pieces between what bounds that is.
+    fn lost_at_hosts(&self, counted: &Counted) -> (Account, Vec<OfPieces>) {
+        let (mut now, mut of_pieces) = (Account::new(), Vec::new());
+        for (key, last) in self.last.iter().filter(|(key, _)| key.0 == "lost") {
+            let Some(place) = key.1.map(|stage| (stage, key.2.clone())) else { continue };
+            let Some(in_the_end) = self.counted.get(&place) else { continue };
+            let at = |counted: &Counted| counted.get(&place).copied().unwrap_or(0);
+            let (so_far, before) = (at(counted), self.before.get(key).copied().unwrap_or(0));
+            if last == in_the_end {
+                now.insert(key.clone(), so_far.clamp(before, (*last).max(before)));
+                continue;
+            }
+            // The ledger knows how many packets were in all pieces. A piece has one packet or more.
+            let (new, to_come) = (so_far - at(&self.counted_before), in_the_end - so_far);
+            let least = (before + new).max(last - most_packets(to_come)).min(*last);
+            let most = (before + most_packets(new)).min(last - to_come).max(least);
+            let mean = (i128::from(*last) * i128::from(so_far) / i128::from((*in_the_end).max(1))) as i64;
+            now.insert(key.clone(), mean.clamp(least, most));
+            of_pieces.push(OfPieces { key: key.clone(), least, most });
+        }
+        (now, of_pieces)
+    }
+
+    /// What is lost where no host counts it.
+    fn is_between(&self, key: &Key) -> bool {
+        key.0 == "lost"
+            && key.1 == Some(Stage::Network)
+            && !self.counted.contains_key(&(Stage::Network, key.2.clone()))
+    }
+}
+
+/// What the hosts themselves tell of a time.
+struct Half {
+    sent: i64,
+    delivered: i64,
+    /// What they have lost.
+    lost: Account,
+    /// What is lost elsewhere or on its way.
+    missing: i64,
+    bounds: Bounds,
+}
+
+/// What is known of packets that are missing at a time.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// So many can be on their way at most.
+    waited: i64,
+    /// So many senders took for lost, if they notice.
+    noticed: Option<i64>,
+    /// So many more or less, since the ends were not read in one instant.
+    skew: i64,
+}
+
+/// A place that counts pieces, and between what the packets in them are so far.
+struct OfPieces {
+    key: Key,
+    least: i64,
+    most: i64,
+}
+
+/// Whether what is lost there has arrived before.
+fn is_above(key: &Key) -> bool {
+    matches!(key.1, Some(Stage::TcpBacklog | Stage::TcpOfo | Stage::RcvBuf | Stage::App))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::testing::changes;
+    use super::*;
+    use crate::hosts::account::ledger;
+    use crate::intervals::intervals;
+    use crate::layout::tests::run;
+    use wirespeed_record::LedgerInterval;
+    use wirespeed_scenario::run::Congestion;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    type Grown = &'static [(&'static str, u64)];
+
+    /// A TCP flow from a to b: packets sent and arrived, and those the sender waits for; what both hosts count.
+    struct At(u64, u64, u32, Grown, Grown);
+
+    fn border(at: &At) -> Border {
+        let mut row = FlowSample::empty(0, 0);
+        (row.data_packets_out, row.data_packets_in, row.unacked_packets) =
+            (Some(at.0), Some(at.1), Some(at.2));
+        let totals = [(0, Total { row, sender: [at.0 as u32, 500], receiver: [500, at.1 as u32] })].into();
+        let changes =
+            [("a".to_owned(), changes("eth0", at.3)), ("b".to_owned(), changes("eth1", at.4))].into();
+        let beside_ns = [("a".to_owned(), 1_000_000), ("b".to_owned(), 2_000_000)].into();
+        Border { totals, changes, beside_ns }
+    }
+
+    /// What the intervals of a second say of data, when they end as `at` says; the last is the run's.
+    fn rows(at: &[At]) -> Vec<LedgerInterval> {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
+        let (last, inner) = at.split_last().unwrap();
+        let last = border(last);
+        let devices = [("a".to_owned(), "eth0".to_owned()), ("b".to_owned(), "eth1".to_owned())].into();
+        let evidence =
+            Evidence { totals: &last.totals, changes: &last.changes, devices: &devices, server: None };
+        let whole = ledger(&run, &evidence);
+        let inner: BTreeMap<i64, Border> =
+            inner.iter().enumerate().map(|(second, at)| ((second as i64 + 1) * SECOND, border(at))).collect();
+        let borders = Borders { borders: &inner, hosts: 2, clocks_ns: 0, datagrams: &[] };
+        let rows = intervals(&standings(&run, &evidence, &borders, &whole), &whole, at.len() as i64 * SECOND);
+        for direction in Direction::ALL {
+            let mut sums = Account::new();
+            for row in rows.iter().filter(|row| row.direction == *direction) {
+                *sums.entry((row.entry.clone(), row.stage, row.place.clone())).or_default() += row.packets;
+            }
+            sums.retain(|_, packets| *packets != 0);
+            let mut expected = account(&whole, *direction);
+            expected.retain(|_, packets| *packets != 0);
+            assert_eq!(sums, expected, "the intervals add up to the ledger");
+        }
+        for second in 0..at.len() as i64 {
+            let of = |entry: &str| sum(&rows, second, |row| row.entry == entry);
+            let rest = of("delivered") + of("lost") + of("in_flight") + of("unexplained");
+            assert_eq!(of("sent"), rest, "second {second}: {rows:?}");
+        }
+        rows.into_iter().filter(|row| row.direction == Direction::Data).collect()
+    }
+
+    fn sum(rows: &[LedgerInterval], second: i64, which: impl Fn(&LedgerInterval) -> bool) -> i64 {
+        let here =
+            rows.iter().filter(|row| row.from_ns == second * SECOND && row.direction == Direction::Data);
+        here.filter(|row| which(row)).map(|row| row.packets).sum()
+    }
+
+    fn lost(rows: &[LedgerInterval], stage: Stage, seconds: i64) -> Vec<i64> {
+        let of = |second| sum(rows, second, |row| row.entry == "lost" && row.stage == Some(stage));
+        (0..seconds).map(of).collect()
+    }
+
+    #[test]
+    fn a_loss_is_in_the_interval_in_which_its_host_counted_it() {
+        const NONE: Grown = &[("link/rx_missed_errors", 0)];
+        const SEVEN: Grown = &[("link/rx_missed_errors", 7)];
+        let rows = rows(&[
+            At(1000, 980, 20, &[], NONE),
+            At(2000, 1963, 30, &[], SEVEN),
+            At(3000, 2993, 0, &[], SEVEN),
+        ]);
+        assert_eq!(lost(&rows, Stage::RxRing, 3), [0, 7, 0]);
+        assert_eq!(lost(&rows, Stage::Network, 3), [0, 0, 0]);
+        assert_eq!([0, 1, 2].map(|s| sum(&rows, s, |row| row.entry == "in_flight")), [20, 10, -30]);
+        // 20 waited for, and 2 ms of 1000 packets a second; at the end of the next one 30 more.
+        assert_eq!(rows[0].uncertain_packets, 22);
+        assert_eq!(rows.iter().find(|row| row.from_ns == SECOND).unwrap().uncertain_packets, 22 + 32);
+    }
+
+    #[test]
+    fn what_no_sender_waits_for_any_more_is_the_networks() {
+        let rows =
+            rows(&[At(1000, 980, 20, &[], &[]), At(2000, 1900, 25, &[], &[]), At(3000, 2920, 0, &[], &[])]);
+        // 100 missing after two seconds, of which 25 may be on their way, and two more or less sent meanwhile.
+        assert_eq!(lost(&rows, Stage::Network, 3), [0, 73, 7]);
+    }
+
+    #[test]
+    fn what_a_sender_noticed_is_lost_though_it_waits_for_as_many_others() {
+        let key = ("lost".to_owned(), Some(Stage::Network), "between a and b".to_owned());
+        let follow = Follow::new([(key, 17)].into(), Counted::new());
+        let half = |missing, waited, noticed| Half {
+            sent: 0,
+            delivered: 0,
+            lost: Account::new(),
+            missing,
+            bounds: Bounds { waited, noticed, skew: 0 },
+        };
+        // 20 on their way all the time; 17 are lost in the second interval.
+        let told = |noticed: [Option<i64>; 3]| {
+            let missing = [20, 37, 36];
+            let halves: Vec<Half> = (0..3).map(|place| half(missing[place], 40, noticed[place])).collect();
+            follow.between(halves.iter())
+        };
+        assert_eq!(told([Some(0), Some(17), Some(17)]), [0, 17, 17]);
+        // What was sent again for nothing is no loss.
+        assert_eq!(told([Some(0), Some(30), Some(40)]), [0, 17, 17]);
+        // Of ACKs nobody notices; as many are always on their way.
+        assert_eq!(told([None; 3]), [0, 17, 17]);
+        // The last border was read late at the receiver: what came meanwhile does not make good what was lost.
+        let read_late = |missing| Half {
+            bounds: Bounds { waited: 40, noticed: Some(17), skew: 50 },
+            ..half(missing, 0, None)
+        };
+        let late = [half(20, 40, Some(0)), half(37, 40, Some(17)), read_late(-10)];
+        assert_eq!(follow.between(late.iter()), [0, 17, 17]);
+    }
+
+    #[test]
+    fn pieces_are_where_they_were_counted_and_what_arrived_tells_their_size() {
+        // Three pieces of 30 packets, then one of 10.
+        const THREE: Grown = &[("softnet/dropped", 3)];
+        const FOUR: Grown = &[("softnet/dropped", 4)];
+        let rows = rows(&[
+            At(1000, 995, 5, &[], &[]),
+            At(2000, 1904, 10, &[], THREE),
+            At(3000, 2900, 4, &[], FOUR),
+            At(4000, 3900, 0, &[], FOUR),
+        ]);
+        let told = lost(&rows, Stage::SoftnetBacklog, 4);
+        // 75 by the mean of pieces, but 96 are missing of which 10 at most are on their way.
+        assert_eq!(told, [0, 86, 14, 0]);
+        assert_eq!(lost(&rows, Stage::Network, 4), [0; 4]);
+    }
+
+    #[test]
+    fn losses_of_others_are_as_negative_as_in_the_ledger() {
+        const NINE: Grown = &[("link/rx_missed_errors", 9)];
+        let rows = rows(&[At(1000, 998, 2, &[], &[]), At(2000, 1998, 0, &[], NINE)]);
+        assert_eq!([0, 1].map(|s| sum(&rows, s, |row| row.entry == "unexplained")), [0, -7]);
+    }
+
+    #[test]
+    fn a_border_that_a_host_missed_is_left_out() {
+        let mut whole =
+            [(SECOND, border(&At(10, 10, 0, &[], &[]))), (2 * SECOND, border(&At(20, 20, 0, &[], &[])))];
+        whole[0].1.changes.remove("b");
+        let inner: BTreeMap<i64, Border> = whole.into_iter().collect();
+        let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let last = border(&At(30, 30, 0, &[], &[]));
+        let devices = BTreeMap::new();
+        let evidence =
+            Evidence { totals: &last.totals, changes: &last.changes, devices: &devices, server: None };
+        let borders = Borders { borders: &inner, hosts: 2, clocks_ns: 0, datagrams: &[] };
+        let found = standings(&run, &evidence, &borders, &ledger(&run, &evidence));
+        assert_eq!(found.iter().map(|standing| standing.t_ns).collect::<Vec<_>>(), [2 * SECOND]);
+    }
+
+    #[test]
+    fn datagrams_are_on_their_way_from_when_they_were_sent_until_they_came() {
+        let row = |sequence, sent_ns, arrived_ns| Datagram {
+            flow: 0,
+            sequence,
+            sent_ns,
+            arrived_ns,
+            reordered_by: 0,
+            duplicate: false,
+        };
+        let rows = [row(0, 5, Some(9)), row(1, 8, Some(12)), row(2, 9, None), row(3, 11, Some(15))];
+        let found = Datagrams::at(&[8, 10, 13], &rows);
+        assert_eq!((found.flying, found.lost), (vec![2, 1, 1], vec![0, 1, 1]));
+    }
+}

@@ -1,0 +1,153 @@
+//! The ledger by interval: differences between accounts that were made while the run went on. The last account is the
+//! ledger itself, so that what the intervals say adds up to it.
+
+use std::collections::BTreeMap;
+use wirespeed_record::{Direction, LedgerInterval, LedgerRow, Stage};
+
+/// A side of an account: entry, stage and place.
+pub type Key = (String, Option<Stage>, String);
+
+/// The account of a direction.
+pub type Account = BTreeMap<Key, i64>;
+
+/// How the accounts stood at an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The instant, since the start of the run.
+    pub t_ns: i64,
+    /// Of each direction: packets since before the run, and within how many they are known.
+    pub accounts: BTreeMap<Direction, (Account, u64)>,
+}
+
+/// The account of a direction, lines of the same side together.
+pub fn account(rows: &[LedgerRow], direction: Direction) -> Account {
+    let mut account = Account::new();
+    for row in rows.iter().filter(|row| row.direction == direction) {
+        *account.entry((row.entry.clone(), row.stage, row.place.clone())).or_default() += row.packets;
+    }
+    account
+}
+
+/// What was between the start of the run, `standings` in order of time, and its `ledger` at `end_ns`. Empty without
+/// standings: one interval is no more than the ledger.
+pub fn intervals(standings: &[Standing], ledger: &[LedgerRow], end_ns: i64) -> Vec<LedgerInterval> {
+    let mut rows = Vec::new();
+    if standings.is_empty() {
+        return rows;
+    }
+    for direction in Direction::ALL {
+        let last = account(ledger, *direction);
+        if last.is_empty() {
+            continue;
+        }
+        // Before the run nothing had been counted, and after it everything has come to rest: both are known.
+        let mut before = (0, Account::new(), 0);
+        let inner = standings.iter().filter_map(|standing| {
+            let (account, uncertain) = standing.accounts.get(direction)?;
+            Some((standing.t_ns, account.clone(), *uncertain))
+        });
+        for now in inner.chain([(end_ns, last, 0)]) {
+            between(*direction, &before, &now, &mut rows);
+            before = now;
+        }
+    }
+    rows.sort_by_key(|row| row.from_ns);
+    rows
+}
+
+/// An account at a time, and within how many packets it is known.
+type At = (i64, Account, u64);
+
+fn between(direction: Direction, before: &At, now: &At, rows: &mut Vec<LedgerInterval>) {
+    // What was on its way at one border need not be at the other.
+    let keys: std::collections::BTreeSet<&Key> = before.1.keys().chain(now.1.keys()).collect();
+    for key in keys {
+        let packets = now.1.get(key).unwrap_or(&0) - before.1.get(key).unwrap_or(&0);
+        let (entry, stage, place) = key;
+        if packets == 0 && entry != "sent" && entry != "delivered" {
+            continue;
+        }
+        rows.push(LedgerInterval {
+            from_ns: before.0,
+            to_ns: now.0,
+            direction,
+            entry: entry.clone(),
+            stage: *stage,
+            place: place.clone(),
+            packets,
+            uncertain_packets: before.2 + now.2,
+        });
+    }
+}
+
+/// Packets that pass in a time at the rate of so many in an interval; a part counts as a whole one.
+pub fn passing(packets: i64, interval_ns: i64, time_ns: i64) -> u64 {
+    let (packets, time, interval) =
+        (packets.max(0) as u128, time_ns.max(0) as u128, interval_ns.max(1) as u128);
+    (packets * time).div_ceil(interval) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn row(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+        LedgerRow {
+            direction: Direction::Data,
+            entry: entry.into(),
+            stage,
+            place: String::new(),
+            packets,
+            source: String::new(),
+        }
+    }
+
+    fn standing(second: i64, uncertain: u64, rows: &[LedgerRow]) -> Standing {
+        let accounts = [(Direction::Data, (account(rows, Direction::Data), uncertain))].into();
+        Standing { t_ns: second * SECOND, accounts }
+    }
+
+    #[test]
+    fn intervals_add_up_to_the_ledger_and_what_is_on_its_way_comes_and_goes() {
+        let network = Some(Stage::Network);
+        let at_1 = standing(
+            1,
+            5,
+            &[row("sent", None, 100), row("delivered", None, 90), row("in_flight", network, 10)],
+        );
+        let at_2 =
+            standing(2, 3, &[row("sent", None, 150), row("delivered", None, 130), row("lost", network, 20)]);
+        let ledger = [row("sent", None, 160), row("delivered", None, 140), row("lost", network, 20)];
+        let rows = intervals(&[at_1, at_2], &ledger, 3 * SECOND);
+        let of = |second: i64, entry: &str| -> i64 {
+            let here = rows.iter().filter(|row| row.from_ns == second * SECOND && row.entry == entry);
+            here.map(|row| row.packets).sum()
+        };
+        assert_eq!([0, 1, 2].map(|second| of(second, "sent")), [100, 50, 10]);
+        assert_eq!([0, 1, 2].map(|second| of(second, "in_flight")), [10, -10, 0]);
+        assert_eq!([0, 1, 2].map(|second| of(second, "lost")), [0, 20, 0]);
+        let uncertain =
+            |second: i64| rows.iter().find(|row| row.from_ns == second * SECOND).unwrap().uncertain_packets;
+        assert_eq!([0, 1, 2].map(uncertain), [5, 8, 3]);
+        assert!(!rows.iter().any(|row| row.packets == 0), "{rows:?}");
+        for entry in ["sent", "delivered", "lost", "in_flight"] {
+            let sum: i64 = rows.iter().filter(|row| row.entry == entry).map(|row| row.packets).sum();
+            let whole: i64 = ledger.iter().filter(|row| row.entry == entry).map(|row| row.packets).sum();
+            assert_eq!(sum, whole, "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_looked_at_only_at_its_ends_has_no_intervals() {
+        assert!(intervals(&[], &[row("sent", None, 3)], SECOND).is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_packet_is_one() {
+        assert_eq!(passing(1000, SECOND, SECOND / 1000), 1);
+        assert_eq!(passing(1001, SECOND, SECOND / 1000), 2);
+        assert_eq!(passing(-4, SECOND, 5), 0);
+    }
+}
