@@ -125,7 +125,8 @@ impl Bed {
         run("ip", &[&["-n", left, "link", "add", "right", "address", &at_left][..], &pair].concat())
     }
 
-    fn home(&self, name: &str) -> PathBuf {
+    /// What a machine has of its own among the files; homes are in it, or it is one.
+    pub fn home(&self, name: &str) -> PathBuf {
         self.folder.path().join("home").join(name)
     }
 
@@ -142,6 +143,11 @@ impl Bed {
     pub fn name(&self, place: isize) -> &str {
         let index = if place < 0 { self.names.len() as isize + place } else { place };
         &self.names[index as usize]
+    }
+
+    /// All machines, from left to right.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// A shell command on a machine, as root.
@@ -227,7 +233,11 @@ impl Drop for Bed {
     }
 }
 
-fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+/// Runs a program to its end.
+///
+/// # Errors
+/// If it cannot be started or fails; then with what it said.
+pub fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
     let output = Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
     if output.status.success() {
         return Ok(());

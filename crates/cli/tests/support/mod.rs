@@ -10,9 +10,10 @@ pub mod ledger;
 pub mod receiver;
 #[allow(dead_code, reason = "not every test needs folders of results")]
 pub mod recordings;
-
 #[allow(dead_code, reason = "only guests have the modules that are to be held against")]
 pub mod rivals;
+#[allow(dead_code, reason = "most tests between hosts do with what stands in for ssh")]
+pub mod sshd;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -76,11 +76,14 @@ impl Remote {
     /// What ssh or the machine said.
     pub fn install(name: &str, program: &Program) -> Result<(), LabError> {
         let path = program.remote_path().map_err(LabError::io("read", &program.path))?;
-        let script = format!(
-            "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && chmod 700 {path}.$$ && \
-             mv {path}.$$ {path} || {{ rm -f {path}.$$; exit 1; }}"
-        );
         let file = File::open(&program.path).map_err(LabError::io("read", &program.path))?;
+        let size = file.metadata().map_err(LabError::io("read", &program.path))?.len();
+        // A connection that breaks is to `cat` an end like any other, hence the count.
+        let script = format!(
+            "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && \
+             [ \"$(wc -c < {path}.$$)\" -eq {size} ] && chmod 700 {path}.$$ && mv {path}.$$ {path} || \
+             {{ rm -f {path}.$$; echo it did not arrive whole >&2; exit 1; }}"
+        );
         // Compressed it is a quarter.
         let mut remote = Remote::start(name, &["-C"], &script, file.into())?;
         let mut said = String::new();

@@ -1,0 +1,178 @@
+//! Runs between machines as between real ones: a namespace each with a real SSH server, OpenSSH's client at a desk of
+//! its own. Afterwards every machine is as it was: settings, interfaces, queueing disciplines, files, processes.
+
+mod support;
+
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use support::bed::Bed;
+use support::errors;
+use support::ledger::{entry, lost_anywhere, results};
+use support::sshd::{ORDINARY, Servers};
+
+const SHORT: &str = "[run]\nduration = \"1 s\"\n";
+const LONG: &str = "[run]\nduration = \"30 s\"\n";
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// What a run could leave behind on a machine, as text.
+fn state(bed: &Bed) -> Vec<String> {
+    // Values that change by themselves are not settings.
+    const SETTINGS: &str = "grep -rs . /proc/sys/net /proc/sys/kernel /proc/sys/vm | \
+        grep -vE '/(random/|ns_last_pid|.*-nr:|.*_count:|.*state:|nf_conntrack|pty/nr|seccomp|perf_event|stat)' | sort";
+    const LINKS: &str = "ip -d addr; tc qdisc show; ip route show table all; ip neigh show nud permanent";
+    let told = |name: &str| format!("{name}\n{}{}", bed.told(name, SETTINGS), bed.told(name, LINKS));
+    bed.names().map(told).collect()
+}
+
+/// Asserts that machines are as they were, and that no agent is left on them.
+fn assert_as_before(bed: &Bed, before: &[String]) {
+    until("the agents end", || bed.agents().is_empty());
+    let after = state(bed);
+    for (before, after) in before.iter().zip(&after) {
+        let changed: Vec<_> =
+            before.lines().zip(after.lines()).filter(|(before, after)| before != after).collect();
+        assert_eq!(before, after, "{changed:?}");
+    }
+}
+
+/// Runs what is given, and asserts that machines are as they were.
+fn leaves_nothing(bed: &Bed, run: impl FnOnce() -> Output) -> Output {
+    let before = state(bed);
+    let output = run();
+    assert_as_before(bed, &before);
+    output
+}
+
+/// A run that cannot be: exit code 3, and words on what and where.
+fn assert_refused(output: &Output, words: &[&str]) {
+    let said = errors(output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    words.iter().for_each(|word| assert!(said.contains(word), "{word}: {said}"));
+}
+
+/// A bed with servers, or the test is skipped.
+macro_rules! machines {
+    ($test:literal, $routers:literal, $bed:ident, $servers:ident) => {
+        let Some($bed) = Bed::new($test, $routers) else { return };
+        #[allow(unused_mut, reason = "only some tests start another server")]
+        let Some(mut $servers) = Servers::on(&$bed, $test) else { return };
+    };
+}
+
+#[test]
+fn two_machines_by_ssh_as_root_and_as_an_ordinary_user() {
+    machines!("two_machines_by_ssh_as_root_and_as_an_ordinary_user", 0, bed, servers);
+    let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let control = allowed.split_whitespace().next().expect("one is always allowed");
+    let file = bed.scenario(&format!("[[flow]]\ncongestion = \"{control}\"\ncount = 2\n{SHORT}"));
+    for user in ["", ORDINARY] {
+        let as_user = |name: &str| if user.is_empty() { name.into() } else { format!("{user}@{name}") };
+        let [from, to] = [bed.name(0), bed.name(-1)].map(as_user);
+        let set = [format!("host.sender.ssh={from}"), format!("host.receiver.ssh={to}")];
+        let run = ["run", &file, "--on", "hosts", "--fresh", "--json", "--set", &set[0], "--set", &set[1]];
+        let run = results(&leaves_nothing(&bed, || servers.command(&run).output().unwrap()));
+        for direction in ["data", "ack"] {
+            assert_eq!(entry(&run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+            assert!(entry(&run, direction, "sent") > 1000);
+        }
+        // Both machines have two addresses, one of them for us: which one the test goes by has to be said.
+        let [from, to] = [(from, 0), (to, -1)].map(|(name, place)| format!("{name}={}", bed.address(place)));
+        let probe = servers.command(&["probe", &from, &to, "--time", "1 s"]).output().unwrap();
+        let said = String::from_utf8_lossy(&probe.stdout).into_owned();
+        assert!(probe.status.success(), "{}", errors(&probe));
+        assert!(said.contains("Where the packets went") && said.contains("10.77.0.1 (right"), "{said}");
+    }
+}
+
+#[test]
+fn four_machines_by_ssh() {
+    machines!("four_machines_by_ssh", 2, bed, servers);
+    let flows = "[[flow]]\ncongestion = \"cubic\"\nfrom = \"sender1\"\nto = \"receiver2\"\n\
+                 [[flow]]\ncongestion = \"cubic\"\nfrom = \"sender2\"\nto = \"receiver1\"\n";
+    let file = bed.scenario_of_all(&format!("{flows}{SHORT}"));
+    let run = ["run", &file, "--on", "hosts", "--json", "--out", "out"];
+    let run = results(&leaves_nothing(&bed, || servers.command(&run).output().unwrap()));
+    for direction in ["data", "ack"] {
+        assert_eq!(entry(&run, direction, "unexplained"), 0, "{direction}: {}", run["ledger"]);
+    }
+    assert_eq!(lost_anywhere(&run), 0, "{}", run["ledger"]);
+}
+
+#[test]
+fn a_machine_behind_another_is_reached_by_the_users_own_jump() {
+    machines!("a_machine_behind_another_is_reached_by_the_users_own_jump", 0, bed, servers);
+    servers.serve_at(bed.name(1), "10.77.0.2:22");
+    let (near, far) = (bed.name(0), bed.name(1));
+    servers.configure(&format!("Host {far}\nHostName 10.77.0.2\nHostKeyAlias 10.78.1.2\nProxyJump {near}"));
+    let ends = [format!("{near}=10.77.0.1"), format!("{far}=10.77.0.2")];
+    let probe = servers.command(&["probe", &ends[0], &ends[1], "--time", "1 s"]).output().unwrap();
+    assert!(probe.status.success(), "{}", errors(&probe));
+}
+
+#[test]
+fn a_server_that_shows_another_key_gets_nothing() {
+    machines!("a_server_that_shows_another_key_gets_nothing", 0, bed, servers);
+    let known = std::fs::read_to_string(servers.known_hosts()).unwrap();
+    // Each machine has the other's key.
+    let swapped = known.replace("10.78.0.2", "x").replace("10.78.1.2", "10.78.0.2").replace('x', "10.78.1.2");
+    std::fs::write(servers.known_hosts(), swapped).unwrap();
+    let file = bed.scenario(&format!("[[flow]]\n{SHORT}"));
+    let output = leaves_nothing(&bed, || servers.command(&["run", &file, "--on", "hosts"]).output().unwrap());
+    assert_refused(&output, &["host sender", "Host key verification failed"]);
+}
+
+#[test]
+fn a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured() {
+    machines!("a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured", 0, bed, servers);
+    let file = bed.scenario(&format!("[[flow]]\ncongestion = \"cubic\"\n{LONG}"));
+    let output = leaves_nothing(&bed, || {
+        let mut command = servers.command(&["run", &file, "--on", "hosts", "--out", "out"]);
+        let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("both agents run", || bed.agents().len() == 2);
+        sleep(Duration::from_millis(2500));
+        servers.kill(bed.name(-1));
+        running.wait_with_output().unwrap()
+    });
+    assert_refused(&output, &["host receiver", "is gone", ".stream"]);
+    let kept = Command::new("find")
+        .arg(bed.folder().join("out"))
+        .args(["-name", "*.stream", "-size", "+0"])
+        .output();
+    assert!(!kept.unwrap().stdout.is_empty(), "what both measured is kept");
+}
+
+#[test]
+fn a_copy_that_is_cut_short_leaves_no_part_of_a_program() {
+    machines!("a_copy_that_is_cut_short_leaves_no_part_of_a_program", 0, bed, servers);
+    let script = "[[ $* == *'cat >'* ]] && exec \"${ssh[@]}\" \"$@\" < <(head --bytes 100000)\nexec \"${ssh[@]}\" \"$@\"";
+    let own = servers.instead_of_ssh(script);
+    let file = bed.scenario(&format!("[[flow]]\n{SHORT}"));
+    let mut command = servers.command(&["run", &file, "--on", "hosts"]);
+    let output = leaves_nothing(&bed, || command.env("WIRESPEED_SSH", own).output().unwrap());
+    assert_refused(&output, &["cannot copy the agent", "it did not arrive whole"]);
+    let left =
+        Command::new("find").arg(bed.folder().join("home")).args(["-name", "agent-*"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&left.stdout), "");
+}
+
+#[test]
+fn a_full_disk_is_told_of_and_nothing_is_left_on_it() {
+    machines!("a_full_disk_is_told_of_and_nothing_is_left_on_it", 0, bed, servers);
+    let cache = bed.home(bed.name(0)).join("root/.cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    let cache = cache.display().to_string();
+    servers.inside_server(bed.name(0), &format!("mount -t tmpfs -o size=1m none '{cache}'"));
+    let file = bed.scenario(&format!("[[flow]]\n{SHORT}"));
+    let output = leaves_nothing(&bed, || servers.command(&["run", &file, "--on", "hosts"]).output().unwrap());
+    assert_refused(&output, &["cannot copy the agent", "No space left on device"]);
+    let left = servers.inside_server(bed.name(0), &format!("find '{cache}' -type f"));
+    assert_eq!(left, "");
+}
