@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use support::ledger::assert_intervals_add_up;
 use support::{command, errors, wirespeed};
 
 fn scenarios() -> PathBuf {
@@ -122,6 +123,12 @@ fn every_scenario_runs_and_every_ledger_balances() {
                 assert_eq!(account["unexplained"], 0, "{name}, {}, {direction}: {account}", run["id"]);
             }
             assert!(run["ledger"]["data"]["delivered"].as_i64().unwrap() > 100, "{name}: {}", run["id"]);
+            // Nothing passes while the model is looked at: every second is known as well as the whole.
+            assert_intervals_add_up(run);
+            for moment in run["ledger_intervals"].as_array().unwrap() {
+                assert_eq!(moment["unexplained"], 0, "{name}, {}: {moment}", run["id"]);
+                assert_eq!(moment["uncertain"], 0, "{name}, {}: {moment}", run["id"]);
+            }
         }
         assert!(folder.path().join("out/report.html").is_file(), "{name} has a report");
     }

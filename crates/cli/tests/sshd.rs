@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,31 +17,32 @@ const LONG: &str = "[run]\nduration = \"30 s\"\n";
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
+    // The program is copied to machines first, through ciphers that an old processor is slow at.
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
         sleep(Duration::from_millis(20));
     }
 }
 
-/// What a run could leave behind on a machine, as text.
-fn state(bed: &Bed) -> Vec<String> {
+/// What a run could leave behind on a machine, line by line; the order of some differs from time to time.
+fn state(bed: &Bed) -> BTreeSet<String> {
     // Values that change by themselves are not settings.
     const SETTINGS: &str = "grep -rs . /proc/sys/net /proc/sys/kernel /proc/sys/vm | \
-        grep -vE '/(random/|ns_last_pid|.*-nr:|.*_count:|.*state:|nf_conntrack|pty/nr|seccomp|perf_event|stat)' | sort";
-    const LINKS: &str = "ip -d addr; tc qdisc show; ip route show table all; ip neigh show nud permanent";
-    let told = |name: &str| format!("{name}\n{}{}", bed.told(name, SETTINGS), bed.told(name, LINKS));
-    bed.names().map(told).collect()
+        grep -vE '/(random/|ns_last_pid|.*-nr:|.*_count:|.*state:|nf_conntrack|pty/nr|seccomp|perf_event|stat)'";
+    const LINKS: &str = "ip -d -o addr; tc qdisc show; ip route show table all; ip neigh show nud permanent";
+    let told = |name: &str| bed.told(name, SETTINGS) + &bed.told(name, LINKS);
+    bed.names()
+        .flat_map(|name| told(name).lines().map(|line| format!("{name}: {line}")).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Asserts that machines are as they were, and that no agent is left on them.
-fn assert_as_before(bed: &Bed, before: &[String]) {
+fn assert_as_before(bed: &Bed, before: &BTreeSet<String>) {
     until("the agents end", || bed.agents().is_empty());
     let after = state(bed);
-    for (before, after) in before.iter().zip(&after) {
-        let changed: Vec<_> =
-            before.lines().zip(after.lines()).filter(|(before, after)| before != after).collect();
-        assert_eq!(before, after, "{changed:?}");
-    }
+    assert!(after.len() > 100, "nothing is known of the machines: {after:?}");
+    let changed: Vec<_> = before.symmetric_difference(&after).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
 }
 
 /// Runs what is given, and asserts that machines are as they were.
@@ -88,7 +90,8 @@ fn two_machines_by_ssh_as_root_and_as_an_ordinary_user() {
         let probe = servers.command(&["probe", &from, &to, "--time", "1 s"]).output().unwrap();
         let said = String::from_utf8_lossy(&probe.stdout).into_owned();
         assert!(probe.status.success(), "{}", errors(&probe));
-        assert!(said.contains("Where the packets went") && said.contains("10.77.0.1 (right"), "{said}");
+        assert!(said.contains("Where the packets went"), "{said}");
+        assert!(errors(&probe).contains("10.77.0.1 (right"), "{}", errors(&probe));
     }
 }
 

@@ -1,14 +1,14 @@
 //! From an agent's messages to a [`Recording`].
 
 use crate::agent::message::Message;
-use crate::intervals::{self, Standing, intervals};
+use crate::intervals::{Standing, Standings, intervals};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::sent_again::{Pieces, matched};
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    Counter, Direction, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample,
-    Recording, RunInfo, Topology,
+    Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
+    RunInfo, Topology,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
@@ -34,6 +34,8 @@ pub struct Assembler {
     /// Flows, queues and interfaces after the run, where they were read again.
     rest: (Vec<FlowSample>, Vec<QueueSample>, Vec<HostSample>),
     interims: Vec<Interim>,
+    /// Accounts at borders that were made already.
+    standings: Vec<Standing>,
     pieces: Vec<Pieces>,
     kernel: KernelInfo,
     last_ns: i64,
@@ -42,8 +44,8 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// What the model leaves behind, as if it had been sent.
-    pub fn of_outcome(outcome: Outcome) -> Self {
+    /// What the model leaves behind, as if it had been sent, and the accounts at the borders between intervals.
+    pub fn of_outcome(outcome: Outcome, standings: Vec<Standing>) -> Self {
         let mut recording = Recording {
             flows: outcome.flows,
             queues: outcome.queues,
@@ -55,7 +57,7 @@ impl Assembler {
             ..Default::default()
         };
         recording.info.warnings = outcome.warnings;
-        Assembler { recording, in_flight: outcome.in_flight, done: true, ..Default::default() }
+        Assembler { recording, in_flight: outcome.in_flight, standings, done: true, ..Default::default() }
     }
 
     /// Takes a message.
@@ -133,24 +135,19 @@ impl Assembler {
     pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
         let (flows, queues, hosts) = std::mem::take(&mut self.rest);
         let interims = std::mem::take(&mut self.interims);
+        let mut standings = std::mem::take(&mut self.standings);
         // One kernel has one clock.
         self.match_sent_again(0);
         let (mut recording, in_flight) = self.described(run, substrate);
         let evidence = Evidence {
             counters: &recording.counters,
-            // The last row of each counts.
-            queues: recording.queues.iter().chain(&queues).map(|row| (row.queue.as_str(), row)).collect(),
-            interfaces: recording
-                .hosts
-                .iter()
-                .chain(&hosts)
-                .map(|row| ((row.host.as_str(), row.device.as_str()), row))
-                .collect(),
+            queues: ledger::by_queue(recording.queues.iter().chain(&queues)),
+            interfaces: ledger::by_interface(recording.hosts.iter().chain(&hosts)),
             in_flight: &in_flight,
             datagrams: datagrams(run, &flows),
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
-        let standings = standings(run, layout, &recording, &interims);
+        standings.extend(self::standings(run, layout, &recording, &interims));
         recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
         recording.info.warnings.extend(ledger::ambiguous_hosts(run).into_iter().map(|host| {
             format!("{host} sends to both sides: the ledger cannot tell its data from its ACKs by direction")
@@ -189,7 +186,7 @@ impl Assembler {
 
 /// The accounts at the borders between intervals.
 fn standings(run: &Run, layout: &Layout, recording: &Recording, interims: &[Interim]) -> Vec<Standing> {
-    let mut standings: Vec<Standing> = Vec::new();
+    let mut standings = Standings::new(run, layout);
     for interim in interims {
         let [flows, queues, hosts] = interim.rows;
         let (flows, queues, hosts) =
@@ -200,30 +197,14 @@ fn standings(run: &Run, layout: &Layout, recording: &Recording, interims: &[Inte
         let hosts = hosts.iter().rev().take_while(|row| row.t_ns == t_ns);
         let evidence = Evidence {
             counters: &interim.counters,
-            queues: queues.map(|row| (row.queue.as_str(), row)).collect(),
-            interfaces: hosts.map(|row| ((row.host.as_str(), row.device.as_str()), row)).collect(),
+            queues: ledger::by_queue(queues),
+            interfaces: ledger::by_interface(hosts),
             in_flight: &interim.in_flight,
             datagrams: datagrams(run, &flows),
         };
-        let rows = ledger::ledger(run, layout, &evidence);
-        let last = standings.last();
-        let account = |direction: Direction| {
-            let account = intervals::account(&rows, direction);
-            let sum = |account: &intervals::Account, entry: &str| -> i64 {
-                account.iter().filter(|(key, _)| key.0 == entry).map(|(_, packets)| packets).sum()
-            };
-            let before = last.and_then(|last| last.accounts.get(&direction));
-            let sent = sum(&account, "sent") - before.map_or(0, |(before, _)| sum(before, "sent"));
-            let lasted_ns = t_ns - last.map_or(0, |last| last.t_ns);
-            // Counters are read one after the other: what passes meanwhile is in some of them and not in others.
-            let unexplained = sum(&account, "unexplained").unsigned_abs();
-            let uncertain = unexplained.max(intervals::passing(sent, lasted_ns, interim.took_ns));
-            (direction, (account, uncertain))
-        };
-        let accounts = Direction::ALL.iter().map(|direction| account(*direction)).collect();
-        standings.push(Standing { t_ns, accounts });
+        standings.push(t_ns, interim.took_ns, &evidence);
     }
-    standings
+    standings.take()
 }
 
 /// Datagrams that each host has sent.

@@ -1,8 +1,42 @@
 //! The ledger by interval: differences between accounts that were made while the run went on. The last account is the
 //! ledger itself, so that what the intervals say adds up to it.
 
+use crate::layout::Layout;
+use crate::ledger::{Evidence, ledger};
 use std::collections::BTreeMap;
 use wirespeed_record::{Direction, LedgerInterval, LedgerRow, Stage};
+use wirespeed_scenario::run::Run;
+
+/// Length of an interval: that over which it is told what held a flow back. Reading what a host counts costs about as much
+/// as ten samples, so it is not done with every one.
+const LENGTH_NS: i64 = 1_000_000_000;
+
+/// Borders between intervals. They lie on the sampling grid.
+#[derive(Debug)]
+pub struct Borders {
+    length_ns: i64,
+    next_ns: i64,
+    end_ns: i64,
+}
+
+impl Borders {
+    /// Of a run to `end_ns` that is sampled every `sample_ns`; neither its start nor its end is one of them.
+    pub fn new(sample_ns: i64, end_ns: i64) -> Borders {
+        let sample_ns = sample_ns.max(1);
+        let length_ns = (LENGTH_NS + sample_ns - 1) / sample_ns * sample_ns;
+        Borders { length_ns, next_ns: length_ns, end_ns }
+    }
+
+    /// The border that has been reached at `t_ns`, each once. Of several at a time the last: the others are missed.
+    pub fn reached(&mut self, t_ns: i64) -> Option<i64> {
+        if t_ns < self.next_ns || t_ns >= self.end_ns {
+            return None;
+        }
+        let border = t_ns / self.length_ns * self.length_ns;
+        self.next_ns = border + self.length_ns;
+        Some(border)
+    }
+}
 
 /// A side of an account: entry, stage and place.
 pub type Key = (String, Option<Stage>, String);
@@ -26,6 +60,47 @@ pub fn account(rows: &[LedgerRow], direction: Direction) -> Account {
         *account.entry((row.entry.clone(), row.stage, row.place.clone())).or_default() += row.packets;
     }
     account
+}
+
+/// Accounts at the borders, made as the ledger is.
+#[derive(Debug)]
+pub struct Standings<'a> {
+    run: &'a Run,
+    layout: &'a Layout,
+    all: Vec<Standing>,
+}
+
+impl<'a> Standings<'a> {
+    /// None yet.
+    pub fn new(run: &'a Run, layout: &'a Layout) -> Standings<'a> {
+        Standings { run, layout, all: Vec::new() }
+    }
+
+    /// Adds the account at `t_ns`, of what was read within the `took_ns` after it.
+    pub fn push(&mut self, t_ns: i64, took_ns: i64, evidence: &Evidence) {
+        let rows = ledger(self.run, self.layout, evidence);
+        let last = self.all.last();
+        let of = |direction: Direction| {
+            let account = account(&rows, direction);
+            let sum = |account: &Account, entry: &str| -> i64 {
+                account.iter().filter(|(key, _)| key.0 == entry).map(|(_, packets)| packets).sum()
+            };
+            let before = last.and_then(|last| last.accounts.get(&direction));
+            let sent = sum(&account, "sent") - before.map_or(0, |(before, _)| sum(before, "sent"));
+            let lasted_ns = t_ns - last.map_or(0, |last| last.t_ns);
+            // Counters are read one after the other: what passes meanwhile is in some of them and not in others.
+            let unexplained = sum(&account, "unexplained").unsigned_abs();
+            let uncertain = unexplained.max(passing(sent, lasted_ns, took_ns));
+            (direction, (account, uncertain))
+        };
+        let accounts = Direction::ALL.iter().map(|direction| of(*direction)).collect();
+        self.all.push(Standing { t_ns, accounts });
+    }
+
+    /// All of them so far, in order of time.
+    pub fn take(&mut self) -> Vec<Standing> {
+        std::mem::take(&mut self.all)
+    }
 }
 
 /// What was between the start of the run, `standings` in order of time, and its `ledger` at `end_ns`. Empty without
@@ -149,5 +224,21 @@ mod tests {
         assert_eq!(passing(1000, SECOND, SECOND / 1000), 1);
         assert_eq!(passing(1001, SECOND, SECOND / 1000), 2);
         assert_eq!(passing(-4, SECOND, 5), 0);
+    }
+
+    #[test]
+    fn borders_are_on_the_grid_and_told_once() {
+        let second = 1_000_000_000;
+        let mut borders = Borders::new(second / 100, 4 * second);
+        assert_eq!(borders.reached(0), None);
+        assert_eq!(borders.reached(second), Some(second));
+        assert_eq!(borders.reached(second + second / 100), None);
+        // Late by more than an interval: the border in between is missed.
+        assert_eq!(borders.reached(3 * second + 5), Some(3 * second));
+        assert_eq!(borders.reached(4 * second), None, "the end has an account of its own");
+        // A grid that no second lies on.
+        let mut coarse = Borders::new(300_000_000, 4 * second);
+        assert_eq!(coarse.reached(900_000_000), None);
+        assert_eq!(coarse.reached(1_200_000_000), Some(1_200_000_000));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirespeed_record::{Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
 use wirespeed_scenario::run::Run;
 
-/// What the account is made from: the state at the very end of the run.
+/// What the account is made from: the state at the very end of the run, or at a border between intervals.
 pub struct Evidence<'a> {
     /// Protocol counters before and after.
     pub counters: &'a [Counter],
@@ -17,6 +17,18 @@ pub struct Evidence<'a> {
     pub in_flight: &'a BTreeMap<String, u64>,
     /// Datagrams that hosts have sent, where their own count is known: the kernel counts a piece of several as one.
     pub datagrams: BTreeMap<&'a str, i64>,
+}
+
+/// The last of each queue's samples.
+pub fn by_queue<'a>(rows: impl Iterator<Item = &'a QueueSample>) -> BTreeMap<&'a str, &'a QueueSample> {
+    rows.map(|row| (row.queue.as_str(), row)).collect()
+}
+
+/// The last of each interface's samples.
+pub fn by_interface<'a>(
+    rows: impl Iterator<Item = &'a HostSample>,
+) -> BTreeMap<(&'a str, &'a str), &'a HostSample> {
+    rows.map(|row| ((row.host.as_str(), row.device.as_str()), row)).collect()
 }
 
 /// What a sender's sockets put out. OutSegs leaves retransmissions out (net/ipv4/tcp_output.c); a datagram that

@@ -1,15 +1,19 @@
 //! Substrate `model`: the discrete-event model of crate `sim`, in this process.
 
 use crate::assemble::Assembler;
+use crate::intervals::{Borders, Standings};
 use crate::layout::Layout;
+use crate::ledger::{self, Evidence};
 use crate::substrate::{Control, LabError, Progress, Substrate};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use wirespeed_record::{
     Cost, FlowSample, HostSample, QueueSample, Recording, RunDirectory, StoreError, TableWriter,
 };
 use wirespeed_scenario::run::Run;
-use wirespeed_sim::{Ended, Observer, Samples, simulate_observed};
+use wirespeed_sim::{Counts, Ended, Observer, Samples, simulate_observed};
+use wirespeed_units::SimTime;
 
 /// The model as a substrate.
 #[derive(Debug, Default, Clone, Copy)]
@@ -38,7 +42,8 @@ impl Substrate for Model {
         directory: &RunDirectory,
         control: &Control,
     ) -> Result<Recording, LabError> {
-        let mut writer = Writer::new(control, directory)?;
+        let layout = Layout::of(run);
+        let mut writer = Writer::new(control, directory, Accounts::new(run, &layout))?;
         let (began, cpu_before) = (Instant::now(), thread_cpu());
         let outcome = match (simulate_observed(run, &mut writer), writer.failure.take()) {
             (_, Some(error)) => return Err(error.into()),
@@ -60,7 +65,8 @@ impl Substrate for Model {
         }
         let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before + writer.cpu));
         let wall = began.elapsed().saturating_sub(writer.wall);
-        let mut recording = Assembler::of_outcome(outcome).finish(run, &Layout::of(run), self.name());
+        let standings = writer.accounts.standings.take();
+        let mut recording = Assembler::of_outcome(outcome, standings).finish(run, &layout, self.name());
         recording.info.kernel = None;
         recording.info.cost = Cost {
             wall_s: wall.as_secs_f64(),
@@ -80,6 +86,7 @@ struct Writer<'a> {
     flows: TableWriter<FlowSample>,
     queues: TableWriter<QueueSample>,
     hosts: TableWriter<HostSample>,
+    accounts: Accounts<'a>,
     failure: Option<StoreError>,
     /// Time it took, which is not that of the run.
     wall: Duration,
@@ -87,9 +94,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(control: &'a Control<'a>, directory: &RunDirectory) -> Result<Self, StoreError> {
+    fn new(
+        control: &'a Control<'a>,
+        directory: &RunDirectory,
+        accounts: Accounts<'a>,
+    ) -> Result<Self, StoreError> {
         Ok(Writer {
             control,
+            accounts,
             reported: Instant::now(),
             flows: directory.table()?,
             queues: directory.table()?,
@@ -142,6 +154,40 @@ impl Observer for Writer<'_> {
         self.wall += began.elapsed();
         self.cpu += thread_cpu().saturating_sub(cpu_before);
         self.failure.is_none()
+    }
+
+    fn wants_counts(&mut self, at: SimTime) -> bool {
+        self.accounts.borders.reached(at.nanoseconds()).is_some()
+    }
+
+    fn counted(&mut self, counts: &Counts) {
+        self.accounts.push(counts);
+    }
+}
+
+/// The ledger by interval, made as it is of the agent's counters.
+struct Accounts<'a> {
+    borders: Borders,
+    standings: Standings<'a>,
+}
+
+impl<'a> Accounts<'a> {
+    fn new(run: &'a Run, layout: &'a Layout) -> Accounts<'a> {
+        let borders = Borders::new(run.sample.nanoseconds(), run.duration.nanoseconds());
+        Accounts { borders, standings: Standings::new(run, layout) }
+    }
+
+    fn push(&mut self, counts: &Counts) {
+        let evidence = Evidence {
+            counters: &counts.counters,
+            queues: ledger::by_queue(counts.queues.iter()),
+            interfaces: ledger::by_interface(counts.hosts.iter()),
+            in_flight: &counts.in_flight,
+            // Its hosts count datagrams one by one.
+            datagrams: BTreeMap::new(),
+        };
+        // In the model reading takes no time.
+        self.standings.push(counts.at.nanoseconds(), 0, &evidence);
     }
 }
 

@@ -13,5 +13,5 @@ mod simulate;
 pub mod tcp;
 mod world;
 
-pub use simulate::{Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
+pub use simulate::{Counts, Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
 pub use world::{Unsupported, check, depends_on_seed};

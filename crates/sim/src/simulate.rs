@@ -39,6 +39,29 @@ pub trait Observer {
     fn take(&mut self, _samples: &mut Samples) -> bool {
         true
     }
+
+    /// Whether what has been counted by `at`, an instant of sampling, is wanted: adding it up takes as long as a sample.
+    fn wants_counts(&mut self, _at: SimTime) -> bool {
+        false
+    }
+
+    /// What had been counted at an instant for which it was wanted.
+    fn counted(&mut self, _counts: &Counts) {}
+}
+
+/// What had been counted at an instant: as much as [`Outcome`] says of the end.
+#[derive(Debug)]
+pub struct Counts<'a> {
+    /// The instant.
+    pub at: SimTime,
+    /// Protocol counters.
+    pub counters: Vec<Counter>,
+    /// Packets on their way, by queue.
+    pub in_flight: BTreeMap<String, u64>,
+    /// Rows of the instant.
+    pub queues: &'a [QueueSample],
+    /// Rows of the instant.
+    pub hosts: &'a [HostSample],
 }
 
 /// What a run leaves behind: the tables of a recording, and what the ledger needs beside them.
@@ -117,6 +140,17 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         let goes_on = recorder.sample(run, &mut world, at, many, &mut |samples| observer.take(samples));
         if !goes_on {
             return Err(Ended::Cancelled);
+        }
+        if observer.wants_counts(at) {
+            let Samples { queues, hosts, .. } = &recorder.samples;
+            let t_ns = at.nanoseconds();
+            observer.counted(&Counts {
+                at,
+                counters: world.counters(run),
+                in_flight: world.in_flight(at),
+                queues: &queues[queues.partition_point(|row| row.t_ns < t_ns)..],
+                hosts: &hosts[hosts.partition_point(|row| row.t_ns < t_ns)..],
+            });
         }
         if !observer.watch(Progress { reached: at, delivered_bytes: recorder.delivered_bytes }) {
             return Err(Ended::Cancelled);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Set where the guest has been reached.
 const INSIDE: &str = "WIRESPEED_IN_QEMU";
-/// The guest is ended after that, in seconds; all tests together take a third of it on two cores.
-const LIMIT: &str = "420";
+/// The guest is ended after that, in seconds; all tests together take a sixth of it on two cores that do nothing else.
+const LIMIT: &str = "1080";
 
 /// Runs a test in the guest; `name` is what cargo calls it.
 ///
@@ -76,7 +76,7 @@ static GUEST: LazyLock<Guest> = LazyLock::new(|| {
         .args(arguments)
         .args(["--test-threads=1", "--show-output", "--color=never"])
         .env(INSIDE, "1")
-        .env(super::PROGRAM, without_names())
+        .env(super::PROGRAM, super::without_names())
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .output()
@@ -85,15 +85,6 @@ static GUEST: LazyLock<Guest> = LazyLock::new(|| {
         [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat(),
     )
 });
-
-/// The program without its names for debuggers, a fifth of its size: it copies itself to every machine of a test, and
-/// an emulated processor needs a quarter of a minute to compress all of it. The whole where there is no `strip`.
-fn without_names() -> PathBuf {
-    let whole = Path::new(env!("CARGO_BIN_EXE_wirespeed"));
-    let small = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wirespeed-without-names");
-    let done = Command::new("strip").arg("-o").arg(&small).arg(whole).status();
-    if done.is_ok_and(|status| status.success()) { small } else { whole.to_owned() }
-}
 
 /// What a test printed in the guest; all that is known if it is not among them.
 fn told_by<'a>(name: &str, log: &'a str) -> &'a str {

@@ -15,8 +15,9 @@ pub mod rivals;
 #[allow(dead_code, reason = "most tests between hosts do with what stands in for ssh")]
 pub mod sshd;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 /// The program, in an empty folder of its own.
 #[allow(dead_code, reason = "tests between hosts run it in their bed")]
@@ -33,6 +34,20 @@ pub fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("COLUMNS");
     command
+}
+
+/// The program without its names for debuggers, a part of its size, for tests that copy it to machines: an emulated processor
+/// needs a quarter of a minute to compress all of it. The whole where there is no `strip`.
+#[allow(dead_code, reason = "not every test copies it")]
+pub fn without_names() -> &'static Path {
+    static SMALL: LazyLock<PathBuf> = LazyLock::new(|| {
+        let whole = Path::new(env!("CARGO_BIN_EXE_wirespeed"));
+        let small = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("{}-without-names", env!("CARGO_CRATE_NAME")));
+        let done = Command::new("strip").arg("-o").arg(&small).arg(whole).status();
+        if done.is_ok_and(|status| status.success()) { small } else { whole.to_owned() }
+    });
+    &SMALL
 }
 
 /// Standard error as text.

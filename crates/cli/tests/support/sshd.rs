@@ -116,9 +116,8 @@ impl<'a> Servers<'a> {
 
     /// The program at the desk.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let inner = super::command(self.bed.folder(), arguments);
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.desk]).arg(inner.get_program()).args(inner.get_args());
+        command.args(["netns", "exec", &self.desk]).arg(super::without_names()).args(arguments);
         command.current_dir(self.bed.folder()).env("NO_COLOR", "1").env_remove("COLUMNS");
         command.env("WIRESPEED_SSH", format!("ssh -F {}", self.bed.folder().join("ssh_config").display()));
         command

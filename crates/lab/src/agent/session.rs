@@ -4,13 +4,14 @@
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::flow::{FlowState, Log};
-use super::interim::{Borders, interim};
+use super::interim::interim;
 use super::iperf3::{Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
 use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_log};
+use crate::intervals::Borders;
 use crate::iperf3::place;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};

@@ -192,14 +192,17 @@ impl World {
         found
     }
 
-    /// Protocol counters of every host at the end, by the names they have on Linux.
+    /// Protocol counters of every host so far, by the names they have on Linux.
     pub fn counters(&self, run: &Run) -> Vec<Counter> {
-        let mut counters: BTreeMap<(String, &'static str), u64> = BTreeMap::new();
-        for (planned, flow) in run.flows.iter().zip(&self.flows) {
-            let mut add = |host: &str, name, value| {
-                *counters.entry((host.to_owned(), name)).or_default() += value;
-            };
-            for (side, host) in [(0, &planned.to), (1, &planned.from)] {
+        let mut counters: Vec<BTreeMap<&'static str, u64>> = vec![BTreeMap::new(); run.hosts.len()];
+        let mut add = |host: usize, name, value| {
+            if value > 0 {
+                *counters[host].entry(name).or_default() += value;
+            }
+        };
+        for flow in &self.flows {
+            let [from, to] = flow.path.hosts;
+            for (side, host) in [(0, to), (1, from)] {
                 for (name, packets) in flow.arrived[side].by_ecn() {
                     add(host, name, packets);
                 }
@@ -208,42 +211,45 @@ impl World {
                 Endpoint::Tcp(tcp) => {
                     let state = tcp.sender.state();
                     let sent = state.counts();
-                    add(&planned.from, "TcpOutSegs", flow.departed[0].packets - sent.retransmitted);
-                    add(&planned.from, "TcpRetransSegs", sent.retransmitted);
-                    add(&planned.from, "TcpExtTCPTimeouts", u64::from(sent.timeouts));
-                    add(&planned.from, "TcpExtTCPLossProbes", u64::from(sent.probes));
-                    add(&planned.from, "TcpExtTCPDSACKRecv", sent.duplicates);
-                    add(&planned.from, "TcpExtTCPWinProbe", u64::from(sent.window_probes));
-                    add(&planned.to, "TcpOutSegs", flow.departed[1].packets);
+                    add(from, "TcpOutSegs", flow.departed[0].packets - sent.retransmitted);
+                    add(from, "TcpRetransSegs", sent.retransmitted);
+                    add(from, "TcpExtTCPTimeouts", u64::from(sent.timeouts));
+                    add(from, "TcpExtTCPLossProbes", u64::from(sent.probes));
+                    add(from, "TcpExtTCPDSACKRecv", sent.duplicates);
+                    add(from, "TcpExtTCPWinProbe", u64::from(sent.window_probes));
+                    add(to, "TcpOutSegs", flow.departed[1].packets);
                     let received = tcp.receiver.counts();
-                    add(&planned.to, "TcpExtTCPOFOQueue", received.out_of_order);
+                    add(to, "TcpExtTCPOFOQueue", received.out_of_order);
                     for (name, count) in by_counter(&tcp.receiver.shortage()) {
-                        add(&planned.to, name, count);
+                        add(to, name, count);
                     }
                 }
                 Endpoint::Udp(udp) => {
-                    add(&planned.from, "UdpOutDatagrams", udp.sent);
-                    add(&planned.to, "UdpInDatagrams", udp.arrived);
+                    add(from, "UdpOutDatagrams", udp.sent);
+                    add(to, "UdpInDatagrams", udp.arrived);
                 }
             }
         }
-        for inside in self.hosts.iter().flatten() {
-            let lost = inside.lost();
-            let behind = [
-                ("TcpExtTCPBacklogDrop", lost.tcp_backlog.iter().sum()),
-                ("UdpRcvbufErrors", lost.udp_rcvbuf),
-            ];
-            for (name, value) in behind {
-                *counters.entry((inside.name.clone(), name)).or_default() += value;
+        for (host, inside) in self.hosts.iter().enumerate() {
+            if let Some(inside) = inside {
+                let lost = inside.lost();
+                add(host, "TcpExtTCPBacklogDrop", lost.tcp_backlog.iter().sum());
+                add(host, "UdpRcvbufErrors", lost.udp_rcvbuf);
             }
         }
-        let row = |((host, counter), after): ((String, &str), u64)| Counter {
-            host,
-            counter: counter.into(),
-            before: 0,
-            after,
+        // By the hosts' names, whatever their order in the scenario.
+        let mut hosts: Vec<_> = run.hosts.iter().map(|host| &host.name).zip(counters).collect();
+        hosts.sort_by_key(|(host, _)| *host);
+        let rows = |(host, counters): (&String, BTreeMap<&'static str, u64>)| {
+            let row = |(counter, after): (&str, u64)| Counter {
+                host: host.clone(),
+                counter: counter.into(),
+                before: 0,
+                after,
+            };
+            counters.into_iter().map(row).collect::<Vec<_>>()
         };
-        counters.into_iter().filter(|(_, after)| *after > 0).map(row).collect()
+        hosts.into_iter().flat_map(rows).collect()
     }
 
     /// What happened once: begin and end of every flow.
