@@ -149,9 +149,11 @@ fn when_lost(timeline: &[Moment]) -> String {
             places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, lost.place)).collect();
         let again = moment.sent_again.filter(|again| *again > 0);
         let again = again.map_or(String::new(), |again| format!("; {again} sent again"));
-        let (from, to, within) = (seconds(moment.from_ns), seconds(moment.to_ns), moment.uncertain);
-        let _ =
-            writeln!(text, "    {from}-{to} s{whose}: {}{again}; known within {within}", places.join(", "));
+        // Where nothing passes while counters are read there is nothing to say.
+        let within = Some(moment.uncertain).filter(|within| *within > 0);
+        let within = within.map_or(String::new(), |within| format!("; known within {within}"));
+        let (from, to) = (seconds(moment.from_ns), seconds(moment.to_ns));
+        let _ = writeln!(text, "    {from}-{to} s{whose}: {}{again}{within}", places.join(", "));
     }
     if more > 0 {
         let _ = writeln!(text, "    and fewer in {more} more (--json has them)");

@@ -242,7 +242,7 @@ fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
         let more: i64 = places.iter().skip(MOST_PLACES).map(|line| line.packets).sum();
         for line in places.iter().take(MOST_PLACES).filter(|line| !line.place.is_empty()) {
             let count = if places.len() > 1 { format!("{} ", whole(line.packets)) } else { String::new() };
-            out.push((Face::Quiet, shorten(&format!("{count}at {}", line.place), 32)));
+            out.push((Face::Quiet, shorten(&format!("{count}at {}", line.place), 30)));
         }
         if more != 0 {
             let count = places.len() - MOST_PLACES;

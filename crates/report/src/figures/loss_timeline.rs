@@ -59,10 +59,15 @@ impl Draw for LossTimeline {
             layers.collect(),
             vec![],
         )?;
-        Some(figure.with_note(format!(
-            "The ledger by interval; totals in the legend. What was on its way at the border of an interval may belong to \
-             the next one: an interval is known within {} packets or better.",
-            crate::number::whole(i64::try_from(uncertain).unwrap_or(i64::MAX))
-        )))
+        let known = if uncertain == 0 {
+            "the account of every interval is exact.".to_owned()
+        } else {
+            format!(
+                "what was on its way at the border of an interval may belong to the next one: an interval is known within \
+                 {} packets or better.",
+                crate::number::whole(i64::try_from(uncertain).unwrap_or(i64::MAX))
+            )
+        };
+        Some(figure.with_note(format!("The ledger by interval, totals in the legend; {known}")))
     }
 }
