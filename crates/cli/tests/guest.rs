@@ -450,3 +450,41 @@ fn controls_that_are_loaded_fare_as_the_modules_of_the_kernel() {
         }
     });
 }
+
+/// Sets the clock that others see forward, or back.
+fn step_the_clock(by_s: i64) {
+    // SAFETY: `now` is a valid place for the answer, and what is set is valid.
+    let set = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_REALTIME, &mut now);
+        now.tv_sec += by_s;
+        libc::clock_settime(libc::CLOCK_REALTIME, &now)
+    };
+    assert_eq!(set, 0, "root may set the clock: {}", std::io::Error::last_os_error());
+}
+
+/// Datagrams have stamps of the clock that is stepped; were they taken at their word, those between the steps would have
+/// come after the end of the run.
+#[test]
+fn a_clock_that_is_stepped_moves_and_loses_nothing() {
+    const TEST: &str = "a_clock_that_is_stepped_moves_and_loses_nothing";
+    in_guest(TEST, || {
+        let bed = Bed::new(TEST, 0).expect("the guest has namespaces");
+        let run = std::thread::scope(|scope| {
+            let before = received(&bed);
+            let traffic = scope.spawn(|| datagrams_for(&bed, "4 Mbit/s", "4 s"));
+            while received(&bed) < before + 200 && !traffic.is_finished() {
+                sleep(Duration::from_millis(10));
+            }
+            step_the_clock(5);
+            sleep(Duration::from_secs(2));
+            step_the_clock(-5);
+            traffic.join().unwrap()
+        });
+        let metric = |name: &str| run["metrics"][name].as_f64().unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+        assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
+        assert_eq!(metric("udp_reordered_packets"), 0.0);
+        assert!(metric("throughput_bps") > 0.8 * metric("goodput_bps"), "{}", run["metrics"]);
+    });
+}

@@ -4,7 +4,7 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
@@ -132,24 +132,46 @@ fn a_server_that_shows_another_key_gets_nothing() {
     assert_refused(&output, &["host sender", "Host key verification failed"]);
 }
 
-#[test]
-fn a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured() {
-    machines!("a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured", 0, bed, servers);
+/// Does something in the middle of a run, and asserts that machines are as they were when it has ended.
+fn in_mid_run(bed: &Bed, servers: &Servers, doing: impl FnOnce(&Child)) -> Output {
     let file = bed.scenario(&format!("[[flow]]\ncongestion = \"cubic\"\n{LONG}"));
-    let output = leaves_nothing(&bed, || {
+    leaves_nothing(bed, || {
         let mut command = servers.command(&["run", &file, "--on", "hosts", "--out", "out"]);
         let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         until("both agents run", || bed.agents().len() == 2);
         sleep(Duration::from_millis(2500));
-        servers.kill(bed.name(-1));
+        doing(&running);
         running.wait_with_output().unwrap()
-    });
+    })
+}
+
+/// Asserts that what a run measured before it ended is there.
+fn assert_kept(bed: &Bed) {
+    let out = bed.folder().join("out");
+    let kept = Command::new("find").arg(out).args(["-name", "*.stream", "-size", "+0"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&kept.stdout).lines().count(), 2, "what both measured is kept");
+}
+
+#[test]
+fn a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured() {
+    machines!("a_server_that_is_killed_ends_the_run_and_keeps_what_was_measured", 0, bed, servers);
+    let output = in_mid_run(&bed, &servers, |_| servers.kill(bed.name(-1)));
     assert_refused(&output, &["host receiver", "is gone", ".stream"]);
-    let kept = Command::new("find")
-        .arg(bed.folder().join("out"))
-        .args(["-name", "*.stream", "-size", "+0"])
-        .output();
-    assert!(!kept.unwrap().stdout.is_empty(), "what both measured is kept");
+    assert_kept(&bed);
+}
+
+#[test]
+fn ctrl_c_and_a_kill_of_the_program_leave_nothing_and_keep_what_was_measured() {
+    machines!("ctrl_c_and_a_kill_of_the_program_leave_nothing_and_keep_what_was_measured", 0, bed, servers);
+    for (signal, code) in [(libc::SIGINT, Some(130)), (libc::SIGKILL, None)] {
+        // SAFETY: a process of this test's own.
+        let output = in_mid_run(&bed, &servers, |running| unsafe {
+            libc::kill(running.id() as i32, signal);
+        });
+        assert_eq!(output.status.code(), code, "{}", errors(&output));
+        assert_kept(&bed);
+        std::fs::remove_dir_all(bed.folder().join("out")).unwrap();
+    }
 }
 
 #[test]

@@ -26,9 +26,15 @@ struct Waiting(Child);
 
 impl Waiting {
     fn on(bed: &Bed, place: isize, token: &Path, time: &str) -> Waiting {
+        Waiting::with(Path::new(PROGRAM), bed, place, token, time)
+    }
+
+    fn with(program: &Path, bed: &Bed, place: isize, token: &Path, time: &str) -> Waiting {
         let listen = format!("{}:5999", bed.address(place));
         let child = Command::new("ip")
-            .args(["netns", "exec", bed.name(place), PROGRAM, "serve-agent", "--listen", &listen])
+            .args(["netns", "exec", bed.name(place)])
+            .arg(program)
+            .args(["serve-agent", "--listen", &listen])
             .args(["--for", time, "--token-file"])
             .arg(token)
             .stderr(Stdio::piped())
@@ -95,6 +101,34 @@ fn whoever_does_not_know_the_secret_is_refused() {
     assert!(errors(&refused).contains("token"), "{}", errors(&refused));
     let without = probe(&bed, None);
     assert!(errors(&without).contains("WIRESPEED_TOKEN_FILE"), "{}", errors(&without));
+}
+
+/// This program as it would be if it had been built from something else.
+fn of_another_version(bed: &Bed) -> PathBuf {
+    let (own, other) = (env!("WIRESPEED_GIT").as_bytes(), vec![b'f'; env!("WIRESPEED_GIT").len()]);
+    let mut program = fs::read(PROGRAM).expect("it was built for this test");
+    let found = program.windows(own.len()).enumerate().filter(|(_, bytes)| *bytes == own);
+    let places: Vec<usize> = found.map(|(at, _)| at).collect();
+    places.into_iter().for_each(|at| program[at..at + own.len()].copy_from_slice(&other));
+    let path = bed.folder().join("another");
+    fs::write(&path, program).expect("the folder can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    path
+}
+
+#[test]
+fn an_agent_of_another_version_is_told_of() {
+    let Some(bed) = Bed::new("an_agent_of_another_version_is_told_of", 0) else { return };
+    let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
+    let other = of_another_version(&bed);
+    let agents = [Waiting::on(&bed, 0, &secret, "60 s"), Waiting::with(&other, &bed, -1, &secret, "60 s")];
+    let refused = once_it_listens(&bed, &secret);
+    drop(agents);
+    assert_eq!(refused.status.code(), Some(3), "{}", errors(&refused));
+    let said = errors(&refused).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["host receiver: its agent is", "(ffff", env!("WIRESPEED_GIT")] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
 }
 
 #[test]

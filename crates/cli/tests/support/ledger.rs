@@ -29,13 +29,27 @@ pub fn lost_anywhere(run: &Value) -> i64 {
     rows.iter().map(|row| row["packets"].as_i64().unwrap()).sum()
 }
 
-/// Packets of data lost at a stage in each interval, with its start and end in seconds.
-pub fn lost_by_interval(run: &Value, stage: &str) -> Vec<(f64, f64, i64)> {
+/// What a stage lost of the data in an interval.
+#[derive(Debug)]
+pub struct LostIn {
+    /// Start and end of the interval in seconds.
+    pub time: [f64; 2],
+    /// Packets.
+    pub lost: i64,
+    /// Within so many packets the interval's account is known.
+    pub uncertain: i64,
+}
+
+/// What a stage lost of the data in each interval.
+pub fn lost_by_interval(run: &Value, stage: &str) -> Vec<LostIn> {
     let seconds = |value: &Value| value.as_f64().unwrap() / 1e9;
     let of = |moment: &Value| {
         let places = moment["lost"].as_array().unwrap().iter().filter(|lost| lost["stage"] == stage);
-        let lost = places.map(|lost| lost["packets"].as_i64().unwrap()).sum();
-        (seconds(&moment["from_ns"]), seconds(&moment["to_ns"]), lost)
+        LostIn {
+            time: ["from_ns", "to_ns"].map(|border| seconds(&moment[border])),
+            lost: places.map(|lost| lost["packets"].as_i64().unwrap()).sum(),
+            uncertain: moment["uncertain"].as_i64().unwrap(),
+        }
     };
     moments(run, "data").map(of).collect()
 }
