@@ -134,7 +134,7 @@ impl Timetable {
 
     /// Enters `packets` that are sent one after the other from `first` and `remainder` on. `behind`: the first
     /// starts because the packet entered before has ended.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, first: i64, remainder: u64, service: Service, packets: u32, behind: bool) {
         self.packets += u64::from(packets);
         self.bytes += u64::from(packets) * u64::from(service.frame);

@@ -103,7 +103,7 @@ impl Receiver {
     }
 
     /// The clockwork of delayed ACKs (`tcp_event_data_recv`).
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_arrival(&mut self) {
         let tick = clock::ticks(self.now);
         if self.interval == 0 {
