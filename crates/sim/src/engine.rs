@@ -69,6 +69,7 @@ pub struct Events {
 
 impl Events {
     /// Schedules one that is neither an arrival nor inside a host.
+    #[inline(never)]
     pub fn push(&mut self, at: SimTime, event: Event) {
         debug_assert!(!matches!(event, Event::Arrival(_)), "a pipe has one arrival at a time");
         debug_assert!(!matches!(event, Event::Host(_)), "a host has one event at a time");

@@ -132,7 +132,7 @@ impl Fifo {
         counters: &mut Counters,
         out: &mut Vec<Train>,
     ) -> Option<Arrival> {
-        wire.table.advance(train.at.picoseconds());
+        wire.table.advance_start(train.at.picoseconds());
         let waiting = not_started(wire);
         if self.is_ample(waiting, train) || self.is_steady(waiting, train, wire) {
             self.count_burst(train, wire);

@@ -53,6 +53,7 @@ impl InFlight {
     }
 
     /// Appends `train` with the times it has.
+    #[inline(never)]
     pub fn push(&mut self, train: Train, train_limit: u32) -> bool {
         let arrival = train.arrival();
         self.push_arriving(train, arrival, train_limit)
@@ -63,7 +64,7 @@ impl InFlight {
     ///
     /// Trains that overlap may be cut on the way such that a part of one arrives after the other has begun to; so
     /// `train` goes before those that arrive later than it.
-    #[inline]
+    #[inline(always)]
     pub fn push_arriving(&mut self, train: Train, arrival: Arrival, train_limit: u32) -> bool {
         let end = arrival.at + arrival.gap * i64::from(train.packets - 1);
         if let Some(last) = self.trains.back_mut() {
@@ -84,14 +85,24 @@ impl InFlight {
         }
         self.last_at = end;
         self.joined = false;
-        // Its times are written where it stays: a train that is changed and then copied makes the processor wait for its own
-        // stores, which costs more than all the rest.
-        self.trains.push_back(train);
-        if let Some(train) = self.trains.back_mut() {
-            train.at = arrival.at;
-            train.gap = arrival.gap;
-        }
+        // Put together where it stays: a train that is changed and then copied makes the processor wait for its own stores,
+        // which costs more than all the rest.
+        let Train { packets, frame, flow, ecn, body, .. } = train;
+        self.trains.push_back(Train { at: arrival.at, gap: arrival.gap, packets, frame, flow, ecn, body });
         self.trains.len() == 1
+    }
+
+    /// Appends the packets of `train` with the times they have, each by itself and joined with none.
+    pub fn push_packets(&mut self, train: &Train) -> bool {
+        if self.trains.back().is_some_and(|last| train.at < last.at) {
+            return train.each().fold(false, |is_first, packet| self.push(packet, 1) | is_first);
+        }
+        self.close();
+        self.joined = false;
+        self.last_at = train.last_at();
+        let is_first = self.trains.is_empty();
+        self.trains.extend(train.each());
+        is_first
     }
 
     /// When the first train arrives.
@@ -227,6 +238,21 @@ mod tests {
         }
         let sizes: Vec<u32> = std::iter::from_fn(|| flight.pop()).map(|t| t.packets).collect();
         assert_eq!(sizes, [6, 6]);
+    }
+
+    #[test]
+    fn packets_one_by_one_are_parts_one_by_one() {
+        for before in [0, 2500, 9000] {
+            let (mut whole, mut parts) = (flight(), flight());
+            let train = data(0, 5, 4, 1514, 2000, 1000);
+            for flight in [&mut whole, &mut parts] {
+                flight.push(data(1, 0, 1, 1514, before, 0), 1);
+            }
+            let is_first = (0..4).fold(false, |is_first, i| parts.push(train.part(i, 1), 1) | is_first);
+            assert_eq!(whole.push_packets(&train), is_first);
+            assert_eq!(whole.last_at, parts.last_at);
+            assert_eq!(whole.trains, parts.trains);
+        }
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Timetable {
 
     /// Enters `packets` that are sent one after the other from `first` and `remainder` on. `behind`: the first
     /// starts because the packet entered before has ended.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, first: i64, remainder: u64, service: Service, packets: u32, behind: bool) {
         self.packets += u64::from(packets);
         self.bytes += u64::from(packets) * u64::from(service.frame);
@@ -172,10 +172,7 @@ impl Timetable {
 
     /// Brings the table to `time`. An earlier time than before changes nothing.
     pub(crate) fn advance(&mut self, time: i64) {
-        let mut started = self.started;
-        self.start_until(&mut started, time);
-        self.started = started;
-
+        self.advance_start(time);
         let time = time - self.delay;
         while let Some(run) = self.runs.front() {
             // Runs do not overlap: where the next has begun, this one is over.
@@ -197,6 +194,14 @@ impl Timetable {
             self.arrived_of_run = 0;
         }
         self.long = longer(self.runs.len());
+    }
+
+    /// Brings to `time` what has started, and leaves what has arrived for later: nobody near the limit asks for it.
+    #[inline]
+    pub(crate) fn advance_start(&mut self, time: i64) {
+        let mut started = self.started;
+        self.start_until(&mut started, time);
+        self.started = started;
     }
 
     /// Moves `position` over what has started at `time`.

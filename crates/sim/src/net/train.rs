@@ -228,6 +228,25 @@ impl Train {
         part
     }
 
+    /// Its packets, each as a train of its own: the same as [`Train::part`] for each.
+    pub fn each(&self) -> impl Iterator<Item = Train> + '_ {
+        (0..self.packets).map(|index| match &self.body {
+            // Nearly all are data, which is written where it goes without a copy of the whole train before.
+            Body::Data(data) => Train {
+                at: self.at + self.gap * i64::from(index),
+                packets: 1,
+                body: Body::Data(Data {
+                    first: data.first + u64::from(index),
+                    last: data.last && index + 1 == self.packets,
+                    cwr: data.cwr && index == 0,
+                    ..*data
+                }),
+                ..*self
+            },
+            _ => self.part(index, 1),
+        })
+    }
+
     /// Drops the first `packets`.
     ///
     /// # Panics

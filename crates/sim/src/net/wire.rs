@@ -54,22 +54,34 @@ impl Wire {
         if !behind {
             self.transmitter.start(at);
         }
-        if train.packets == 1 {
-            return self.send_busy(train, service, behind, out);
+        if train.packets > 1 {
+            let busy = if behind {
+                self.transmitter.busy_for(service, at, gap, train.packets)
+            } else if gap < service.whole {
+                train.packets
+            } else {
+                0
+            };
+            if busy > 0 {
+                self.coming.enter(at, gap, busy, train.frame);
+            }
+            if busy < train.packets {
+                return self.send_partly_spaced(train, service, behind, busy, out);
+            }
         }
-        let busy = if behind {
-            self.transmitter.busy_for(service, at, gap, train.packets)
-        } else if gap < service.whole {
-            train.packets
-        } else {
-            0
-        };
-        if busy > 0 {
-            self.coming.enter(at, gap, busy, train.frame);
-        }
-        if busy == train.packets {
-            return self.send_busy(train, service, behind, out);
-        }
+        self.send_busy(train, service, behind, out)
+    }
+
+    /// Sends a train of which the first `busy` packets wait, and the others find the transmitter idle.
+    #[inline(never)]
+    fn send_partly_spaced(
+        &mut self,
+        train: &Train,
+        service: Service,
+        behind: bool,
+        busy: u32,
+        out: &mut Vec<Train>,
+    ) -> Option<Arrival> {
         if busy == 0 {
             return self.send_spaced(train, service, out);
         }
@@ -95,7 +107,7 @@ impl Wire {
     }
 
     /// Sends packets one after the other, from when the transmitter is free.
-    #[inline]
+    #[inline(always)]
     fn send_busy(
         &mut self,
         train: &Train,

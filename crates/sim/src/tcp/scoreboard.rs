@@ -131,21 +131,21 @@ impl Scoreboard {
             if front.first >= una {
                 break;
             }
-            let mut part = *front;
-            if part.end() <= una {
-                self.segments.pop_front();
-            } else {
-                part.packets = (una - part.first) as u32;
-                front.packets -= part.packets;
-                front.first = una;
+            // Seen where it is, cut to the part for as long as that takes: a copy of each would cost as much as all else.
+            let rest = front.end().saturating_sub(una) as u32;
+            front.packets -= rest;
+            if front.sacked | front.lost | front.retransmitted {
+                let packets = u64::from(front.packets);
+                self.sacked -= if front.sacked { packets } else { 0 };
+                self.lost -= if front.lost { packets } else { 0 };
+                self.retransmitted -= if front.retransmitted { packets } else { 0 };
             }
-            if part.sacked | part.lost | part.retransmitted {
-                let packets = u64::from(part.packets);
-                self.sacked -= if part.sacked { packets } else { 0 };
-                self.lost -= if part.lost { packets } else { 0 };
-                self.retransmitted -= if part.retransmitted { packets } else { 0 };
+            see(front);
+            if rest > 0 {
+                (front.first, front.packets) = (una, rest);
+                break;
             }
-            see(&part);
+            self.segments.pop_front();
         }
         if self.highest_sacked <= una {
             self.highest_sacked = 0;

@@ -151,18 +151,25 @@ fn concerned<'a>(
 
 impl World {
     /// A train arrives at a host.
-    #[inline]
+    #[inline(always)]
     pub(super) fn show_arriving(captures: &mut [Capture], flow: &Flow, train: &Train) {
-        for (capture, addressing) in concerned(captures, flow, train, true) {
-            capture.tap.see(train, addressing);
+        if !captures.is_empty() {
+            Self::show(captures, flow, train, true);
         }
     }
 
     /// A train leaves a host by an interface that is never the limit.
-    #[inline]
+    #[inline(always)]
     pub(super) fn show_leaving(captures: &mut [Capture], flow: &Flow, train: &Train) {
-        for (capture, addressing) in concerned(captures, flow, train, false) {
-            if capture.interface.is_none() {
+        if !captures.is_empty() {
+            Self::show(captures, flow, train, false);
+        }
+    }
+
+    #[inline(never)]
+    fn show(captures: &mut [Capture], flow: &Flow, train: &Train, arrives: bool) {
+        for (capture, addressing) in concerned(captures, flow, train, arrives) {
+            if arrives || capture.interface.is_none() {
                 capture.tap.see(train, addressing);
             }
         }

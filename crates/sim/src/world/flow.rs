@@ -165,7 +165,7 @@ impl Flow {
     }
 
     /// A train reaches the socket it is for.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
         match (&mut self.endpoint, &train.body) {
             (Endpoint::Tcp(tcp), Body::Data(data)) => {

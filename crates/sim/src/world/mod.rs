@@ -240,7 +240,15 @@ impl World {
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
+    #[inline]
     fn settle(&mut self, index: u32) {
+        if !self.outgoing.is_empty() {
+            self.send_outgoing();
+        }
+        self.plan_timers(index);
+    }
+
+    fn send_outgoing(&mut self) {
         if self.outgoing.len() > 1 {
             let mut outgoing = std::mem::take(&mut self.outgoing);
             for train in outgoing.drain(..) {
@@ -250,7 +258,6 @@ impl World {
         } else if let Some(train) = self.outgoing.pop() {
             self.send(train);
         }
-        self.plan_timers(index);
     }
 
     /// A socket has put out a train.
@@ -284,6 +291,7 @@ impl World {
     }
 
     /// Sees to the timers of a flow's endpoints.
+    #[inline]
     fn plan_timers(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
@@ -345,7 +353,7 @@ impl World {
     }
 
     /// Puts a train on its way along a pipe as it is.
-    #[inline]
+    #[inline(always)]
     fn carry_whole(&mut self, index: u32, train: Train, arrival: Arrival) {
         let pipe = &mut self.pipes[index as usize];
         let lasting = arrival.gap * i64::from(train.packets - 1);
@@ -371,10 +379,12 @@ impl World {
         let pipe = &mut self.pipes[index as usize];
         let mut is_first = false;
         for train in passed.drain(..) {
+            if !self.trains && train.packets > 1 {
+                is_first |= pipe.on_the_way.push_packets(&train);
+                continue;
+            }
             // A burst that a slow link spreads out is several trains: what one does, it does at its first packet.
-            let most = if !self.trains {
-                1
-            } else if train.last_at() - train.at > LONGEST_TRAIN {
+            let most = if train.last_at() - train.at > LONGEST_TRAIN {
                 (LONGEST_TRAIN.picoseconds() / train.gap.picoseconds()) as u32 + 1
             } else {
                 u32::MAX
@@ -397,12 +407,17 @@ impl World {
     }
 
     /// A queue that decides when packets leave is looked at when it can send.
-    #[inline]
+    #[inline(always)]
     fn plan_wake(&mut self, index: u32) {
+        if let Some(at) = self.pipes[index as usize].next_wake() {
+            self.plan_wake_at(index, at);
+        }
+    }
+
+    #[inline(never)]
+    fn plan_wake_at(&mut self, index: u32, at: SimTime) {
         let pipe = &mut self.pipes[index as usize];
-        if let Some(at) = pipe.next_wake()
-            && pipe.wake_event.is_none_or(|earlier| at < earlier)
-        {
+        if pipe.wake_event.is_none_or(|earlier| at < earlier) {
             pipe.wake_event = Some(at);
             self.events.push(at.max(self.now), Event::Wake(index));
         }

@@ -4,6 +4,7 @@ use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
 use crate::due::Due;
 use crate::net::{Ack, Body, Data, Ecn, Train};
 use crate::tcp::clock;
+use std::cmp::Ordering;
 
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
@@ -102,6 +103,7 @@ impl Receiver {
     }
 
     /// The clockwork of delayed ACKs (`tcp_event_data_recv`).
+    #[inline(always)]
     pub(super) fn note_arrival(&mut self) {
         let tick = clock::ticks(self.now);
         if self.interval == 0 {
@@ -133,6 +135,8 @@ impl Receiver {
         self.quick = self.quick.max(acks);
     }
 
+    /// A packet by itself.
+    #[inline(always)]
     pub(super) fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
         self.counts.packets_in += 1;
         // The stamp of the packet that advances what was last acknowledged is echoed (RFC 7323, 4.3).
@@ -140,18 +144,23 @@ impl Receiver {
             self.echo = data.stamp;
         }
         let payload = frame.saturating_sub(self.header()).max(1);
-        if number < self.next {
-            self.counts.duplicates += 1;
-            self.order.report_duplicate(number..number + 1);
-            self.quicken(QUICK_ACKS);
-            self.interval = DELAY_MIN_TICKS;
-            self.settle(out);
-            return;
+        match number.cmp(&self.next) {
+            Ordering::Equal => self.on_next(number, payload, ecn, data, out),
+            Ordering::Less => self.on_duplicate(number, out),
+            Ordering::Greater => self.on_out_of_order(number, payload, ecn, data, out),
         }
-        if number > self.next {
-            self.on_out_of_order(number, payload, ecn, data, out);
-            return;
-        }
+    }
+
+    fn on_duplicate(&mut self, number: u64, out: &mut Vec<Train>) {
+        self.counts.duplicates += 1;
+        self.order.report_duplicate(number..number + 1);
+        self.quicken(QUICK_ACKS);
+        self.interval = DELAY_MIN_TICKS;
+        self.settle(out);
+    }
+
+    /// The packet that was waited for.
+    fn on_next(&mut self, number: u64, payload: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
         let fits = self.buffer.fits() && self.buffer.current(self.next) > 0;
         if !fits && self.refuses_next(number, out) {
             return;
@@ -160,21 +169,28 @@ impl Receiver {
         self.buffer.take(1, payload);
         self.buffer.measure_round_trip(self.now, self.next);
         self.note_arrival();
-        self.check_mark(number, ecn, data, out);
+        if self.settings.ecn {
+            self.check_mark(number, ecn, data, out);
+        }
         if self.buffer.grow(payload, 1) {
             self.quick |= 1;
         }
         self.next += 1;
         if !self.order.is_empty() {
-            let buffer = &mut self.buffer;
-            self.next = self.order.advance(self.next, |held| buffer.deliver(&held));
-            self.buffer.hold(self.order.memory());
-            if self.order.is_empty() {
-                self.ack_now = true;
-            }
+            self.fill_hole();
         }
         self.settle(out);
         self.read(out);
+    }
+
+    /// What was held and is in order now is delivered.
+    fn fill_hole(&mut self) {
+        let buffer = &mut self.buffer;
+        self.next = self.order.advance(self.next, |held| buffer.deliver(&held));
+        self.buffer.hold(self.order.memory());
+        if self.order.is_empty() {
+            self.ack_now = true;
+        }
     }
 
     pub(super) fn header(&self) -> u32 {
@@ -183,7 +199,9 @@ impl Receiver {
     }
 
     fn on_out_of_order(&mut self, number: u64, payload: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
-        self.check_mark(number, ecn, data, out);
+        if self.settings.ecn {
+            self.check_mark(number, ecn, data, out);
+        }
         let fits = self.buffer.fits() && !self.buffer.excludes(number, self.next);
         if !fits && self.refuses_later(number, out) {
             return;
@@ -207,11 +225,8 @@ impl Receiver {
         self.settle(out);
     }
 
-    /// ECN at the receiver (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).
+    /// ECN at a receiver that uses it (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).
     fn check_mark(&mut self, number: u64, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
-        if !self.settings.ecn {
-            return;
-        }
         if self.settings.exact_ecn {
             let marked = ecn == Ecn::Marked;
             if marked != self.congestion_seen {

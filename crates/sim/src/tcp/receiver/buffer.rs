@@ -219,8 +219,16 @@ impl Buffer {
         self.payload_of(self.size.saturating_sub(self.used + self.held))
     }
 
+    #[inline]
     fn learn(&mut self, payload: u64) {
-        if !self.learns || payload < self.mss || self.rules().adv_win_scale.is_some() {
+        if self.learns {
+            self.learn_ratio(payload);
+        }
+    }
+
+    #[inline(never)]
+    fn learn_ratio(&mut self, payload: u64) {
+        if payload < self.mss || self.rules().adv_win_scale.is_some() {
             return;
         }
         self.learns = false;
@@ -241,6 +249,7 @@ impl Buffer {
     }
 
     /// Packets in order.
+    #[inline]
     pub(super) fn take(&mut self, packets: u32, payload: u32) {
         self.learn(u64::from(payload));
         let (packets, payload) = (u64::from(packets), u64::from(payload));
@@ -324,7 +333,7 @@ impl Buffer {
         }
         free = free.min(self.threshold);
         if self.shift > 0 {
-            free.next_multiple_of(1 << self.shift)
+            self.scaled(free)
         } else if self.window + mss <= free || self.window > free {
             free / mss.max(1) * mss
         } else {
@@ -332,10 +341,16 @@ impl Buffer {
         }
     }
 
+    /// So many bytes as the window's scale can say them, rounded up.
+    fn scaled(&self, bytes: u64) -> u64 {
+        let finest = (1 << self.shift) - 1;
+        (bytes + finest) & !finest
+    }
+
     /// `tcp_select_window`: what an ACK of everything below `acknowledged` offers, never less than was offered.
     pub(super) fn select_window(&mut self, acknowledged: u64) -> u64 {
         let current = self.current(acknowledged);
-        let window = self.would_offer().max(current.next_multiple_of(1 << self.shift));
+        let window = self.would_offer().max(self.scaled(current));
         self.window = window.min(UNSCALED << self.shift);
         self.offered_at = acknowledged;
         self.window

@@ -36,13 +36,21 @@ impl Merged {
     /// Packets arrive in order; says how many merged ones more there are now.
     pub(super) fn push(&mut self, packets: u64) -> u64 {
         let total = self.last + packets;
-        let more = total.div_ceil(MOST) - u64::from(self.last > 0);
-        let fits = total <= MOST;
-        if !self.several {
-            self.first = total.min(MOST);
+        if total <= MOST {
+            // Without a division: what mostly happens where packets come one by one.
+            let more = u64::from(self.last == 0);
+            self.last = total;
+            if !self.several {
+                self.first = total;
+            }
+            return more;
         }
-        self.last = if fits { total } else { (total - 1) % MOST + 1 };
-        self.several |= !fits;
+        let more = total.div_ceil(MOST) - u64::from(self.last > 0);
+        if !self.several {
+            self.first = MOST;
+        }
+        self.last = (total - 1) % MOST + 1;
+        self.several = true;
         more
     }
 

@@ -424,8 +424,11 @@ impl Sender {
         (self.nxt - self.una + self.board.retransmitted).saturating_sub(self.sacked_out() + self.board.lost)
     }
 
+    /// Packets known to have arrived beyond what is acknowledged: with SACK there are no counted duplicates, without it
+    /// nothing is selectively acknowledged.
     fn sacked_out(&self) -> u64 {
-        if self.settings.sack { self.board.sacked } else { self.dupacks }
+        debug_assert!(if self.settings.sack { self.dupacks } else { self.board.sacked } == 0);
+        self.board.sacked + self.dupacks
     }
 
     fn outstanding(&self) -> u64 {
