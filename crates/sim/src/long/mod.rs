@@ -114,8 +114,8 @@ impl<T: Pack> Long<T> {
     /// Appends an item.
     #[inline]
     pub(crate) fn push_back(&mut self, item: T) {
-        if self.back.len() >= LITTLE {
-            self.pack_many();
+        if self.back.len() >= LITTLE && self.is_full() {
+            self.pack();
         }
         self.back.push_back(item);
     }
@@ -131,6 +131,17 @@ impl<T: Pack> Long<T> {
         let first = self.rest.as_deref_mut()?.remove(Place { block: 0, at: 0 });
         self.forget_blocks();
         first
+    }
+
+    /// Drops the first.
+    #[inline]
+    pub(crate) fn drop_front(&mut self) {
+        // To move it out of either place into one would be most of the work.
+        if self.rest.is_some() {
+            drop(self.pop_rest());
+        } else {
+            drop(self.back.pop_front());
+        }
     }
 
     /// Takes the last.
@@ -176,25 +187,18 @@ impl<T: Pack> Long<T> {
     /// The place after that of an item.
     #[inline]
     pub(crate) fn after(&self, place: Place) -> Place {
-        let Place { block, at } = place;
         match &self.rest {
-            Some(rest) if block < rest.blocks() && at + 1 == rest.count(block) => {
-                Place { block: block + 1, at: 0 }
-            }
-            _ => Place { block, at: at + 1 },
+            Some(rest) => rest.after(place),
+            None => Place { at: place.at + 1, ..place },
         }
     }
 
     /// The place before another; `None` before the first.
     #[inline]
     pub(crate) fn before(&self, place: Place) -> Option<Place> {
-        let Place { block, at } = place;
-        match (at.checked_sub(1), &self.rest) {
-            (Some(at), _) => Some(Place { block, at }),
-            (None, Some(rest)) if block > 0 => {
-                Some(Place { block: block - 1, at: rest.count(block - 1) - 1 })
-            }
-            (None, _) => None,
+        match &self.rest {
+            Some(rest) => rest.before(place),
+            None => place.at.checked_sub(1).map(|at| Place { at, ..place }),
         }
     }
 
@@ -226,7 +230,7 @@ impl<T: Pack> Long<T> {
     #[inline]
     pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
         match &mut self.rest {
-            Some(rest) if place.block < rest.blocks() => rest.open(place.block).get_mut(place.at),
+            Some(rest) if place.block < rest.blocks() => rest.get_mut(place),
             _ => self.back.get_mut(place.at),
         }
     }
@@ -239,9 +243,10 @@ impl<T: Pack> Long<T> {
             return rest.insert(place, item);
         }
         self.back.insert(place.at, item);
-        if self.back.len() > LITTLE {
-            self.pack_many();
+        if self.back.len() <= LITTLE || !self.is_full() {
+            return place;
         }
+        self.pack();
         let (blocks, at) = (self.blocks(), place.at);
         let packed = (blocks - place.block) * rest::BLOCK;
         match at.checked_sub(packed) {
@@ -265,12 +270,7 @@ impl<T: Pack> Long<T> {
                 }
             }
         }
-        match &self.rest {
-            Some(rest) if place.block < rest.blocks() && place.at == rest.count(place.block) => {
-                Place { block: place.block + 1, at: 0 }
-            }
-            _ => place,
-        }
+        self.rest.as_deref().map_or(place, |rest| rest.item_at(place))
     }
 
     /// Shows each in order.
@@ -289,12 +289,15 @@ impl<T: Pack> Long<T> {
         self.back.iter_mut().for_each(change);
     }
 
-    /// Packs what is at the back but for a little, unless all are few.
+    /// Whether more than a little at the back are too many.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.rest.is_some() || self.back.len() >= T::FEW
+    }
+
+    /// Packs what is at the back but for a little.
     #[inline(never)]
-    fn pack_many(&mut self) {
-        if self.rest.is_none() && self.back.len() < T::FEW {
-            return;
-        }
+    fn pack(&mut self) {
         let rest = self.rest.get_or_insert_with(Default::default);
         while self.back.len() > LITTLE / 2 {
             rest.append(self.back.drain(..rest::BLOCK));

@@ -94,7 +94,7 @@ impl<T: Pack> Rest<T> {
     }
 
     #[inline]
-    pub(super) fn count(&self, block: usize) -> usize {
+    fn count(&self, block: usize) -> usize {
         self.blocks[block].count()
     }
 
@@ -122,6 +122,37 @@ impl<T: Pack> Rest<T> {
     #[inline]
     fn front_mut(&mut self) -> &mut VecDeque<T> {
         self.blocks[0].open()
+    }
+
+    /// The place after another.
+    #[inline(never)]
+    pub(super) fn after(&self, place: Place) -> Place {
+        self.item_at(Place { at: place.at + 1, ..place })
+    }
+
+    /// The place before another.
+    #[inline(never)]
+    pub(super) fn before(&self, place: Place) -> Option<Place> {
+        match (place.at.checked_sub(1), place.block.checked_sub(1)) {
+            (Some(at), _) => Some(Place { at, ..place }),
+            (None, Some(block)) => Some(Place { block, at: self.count(block) - 1 }),
+            (None, None) => None,
+        }
+    }
+
+    /// A place in a block or just behind it as that of the item that is there.
+    pub(super) fn item_at(&self, place: Place) -> Place {
+        if place.block < self.blocks() && place.at == self.count(place.block) {
+            Place { block: place.block + 1, at: 0 }
+        } else {
+            place
+        }
+    }
+
+    /// An item, to change it.
+    #[inline(never)]
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        self.open(place.block).get_mut(place.at)
     }
 
     /// The last block whose first key is less than `key`.

@@ -83,7 +83,11 @@ impl Both {
                     plain.push_back(item);
                 }
             }
-            Step::PopFront(many) => (0..many).for_each(|_| assert_eq!(long.pop_front(), plain.pop_front())),
+            Step::PopFront(many) => (0..many).for_each(|_| {
+                assert_eq!(long.pop_front(), plain.pop_front());
+                long.drop_front();
+                plain.pop_front();
+            }),
             Step::PopBack(many) => (0..many).for_each(|_| assert_eq!(long.pop_back(), plain.pop_back())),
             Step::Insert(part, many) => {
                 let index = self.index(part);

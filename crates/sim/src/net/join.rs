@@ -117,10 +117,9 @@ impl InFlight {
     /// Forgets the first train, which was looked at. Answers how many packets it had.
     #[inline]
     pub fn remove_first(&mut self) -> u64 {
-        match self.trains.pop_front() {
-            Some(train) => u64::from(train.packets),
-            None => 0,
-        }
+        let packets = self.trains.front().map_or(0, |train| u64::from(train.packets));
+        self.trains.drop_front();
+        packets
     }
 
     /// Takes the first train.

@@ -98,15 +98,15 @@ impl<const ALL: usize, const ADVANCE: usize> Expected<ALL, ADVANCE> {
 
     fn next(&self) -> [u64; ALL] {
         let mut next = self.last;
-        for i in 0..ADVANCE {
-            next[i] = next[i].wrapping_add(self.steps[i]);
+        for (next, step) in next.iter_mut().zip(&self.steps) {
+            *next = next.wrapping_add(*step);
         }
         next
     }
 
     fn follow(&mut self, numbers: &[u64; ALL]) {
-        for i in 0..ADVANCE {
-            self.steps[i] = numbers[i].wrapping_sub(self.last[i]);
+        for (step, (number, last)) in self.steps.iter_mut().zip(numbers.iter().zip(&self.last)) {
+            *step = number.wrapping_sub(*last);
         }
         self.last = *numbers;
     }
@@ -142,9 +142,7 @@ impl Pack for Train {
 }
 
 fn flags(first: bool, second: bool, third: bool) -> u64 {
-    u64::from(first) * kind::FIRST_FLAG
-        | u64::from(second) * kind::SECOND_FLAG
-        | u64::from(third) * kind::THIRD_FLAG
+    (u64::from(first) | u64::from(second) << 1 | u64::from(third) << 2) << kind::BITS
 }
 
 fn fields_of(train: &Train) -> Fields {

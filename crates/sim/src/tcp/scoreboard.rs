@@ -88,7 +88,7 @@ impl Scoreboard {
             }
             let mut part = *front;
             if part.end() <= una {
-                self.segments.pop_front();
+                self.segments.drop_front();
             } else {
                 part.packets = (una - part.first) as u32;
                 front.packets -= part.packets;
@@ -129,10 +129,15 @@ impl Scoreboard {
     /// Cuts so that a segment begins at `number`; returns where it is.
     fn cut(&mut self, number: u64) -> Place {
         let place = self.place(number);
-        let Some(segment) = self.segments.get_mut(place) else { return place };
-        if segment.first >= number {
-            return place;
+        match self.segments.get(place) {
+            Some(segment) if segment.first < number => self.split(place, number),
+            _ => place,
         }
+    }
+
+    /// Cuts the segment at `place` so that its second part begins at `number`; returns where that is.
+    fn split(&mut self, place: Place, number: u64) -> Place {
+        let Some(segment) = self.segments.get_mut(place) else { return place };
         let back = Segment { first: number, packets: (segment.end() - number) as u32, ..*segment };
         segment.packets -= back.packets;
         self.segments.insert(self.segments.after(place), back)
@@ -151,12 +156,17 @@ impl Scoreboard {
                 continue;
             }
             let (from, to) = (segment.first.max(first), segment.end().min(end));
+            let (begins_before, ends_behind) = (segment.first < from, segment.end() > to);
             if self.grow_before(place, from, to, &mut see) {
                 continue;
             }
-            // To cut may move what is behind it: the front last.
-            self.cut(to);
-            place = self.cut(from);
+            if begins_before {
+                place = self.split(place, from);
+            }
+            if ends_behind {
+                let behind = self.split(place, to);
+                place = self.segments.before(behind).unwrap_or(behind);
+            }
             let Some(segment) = self.segments.get_mut(place) else { break };
             see(segment);
             let packets = u64::from(segment.packets);

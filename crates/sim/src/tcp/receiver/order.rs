@@ -247,7 +247,7 @@ impl Order {
         {
             next = next.max(held.end());
             self.memory -= held.memory;
-            self.held.pop_front();
+            self.held.drop_front();
             deliver(held);
         }
         if self.held.is_empty() {
