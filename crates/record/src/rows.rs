@@ -28,12 +28,6 @@ impl<R> Rows<R> {
         &mut self.rows[self.filled - 1]
     }
 
-    /// Makes room for `more` rows, and not for as many again.
-    pub fn reserve(&mut self, more: usize) {
-        let unused = self.rows.len() - self.filled;
-        self.rows.reserve_exact(more.saturating_sub(unused));
-    }
-
     /// Takes all out.
     pub fn clear(&mut self) {
         self.filled = 0;
@@ -66,7 +60,6 @@ mod tests {
         assert_eq!(*rows, [0, 1, 2, 3, 4]);
         rows.clear();
         assert!(rows.is_empty());
-        rows.reserve(6);
         assert_eq!(*rows.next(|| -1), 0, "its memory is used again");
         *rows.next(|| -1) = 7;
         assert_eq!(rows.into_vec(), [0, 7]);

@@ -7,6 +7,7 @@
 pub mod due;
 pub mod engine;
 pub mod host;
+mod long;
 pub mod net;
 mod prefetch;
 mod simulate;

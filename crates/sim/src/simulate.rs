@@ -1,6 +1,6 @@
 //! One run from begin to end.
 
-use crate::world::{Recorder, Unsupported, World, ignored};
+use crate::world::{Recorder, Unsupported, World, happenings, ignored};
 use std::collections::BTreeMap;
 use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows};
 use wirespeed_scenario::run::Run;
@@ -34,8 +34,8 @@ pub trait Observer {
     /// A sample was taken.
     fn watch(&mut self, progress: Progress) -> bool;
 
-    /// Many rows have come together. What is taken out is not in [`Outcome`]; the rows of the last sample always
-    /// are.
+    /// Many rows have come together. What is taken out is not in [`Outcome`]; the last sample's rows of queues and hosts
+    /// always are.
     fn take(&mut self, _samples: &mut Samples) -> bool {
         true
     }
@@ -131,13 +131,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         if flows.len().max(queues.len()).max(hosts.len()) >= MANY && !observer.take(&mut recorder.samples) {
             return Err(Ended::Cancelled);
         }
-        let many = if at < end {
-            MANY
-        } else {
-            recorder.samples.flows.reserve(run.flows.len());
-            usize::MAX
-        };
-        let goes_on = recorder.sample(run, &mut world, at, many, &mut |samples| observer.take(samples));
+        let goes_on = recorder.sample(run, &mut world, at, MANY, &mut |samples| observer.take(samples));
         if !goes_on {
             return Err(Ended::Cancelled);
         }
@@ -160,13 +154,10 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         }
         at = (at + run.sample).min(end);
     }
-    let mut events = world.happenings(run);
-    events.extend(world.first_requeues(end));
-    // A piece of work of a host that began before the end may have effects after it.
-    events.retain(|event| event.t_ns <= end.nanoseconds());
-    Ok(Outcome {
+    let requeues = world.first_requeues(end);
+    let mut outcome = Outcome {
         counters: world.counters(run),
-        events,
+        events: Vec::new(),
         in_flight: world.in_flight(end),
         packets: world.data_packets(),
         handled: world.events_handled(),
@@ -177,5 +168,12 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         queues: recorder.samples.queues,
         hosts: recorder.samples.hosts,
         cores: recorder.cores,
-    })
+    };
+    // What the flows were is given back before they are told of in words.
+    let milestones = world.into_milestones();
+    outcome.events = happenings(run, milestones);
+    outcome.events.extend(requeues);
+    // A piece of work of a host that began before the end may have effects after it.
+    outcome.events.retain(|event| event.t_ns <= end.nanoseconds());
+    Ok(outcome)
 }

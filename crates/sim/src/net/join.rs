@@ -1,7 +1,7 @@
 //! Putting packets together again that follow each other at an even distance.
 
 use super::train::{Arrival, Train};
-use std::collections::VecDeque;
+use crate::long::{Long, Pack};
 use wirespeed_units::{SimTime, Span};
 
 /// How far a distance may be off and still be even: rounding to picoseconds at both ends, in picoseconds.
@@ -37,7 +37,7 @@ pub(crate) fn join(last: &mut Train, last_at: SimTime, next: &Train, arrival: Ar
 /// What is on its way on a link, in order of arrival.
 #[derive(Debug, Clone)]
 pub struct InFlight {
-    trains: VecDeque<Train>,
+    trains: Long<Train>,
     /// When the very last packet arrives. The last train's own distance, in whole picoseconds, may be off by a
     /// fraction that adds up over its packets.
     last_at: SimTime,
@@ -49,7 +49,7 @@ pub struct InFlight {
 impl InFlight {
     /// An empty link. No train that is put together lasts more than `longest` from first to last packet.
     pub fn new(longest: Span) -> InFlight {
-        InFlight { trains: VecDeque::new(), last_at: SimTime::START, joined: false, longest }
+        InFlight { trains: Long::default(), last_at: SimTime::START, joined: false, longest }
     }
 
     /// Appends `train` with the times it has.
@@ -77,9 +77,7 @@ impl InFlight {
                 return false;
             }
             if arrival.at < last.at {
-                let place = self.trains.iter().rposition(|t| t.at <= arrival.at).map_or(0, |i| i + 1);
-                self.trains.insert(place, train.arriving(arrival));
-                return place == 0;
+                return self.insert(train.arriving(arrival));
             }
             self.close();
         }
@@ -89,7 +87,15 @@ impl InFlight {
         // which costs more than all the rest.
         let Train { packets, frame, flow, ecn, body, .. } = train;
         self.trains.push_back(Train { at: arrival.at, gap: arrival.gap, packets, frame, flow, ecn, body });
-        self.trains.len() == 1
+        self.trains.is_one()
+    }
+
+    /// Puts a train before those that arrive later. Answers whether it is the first.
+    fn insert(&mut self, train: Train) -> bool {
+        let not_later = self.trains.last_below(train.key() + 1);
+        let place = not_later.map_or(self.trains.begin(), |place| self.trains.after(place));
+        self.trains.insert(place, train);
+        not_later.is_none()
     }
 
     /// Appends the packets of `train` with the times they have, each by itself and joined with none.
@@ -101,7 +107,7 @@ impl InFlight {
         self.joined = false;
         self.last_at = train.last_at();
         let is_first = self.trains.is_empty();
-        self.trains.extend(train.each());
+        train.each().for_each(|packet| self.trains.push_back(packet));
         is_first
     }
 
@@ -113,7 +119,7 @@ impl InFlight {
     /// The first train, as it arrives.
     #[inline]
     pub fn first(&mut self) -> Option<&Train> {
-        if self.trains.len() == 1 {
+        if self.trains.is_one() {
             self.close();
         }
         self.trains.front()
@@ -122,24 +128,23 @@ impl InFlight {
     /// Forgets the first train, which was looked at. Answers how many packets it had.
     #[inline]
     pub fn remove_first(&mut self) -> u64 {
-        match self.trains.pop_front() {
-            Some(train) => u64::from(train.packets),
-            None => 0,
-        }
+        let packets = self.trains.front().map_or(0, |train| u64::from(train.packets));
+        self.trains.drop_front();
+        packets
     }
 
     /// Takes the first train.
     #[inline]
     pub fn pop(&mut self) -> Option<Train> {
-        if self.trains.len() == 1 {
+        if self.trains.is_one() {
             self.close();
         }
         self.trains.pop_front()
     }
 
-    /// The train that arrives after `before` others.
+    /// The train that arrives after `before` others, a few, if it is at hand.
     pub fn upcoming(&self, before: usize) -> Option<&Train> {
-        self.trains.get(before)
+        self.trains.near_front(before)
     }
 
     /// How many trains are on the way.

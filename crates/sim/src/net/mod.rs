@@ -11,6 +11,7 @@ mod inbox;
 mod join;
 mod link;
 mod loss;
+mod packed;
 mod random;
 mod red;
 mod settings;

@@ -130,17 +130,17 @@ pub struct Sack {
     pub blocks: Blocks,
 }
 
-/// Blocks that an ACK can report at most (TCP_NUM_SACKS).
-const MOST_BLOCKS: usize = 4;
-
 /// The blocks of an ACK, in their order, where it is itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blocks {
-    ranges: [Range<u64>; MOST_BLOCKS],
+    ranges: [Range<u64>; Blocks::MOST],
     count: usize,
 }
 
 impl Blocks {
+    /// Blocks that an ACK can report at most (TCP_NUM_SACKS).
+    pub const MOST: usize = 4;
+
     /// The same by their numbers.
     pub fn sorted(&self) -> Blocks {
         let mut sorted = self.clone();

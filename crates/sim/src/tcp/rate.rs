@@ -22,6 +22,30 @@ pub struct Snapshot {
     app_limited: bool,
 }
 
+impl Snapshot {
+    /// How many numbers it is.
+    pub const NUMBERS: usize = 5;
+
+    /// It as numbers, which advance evenly from one segment to the next.
+    pub fn numbers(&self) -> [u64; Self::NUMBERS] {
+        let in_flight = u64::from(self.in_flight) << 1 | u64::from(self.app_limited);
+        [self.delivered, self.delivered_us as u64, self.first_sent_us as u64, self.lost, in_flight]
+    }
+
+    /// What such numbers were made of.
+    pub fn of_numbers(numbers: [u64; Self::NUMBERS]) -> Snapshot {
+        let [delivered, delivered_us, first_sent_us, lost, in_flight] = numbers;
+        Snapshot {
+            delivered,
+            delivered_us: delivered_us as i64,
+            first_sent_us: first_sent_us as i64,
+            in_flight: (in_flight >> 1) as u32,
+            lost,
+            app_limited: in_flight & 1 != 0,
+        }
+    }
+}
+
 /// What the newest segment that an ACK delivered says of the rate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Newest {

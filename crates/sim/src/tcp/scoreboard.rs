@@ -5,59 +5,14 @@
 //! Neighbours that were selectively acknowledged become one (Linux `tcp_shift_skb_data`), so that a search meets
 //! holes, not packets.
 
+mod segment;
+
+pub use segment::Segment;
+
+use crate::long::{Long, Place};
 use crate::tcp::rate::Snapshot;
-use std::collections::VecDeque;
-use std::ops::Range;
+use segment::Retransmission;
 use wirespeed_units::SimTime;
-
-/// Packets that left together and have fared the same since. One is a cache line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(align(64))]
-pub struct Segment {
-    /// Number of the first packet.
-    pub first: u64,
-    /// How many.
-    pub packets: u32,
-    /// Selectively acknowledged (`TCPCB_SACKED_ACKED`).
-    pub sacked: bool,
-    /// Presumed lost (`TCPCB_LOST`).
-    pub lost: bool,
-    /// A retransmission is in flight (`TCPCB_SACKED_RETRANS`).
-    pub retransmitted: bool,
-    /// Was retransmitted at some time (`TCPCB_EVER_RETRANS`).
-    pub ever_retransmitted: bool,
-    /// When it last left.
-    pub sent: SimTime,
-    /// The connection's state at that time, for the delivery rate; `None` once it has been used.
-    pub snapshot: Option<Snapshot>,
-}
-
-impl Segment {
-    /// New data, which leaves at `sent`.
-    #[inline]
-    pub fn fresh(first: u64, packets: u32, sent: SimTime, snapshot: Snapshot) -> Segment {
-        Segment {
-            first,
-            packets,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            ever_retransmitted: false,
-            sent,
-            snapshot: Some(snapshot),
-        }
-    }
-
-    /// Number of the first packet after it.
-    pub fn end(&self) -> u64 {
-        self.first + u64::from(self.packets)
-    }
-
-    /// Retransmitted, now or before (`TCPCB_RETRANS`).
-    pub fn was_retransmitted(&self) -> bool {
-        self.retransmitted || self.ever_retransmitted
-    }
-}
 
 /// Room for segments that is always kept: a small window's.
 const LEAST_ROOM: usize = 16;
@@ -65,7 +20,7 @@ const LEAST_ROOM: usize = 16;
 /// The segments in flight and their counts.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
-    segments: VecDeque<Segment>,
+    segments: Long<Segment>,
     /// Selectively acknowledged packets (`sacked_out`).
     pub sacked: u64,
     /// Packets presumed lost (`lost_out`).
@@ -80,7 +35,7 @@ pub struct Scoreboard {
     hint: u64,
     /// Retransmissions in the order in which they left: when, and which numbers. What has been acknowledged, or has
     /// left again since, is skipped.
-    order: VecDeque<(SimTime, Range<u64>)>,
+    order: Long<Retransmission>,
 }
 
 impl Scoreboard {
@@ -145,7 +100,7 @@ impl Scoreboard {
                 (front.first, front.packets) = (una, rest);
                 break;
             }
-            self.segments.pop_front();
+            self.segments.drop_front();
         }
         if self.highest_sacked <= una {
             self.highest_sacked = 0;
@@ -156,56 +111,64 @@ impl Scoreboard {
             self.order.clear();
         }
         // What a slow start needed: going round in it, each segment would find its place out of the cache.
-        let room = self.segments.capacity();
-        if room > LEAST_ROOM && self.segments.len() < room / 8 {
-            self.segments.shrink_to(room / 4);
-        }
+        self.segments.shrink(LEAST_ROOM);
     }
 
-    fn index(&self, number: u64) -> usize {
+    /// Where the first segment is that ends behind `number`.
+    fn place(&mut self, number: u64) -> Place {
         // What is asked for is mostly at one end.
         if self.head().is_none_or(|head| number < head.end()) {
-            return 0;
+            return self.segments.begin();
         }
         if self.tail().is_some_and(|tail| number >= tail.end()) {
-            return self.segments.len();
+            return self.segments.end();
         }
-        self.segments.partition_point(|segment| segment.end() <= number)
+        self.segments.last_below(number + 1).unwrap_or(self.segments.begin())
     }
 
-    /// Cuts so that a segment begins at `number`; returns its index.
-    fn cut(&mut self, number: u64) -> usize {
-        let index = self.index(number);
-        let Some(segment) = self.segments.get_mut(index) else { return index };
-        if segment.first >= number {
-            return index;
+    /// Cuts so that a segment begins at `number`; returns where it is.
+    fn cut(&mut self, number: u64) -> Place {
+        let place = self.place(number);
+        match self.segments.get(place) {
+            Some(segment) if segment.first < number => self.split(place, number),
+            _ => place,
         }
+    }
+
+    /// Cuts the segment at `place` so that its second part begins at `number`; returns where that is.
+    fn split(&mut self, place: Place, number: u64) -> Place {
+        let Some(segment) = self.segments.get_mut(place) else { return place };
         let back = Segment { first: number, packets: (segment.end() - number) as u32, ..*segment };
         segment.packets -= back.packets;
-        self.segments.insert(index + 1, back);
-        index + 1
+        self.segments.insert(self.segments.after(place), back)
     }
 
     /// A selective acknowledgement of `first..end`; `see` gets every part that was not acknowledged before, as it
     /// was before.
     pub fn sack(&mut self, first: u64, end: u64, mut see: impl FnMut(&Segment)) {
-        let mut index = self.index(first);
-        while let Some(segment) = self.segments.get(index) {
+        let mut place = self.place(first);
+        while let Some(segment) = self.segments.get(place) {
             if segment.first >= end {
                 break;
             }
             if segment.sacked {
-                index += 1;
+                place = self.segments.after(place);
                 continue;
             }
             let (from, to) = (segment.first.max(first), segment.end().min(end));
-            if self.grow_before(index, from, to, &mut see) {
+            let (begins_before, ends_behind) = (segment.first < from, segment.end() > to);
+            if self.grow_before(place, from, to, &mut see) {
                 continue;
             }
-            index = self.cut(from);
-            self.cut(to);
-            see(&self.segments[index]);
-            let segment = &mut self.segments[index];
+            if begins_before {
+                place = self.split(place, from);
+            }
+            if ends_behind {
+                let behind = self.split(place, to);
+                place = self.segments.before(behind).unwrap_or(behind);
+            }
+            let Some(segment) = self.segments.get_mut(place) else { break };
+            see(segment);
             let packets = u64::from(segment.packets);
             // A retransmission not presumed lost stays in flight: the original may have been delivered.
             if segment.retransmitted && segment.lost {
@@ -220,15 +183,17 @@ impl Scoreboard {
             segment.snapshot = None;
             self.sacked += packets;
             self.highest_sacked = self.highest_sacked.max(to);
-            index = self.join(index) + 1;
+            let joined = self.join(place);
+            place = self.segments.after(joined);
         }
     }
 
     /// The common case of [`Scoreboard::sack`]: the block before the segment grows into it, and a part of the segment
     /// stays. Only their border moves; to cut and to join would move all segments behind them twice.
-    fn grow_before(&mut self, index: usize, from: u64, to: u64, see: &mut impl FnMut(&Segment)) -> bool {
-        let Some(before) = index.checked_sub(1) else { return false };
-        let (block, segment) = (&self.segments[before], &self.segments[index]);
+    fn grow_before(&mut self, place: Place, from: u64, to: u64, see: &mut impl FnMut(&Segment)) -> bool {
+        let Some(before) = self.segments.before(place) else { return false };
+        let Some(segment) = self.segments.get(place).copied() else { return false };
+        let Some(block) = self.segments.get_mut(before) else { return false };
         let packets = (to - from) as u32;
         let may_move = from == segment.first
             && to < segment.end()
@@ -239,45 +204,50 @@ impl Scoreboard {
         if !may_move {
             return false;
         }
-        see(&Segment { packets, ..*segment });
+        block.packets += packets;
+        see(&Segment { packets, ..segment });
+        if let Some(segment) = self.segments.get_mut(place) {
+            segment.first = to;
+            segment.packets -= packets;
+        }
         let packets = u64::from(packets);
         self.retransmitted -= if segment.retransmitted && segment.lost { packets } else { 0 };
         self.lost -= if segment.lost { packets } else { 0 };
-        let segment = &mut self.segments[index];
-        segment.first = to;
-        segment.packets -= packets as u32;
-        self.segments[before].packets += packets as u32;
         self.sacked += packets;
         self.highest_sacked = self.highest_sacked.max(to);
         true
     }
 
-    /// Joins a selectively acknowledged segment with its neighbours of the same history; returns its new index.
-    fn join(&mut self, mut index: usize) -> usize {
-        let same = |a: &Segment, b: &Segment| {
-            a.sacked
-                && b.sacked
-                && a.retransmitted == b.retransmitted
-                && a.ever_retransmitted == b.ever_retransmitted
-                && a.packets.checked_add(b.packets).is_some()
-        };
-        if index > 0 && same(&self.segments[index - 1], &self.segments[index]) {
-            let joined = self.segments.remove(index).expect("the index is of a segment");
-            index -= 1;
-            self.segments[index].packets += joined.packets;
+    /// Joins a selectively acknowledged segment with its neighbours of the same history; returns where it is then.
+    fn join(&mut self, place: Place) -> Place {
+        let mut joined = place;
+        if let Some(before) = self.segments.before(place)
+            && self.absorb(before, place)
+        {
+            joined = before;
         }
-        if index + 1 < self.segments.len() && same(&self.segments[index], &self.segments[index + 1]) {
-            let joined = self.segments.remove(index + 1).expect("the index is of a segment");
-            self.segments[index].packets += joined.packets;
-        }
-        index
+        self.absorb(joined, self.segments.after(joined));
+        joined
+    }
+
+    /// Adds the segment at `next` to the one before it, at `place`, if both are selectively acknowledged and have the same
+    /// history.
+    fn absorb(&mut self, place: Place, next: Place) -> bool {
+        let Some(b) = self.segments.get(next).filter(|b| b.sacked) else { return false };
+        let (packets, retransmitted, ever) = (b.packets, b.retransmitted, b.ever_retransmitted);
+        let Some(a) = self.segments.get_mut(place).filter(|a| a.sacked) else { return false };
+        let same = a.retransmitted == retransmitted && a.ever_retransmitted == ever;
+        let Some(together) = a.packets.checked_add(packets).filter(|_| same) else { return false };
+        a.packets = together;
+        self.segments.remove(next);
+        true
     }
 
     /// A duplicate of `first..end` was reported (DSACK): retransmissions of packets already acknowledged are no
     /// longer in flight.
     pub fn duplicate(&mut self, first: u64, end: u64) {
-        let mut index = self.index(first);
-        while let Some(segment) = self.segments.get_mut(index) {
+        let mut place = self.place(first);
+        while let Some(segment) = self.segments.get_mut(place) {
             if segment.first >= end {
                 break;
             }
@@ -285,7 +255,7 @@ impl Scoreboard {
                 segment.retransmitted = false;
                 self.retransmitted -= u64::from(segment.packets);
             }
-            index += 1;
+            place = self.segments.after(place);
         }
     }
 
@@ -314,8 +284,8 @@ impl Scoreboard {
     ) -> u64 {
         let mut marked = 0;
         let mut may_advance = true;
-        let mut index = self.index(self.decided);
-        while let Some(segment) = self.segments.get_mut(index) {
+        let mut place = self.place(self.decided);
+        while let Some(segment) = self.segments.get_mut(place) {
             if !segment.sacked && !segment.lost && !segment.was_retransmitted() {
                 if !left_before(segment) {
                     break;
@@ -330,7 +300,7 @@ impl Scoreboard {
             if may_advance {
                 self.decided = segment.end();
             }
-            index += 1;
+            place = self.segments.after(place);
         }
         marked + self.detect_retransmitted(left_before, is_lost)
     }
@@ -342,15 +312,17 @@ impl Scoreboard {
         mut is_lost: impl FnMut(&Segment) -> bool,
     ) -> u64 {
         let mut marked = 0;
-        let (mut entry, mut kept) = (0, 0);
-        'entries: while let Some((sent, range)) = self.order.get(entry).cloned() {
+        let mut turn = self.order.begin();
+        'entries: while let Some(entry) = self.order.get(turn).copied() {
             let mut keeps = false;
-            let mut index = self.index(range.start);
-            while let Some(segment) = self.segments.get_mut(index)
-                && segment.first < range.end
-            {
-                index += 1;
-                let counts = segment.sent == sent
+            let mut place = self.place(entry.first);
+            loop {
+                let here = place;
+                place = self.segments.after(here);
+                let Some(segment) = self.segments.get_mut(here).filter(|s| s.first < entry.end) else {
+                    break;
+                };
+                let counts = segment.sent == entry.sent
                     && !segment.sacked
                     && (segment.retransmitted || (segment.ever_retransmitted && !segment.lost));
                 if !counts {
@@ -366,13 +338,8 @@ impl Scoreboard {
                     keeps = true;
                 }
             }
-            if keeps {
-                self.order.swap(kept, entry);
-                kept += 1;
-            }
-            entry += 1;
+            turn = if keeps { self.order.after(turn) } else { self.order.remove(turn) };
         }
-        self.order.drain(kept..entry);
         marked
     }
 
@@ -384,12 +351,12 @@ impl Scoreboard {
             self.highest_sacked = 0;
         }
         let mut marked = 0;
-        for segment in &mut self.segments {
+        self.segments.each_mut(|segment| {
             segment.sacked &= !forget;
             if !segment.sacked && is_lost(segment) {
                 marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
             }
-        }
+        });
         self.hint = 0;
         marked
     }
@@ -408,9 +375,7 @@ impl Scoreboard {
 
     /// Nothing is presumed lost any more: the reduction was a mistake.
     pub fn forget_losses(&mut self) {
-        for segment in &mut self.segments {
-            segment.lost = false;
-        }
+        self.segments.each_mut(|segment| segment.lost = false);
         self.lost = 0;
         self.decided = 0;
         self.hint = 0;
@@ -421,22 +386,23 @@ impl Scoreboard {
         if self.retransmitted >= self.lost {
             return None;
         }
-        let mut index = self.index(self.hint);
-        while let Some(segment) = self.segments.get(index) {
+        let mut place = self.place(self.hint);
+        while let Some(segment) = self.segments.get(place) {
             if segment.lost && !segment.sacked && !segment.retransmitted {
                 self.hint = segment.first;
                 return Some(*segment);
             }
-            index += 1;
+            place = self.segments.after(place);
         }
         None
     }
 
     /// `packets` from number `first` leave again at `now`.
     pub fn retransmit(&mut self, first: u64, packets: u32, now: SimTime, snapshot: Snapshot) {
-        let index = self.cut(first);
+        // To cut may move what is behind it: the front last.
         self.cut(first + u64::from(packets));
-        let segment = &mut self.segments[index];
+        let place = self.cut(first);
+        let Some(segment) = self.segments.get_mut(place) else { return };
         if segment.retransmitted {
             self.retransmitted -= u64::from(segment.packets);
         }
@@ -445,8 +411,8 @@ impl Scoreboard {
         segment.sent = now;
         segment.snapshot = Some(snapshot);
         self.retransmitted += u64::from(segment.packets);
-        let range = segment.first..segment.end();
-        self.order.push_back((now, range));
+        let entry = Retransmission { sent: now, first: segment.first, end: segment.end() };
+        self.order.push_back(entry);
     }
 
     /// Whether the head has been retransmitted (`tcp_any_retrans_done` beside `retrans_out`).
@@ -460,15 +426,24 @@ impl Scoreboard {
     /// If a count is wrong.
     #[cfg(test)]
     pub fn verify(&self) {
+        let segments = self.all();
         let count = |f: fn(&Segment) -> bool| {
-            self.segments.iter().filter(|s| f(s)).map(|s| u64::from(s.packets)).sum::<u64>()
+            segments.iter().filter(|s| f(s)).map(|s| u64::from(s.packets)).sum::<u64>()
         };
         assert_eq!(self.sacked, count(|s| s.sacked));
         assert_eq!(self.lost, count(|s| s.lost));
         assert_eq!(self.retransmitted, count(|s| s.retransmitted));
-        for (a, b) in self.segments.iter().zip(self.segments.iter().skip(1)) {
+        for (a, b) in segments.iter().zip(segments.iter().skip(1)) {
             assert_eq!(a.end(), b.first);
         }
+    }
+
+    /// Every segment.
+    #[cfg(test)]
+    fn all(&self) -> Vec<Segment> {
+        let mut all = Vec::new();
+        self.segments.each(|segment| all.push(*segment));
+        all
     }
 }
 

@@ -17,7 +17,7 @@ pub use build::{Unsupported, check};
 pub use chance::depends_on_seed;
 pub use flow::{Endpoint, Flow};
 pub use path::Way;
-pub use record::{Recorder, ignored};
+pub use record::{Recorder, happenings, ignored};
 
 use crate::due::Due;
 use crate::engine::{Event, Events};

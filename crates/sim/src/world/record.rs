@@ -28,6 +28,13 @@ pub struct Recorder {
     qdiscs: Vec<String>,
 }
 
+/// When a flow began and ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Milestones {
+    established: Option<SimTime>,
+    finished: Option<SimTime>,
+}
+
 /// Packets and bytes of a host.
 #[derive(Debug, Default, Clone, Copy)]
 struct Traffic {
@@ -252,31 +259,10 @@ impl World {
         hosts.into_iter().flat_map(rows).collect()
     }
 
-    /// What happened once: begin and end of every flow.
-    pub fn happenings(&self, run: &Run) -> Vec<Event> {
-        let mut events = Vec::new();
-        for (index, (planned, flow)) in run.flows.iter().zip(&self.flows).enumerate() {
-            let mut add = |at: SimTime, kind: &str, host: &str, detail: String| {
-                events.push(Event {
-                    t_ns: at.nanoseconds(),
-                    kind: kind.into(),
-                    flow: Some(index as u32),
-                    host: Some(host.into()),
-                    detail,
-                });
-            };
-            if let Some(at) = flow.established {
-                let detail = match &planned.kind {
-                    FlowKind::Tcp { congestion, .. } => format!("connected, {}", congestion.name),
-                    FlowKind::Udp { .. } => "sending".into(),
-                };
-                add(at, "flow_start", &planned.from, detail);
-            }
-            if let Some(at) = flow.finished {
-                add(at, "flow_end", &planned.to, "all data read".into());
-            }
-        }
-        events
+    /// When each flow began and ended. Nothing else is left.
+    pub fn into_milestones(self) -> Vec<Milestones> {
+        let of = |flow: &super::Flow| Milestones { established: flow.established, finished: flow.finished };
+        self.flows.iter().map(of).collect()
     }
 
     /// When a host's transmit ring was full for the first time, and which packet of its burst found it so.
@@ -311,6 +297,34 @@ impl World {
         };
         self.flows.iter().map(|flow| of(&flow.endpoint)).sum()
     }
+}
+
+/// What happened once: begin and end of every flow.
+pub fn happenings(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
+    let happened = |m: &Milestones| usize::from(m.established.is_some()) + usize::from(m.finished.is_some());
+    let mut events = Vec::with_capacity(milestones.iter().map(happened).sum());
+    for (index, (planned, milestones)) in run.flows.iter().zip(milestones).enumerate() {
+        let mut add = |at: SimTime, kind: &str, host: &str, detail: String| {
+            events.push(Event {
+                t_ns: at.nanoseconds(),
+                kind: kind.into(),
+                flow: Some(index as u32),
+                host: Some(host.into()),
+                detail,
+            });
+        };
+        if let Some(at) = milestones.established {
+            let detail = match &planned.kind {
+                FlowKind::Tcp { congestion, .. } => format!("connected, {}", congestion.name),
+                FlowKind::Udp { .. } => "sending".into(),
+            };
+            add(at, "flow_start", &planned.from, detail);
+        }
+        if let Some(at) = milestones.finished {
+            add(at, "flow_end", &planned.to, "all data read".into());
+        }
+    }
+    events
 }
 
 /// Settings of a run that have no effect here, as warnings.

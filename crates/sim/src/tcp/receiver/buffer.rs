@@ -6,8 +6,9 @@
 //! (`scaling_ratio`, since Linux 6.6). What happens when the memory runs out all the same: [`super::shortage`].
 
 use super::Settings;
+use super::held::Held;
 use super::merged::{FRAGMENTS, Merged};
-use super::order::{Each, Held};
+use super::order::Each;
 use crate::host::SocketRules;
 use crate::tcp::{PACKET_OVERHEAD, clock};
 use std::rc::Rc;

@@ -3,6 +3,7 @@
 
 mod arrive;
 mod buffer;
+mod held;
 mod hosted;
 mod merged;
 mod order;

@@ -1,30 +1,14 @@
 //! What arrived out of order, the memory it occupies, and how selective acknowledgements report it (RFC 2018, RFC 2883;
 //! `out_of_order_queue` and the array `selective_acks` of Linux).
 
+use super::held::Held;
 use super::merged::FRAGMENTS;
+use crate::long::{Long, Place};
 use crate::net::Sack;
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Blocks remembered (TCP_NUM_SACKS).
 const REMEMBERED: usize = 4;
-
-/// Packets that wait as one `sk_buff`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
-    first: u64,
-    pub packets: u32,
-    /// Fragments it refers to: a packet each, and [`FRAGMENTS`] if its packets were copied together.
-    fragments: u32,
-    /// Bytes (`skb->truesize`).
-    pub memory: u64,
-}
-
-impl Held {
-    fn end(&self) -> u64 {
-        self.first + u64::from(self.packets)
-    }
-}
 
 /// Memory of a packet: its payload's, and what describes it, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +32,7 @@ pub(super) struct Tight {
 #[derive(Debug, Default)]
 pub(super) struct Order {
     /// What is held, sorted. A slow start that overshot leaves thousands of holes, which are filled from the front.
-    held: VecDeque<Held>,
+    held: Long<Held>,
     /// Memory of all.
     memory: u64,
     /// Most recently changed first.
@@ -67,15 +51,12 @@ impl Order {
 
     /// Packets that wait, for tests: those that adjoin together.
     pub(super) fn held(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        let mut rest = self.held.iter().peekable();
-        std::iter::from_fn(move || {
-            let first = rest.next()?;
-            let mut end = first.end();
-            while let Some(next) = rest.next_if(|next| next.first == end) {
-                end = next.end();
-            }
-            Some(first.first..end)
-        })
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        self.held.each(|held| match ranges.last_mut() {
+            Some(last) if last.end == held.first => last.end = held.end(),
+            _ => ranges.push(held.first..held.end()),
+        });
+        ranges.into_iter()
     }
 
     /// Memory of all that is held in bytes.
@@ -85,21 +66,29 @@ impl Order {
 
     /// Packets that are held.
     pub(super) fn packets(&self) -> u64 {
-        self.held.iter().map(|held| u64::from(held.packets)).sum()
+        let mut packets = 0;
+        self.held.each(|held| packets += u64::from(held.packets));
+        packets
     }
 
     /// The first that ends at `number` or later; mostly it comes after all (`ooo_last_skb`).
-    fn place(&self, number: u64) -> usize {
+    fn place(&mut self, number: u64) -> Place {
+        let end = self.held.end();
         match self.held.back() {
-            Some(last) if last.end() < number => self.held.len(),
-            Some(last) if last.end() == number => self.held.len() - 1,
-            _ => self.held.partition_point(|held| held.end() < number),
+            Some(last) if last.end() == number => return self.held.before(end).unwrap_or(end),
+            Some(last) if last.end() > number => {}
+            _ => return end,
+        }
+        let Some(place) = self.held.last_below(number) else { return self.held.begin() };
+        match self.held.get(place) {
+            Some(held) if held.end() < number => self.held.after(place),
+            _ => place,
         }
     }
 
-    pub(super) fn contains(&self, number: u64) -> bool {
-        let index = self.place(number + 1);
-        self.held.get(index).is_some_and(|held| held.first <= number)
+    pub(super) fn contains(&mut self, number: u64) -> bool {
+        let place = self.place(number + 1);
+        self.held.get(place).is_some_and(|held| held.first <= number)
     }
 
     pub(super) fn report_duplicate(&mut self, range: Range<u64>) {
@@ -112,11 +101,12 @@ impl Order {
 
     /// Holds a packet; returns the place among the recent blocks of the one it extended (their number if none).
     pub(super) fn insert(&mut self, number: u64, each: Each) -> usize {
-        let mut index = self.place(number);
-        if self.held.get(index + 1).is_some_and(|next| next.first == number) {
+        let mut place = self.place(number);
+        let after = self.held.after(place);
+        if self.held.get(after).is_some_and(|next| next.first == number) {
             return self.note(number);
         }
-        if let Some(held) = self.held.get_mut(index)
+        if let Some(held) = self.held.get_mut(place)
             && held.end() == number
         {
             if each.coalesces && held.fragments < FRAGMENTS as u32 {
@@ -126,11 +116,11 @@ impl Order {
                 self.memory += each.fragment;
                 return self.note(number);
             }
-            index += 1;
+            place = after;
         }
-        if self.held.get(index).is_none_or(|held| held.first > number) {
+        if self.held.get(place).is_none_or(|held| held.first > number) {
             let memory = each.fragment + each.overhead;
-            self.held.insert(index, Held { first: number, packets: 1, fragments: 1, memory });
+            self.held.insert(place, Held { first: number, packets: 1, fragments: 1, memory });
             self.memory += memory;
         }
         self.note(number)
@@ -173,15 +163,17 @@ impl Order {
         bloated: impl Fn(u64, u64) -> bool,
         tight: impl Fn(u64) -> Tight,
     ) -> u64 {
-        let before = std::mem::take(&mut self.held);
+        let mut before = std::mem::take(&mut self.held);
         let (mut collapsed, mut alone) = (0, 0);
         let mut stretch: Vec<Held> = Vec::new();
-        let mut rest = before.into_iter().peekable();
-        while let Some(first) = rest.next() {
+        while let Some(first) = before.pop_front() {
             stretch.clear();
             stretch.push(first);
-            while let Some(next) = rest.next_if(|next| next.first == stretch[stretch.len() - 1].end()) {
+            let mut end = first.end();
+            while let Some(next) = before.front().copied().filter(|next| next.first == end) {
                 stretch.push(next);
+                end = next.end();
+                before.pop_front();
             }
             let large = tight(u64::from(first.packets)).fills_one;
             if stretch.len() == 1 && !large {
@@ -194,7 +186,7 @@ impl Order {
             }
             let fat = |held: &Held| bloated(held.memory, u64::from(held.packets));
             let from = stretch.iter().position(fat).unwrap_or(stretch.len());
-            self.held.extend(&stretch[..from]);
+            stretch[..from].iter().for_each(|held| self.held.push_back(*held));
             if let Some(first) = stretch.get(from) {
                 let packets: u64 = stretch[from..].iter().map(|held| u64::from(held.packets)).sum();
                 collapsed += (stretch.len() - from) as u64;
@@ -206,8 +198,11 @@ impl Order {
                 });
             }
         }
-        self.held.extend(rest);
-        self.memory = self.held.iter().map(|held| held.memory).sum();
+        while let Some(held) = before.pop_front() {
+            self.held.push_back(held);
+        }
+        self.memory = 0;
+        self.held.each(|held| self.memory += held.memory);
         collapsed
     }
 
@@ -252,7 +247,7 @@ impl Order {
         {
             next = next.max(held.end());
             self.memory -= held.memory;
-            self.held.pop_front();
+            self.held.drop_front();
             deliver(held);
         }
         if self.held.is_empty() {

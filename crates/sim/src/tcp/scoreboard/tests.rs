@@ -3,6 +3,7 @@
 use super::*;
 use crate::tcp::rate::Delivery;
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 fn snapshot() -> Snapshot {
     Delivery::default().on_send(SimTime::START, 0, 1, 0)
@@ -44,7 +45,7 @@ fn drawn(board: &Scoreboard) -> String {
         }
         text
     };
-    board.segments.iter().map(flags).collect::<Vec<_>>().join(" ")
+    board.all().iter().map(flags).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -339,8 +340,11 @@ impl Both {
                 // Only whole segments are taken out, so that the model takes over what became of it.
                 let (first, end) = self.numbers(a, b);
                 self.board.duplicate(first, end);
-                let left =
-                    self.board.segments.iter().flat_map(|s| (s.first..s.end()).map(|_| s.retransmitted));
+                let left = self
+                    .board
+                    .all()
+                    .into_iter()
+                    .flat_map(|s| (s.first..s.end()).map(move |_| s.retransmitted));
                 for (packet, retransmitted) in self.naive.packets.iter_mut().zip(left) {
                     assert!(packet.retransmitted == retransmitted || (packet.sacked && packet.retransmitted));
                     packet.retransmitted = retransmitted;
@@ -405,7 +409,7 @@ impl Both {
 
     /// Takes over what the board knows.
     fn adopt(&mut self) {
-        let all = self.board.segments.iter().flat_map(|s| std::iter::repeat_n(s, s.packets as usize));
+        let all = self.board.all().into_iter().flat_map(|s| std::iter::repeat_n(s, s.packets as usize));
         for (packet, segment) in self.naive.packets.iter_mut().zip(all) {
             (packet.lost, packet.retransmitted) = (segment.lost, segment.retransmitted);
         }
@@ -421,7 +425,7 @@ impl Both {
         assert_eq!(board.head().map(|s| s.first), Some(naive.una).filter(|_| !naive.packets.is_empty()));
         assert_eq!(board.tail().map_or(naive.una, Segment::end), naive.nxt());
         let mut packets = naive.packets.iter();
-        for segment in &board.segments {
+        for segment in board.all() {
             assert!(segment.packets > 0, "no segment is empty");
             for packet in packets.by_ref().take(segment.packets as usize) {
                 let flags = [segment.sacked, segment.lost, segment.retransmitted, segment.ever_retransmitted];
@@ -443,8 +447,8 @@ fn play(first: u64, steps: &[Step]) {
             both.apply(step);
             let sent: Vec<_> = both
                 .board
-                .segments
-                .iter()
+                .all()
+                .into_iter()
                 .flat_map(|s| std::iter::repeat_n(s.sent, s.packets as usize))
                 .collect();
             both.naive.packets.iter_mut().zip(sent).for_each(|(packet, sent)| packet.sent = sent);

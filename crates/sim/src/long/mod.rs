@@ -1,0 +1,329 @@
+//! Sequences that may be long, in little memory: what a slow start that overshot leaves on its way, in a scoreboard and at a
+//! receiver are hundreds of thousands of items that hardly differ.
+//!
+//! Few items are a plain queue. Of many, only the last and what was looked at lately are kept as they are. The others are
+//! bytes, block by block, each item as what the one before it does not let expect.
+
+mod rest;
+pub(crate) mod varint;
+
+#[cfg(test)]
+mod tests;
+
+use rest::Rest;
+use std::collections::VecDeque;
+
+/// Items at the back that are as they are where those before are packed.
+const LITTLE: usize = 256;
+
+/// What can be packed.
+pub(crate) trait Pack: Sized {
+    /// Fewer are never packed; more than [`LITTLE`].
+    const FEW: usize;
+    /// What the items so far let expect of the next.
+    type Packer: Default;
+
+    /// What they are ordered by; of two the second has no less.
+    fn key(&self) -> u64;
+    /// Appends it to `bytes`.
+    fn put(&self, packer: &mut Self::Packer, bytes: &mut Vec<u8>);
+    /// Takes one off `bytes`.
+    fn take(packer: &mut Self::Packer, bytes: &mut &[u8]) -> Self;
+}
+
+/// Where an item is. One that comes or goes moves what is behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The number of its block; the last ones are in none, which is the number after all blocks.
+    block: usize,
+    at: usize,
+}
+
+/// Items in the order of their keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Long<T> {
+    /// The last ones, at least one if there is any; all of them, as long as they are few.
+    back: VecDeque<T>,
+    /// Those before.
+    rest: Option<Box<Rest<T>>>,
+}
+
+impl<T> Default for Long<T> {
+    fn default() -> Self {
+        Long { back: VecDeque::new(), rest: None }
+    }
+}
+
+impl<T: Pack> Long<T> {
+    /// How many there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.back.len() + self.rest.as_deref().map_or(0, Rest::len)
+    }
+
+    /// Whether there is exactly one.
+    #[inline]
+    pub(crate) fn is_one(&self) -> bool {
+        self.back.len() == 1 && self.rest.is_none()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.back.is_empty()
+    }
+
+    /// The first.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&T> {
+        match &self.rest {
+            None => self.back.front(),
+            Some(rest) => rest.first(),
+        }
+    }
+
+    /// The first, to change it.
+    #[inline]
+    pub(crate) fn front_mut(&mut self) -> Option<&mut T> {
+        match &mut self.rest {
+            None => self.back.front_mut(),
+            Some(rest) => rest.first_mut(),
+        }
+    }
+
+    /// The one after `before` others, a few, if it is at hand.
+    pub(crate) fn near_front(&self, before: usize) -> Option<&T> {
+        match &self.rest {
+            None => self.back.get(before),
+            Some(rest) => rest.front().get(before),
+        }
+    }
+
+    /// The last.
+    #[inline]
+    pub(crate) fn back(&self) -> Option<&T> {
+        self.back.back()
+    }
+
+    /// The last, to change it.
+    #[inline]
+    pub(crate) fn back_mut(&mut self) -> Option<&mut T> {
+        self.back.back_mut()
+    }
+
+    /// Appends an item.
+    #[inline]
+    pub(crate) fn push_back(&mut self, item: T) {
+        if self.back.len() >= LITTLE && self.is_full() {
+            self.pack();
+        }
+        self.back.push_back(item);
+    }
+
+    /// Takes the first.
+    #[inline]
+    pub(crate) fn pop_front(&mut self) -> Option<T> {
+        if self.rest.is_some() { self.pop_rest() } else { self.back.pop_front() }
+    }
+
+    #[inline(never)]
+    fn pop_rest(&mut self) -> Option<T> {
+        let first = self.rest.as_deref_mut()?.remove(Place { block: 0, at: 0 });
+        self.forget_blocks();
+        first
+    }
+
+    /// Drops the first.
+    #[inline]
+    pub(crate) fn drop_front(&mut self) {
+        // To move it out of either place into one would be most of the work.
+        if self.rest.is_some() {
+            drop(self.pop_rest());
+        } else {
+            drop(self.back.pop_front());
+        }
+    }
+
+    /// Takes the last.
+    pub(crate) fn pop_back(&mut self) -> Option<T> {
+        let last = self.back.pop_back();
+        self.refill();
+        last
+    }
+
+    /// Takes all out.
+    pub(crate) fn clear(&mut self) {
+        self.back.clear();
+        self.rest = None;
+    }
+
+    /// What many needed is given back, down to room for `least`.
+    #[inline]
+    pub(crate) fn shrink(&mut self, least: usize) {
+        let room = self.back.capacity();
+        if room > least && self.back.len() < room / 8 {
+            self.back.shrink_to(room / 4);
+        }
+    }
+
+    /// Where the last ones are.
+    #[inline]
+    fn blocks(&self) -> usize {
+        self.rest.as_deref().map_or(0, Rest::blocks)
+    }
+
+    /// Where the first is, or would be.
+    #[inline]
+    pub(crate) fn begin(&self) -> Place {
+        Place { block: 0, at: 0 }
+    }
+
+    /// The place after all.
+    #[inline]
+    pub(crate) fn end(&self) -> Place {
+        Place { block: self.blocks(), at: self.back.len() }
+    }
+
+    /// The place after that of an item.
+    #[inline]
+    pub(crate) fn after(&self, place: Place) -> Place {
+        match &self.rest {
+            Some(rest) => rest.after(place),
+            None => Place { at: place.at + 1, ..place },
+        }
+    }
+
+    /// The place before another; `None` before the first.
+    #[inline]
+    pub(crate) fn before(&self, place: Place) -> Option<Place> {
+        match &self.rest {
+            Some(rest) => rest.before(place),
+            None => place.at.checked_sub(1).map(|at| Place { at, ..place }),
+        }
+    }
+
+    /// The last item whose key is less.
+    #[inline]
+    pub(crate) fn last_below(&mut self, key: u64) -> Option<Place> {
+        if self.rest.is_some() && self.back.front().is_none_or(|first| first.key() >= key) {
+            return self.last_of_rest(key);
+        }
+        let at = below(&self.back, key)?;
+        Some(Place { block: self.blocks(), at })
+    }
+
+    #[inline(never)]
+    fn last_of_rest(&mut self, key: u64) -> Option<Place> {
+        let rest = self.rest.as_deref_mut()?;
+        let block = rest.last_below(key)?;
+        let at = below(rest.open(block), key)?;
+        Some(Place { block, at })
+    }
+
+    /// An item.
+    #[inline]
+    pub(crate) fn get(&mut self, place: Place) -> Option<&T> {
+        self.get_mut(place).map(|item| &*item)
+    }
+
+    /// An item, to change it.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        match &mut self.rest {
+            Some(rest) if place.block < rest.blocks() => rest.get_mut(place),
+            _ => self.back.get_mut(place.at),
+        }
+    }
+
+    /// Puts an item where another is, which is then behind it. Answers where it is.
+    pub(crate) fn insert(&mut self, place: Place, item: T) -> Place {
+        if let Some(rest) = &mut self.rest
+            && place.block < rest.blocks()
+        {
+            return rest.insert(place, item);
+        }
+        self.back.insert(place.at, item);
+        if self.back.len() <= LITTLE || !self.is_full() {
+            return place;
+        }
+        self.pack();
+        let (blocks, at) = (self.blocks(), place.at);
+        let packed = (blocks - place.block) * rest::BLOCK;
+        match at.checked_sub(packed) {
+            Some(at) => Place { block: blocks, at },
+            None => Place { block: place.block + at / rest::BLOCK, at: at % rest::BLOCK },
+        }
+    }
+
+    /// Takes an item out. Answers where the one behind it is then.
+    pub(crate) fn remove(&mut self, place: Place) -> Place {
+        match &mut self.rest {
+            Some(rest) if place.block < rest.blocks() => {
+                rest.remove(place);
+                self.forget_blocks();
+            }
+            _ => {
+                self.back.remove(place.at);
+                if self.back.is_empty() {
+                    self.refill();
+                    return self.end();
+                }
+            }
+        }
+        self.rest.as_deref().map_or(place, |rest| rest.item_at(place))
+    }
+
+    /// Shows each in order.
+    pub(crate) fn each(&self, mut see: impl FnMut(&T)) {
+        if let Some(rest) = &self.rest {
+            rest.each(&mut see);
+        }
+        self.back.iter().for_each(see);
+    }
+
+    /// Lets each be changed, in order.
+    pub(crate) fn each_mut(&mut self, mut change: impl FnMut(&mut T)) {
+        if let Some(rest) = &mut self.rest {
+            (0..rest.blocks()).for_each(|block| rest.open(block).iter_mut().for_each(&mut change));
+        }
+        self.back.iter_mut().for_each(change);
+    }
+
+    /// Whether more than a little at the back are too many.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.rest.is_some() || self.back.len() >= T::FEW
+    }
+
+    /// Packs what is at the back but for a little.
+    #[inline(never)]
+    fn pack(&mut self) {
+        let rest = self.rest.get_or_insert_with(Default::default);
+        while self.back.len() > LITTLE / 2 {
+            rest.append(self.back.drain(..rest::BLOCK));
+        }
+        self.back.shrink_to(LITTLE);
+    }
+
+    /// The last ones have gone: those of the last block are the last now.
+    fn refill(&mut self) {
+        if self.back.is_empty()
+            && let Some(rest) = &mut self.rest
+        {
+            self.back = rest.take_last();
+            self.forget_blocks();
+        }
+    }
+
+    fn forget_blocks(&mut self) {
+        if self.blocks() == 0 {
+            self.rest = None;
+        }
+    }
+}
+
+/// The last of some items whose key is less.
+#[inline]
+fn below<T: Pack>(items: &VecDeque<T>, key: u64) -> Option<usize> {
+    items.partition_point(|item| item.key() < key).checked_sub(1)
+}
