@@ -68,6 +68,7 @@ lint: fmt ## formatting, clippy, documentation, licences and advisories
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then \
 	    $(CARGO) deny --log-level error check licenses bans sources; \
+	    $(CARGO) deny --log-level error --manifest-path fuzz/Cargo.toml --config deny.toml check licenses bans sources; \
 	    $(CARGO) deny --log-level error check advisories || echo 'advisories: found, or NOT checked for want of their database (see above)'; \
 	else echo 'cargo-deny is not installed; licences and advisories were NOT checked. To have them: cargo install --locked cargo-deny'; fi
 

@@ -1,4 +1,5 @@
-//! Bytes as what controller and agent say to each other (crates/lab/tests/hostile.rs).
+//! Bytes as what controller and agent say to each other: in frames, and as messages of agents at work, up to the recording
+//! (crates/lab/tests/hostile.rs).
 #![no_main]
 
 #[path = "../../crates/lab/tests/support/hostile.rs"]
@@ -6,4 +7,7 @@ mod hostile;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| hostile::hear(bytes));
+fuzz_target!(|bytes: &[u8]| {
+    hostile::hear(bytes);
+    hostile::work(bytes);
+});

@@ -1,12 +1,13 @@
 //! What ends the program other than well, and with which exit code.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use thiserror::Error;
 use wirespeed_campaign::validation::ValidationError;
 use wirespeed_kernel::KernelError;
-use wirespeed_record::StoreError;
+use wirespeed_record::{StoreError, plain};
 use wirespeed_scenario::ScenarioError;
 
 /// Why a command did not end well.
@@ -104,15 +105,42 @@ impl Failure {
 
     /// Prints it on standard error.
     pub fn show(&self) -> ExitCode {
-        // The place matters more than the frame: without a terminal, plain text.
-        let theme =
-            if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
+        eprint!("{}", self.text(std::io::stderr().is_terminal()));
+        ExitCode::from(self.code())
+    }
+
+    fn text(&self, to_terminal: bool) -> String {
+        let without_frame = self.rendered(GraphicalTheme::none());
+        match plain(&without_frame) {
+            // The place matters more than the frame: without a terminal, plain text.
+            Cow::Borrowed(_) if to_terminal => self.rendered(GraphicalTheme::unicode()),
+            // Somebody else's words may be in it, and commands to the terminal in those.
+            shown => shown.into_owned(),
+        }
+    }
+
+    fn rendered(&self, theme: GraphicalTheme) -> String {
         let mut text = String::new();
         let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
         if handler.render_report(&mut text, self).is_err() {
             text = format!("{self}\n");
         }
-        eprint!("{text}");
-        ExitCode::from(self.code())
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_have_no_commands_for_the_terminal() {
+        let told = |reason: &str| {
+            let (path, reason) = ("run".into(), reason.to_owned());
+            Failure::Store(StoreError::Incomplete { path, reason }).text(true)
+        };
+        assert!(told("no more memory").contains('\u{1b}'), "a terminal has colours");
+        let hostile = told("\u{1b}[2J\u{1b}[Hnothing happened");
+        assert!(hostile.contains("nothing happened") && !hostile.contains('\u{1b}'), "{hostile:?}");
     }
 }

@@ -96,6 +96,16 @@ fn tool() -> wirespeed_record::ToolInfo {
     }
 }
 
+/// Tells of something on standard error, in a line; others' words may be in it.
+fn tell(text: &str) {
+    eprintln!("{}", wirespeed_record::plain_line(text));
+}
+
+/// Prints text that others' words may be in.
+fn print_plain(text: &str) -> Result<(), Failure> {
+    print(&wirespeed_record::plain(text))
+}
+
 /// Standard output may be closed early (`wirespeed list cc | head`): that is no error of ours.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wirespeed_campaign::{Observer, Outcome};
 use wirespeed_lab::Progress;
+use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
 
 /// Shows the runs that are going on and how many are left; without a terminal, a line per finished run.
@@ -38,6 +39,8 @@ impl<'a> Display<'a> {
         if self.quiet {
             return;
         }
+        // Why a run failed is told in others' words.
+        let text = &plain_line(text);
         if self.bars.is_hidden() {
             eprintln!("{text}");
         } else {

@@ -1,5 +1,7 @@
 //! Files of anybody are read whatever is in them.
 
+#[path = "support/control.rs"]
+mod control;
 #[path = "support/import.rs"]
 mod support;
 
@@ -34,7 +36,47 @@ fn every_fixture_is_imported_or_refused() {
     texts.iter().for_each(|text| support::import(text));
 }
 
+/// What a server says in a test to its end: states (libiperf's iperf_api.h), and results with their length.
+fn said(results: &str) -> Vec<u8> {
+    let length = (results.len() as u32).to_be_bytes();
+    [&[9, 10, 1, 2, 13][..], &length, results.as_bytes(), &[14]].concat()
+}
+
+/// Results of two streams, with some value in the place of each number.
+fn results(values: [&str; 6]) -> String {
+    let [total, bytes, jitter, errors, packets, end] = values;
+    let stream = |id: u32| {
+        format!(
+            r#"{{"id":{id},"bytes":{bytes},"retransmits":0,"jitter":{jitter},"errors":{errors},"packets":{packets},"start_time":0,"end_time":{end}}}"#
+        )
+    };
+    format!(
+        r#"{{"cpu_util_total":{total},"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":1,"streams":[{},{}]}}"#,
+        stream(1),
+        stream(3)
+    )
+}
+
 proptest! {
+    #[test]
+    fn a_server_that_says_anything(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        control::converse(&bytes);
+    }
+
+    #[test]
+    fn a_server_that_goes_wrong_somewhere(
+        values in prop::array::uniform6(prop::sample::select(&NUMBERS[..])),
+        at in any::<prop::sample::Index>(),
+        change in prop::option::of(any::<u8>()),
+    ) {
+        let mut bytes = said(&results(values));
+        if let Some(change) = change {
+            let at = at.index(bytes.len());
+            bytes[at] = change;
+        }
+        control::converse(&bytes);
+    }
+
     #[test]
     fn any_text(text in ".{0,300}") {
         support::import(&text);

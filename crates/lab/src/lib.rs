@@ -30,7 +30,7 @@ pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};
-pub use sealed::{Secret, connect_sealed, serve_sealed};
+pub use sealed::{Channel, Secret, connect_sealed, serve_sealed};
 pub use self_check::SelfChecked;
 pub use sent_again::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
 pub use substrate::{Control, LabError, Progress, Substrate};
@@ -39,4 +39,5 @@ pub use substrate::{Control, LabError, Progress, Substrate};
 pub mod protocol {
     pub use crate::agent::message::{Decoder, Message, Writer};
     pub use crate::agent::request::{Plan, Request};
+    pub use crate::hosts::put_together;
 }

@@ -68,7 +68,7 @@ pub fn matched(all: &[Pieces], clocks_ns: i64) -> Vec<Counter> {
         let Some(sender) = senders.get(&pieces.way) else { continue };
         // A drop comes before what is sent for it, even if another host's clock is ahead.
         let early = if pieces.host == *sender { 0 } else { clocks_ns };
-        let events = pieces.pieces.iter().map(|piece| (piece.t_ns - early, piece, pieces));
+        let events = pieces.pieces.iter().map(|piece| (piece.t_ns.saturating_sub(early), piece, pieces));
         ways.entry(pieces.way).or_default().extend(events);
     }
     let mut counters: BTreeMap<(&str, String), u64> = BTreeMap::new();
@@ -119,7 +119,9 @@ impl<'a> Matching<'a> {
 
     /// The drops that packets sent again make good, packet by packet.
     fn sent_again(&mut self, from: u64, bytes: u32, packets: u32) -> Vec<Option<(&'a str, &'a str)>> {
-        let (packets, bytes) = (u64::from(packets.max(1)), u64::from(bytes));
+        /// A piece of the kernel has no more (gso_segs, include/linux/skbuff.h): another number is not counted out.
+        const MOST: u32 = u16::MAX as u32;
+        let (packets, bytes) = (u64::from(packets.clamp(1, MOST)), u64::from(bytes));
         let size = bytes.div_ceil(packets).max(1);
         let borders = (0..packets)
             .map(|packet| (from + (packet * size).min(bytes), from + ((packet + 1) * size).min(bytes)));

@@ -269,9 +269,11 @@ pub(crate) fn seconds(from: i64, to: i64) -> Option<f64> {
     (to > from).then(|| (to - from) as f64 / 1e9)
 }
 
-/// The whole bins in `from..to`.
+/// The whole bins in `from..to`; none if they are so many that a recording must have been made to have them: 11 days of 100 ms.
 pub(crate) fn bins(from: i64, to: i64, bin_ns: i64) -> impl Iterator<Item = (i64, i64)> {
-    let count = if bin_ns > 0 { (to - from).max(0) / bin_ns } else { 0 };
+    const MOST: i64 = 10_000_000;
+    let count = if bin_ns > 0 { to.saturating_sub(from).max(0) / bin_ns } else { 0 };
+    let count = if count > MOST { 0 } else { count };
     (0..count).map(move |i| (from + i * bin_ns, from + (i + 1) * bin_ns))
 }
 

@@ -63,6 +63,20 @@ pub struct RunInfo {
     pub copy_of: Option<String>,
 }
 
+impl RunInfo {
+    /// What of its times no run has: sums and differences of such times would not be what they seem.
+    pub(crate) fn impossible(&self) -> Option<String> {
+        /// Ten years, before and after.
+        const FAR_NS: i64 = 315_360_000_000_000_000;
+        let flows = self.flows.iter().flat_map(|flow| [flow.start_ns, flow.stop_ns, flow.base_rtt_ns]);
+        let lasting = [self.duration_ns, self.omit_ns, self.sample_ns];
+        let mut all = flows.chain(lasting).chain(self.links.iter().map(|link| link.rtt_ns));
+        let far = all.find(|time_ns| !(-FAR_NS..=FAR_NS).contains(time_ns));
+        let negative = lasting.into_iter().find(|time_ns| *time_ns < 0);
+        far.or(negative).map(|time_ns| format!("{time_ns} ns is no time of a run"))
+    }
+}
+
 /// A shared link, as metrics and figures need it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkInfo {

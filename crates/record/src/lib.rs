@@ -7,9 +7,11 @@
 
 mod capture;
 mod cell;
+mod foreign;
 mod info;
 mod path_check;
 mod placement;
+mod plain;
 mod read;
 mod rows;
 mod spool;
@@ -24,6 +26,7 @@ pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
+pub use plain::{plain, plain_line};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use stage::{Direction, Stage};

@@ -1,6 +1,7 @@
 //! Tables from files: whole, or one column at a time.
 
 use crate::cell::Cell;
+use crate::foreign::open_file;
 use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
@@ -11,6 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// Values of a column that are decoded at once.
 const AT_ONCE: usize = 8192;
+
+/// Rows that a byte of a file may stand for. A table of nothing but constants has a tenth of that; one that says to have more was
+/// made to fill the memory of whoever reads it.
+const ROWS_A_BYTE: u64 = 100;
 
 /// A table to be read column by column. Its rows are in memory, or stay in the file: then a column takes the memory of
 /// a page while it is read, whatever the table's length.
@@ -148,8 +153,24 @@ fn file<R: Row>(directory: &Path) -> PathBuf {
 }
 
 fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, StoreError> {
-    let file = File::open(path).map_err(|e| damaged(path, e.to_string()))?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(path, e.to_string()))
+    let file = open_file(path).map_err(|e| damaged(path, e.to_string()))?;
+    let bytes = file.metadata().map_err(|e| damaged(path, e.to_string()))?.len();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(path, e.to_string()))?;
+    let metadata = builder.metadata();
+    let mut groups = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
+    let rows = groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
+    match rows {
+        Some(rows) if !can_hold(bytes, rows) => {
+            Err(damaged(path, format!("{rows} rows in {bytes} bytes cannot be")))
+        }
+        Some(rows) if i64::try_from(rows) == Ok(metadata.file_metadata().num_rows()) => Ok(builder),
+        _ => Err(damaged(path, "it does not have as many rows as it says".into())),
+    }
+}
+
+/// Whether a file of so many bytes can be a table of so many rows.
+fn can_hold(bytes: u64, rows: u64) -> bool {
+    rows <= bytes.saturating_mul(ROWS_A_BYTE)
 }
 
 fn batches(
@@ -214,6 +235,18 @@ mod tests {
             column(&whole, FlowSample::dctcp_alpha_ratio)
         );
         assert!(column(&lazy, FlowSample::bbr_bw_bps).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn a_table_of_constants_is_far_from_what_no_file_can_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let row = crate::Counter { host: "a".into(), counter: "c".into(), before: 0, after: 1 };
+        let recording = Recording { counters: vec![row; 100_000], ..Recording::default() };
+        RunDirectory::create(&path).unwrap().finish(&recording).unwrap();
+        let bytes = fs::metadata(path.join("counters.parquet")).unwrap().len();
+        assert!(can_hold(bytes / 5, 100_000) && !can_hold(bytes, u64::MAX), "{bytes} bytes");
+        assert_eq!(read(&path).unwrap().counters.len(), 100_000);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The run directory: written atomically, read with errors that name the file.
 
 use crate::Recording;
+use crate::foreign::read_text;
 use crate::info::{FORMAT_VERSION, RunInfo};
 use crate::table::Row;
 use crate::write::TableWriter;
@@ -221,22 +222,29 @@ fn write_table<R: Row>(directory: &Path, rows: &[R]) -> Result<(), StoreError> {
 /// # Errors
 /// If it is no run directory, or `run.json` cannot be understood.
 pub fn open(directory: &Path) -> Result<RunState, StoreError> {
+    /// A reason is a sentence, and what describes a run of 10,000 flows some MB: longer ones nobody has written.
+    const MOST: [u64; 2] = [1 << 16, 1 << 26];
     let mark = directory.join(INCOMPLETE);
-    if let Ok(reason) = fs::read_to_string(&mark) {
+    if let Ok(reason) = read_text(&mark, MOST[0]) {
         return Ok(RunState::Incomplete(reason.trim().into()));
     }
     let path = directory.join(INFO);
     if !path.exists() {
         return Err(StoreError::NotARun { path: directory.into() });
     }
-    let text = fs::read_to_string(&path).map_err(io_error("read", &path))?;
+    let text = read_text(&path, MOST[1]).map_err(io_error("read", &path))?;
     let damaged = |e: serde_json::Error| StoreError::Damaged { path: path.clone(), reason: e.to_string() };
     let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
-    let found = value.get("format_version").and_then(serde_json::Value::as_u64).unwrap_or(0) as u32;
+    let found = value.get("format_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let found = u32::try_from(found).unwrap_or(u32::MAX);
     if found > FORMAT_VERSION {
         return Err(StoreError::Newer { path, found });
     }
-    serde_json::from_value(value).map(|info| RunState::Complete(Box::new(info))).map_err(damaged)
+    let info: RunInfo = serde_json::from_value(value).map_err(damaged)?;
+    match info.impossible() {
+        Some(reason) => Err(StoreError::Damaged { path, reason }),
+        None => Ok(RunState::Complete(Box::new(info))),
+    }
 }
 
 /// The information of a complete run.

@@ -26,6 +26,8 @@ pub(crate) struct Source<'a> {
 
 /// Bins of throughput in runs that are long enough for it.
 const RATE_BIN_NS: i64 = 100_000_000;
+/// Bins of any run: more than a day has, and more than a page shows.
+const MOST_BINS: i64 = 1_000_000;
 /// A short run still gets about this many bins.
 const BINS_OF_SHORT_RUN: i64 = 150;
 
@@ -116,9 +118,10 @@ pub(crate) fn flow_ink(flows: &[FlowInfo], flow: usize) -> Ink {
     Ink::Flow { congestion: info.congestion.clone(), label: info.label.clone(), twin }
 }
 
-/// 100 ms, and finer in short runs, but never finer than the samples.
+/// 100 ms, finer in short runs and coarser in those of more than a day, but never finer than the samples.
 fn rate_bin(duration_ns: i64, sample_ns: i64) -> i64 {
-    let wanted = (duration_ns / BINS_OF_SHORT_RUN).min(RATE_BIN_NS).max(sample_ns);
+    let wanted =
+        (duration_ns / BINS_OF_SHORT_RUN).min(RATE_BIN_NS).max(duration_ns / MOST_BINS).max(sample_ns);
     // A multiple of the sampling grid, so that bins end on samples.
     (wanted / sample_ns) * sample_ns
 }
@@ -129,7 +132,11 @@ pub(crate) fn growth_per_bin(readings: &[(i64, u64)], bin_ns: i64) -> Vec<(i64, 
     let (Some(&(first, _)), Some(&(last, _))) = (readings.first(), readings.last()) else {
         return Vec::new();
     };
-    let bin = |t: i64| (t - 1).div_euclid(bin_ns);
+    let bin = |t: i64| t.saturating_sub(1).div_euclid(bin_ns);
+    if bin(last).saturating_sub(bin(first)) > MOST_BINS {
+        // No run is as long: somebody has made the times up.
+        return Vec::new();
+    }
     let mut bins: Vec<(i64, u64)> =
         (bin(first + 1)..=bin(last)).map(|index| (index * bin_ns + bin_ns / 2, 0)).collect();
     for pair in readings.windows(2) {
@@ -148,6 +155,8 @@ mod tests {
     #[test]
     fn bins_are_100_ms_and_finer_in_short_runs() {
         assert_eq!(rate_bin(60_000_000_000, 10_000_000), 100_000_000);
+        assert_eq!(rate_bin(86_400_000_000_000, 10_000_000), 100_000_000);
+        assert!(i64::MAX / rate_bin(i64::MAX, 1) <= MOST_BINS + 1);
         assert_eq!(rate_bin(2_000_000_000, 1_000_000), 13_000_000);
         assert_eq!(rate_bin(100_000_000, 10_000_000), 10_000_000);
     }
@@ -157,6 +166,7 @@ mod tests {
         let bins = growth_per_bin(&[(0, 5), (10, 5), (20, 9), (30, 9), (40, 12)], 20);
         assert_eq!(bins, [(10, 4), (30, 3)]);
         assert_eq!(growth_per_bin(&[], 20), []);
+        assert_eq!(growth_per_bin(&[(0, 1), (i64::MAX, 2)], 20), []);
         assert_eq!(growth_per_bin(&[(7, 3)], 20).iter().map(|b| b.1).sum::<u64>(), 0);
     }
 }

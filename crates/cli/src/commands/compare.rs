@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
     }
     for warning in comparison.warnings() {
-        eprintln!("warning: {warning}");
+        crate::tell(&format!("warning: {warning}"));
     }
     conclude(arguments, &comparison)
 }

@@ -3,7 +3,7 @@
 use super::report::show;
 use super::run::{create, quoted, write_report};
 use crate::failure::Failure;
-use crate::print;
+use crate::print_plain;
 use clap::Args;
 use std::fs::File;
 use std::io::Read;
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     write_report(&out, &report, None)?;
     show(&report, &out)?;
     let told: String = recording.info.warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
-    print(&told)
+    print_plain(&told)
 }
 
 fn text(file: &Path) -> Result<String, Failure> {

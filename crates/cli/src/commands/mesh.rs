@@ -3,7 +3,7 @@
 use super::probe::machine;
 use super::run::{create, own_program};
 use crate::failure::Failure;
-use crate::{interrupt, print};
+use crate::{interrupt, print, print_plain, tell as tell_line};
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn sweep(mesh: &Mesh, at: u64, substrate: &Hosts, runs: &Path, file: &History) -> Result<(), Failure> {
     let unwritten: Mutex<Option<HistoryError>> = Mutex::new(None);
     mesh.sweep(at, substrate, runs, interrupt::flag(), &|measured: &Measured| {
-        eprintln!("{}", line(measured));
+        tell_line(&line(measured));
         if let Err(error) = file.add(measured) {
             unwritten.lock().expect("nobody panics holding it").get_or_insert(error);
         }
@@ -153,7 +153,7 @@ fn tell(arguments: &Arguments, all: &[Measured]) -> Result<(), Failure> {
             let text = serde_json::to_string_pretty(&summary).expect("it is plain data");
             print(&format!("{text}\n"))
         }
-        false => print(&text(&summary)),
+        false => print_plain(&text(&summary)),
     }
 }
 

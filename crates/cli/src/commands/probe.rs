@@ -2,7 +2,7 @@
 
 use super::run::{self, On, create};
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{interrupt, tell};
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -116,8 +116,8 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Survey
         let ours = told(machine, &found);
         let its = format!("iperf3 server at {place}; nothing of wirespeed runs there");
         let [first, second] = if name == "sender" { [ours, its] } else { [its, ours] };
-        eprintln!("from: {first}");
-        eprintln!("to: {second}");
+        tell(&format!("from: {first}"));
+        tell(&format!("to: {second}"));
         if found.answer_ns.is_none() {
             return Err(Failure::Environment(format!(
                 "{place} does not answer {}: is `iperf3 -s` running there, and does a firewall let its port through?",
@@ -128,7 +128,7 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Survey
     }
     let found = hosts.survey(&[from.clone(), to.clone()], raw, interrupt::flag()).map_err(failed)?;
     for (word, reach, surveyed) in [("from", from, &found[0]), ("to", to, &found[1])] {
-        eprintln!("{word}: {}", told(reach, surveyed));
+        tell(&format!("{word}: {}", told(reach, surveyed)));
     }
     if found.iter().all(|surveyed| surveyed.answer_ns.is_none()) {
         let [from, to] = found.each_ref().map(|surveyed| surveyed.interface.address);

@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(nothing(arguments, &studies));
     }
     for warning in &plan.warnings {
-        eprintln!("warning: {warning}");
+        crate::tell(&format!("warning: {warning}"));
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&name));
     create(&out)?;

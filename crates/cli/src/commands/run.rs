@@ -3,7 +3,7 @@
 use super::told::{self, Analysis};
 use crate::failure::Failure;
 use crate::progress::Display;
-use crate::{interrupt, print, tool};
+use crate::{interrupt, print, print_plain, tool};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -146,7 +146,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         })?;
     }
     for warning in &study.warnings {
-        eprintln!("warning: {warning}");
+        crate::tell(&format!("warning: {warning}"));
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
     create(&out)?;
@@ -287,9 +287,9 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         print(&format!("{text}\n"))?;
     } else {
         super::report::show(&report, out)?;
-        print(&told::limits(&limits))?;
+        print_plain(&told::limits(&limits))?;
         if is_only {
-            print(&only)?;
+            print_plain(&only)?;
         }
     }
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();

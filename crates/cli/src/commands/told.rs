@@ -190,11 +190,14 @@ fn word_of_servers(info: &RunInfo) -> String {
 fn kernel_reasons(counters: &[Counter]) -> String {
     let rows = counters.iter().filter_map(|row| {
         let reason = row.counter.strip_prefix(DROPPED)?;
-        Some(format!("    {:>12}  {reason} at {}\n", row.after - row.before, row.host))
+        Some(format!("    {:>12}  {reason} at {}\n", row.after.saturating_sub(row.before), row.host))
     });
     let mut rows: String = rows.collect();
-    let missed: u64 =
-        counters.iter().filter(|row| row.counter == MISSED).map(|row| row.after - row.before).sum();
+    let missed: u64 = counters
+        .iter()
+        .filter(|row| row.counter == MISSED)
+        .map(|row| row.after.saturating_sub(row.before))
+        .sum();
     if missed > 0 {
         let _ = writeln!(rows, "    {missed:>12}  missed by the watch");
     }
@@ -205,7 +208,7 @@ fn kernel_reasons(counters: &[Counter]) -> String {
 /// What was sent again, packet by packet for which drop.
 fn matched(counters: &[Counter]) -> String {
     let of = |row: &Counter| {
-        let packets = row.after - row.before;
+        let packets = row.after.saturating_sub(row.before);
         if row.counter == SENT_AGAIN_UNMATCHED {
             return Some(format!(
                 "    {packets:>12}  sent again for none of these: lost elsewhere, or for nothing\n"

@@ -8,6 +8,34 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+/// What a control connection goes over: TCP, or bytes that are there already.
+pub trait Line: Read + Write {
+    /// The longest that a read may wait from now on.
+    ///
+    /// # Errors
+    /// As `setsockopt(2)`.
+    fn wait_at_most(&mut self, time: Duration) -> io::Result<()>;
+
+    /// Reads what is there; `WouldBlock` if that is nothing.
+    ///
+    /// # Errors
+    /// As `read(2)`.
+    fn look(&mut self, room: &mut [u8]) -> io::Result<usize>;
+}
+
+impl Line for TcpStream {
+    fn wait_at_most(&mut self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time))
+    }
+
+    fn look(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.set_nonblocking(true)?;
+        let read = self.read(room);
+        self.set_nonblocking(false)?;
+        read
+    }
+}
+
 /// Largest results taken, in bytes: 128 streams with room to spare.
 const MOST: usize = 1 << 20;
 /// Of what a foreign service says, so much is shown, in bytes.
@@ -15,23 +43,17 @@ const SHOWN: usize = 48;
 
 /// A control connection.
 #[derive(Debug)]
-pub struct Control {
-    stream: TcpStream,
+pub struct Control<L> {
+    line: L,
     server: SocketAddr,
     patience: Duration,
     /// It has said something that an iperf3 server says.
     known: bool,
 }
 
-impl Control {
-    pub fn new(stream: TcpStream, server: SocketAddr, patience: Duration) -> Result<Control, PeerError> {
-        let control = Control { stream, server, patience, known: false };
-        control.stream.set_nodelay(true).map_err(|e| control.io("set up the control connection", e))?;
-        control
-            .stream
-            .set_write_timeout(Some(patience))
-            .map_err(|e| control.io("set up the control connection", e))?;
-        Ok(control)
+impl<L: Line> Control<L> {
+    pub fn new(line: L, server: SocketAddr, patience: Duration) -> Control<L> {
+        Control { line, server, patience, known: false }
     }
 
     pub fn fail(&self, reason: Reason) -> PeerError {
@@ -44,7 +66,7 @@ impl Control {
 
     /// Sends bytes. That it is gone shows when it is to answer, with what it said last.
     pub fn send(&mut self, bytes: &[u8], doing: &str) -> Result<(), PeerError> {
-        match self.stream.write_all(bytes) {
+        match self.line.write_all(bytes) {
             Err(e) if !matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
                 Err(self.io(doing, e))
             }
@@ -65,11 +87,8 @@ impl Control {
 
     /// Whether it is still with us, without waiting; meanwhile it has nothing to say but `due`. Whether it has said that.
     pub fn watch(&mut self, due: State) -> Result<bool, PeerError> {
-        self.stream.set_nonblocking(true).map_err(|e| self.io("look at the control connection", e))?;
         let mut byte = [0];
-        let read = self.stream.read(&mut byte);
-        self.stream.set_nonblocking(false).map_err(|e| self.io("look at the control connection", e))?;
-        match read {
+        match self.line.look(&mut byte) {
             Ok(0) => Err(self.fail(Reason::Gone { due, first: false })),
             Ok(_) => self.hear(byte[0], due).map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
@@ -132,8 +151,8 @@ impl Control {
     /// What a foreign service says, as far as it is there already.
     fn rest(&mut self, first: u8) -> String {
         let mut bytes = vec![0; SHOWN];
-        let wait = self.stream.set_read_timeout(Some(Duration::from_millis(100)));
-        let got = wait.and_then(|()| self.stream.read(&mut bytes)).unwrap_or(0);
+        let wait = self.line.wait_at_most(Duration::from_millis(100));
+        let got = wait.and_then(|()| self.line.read(&mut bytes)).unwrap_or(0);
         let said: Vec<u8> = std::iter::once(first).chain(bytes[..got].iter().copied()).collect();
         String::from_utf8_lossy(&said).trim_end().chars().filter(|c| !c.is_control()).collect()
     }
@@ -153,8 +172,8 @@ impl Control {
             if left.is_zero() {
                 return Err(self.silent(due));
             }
-            self.stream.set_read_timeout(Some(left)).map_err(|e| self.io("wait for it", e))?;
-            match self.stream.read(&mut bytes[filled..]) {
+            self.line.wait_at_most(left).map_err(|e| self.io("wait for it", e))?;
+            match self.line.read(&mut bytes[filled..]) {
                 Ok(0) => return Err(self.fail(Reason::Gone { due, first: !self.known })),
                 Ok(got) => filled += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -8,20 +8,22 @@
 
 mod control;
 mod datagram;
+mod dialogue;
 mod error;
 mod results;
 mod state;
 mod stream;
 mod test;
 
+pub use control::Line;
 pub use datagram::{HEADER, Header, NARROW_HEADER};
+pub use dialogue::Dialogue;
 pub use error::{PeerError, Reason};
 pub use results::{Results, StreamResult};
 pub use state::State;
 pub use test::{MOST_STREAMS, Test};
 
 use crate::import::Protocol;
-use control::Control;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -40,18 +42,11 @@ pub const COOKIE: usize = 37;
 /// Names a test: 36 characters and a zero.
 type Cookie = [u8; COOKIE];
 
-/// A test with a server. Dropped before [`Session::finish`], it tells the server that the client gave up.
+/// A test with a server over a network. Dropped before [`Session::finish`], it tells the server that the client gave up.
 #[derive(Debug)]
 pub struct Session {
-    control: Control,
-    test: Test,
-    cookie: Cookie,
-    server: SocketAddr,
-    from: Option<IpAddr>,
-    patience: Duration,
-    /// What the server still has to say before data flows.
-    awaited: &'static [State],
-    finished: bool,
+    dialogue: Dialogue<TcpStream>,
+    streams: Streams,
 }
 
 /// What makes the connections of a test. It may be given to another thread than the session's: where the server sends, it
@@ -97,31 +92,24 @@ impl Session {
         let connected = stream::open(server, from, Protocol::Tcp)
             .and_then(|socket| stream::connect(socket, server, patience))
             .map_err(|error| fail(Reason::Connect(error)))?;
-        let mut control = Control::new(TcpStream::from(connected), server, patience)?;
-        let cookie = cookie().map_err(|source| control.io("name the test", source))?;
-        control.send(&cookie, "name the test to it")?;
-        control.expect(State::ParamExchange)?;
-        control.send_json(&test.parameters(), "send it the parameters")?;
-        control.expect(State::CreateStreams)?;
-        let awaited = &[State::TestStart, State::TestRunning];
-        Ok(Session { control, test, cookie, server, from, patience, awaited, finished: false })
+        let line = TcpStream::from(connected);
+        let set_up = line.set_nodelay(true).and_then(|()| line.set_write_timeout(Some(patience)));
+        let doing = |doing: &str, source| fail(Reason::Io { doing: doing.into(), source });
+        set_up.map_err(|source| doing("set up the control connection", source))?;
+        let cookie = cookie().map_err(|source| doing("name the test", source))?;
+        let protocol = test.protocol;
+        let dialogue = Dialogue::open(line, server, test, &cookie, patience)?;
+        Ok(Session { dialogue, streams: Streams { protocol, cookie, server, from, patience } })
     }
 
     /// What makes the connections, each of which has to be made once.
     pub fn streams(&self) -> Streams {
-        let Session { test, cookie, server, from, patience, .. } = self;
-        Streams {
-            protocol: test.protocol,
-            cookie: *cookie,
-            server: *server,
-            from: *from,
-            patience: *patience,
-        }
+        self.streams.clone()
     }
 
     /// What is asked of the server.
     pub fn test(&self) -> &Test {
-        &self.test
+        self.dialogue.test()
     }
 
     /// Connects the streams, one after the other. `prepare` sees each socket before it is connected, for what has to be
@@ -133,15 +121,11 @@ impl Session {
         &mut self,
         mut prepare: impl FnMut(usize, &OwnedFd) -> io::Result<()>,
     ) -> Result<Vec<OwnedFd>, PeerError> {
-        let (mut sockets, streams) = (Vec::new(), self.streams());
-        for index in 0..self.test.streams as usize {
-            match streams.connect(|socket| prepare(index, socket)) {
+        let mut sockets = Vec::new();
+        for index in 0..self.test().streams as usize {
+            match self.streams.connect(|socket| prepare(index, socket)) {
                 Ok(socket) => sockets.push(socket),
-                // The server may have said why.
-                Err(error) => {
-                    self.control.watch(State::TestStart)?;
-                    return Err(self.control.io(&format!("connect stream {}", index + 1), error));
-                }
+                Err(error) => return Err(self.dialogue.not_connected(index, error)),
             }
         }
         Ok(sockets)
@@ -152,10 +136,7 @@ impl Session {
     /// # Errors
     /// If the server gives up.
     pub fn start(&mut self) -> Result<(), PeerError> {
-        for due in std::mem::take(&mut self.awaited) {
-            self.control.expect(*due)?;
-        }
-        Ok(())
+        self.dialogue.start()
     }
 
     /// Whether the server is still there, without waiting. To be asked now and then while data flows; whoever has not waited
@@ -164,13 +145,7 @@ impl Session {
     /// # Errors
     /// If it is not, or gives up.
     pub fn watch(&mut self) -> Result<(), PeerError> {
-        while let Some((due, rest)) = self.awaited.split_first() {
-            if !self.control.watch(*due)? {
-                return Ok(());
-            }
-            self.awaited = rest;
-        }
-        self.control.watch(State::TestRunning).map(drop)
+        self.dialogue.watch()
     }
 
     /// Ends the test and exchanges results. `own` is asked for when the server has been told of the end. The sockets have to
@@ -178,28 +153,8 @@ impl Session {
     ///
     /// # Errors
     /// If the server is gone, or its results cannot be read.
-    pub fn finish(mut self, own: impl FnOnce() -> Results) -> Result<Results, PeerError> {
-        self.start()?;
-        self.control.tell(State::TestEnd)?;
-        self.control.expect(State::ExchangeResults)?;
-        let sends = !self.test.reverse;
-        self.control.send_json(&own().wire(sends), "send it the results")?;
-        let answer = self.control.json()?;
-        let results = Results::of(answer, self.test.streams as usize, !sends)
-            .map_err(|reason| self.control.fail(Reason::Results(reason)))?;
-        self.control.expect(State::DisplayResults)?;
-        self.control.tell(State::IperfDone)?;
-        self.finished = true;
-        Ok(results)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if !self.finished {
-            // It may be gone already.
-            let _ = self.control.tell(State::ClientTerminate);
-        }
+    pub fn finish(self, own: impl FnOnce() -> Results) -> Result<Results, PeerError> {
+        self.dialogue.finish(own)
     }
 }
 

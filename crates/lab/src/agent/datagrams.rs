@@ -3,6 +3,7 @@
 use super::socket::check;
 use std::io;
 use std::mem;
+use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wirespeed_iperf3::peer::Header;
@@ -10,7 +11,7 @@ use wirespeed_iperf3::peer::Header;
 /// Datagrams sent or received in one system call at most.
 pub const TOGETHER: usize = 64;
 /// Payload of a piece of datagrams at most: what an IP packet holds (RFC 791), less its headers.
-const MOST_BYTES: usize = 65_535 - 28;
+pub const MOST_BYTES: usize = 65_535 - 28;
 
 /// Datagrams that leave in one system call.
 pub struct Batch {
@@ -127,15 +128,30 @@ fn message_of(vector: &mut libc::iovec) -> libc::mmsghdr {
 pub struct Room {
     headers: Vec<[u8; HEADER]>,
     controls: Vec<[u64; 8]>,
+    sources: Vec<libc::sockaddr_in>,
 }
 
-/// A datagram's header and when it came, by CLOCK_REALTIME.
-pub type Arrived = ([u8; HEADER], Option<(i64, i64)>);
+/// A datagram that has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    /// What stands at its front.
+    pub header: [u8; HEADER],
+    /// When it came, by CLOCK_REALTIME.
+    pub stamp: Option<(i64, i64)>,
+    /// Who has sent it, as far as that can be believed.
+    pub from: Ipv4Addr,
+}
 
 impl Room {
     /// For the datagrams of one call.
     pub fn new() -> Room {
-        Room { headers: vec![[0; HEADER]; TOGETHER], controls: vec![[0; 8]; TOGETHER] }
+        // SAFETY: an all-zero sockaddr_in is valid.
+        let nobody: libc::sockaddr_in = unsafe { mem::zeroed() };
+        Room {
+            headers: vec![[0; HEADER]; TOGETHER],
+            controls: vec![[0; 8]; TOGETHER],
+            sources: vec![nobody; TOGETHER],
+        }
     }
 
     /// Waits for a datagram, and takes what has come with it. Those too short for a header are left out.
@@ -147,9 +163,13 @@ impl Room {
             .map(|header| libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER })
             .collect();
         let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
-        for (message, control) in messages.iter_mut().zip(&mut self.controls) {
+        for (message, (control, source)) in
+            messages.iter_mut().zip(self.controls.iter_mut().zip(&mut self.sources))
+        {
             message.msg_hdr.msg_control = control.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = mem::size_of_val(control);
+            message.msg_hdr.msg_namelen = mem::size_of_val(source) as libc::socklen_t;
+            message.msg_hdr.msg_name = std::ptr::from_mut(source).cast();
         }
         // SAFETY: every pointer outlives the call; without a time limit it returns when one has come.
         let got = unsafe {
@@ -157,9 +177,14 @@ impl Room {
             libc::recvmmsg(fd, first, count, libc::MSG_WAITFORONE, std::ptr::null_mut())
         };
         let got = check(got, "receive datagrams")? as usize;
-        let whole = messages[..got].iter().zip(&self.headers).filter(|(m, _)| m.msg_len as usize >= HEADER);
-        // SAFETY: the kernel has filled these messages in.
-        Ok(whole.map(|(message, header)| (*header, unsafe { stamp(&message.msg_hdr) })).collect())
+        let all = messages[..got].iter().zip(self.headers.iter().zip(&self.sources));
+        let whole = all.filter(|(message, _)| message.msg_len as usize >= HEADER);
+        let arrived = |(message, (header, source)): (&libc::mmsghdr, (&[u8; HEADER], &libc::sockaddr_in))| {
+            // SAFETY: the kernel has filled these messages in.
+            let stamp = unsafe { stamp(&message.msg_hdr) };
+            Arrived { header: *header, stamp, from: Ipv4Addr::from(u32::from_be(source.sin_addr.s_addr)) }
+        };
+        Ok(whole.map(arrived).collect())
     }
 }
 

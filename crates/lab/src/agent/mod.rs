@@ -6,6 +6,7 @@ mod clock;
 mod cores;
 mod datagrams;
 mod drain;
+mod end;
 mod flow;
 mod interim;
 pub mod iperf3;
@@ -123,12 +124,15 @@ fn write_log(log: &Log, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
 
 /// Runs one end of a flow in its own thread; what goes wrong is an event and a warning, not a silent end.
 fn spawn(part: &Arc<Part>, host: String, work: impl FnOnce(&Part) -> io::Result<()> + Send + 'static) {
-    let part = Arc::clone(part);
-    thread::spawn(move || {
-        if let Err(error) = work(&part) {
-            let label = &part.flow().label;
-            part.log.warn(format!("flow {label} ended early at {host}: {error}"));
-            part.log.event(part.clock.now(), "flow_error", part.index, &host, error.to_string());
-        }
-    });
+    let ended = |part: &Part, host: &str, error: io::Error| {
+        let label = &part.flow().label;
+        part.log.warn(format!("flow {label} ended early at {host}: {error}"));
+        part.log.event(part.clock.now(), "flow_error", part.index, host, error.to_string());
+    };
+    let (own, here) = (Arc::clone(part), host.clone());
+    let work = move || work(&own).unwrap_or_else(|error| ended(&own, &here, error));
+    // A run may have more flows than this machine has threads.
+    if let Err(error) = thread::Builder::new().spawn(work) {
+        ended(part, &host, io::Error::new(error.kind(), format!("no thread for it: {error}")));
+    }
 }

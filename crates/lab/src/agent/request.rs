@@ -2,10 +2,13 @@
 //! by itself soon after the run's time: what it can be made to do is bounded by [`Plan::check`].
 
 use super::MOST_FLOWS;
+use super::datagrams::{HEADER, MOST_BYTES};
 use crate::iperf3::server;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, Run};
+use wirespeed_units::Span;
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +27,19 @@ pub enum Request {
     },
     /// Nothing is under way any more, anywhere: the last account.
     Account,
+}
+
+impl Request {
+    /// What it is, without what is in it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Request::Clock => "the question for the time",
+            Request::Reach(_) => "the question for a way",
+            Request::Plan(_) => "a plan",
+            Request::Start { .. } => "the order to start",
+            Request::Account => "the question for the account",
+        }
+    }
 }
 
 /// A host's part of a run.
@@ -63,21 +79,15 @@ impl Plan {
         if self.addresses.len() != run.hosts.len() || self.host as usize >= run.hosts.len() {
             return Err(format!("{} addresses for {} hosts", self.addresses.len(), run.hosts.len()));
         }
-        let known = |name: &str| run.hosts.iter().any(|host| host.name == name);
-        if let Some(flow) = run.flows.iter().find(|flow| !known(&flow.from) || !known(&flow.to)) {
-            return Err(format!("flow {} is between hosts that the run does not have", flow.label));
+        let hosts: BTreeSet<&str> = run.hosts.iter().map(|host| host.name.as_str()).collect();
+        for flow in &run.flows {
+            if !hosts.contains(flow.from.as_str()) || !hosts.contains(flow.to.as_str()) {
+                return Err(format!("flow {} is between hosts that the run does not have", flow.label));
+            }
+            check_flow(flow, run.duration).map_err(|what| format!("flow {}: {what}", flow.label))?;
         }
         server(&run)?;
-        let datagrams: f64 = run
-            .flows
-            .iter()
-            .map(|flow| match &flow.kind {
-                FlowKind::Udp { rate, datagram, .. } => {
-                    rate.get() as f64 * seconds / (datagram.get().max(1) * 8) as f64
-                }
-                FlowKind::Tcp { .. } => 0.0,
-            })
-            .sum();
+        let datagrams = datagrams(&run);
         if datagrams > MOST_DATAGRAMS {
             return Err(format!(
                 "{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"
@@ -87,17 +97,48 @@ impl Plan {
     }
 }
 
+/// Datagrams of a run, if all its flows last as long.
+pub fn datagrams(run: &Run) -> f64 {
+    let seconds = run.duration.as_secs_f64();
+    let of = |flow: &Flow| match &flow.kind {
+        FlowKind::Udp { rate, datagram, .. } => {
+            rate.get() as f64 * seconds / (datagram.get().max(1) as f64 * 8.0)
+        }
+        FlowKind::Tcp { .. } => 0.0,
+    };
+    run.flows.iter().map(of).sum()
+}
+
+/// What a scenario never says and memory or arithmetic would not bear.
+fn check_flow(flow: &Flow, duration: Span) -> Result<(), String> {
+    if flow.stop < flow.start || flow.stop > duration {
+        return Err(format!("from {} to {} is not within the run", flow.start, flow.stop));
+    }
+    match &flow.kind {
+        FlowKind::Udp { rate, .. } if rate.get() == 0 => Err("datagrams at no rate never come".into()),
+        FlowKind::Udp { datagram, .. } if !(HEADER..=MOST_BYTES).contains(&(datagram.get() as usize)) => {
+            Err(format!("datagrams of {datagram}: an agent sends {HEADER} to {MOST_BYTES} bytes"))
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::tests::run;
-    use wirespeed_units::{Rate, Span};
+    use wirespeed_units::{Bytes, Rate};
 
     fn plan(change: impl FnOnce(&mut Run)) -> Plan {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         change(&mut run);
         let addresses = vec![Ipv4Addr::LOCALHOST; 2];
         Plan { run: serde_json::to_string(&run).unwrap(), host: 1, addresses }
+    }
+
+    fn udp(rate: Rate, datagram: u64) -> Plan {
+        let datagram = Bytes::new(datagram);
+        plan(|run| run.flows[0].kind = FlowKind::Udp { rate, datagram, rcvbuf: None })
     }
 
     #[test]
@@ -108,6 +149,11 @@ mod tests {
             (plan(|run| run.sample = Span::us(10)), "millisecond"),
             (plan(|run| run.flows[0].to = "c".into()), "does not have"),
             (plan(|run| run.flows = vec![run.flows[0].clone(); 10_001]), "flows"),
+            (plan(|run| run.flows[0].stop = Span::secs(1000)), "within the run"),
+            (plan(|run| run.flows[0].start = Span::ns(-1)), "negative"),
+            (udp(Rate::bps(0), 1000), "no rate"),
+            (udp(Rate::mbit(1), u64::MAX), "65507"),
+            (udp(Rate::mbit(1), 15), "16"),
             (Plan { host: 2, ..plan(|_| ()) }, "addresses"),
             (Plan { addresses: Vec::new(), ..plan(|_| ()) }, "addresses"),
             (Plan { run: "{".into(), ..plan(|_| ()) }, "cannot be read"),

@@ -3,6 +3,7 @@
 
 use super::clock::{self, Clock};
 use super::drain::drain;
+use super::end::{ABANDONED, End};
 use super::flow::{FlowState, Log};
 use super::interim::interim;
 use super::iperf3::{Connection, Peer, SETTLE};
@@ -16,16 +17,14 @@ use crate::iperf3::place;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_bpf::drops::this_namespace;
 use wirespeed_host::{Growth, Root, Snapshot, take};
 use wirespeed_scenario::run::Run;
 
-/// How an agent ends when its controller is gone, or its time is over.
-const ABANDONED: i32 = 4;
 /// How long an agent waits for its controller beyond the run itself.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -49,7 +48,9 @@ pub fn serve(tool: &str) -> io::Result<()> {
 
 /// Requests as they come in. The process ends with its input.
 fn listen() -> Receiver<io::Result<Request>> {
-    let (sender, receiver) = channel();
+    /// Requests that wait: a controller asks for one thing after the other, and a plan may take 16 MiB.
+    const WAITING: usize = 4;
+    let (sender, receiver) = sync_channel(WAITING);
     thread::spawn(move || {
         let mut decoder = Decoder::<Request>::default();
         let mut piece = [0; 1 << 16];
@@ -67,31 +68,6 @@ fn listen() -> Receiver<io::Result<Request>> {
         }
     });
     receiver
-}
-
-/// When the process is gone, whatever happens.
-struct End(Arc<Mutex<Instant>>);
-
-impl End {
-    fn after(time: Duration) -> End {
-        let at = Arc::new(Mutex::new(Instant::now() + time));
-        let watched = Arc::clone(&at);
-        thread::spawn(move || {
-            loop {
-                let left = watched.lock().expect("nobody panics holding it").duration_since(Instant::now());
-                if left.is_zero() {
-                    std::process::exit(ABANDONED);
-                }
-                thread::sleep(left);
-            }
-        });
-        End(at)
-    }
-
-    /// Moves it: what comes next takes so long.
-    fn put_off(&self, time: Duration) {
-        *self.0.lock().expect("nobody panics holding it") = Instant::now() + time;
-    }
 }
 
 /// The next request but those that change nothing, which are answered.
@@ -126,7 +102,19 @@ fn reach(address: SocketAddrV4) -> Option<i64> {
 }
 
 fn out_of_turn(request: &Request) -> io::Error {
-    io::Error::other(format!("{request:?} was not to be expected here"))
+    io::Error::other(format!("{} was not to be expected here", request.name()))
+}
+
+/// A time to begin at that is near: the run would be over, or this process gone, at any other.
+fn soon(origin_ns: i64) -> io::Result<i64> {
+    let away = Duration::from_nanos(clock::monotonic().abs_diff(origin_ns));
+    if away > PATIENCE {
+        let seconds = away.as_secs();
+        return Err(io::Error::other(format!(
+            "the run is to begin {seconds} s from now or ago: another clock?"
+        )));
+    }
+    Ok(origin_ns)
 }
 
 fn session(
@@ -152,7 +140,7 @@ fn session(
     out.write(&Message::Ready)?;
     out.flush()?;
     let origin_ns = match next(requests, out)? {
-        Request::Start { origin_ns } => origin_ns,
+        Request::Start { origin_ns } => soon(origin_ns)?,
         other => return Err(out_of_turn(&other)),
     };
     let host = &run.hosts[plan.host as usize].name;

@@ -1,11 +1,11 @@
 //! A UDP flow at a constant rate that accounts for every datagram.
 
 use super::Part;
-use super::datagrams::{Batch, HEADER, Head, Room, TOGETHER};
+use super::datagrams::{Arrived, Batch, HEADER, Head, Room, TOGETHER};
 use super::message::{Message, Writer};
 use super::socket;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_record::Datagram;
@@ -120,16 +120,19 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
 pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = part.state.receiver().keep(socket);
     let (_, datagram, _) = settings(part);
-    let mut seen = Seen::default();
+    let mut guard = Guard::of(part);
     let mut room = Room::new();
     let (mut clock, mut last_ns) = (part.clock, 0);
     loop {
         let mut rows = Vec::new();
         let mut bytes = 0;
-        for (header, stamp) in room.receive(fd)? {
+        for Arrived { header, stamp, from } in room.receive(fd)? {
             let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
             let (sequence, sent_ns) = (word(0), word(8) as i64);
-            let duplicate = !seen.insert(sequence);
+            let Some(duplicate) = guard.admit(from, sequence) else {
+                guard.tell(part, from);
+                continue;
+            };
             if !duplicate {
                 bytes += datagram.get();
             }
@@ -145,6 +148,55 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
         part.state.read_bytes.fetch_add(got * datagram.get(), Relaxed);
         part.state.delivered_bytes.fetch_add(bytes, Relaxed);
         part.state.arrivals.lock().expect("no thread panics holding the arrivals").append(&mut rows);
+    }
+}
+
+/// What of the datagrams that come is taken for the flow's: a port hears everybody, and what is kept of a datagram takes memory.
+struct Guard {
+    peer: Option<Ipv4Addr>,
+    /// Datagrams that the flow has.
+    most: u64,
+    seen: Seen,
+    /// Datagrams that may still be taken. A network that gives each twice does not use it up.
+    left: u64,
+    told: bool,
+}
+
+impl Guard {
+    fn of(part: &Part) -> Guard {
+        let (rate, datagram, _) = settings(part);
+        let flow = part.flow();
+        let lasts_ns = (flow.stop - flow.start).nanoseconds().max(0) as u128;
+        let by_time = lasts_ns * u128::from(rate.get()) / (datagram.bits().max(1) * 1_000_000_000) + 1;
+        let by_bytes = flow.bytes.map(|bytes| bytes.get().div_ceil(datagram.get().max(1)));
+        let most = u64::try_from(by_time).unwrap_or(u64::MAX).min(by_bytes.unwrap_or(u64::MAX));
+        let left = most.saturating_mul(4);
+        Guard { peer: part.peer, most, seen: Seen::default(), left, told: false }
+    }
+
+    /// Whether a datagram is a duplicate; `None` if it is none of the flow.
+    fn admit(&mut self, from: Ipv4Addr, sequence: u64) -> Option<bool> {
+        let ours = self.peer.is_none_or(|peer| peer == from) && sequence < self.most && self.left > 0;
+        ours.then(|| {
+            self.left -= 1;
+            !self.seen.insert(sequence)
+        })
+    }
+
+    /// Says, once, that there are others.
+    fn tell(&mut self, part: &Part, from: Ipv4Addr) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        let flow = part.flow();
+        let expected = self.peer.map_or("its own".into(), |peer| format!("those of {} as {peer}", flow.from));
+        part.log.warn(format!(
+            "flow {}: {} does not count datagrams from {from}, it expects {expected}; is there a translation of addresses \
+             (NAT) between them, or somebody else who sends to port {}?",
+            flow.label,
+            flow.to,
+            part.port()
+        ));
     }
 }
 
@@ -261,6 +313,34 @@ mod tests {
                 (4, Some(14), 0, true),
             ]
         );
+    }
+
+    #[test]
+    fn whoever_sends_what_the_flow_does_not_have_costs_nothing() {
+        let [peer, stranger] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let mut guard = Guard { peer: Some(peer), most: 3, seen: Seen::default(), left: 4, told: false };
+        assert_eq!(guard.admit(peer, 2), Some(false));
+        assert_eq!(guard.admit(peer, 2), Some(true));
+        // Memory for a number as large as this there is none.
+        assert_eq!(guard.admit(peer, u64::MAX), None);
+        assert_eq!(guard.admit(peer, 3), None);
+        assert_eq!(guard.admit(stranger, 0), None);
+        assert_eq!(guard.seen.words.len(), 1);
+        assert_eq!(
+            [guard.admit(peer, 0), guard.admit(peer, 1), guard.admit(peer, 1)],
+            [Some(false), Some(false), None]
+        );
+    }
+
+    #[test]
+    fn a_datagram_comes_with_its_sender() {
+        use std::net::UdpSocket;
+        use std::os::fd::AsRawFd;
+        let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        there.send_to(&[7; HEADER + 1], here.local_addr().unwrap()).unwrap();
+        let arrived = Room::new().receive(here.as_raw_fd()).unwrap();
+        assert_eq!(arrived.len(), 1);
+        assert_eq!((arrived[0].header, arrived[0].from), ([7; HEADER], Ipv4Addr::LOCALHOST));
     }
 
     #[test]

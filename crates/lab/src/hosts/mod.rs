@@ -2,6 +2,8 @@
 //! what and when, and puts together what they say.
 
 mod account;
+mod believed;
+mod conclude;
 mod merge;
 mod peer;
 mod places;
@@ -9,19 +11,16 @@ mod remote;
 mod session;
 mod timeline;
 
+pub use conclude::put_together;
 pub use remote::{Program, SSH_VARIABLE};
 
 use crate::agent::message::{Interface, Message};
 use crate::agent::request::{Plan, Request};
 use crate::agent::{FIRST_PORT, monotonic};
-use crate::intervals::intervals;
-use crate::iperf3::{Server, place, server};
+use crate::iperf3::{place, server};
 use crate::substrate::{Control, LabError, Progress, Substrate};
-use account::Evidence;
-use merge::{Merge, Merged, Total};
-use peer::Word;
+use merge::Merge;
 use session::{Offset, Session, failed, unexpected};
-use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
@@ -195,8 +194,8 @@ impl Substrate for Hosts {
         let server = server(run).map_err(LabError::Unsupported)?;
         for session in &mut sessions {
             let host = run.hosts.iter().position(|host| host.name == session.host).unwrap_or(0);
-            let (run, addresses) = (plan.clone(), addresses.clone());
-            session.ask(&Request::Plan(Plan { run, host: host as u32, addresses }))?;
+            let (planned, addresses) = (plan.clone(), addresses.clone());
+            session.plan(run, Plan { run: planned, host: host as u32, addresses })?;
         }
         // Connections to a server are made one after the other.
         let more = CONNECTION * server.as_ref().map_or(0, |server| server.test.streams);
@@ -218,28 +217,8 @@ impl Substrate for Hosts {
         }
         collect(&mut sessions, &mut merge, SILENCE, control, |message| *message == Message::Done)?;
         let clocks_ns = offsets.iter().map(Offset::most_ns).sum();
-        let Merged { mut recording, totals, borders, changes, word } = merge.finish(self.name(), clocks_ns);
+        let mut recording = conclude::recording(run, merge, sessions.len(), clocks_ns)?;
         describe(&mut recording, &sessions, &interfaces, &offsets);
-        let devices = devices(&recording);
-        let evidence = Evidence {
-            totals: &totals,
-            changes: &changes,
-            devices: &devices,
-            server: server.as_ref().map(|server| server.host),
-        };
-        recording.ledger = account::ledger(run, &evidence);
-        let borders = timeline::Borders {
-            borders: &borders,
-            hosts: sessions.len(),
-            clocks_ns,
-            datagrams: &recording.datagrams,
-        };
-        let standings = timeline::standings(run, &evidence, &borders, &recording.ledger);
-        recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
-        recording.info.warnings.extend(not_applied(run));
-        if let (Some(server), Some(word)) = (&server, &word) {
-            tell(&mut recording, server, word, &totals);
-        }
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         // The tables have what the streams had.
         for host in &run.hosts {
@@ -272,14 +251,6 @@ fn addresses(run: &Run, interfaces: &[Interface]) -> Result<Vec<Ipv4Addr>, LabEr
         None => Ok(ours.next().expect("every host with an agent has an interface")),
     };
     run.hosts.iter().map(of).collect()
-}
-
-/// Adds what an iperf3 server said, as its word.
-fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeMap<u32, Total>) {
-    if let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == server.host) {
-        word.describe(server, host);
-    }
-    recording.info.warnings.extend(word.warnings(server, totals));
 }
 
 fn surveyed((session, interface): (Session, Interface), answer_ns: Option<i64>) -> Surveyed {
@@ -386,27 +357,4 @@ fn describe(recording: &mut Recording, sessions: &[Session], interfaces: &[Inter
         host.settings.extend(rate.into_iter().chain(mtu));
     }
     recording.info.kernel = None;
-}
-
-/// The interface of each host that carried the test, as its agent said.
-fn devices(recording: &Recording) -> BTreeMap<String, String> {
-    let of = |host: &wirespeed_record::HostInfo| {
-        Some((host.name.clone(), host.settings.get("interface.device")?.clone()))
-    };
-    recording.info.hosts.iter().filter_map(of).collect()
-}
-
-/// What the scenario says and a real machine is not made to have.
-fn not_applied(run: &Run) -> Vec<String> {
-    let path = "the path's rate, round-trip time, loss and buffer are those of the real path; the scenario's numbers are \
-                what utilisation is computed from"
-        .to_owned();
-    let hosts = run.hosts.iter().filter(|host| host.hardware.is_some()).map(|host| {
-        format!("host {}: the inside of a host is the model's; a real machine has its own", host.name)
-    });
-    let settings =
-        "settings of hosts (buffers, offloads, queueing disciplines, sysctls) are those the machines have; \
-                    nothing on them was changed"
-            .to_owned();
-    [path, settings].into_iter().chain(hosts).collect()
 }

@@ -1,6 +1,7 @@
 //! An iperf3 server in the place of a host: what it says of a run, and what nobody can say because nothing of ours runs
 //! there.
 
+use super::believed::MOST;
 use super::merge::Total;
 use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Received;
@@ -10,9 +11,6 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use wirespeed_record::{FlowSample, HostInfo};
 use wirespeed_scenario::run::{FlowKind, Reach, Run};
-
-/// The most that is believed of a count, so that sums of them have room.
-const MOST: u64 = 1 << 53;
 
 /// The server's address: the one it was given, or the first that its name has.
 ///

@@ -48,6 +48,9 @@ pub const SSH_VARIABLE: &str = "WIRESPEED_SSH";
 /// What the shell of a machine says if there is no such program, or it cannot be run (POSIX, 2.8.2).
 const NOT_THERE: [i32; 2] = [126, 127];
 
+/// So much of what a machine says beside the agent's messages is kept, in bytes.
+const MOST_SAID: u64 = 1 << 16;
+
 /// A program that runs on a machine.
 pub struct Remote {
     child: Child,
@@ -88,13 +91,14 @@ impl Remote {
         let mut remote = Remote::start(name, &["-C"], &script, file.into())?;
         let mut said = String::new();
         if let Some(mut out) = remote.child.stdout.take() {
-            let _ = out.read_to_string(&mut said);
+            let _ = out.by_ref().take(MOST_SAID).read_to_string(&mut said);
         }
         match remote.wait() {
             Ok(()) => Ok(()),
-            Err(End { reason, .. }) => {
-                Err(LabError::Environment(format!("cannot copy the agent to {name}: {reason}")))
-            }
+            Err(End { reason, .. }) => Err(LabError::Environment(format!(
+                "cannot copy the agent to {name}: {}",
+                wirespeed_record::plain_line(&reason)
+            ))),
         }
     }
 
@@ -129,7 +133,7 @@ impl Remote {
                 while let Ok(got @ 1..) = errors.read(&mut piece) {
                     let mut kept = complaints.lock().expect("nobody panics holding it");
                     // A machine that talks without end is not listened to without end.
-                    if kept.len() < 1 << 16 {
+                    if (kept.len() as u64) < MOST_SAID {
                         kept.push_str(&String::from_utf8_lossy(&piece[..got]));
                     }
                 }

@@ -1,18 +1,22 @@
 //! A session with the agent of one host: what is asked, and what comes back.
 
+use super::believed::{MOST_WORDS, most_bytes};
 use super::remote::{End, Program, Remote};
 use crate::agent::message::{Decoder, Interface, Message, Writer};
-use crate::agent::request::Request;
+use crate::agent::request::{Plan, Request};
 use crate::substrate::LabError;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, ChildStdout};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::process::ChildStdin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use wirespeed_record::plain_line;
+use wirespeed_scenario::run::Run;
 
 /// How long an agent may take for an answer that needs no work.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -27,6 +31,8 @@ pub struct Session {
     requests: Writer<ChildStdin>,
     messages: Receiver<std::io::Result<Message>>,
     log: PathBuf,
+    /// Bytes that the agent may say.
+    most: Arc<AtomicU64>,
     /// What the agent is, and where.
     pub machine: Machine,
 }
@@ -109,10 +115,11 @@ impl Session {
         let (input, output) = remote.pipes().expect("both were asked for");
         let log = raw.join(format!("{host}.stream"));
         let keep = File::create(&log).map_err(LabError::io("write", &log))?;
-        let messages = follow(output, keep);
+        let most = Arc::new(AtomicU64::new(MOST_WORDS));
+        let messages = follow(output, keep, Arc::clone(&most));
         let machine = Machine::default();
         let requests = Writer::new(input);
-        let mut session = Session { host: host.into(), remote, requests, messages, log, machine };
+        let mut session = Session { host: host.into(), remote, requests, messages, log, most, machine };
         while session.machine.interfaces.is_empty() {
             match session.receive(ANSWER, cancel)? {
                 Some(Message::Hello { release, version }) => {
@@ -137,6 +144,15 @@ impl Session {
             }
         }
         Ok(Ok(session))
+    }
+
+    /// Asks for a part of a run, and listens to as much as that has.
+    ///
+    /// # Errors
+    /// If the agent is gone.
+    pub fn plan(&mut self, run: &Run, plan: Plan) -> Result<(), LabError> {
+        self.most.store(most_bytes(run), Relaxed);
+        self.ask(&Request::Plan(plan))
     }
 
     /// Asks for something.
@@ -260,13 +276,25 @@ impl Session {
     }
 }
 
-/// Takes messages apart as they come, and keeps them.
-fn follow(mut output: ChildStdout, mut keep: File) -> Receiver<std::io::Result<Message>> {
+/// Takes messages apart as they come, and keeps them; of an agent that says more than `most` bytes no more.
+fn follow(
+    mut output: impl Read + Send + 'static,
+    mut keep: impl Write + Send + 'static,
+    most: Arc<AtomicU64>,
+) -> Receiver<std::io::Result<Message>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut piece = vec![0; 1 << 16];
+        let mut said = 0;
         while let Ok(got @ 1..) = output.read(&mut piece) {
+            said += got as u64;
+            if said > most.load(Relaxed) {
+                let what = format!("its agent says more than a run like this has, {said} bytes so far");
+                // Nobody listens any more if this does not arrive.
+                let _ = sender.send(Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what)));
+                return;
+            }
             // A full disk here must not stop the run: it shows when the tables are written.
             let _ = keep.write_all(&piece[..got]);
             decoder.feed(&piece[..got]);
@@ -282,12 +310,46 @@ fn follow(mut output: ChildStdout, mut keep: File) -> Receiver<std::io::Result<M
 }
 
 pub(super) fn unexpected(host: &str, message: &Message) -> LabError {
-    let mut words = format!("{message:?}");
-    words.truncate(80);
+    let words: String = format!("{message:?}").chars().take(80).collect();
     failed(host, &format!("its agent said what it was not asked: {words}"), None)
 }
 
 pub(super) fn failed(host: &str, reason: &str, log: Option<&Path>) -> LabError {
     let kept = log.map_or(String::new(), |log| format!("; what it measured is in {}", log.display()));
-    LabError::Environment(format!("host {host}: {reason}{kept}"))
+    // In it may be the agent's own words.
+    LabError::Environment(format!("host {host}: {}{kept}", plain_line(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_talks_without_end_is_not_listened_to_without_end() {
+        let mut said = Vec::new();
+        let mut writer = Writer::new(&mut said);
+        writer.write(&Message::Warning("\u{fc}".repeat(100))).unwrap();
+        writer.flush().unwrap();
+        let without_end = std::io::repeat(0);
+        let messages = follow(
+            std::io::Cursor::new(said).chain(without_end),
+            std::io::sink(),
+            Arc::new(AtomicU64::new(1 << 20)),
+        );
+        let all: Vec<_> = messages.iter().collect();
+        assert!(matches!(all.first(), Some(Ok(Message::Warning(_)))));
+        assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn an_agent_has_no_way_to_the_terminal() {
+        let told = failed("a", "\u{1b}]0;you have won\u{7}\nhost b: all is well", None).to_string();
+        assert_eq!(told, "host a:  ]0;you have won  host b: all is well");
+    }
+
+    #[test]
+    fn what_was_not_asked_is_shown_in_part_whatever_letters_it_has() {
+        let told = unexpected("a", &Message::Warning("\u{fc}".repeat(100))).to_string();
+        assert!(told.contains("\u{fc}") && told.len() < 300, "{told}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::shorten::shorten;
 use crate::terminal::style::{BOLD, DIM, PLAIN, RED};
+use wirespeed_record::plain_line;
 
 /// Narrower than this no table is readable; terminals that claim less are given this.
 pub(crate) const LEAST_WIDTH: usize = 40;
@@ -206,7 +207,7 @@ pub(crate) fn paragraph(out: &mut String, text: &str, total: usize, style: Optio
 
 /// Without control characters, which could move the cursor or colour the screen.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    plain_line(text).into_owned()
 }
 
 fn width(text: &str) -> usize {

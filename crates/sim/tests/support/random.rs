@@ -47,6 +47,28 @@ impl fmt::Debug for Scenario {
     }
 }
 
+/// Packets of a run that is as fast as its path, on each link: some hundred such runs are to be tried in a second. One run in
+/// [`LARGE_ONE_IN`] has ten times as many.
+const PACKETS: u64 = 1500;
+const LARGE_ONE_IN: usize = 24;
+/// The shortest run: a sample is not finer.
+const SHORTEST_US: u64 = 1000;
+
+const MTUS: [u64; 9] = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68];
+
+/// Round-trip times and how long they are, in microseconds.
+const RTTS: [(&str, u64); 9] = [
+    ("10 ms", 10_000),
+    ("0 ms", 0),
+    ("1 us", 1),
+    ("50 us", 50),
+    ("1 ms", 1000),
+    ("40 ms", 40_000),
+    ("100 ms", 100_000),
+    ("600 ms", 600_000),
+    ("3333333333 ps", 3333),
+];
+
 const RATES: [u64; 9] = [
     100_000_000,
     1_000_000_000,
@@ -66,8 +88,9 @@ impl Scenario {
         let topology = writer.draws.below(4);
         writer.head("random");
         let hops = writer.topology(topology);
+        writer.mtus(0..100_000);
         writer.path(hops);
-        writer.hosts(0..100_000);
+        writer.hosts();
         let flows = 1 + writer.draws.below(6);
         for index in 0..flows {
             writer.flow(topology, hops, index);
@@ -98,7 +121,8 @@ impl Scenario {
         }
         // The model has no zero-window probes: no packets so small that memory closes the window before the reader is
         // woken, and none larger than a window.
-        writer.hosts(576..9001);
+        writer.mtus(576..9001);
+        writer.hosts();
         writer.line("[[flow]]".into());
         writer.congestion();
         let bytes = match writer.draws.below(3) {
@@ -117,12 +141,25 @@ struct Writer<'a> {
     draws: Draws<'a>,
     text: String,
     rate: u64,
-    duration_ms: u64,
+    mtus: [u64; 2],
+    duration_us: u64,
+    /// Packets that each link may carry.
+    packets: u64,
+    /// Even the shortest run could carry more: every flow has an end.
+    ends: bool,
 }
 
 impl Writer<'_> {
     fn new(numbers: &[u16]) -> Writer<'_> {
-        Writer { draws: Draws::of(numbers), text: String::new(), rate: RATES[0], duration_ms: 200 }
+        Writer {
+            draws: Draws::of(numbers),
+            text: String::new(),
+            rate: RATES[0],
+            mtus: [MTUS[0]; 2],
+            duration_us: 200_000,
+            packets: PACKETS,
+            ends: false,
+        }
     }
 
     fn line(&mut self, line: String) {
@@ -153,21 +190,39 @@ impl Writer<'_> {
         }
     }
 
+    /// Draws the largest packets of both hosts; those that are not in `range` are the plainest.
+    fn mtus(&mut self, range: std::ops::Range<u64>) {
+        for mtu in &mut self.mtus {
+            let drawn = MTUS[self.draws.below(MTUS.len())];
+            *mtu = if range.contains(&drawn) { drawn } else { MTUS[0] };
+        }
+    }
+
+    /// Bits of the smallest full packet.
+    fn packet_bits(&self) -> u64 {
+        8 * self.mtus.into_iter().min().unwrap_or(MTUS[0])
+    }
+
+    /// Draws how long the run is: as long as its packets are not too many.
+    fn time(&mut self, rtt_us: u64, hops: usize) {
+        /// Round trips in which an initial window of every flow grows to [`PACKETS`], if it doubles.
+        const ROUNDS: u64 = 5;
+        if self.draws.once_in(LARGE_ONE_IN) {
+            self.packets *= 10;
+        }
+        self.packets /= hops as u64;
+        let choices = if self.rate > 5_000_000_000 { [20, 10, 40] } else { [200, 100, 1000] };
+        let chosen_us = 1000 * choices[self.draws.below(3)];
+        let at_full_rate = self.packets * self.packet_bits() * 1_000_000 / self.rate;
+        let most_us = at_full_rate.max(ROUNDS * rtt_us);
+        self.ends = most_us < SHORTEST_US;
+        self.duration_us = most_us.clamp(SHORTEST_US, chosen_us);
+    }
+
     fn path(&mut self, hops: usize) {
         self.rate = RATES[self.draws.below(RATES.len())];
-        let shortest = if self.rate > 5_000_000_000 { [20, 10, 40] } else { [200, 100, 1000] };
-        self.duration_ms = shortest[self.draws.below(3)];
-        let rtt = self.draws.pick(&[
-            "10 ms",
-            "0 ms",
-            "1 us",
-            "50 us",
-            "1 ms",
-            "40 ms",
-            "100 ms",
-            "600 ms",
-            "3333333333 ps",
-        ]);
+        let (rtt, rtt_us) = RTTS[self.draws.below(RTTS.len())];
+        self.time(rtt_us, hops);
         let loss = self.draws.pick(&["0", "0", "1e-4", "1e-3", "0.01", "0.1", "0.5", "1"]);
         let rate = self.rate;
         self.line(format!("[path]\nrate = \"{rate} bit/s\"\nrtt = \"{rtt}\"\nloss = {loss}"));
@@ -176,8 +231,10 @@ impl Writer<'_> {
             self.loss_model();
         }
         if self.draws.once_in(5) {
-            let (from, length) = (self.draws.below(self.duration_ms as usize), 1 + self.draws.below(50));
-            self.line(format!("outages = [[\"{from} ms\", \"{} ms\"]]", from + length));
+            let duration_us = self.duration_us as usize;
+            let from = duration_us * self.draws.below(1000) / 1000;
+            let to = from + 1 + duration_us * self.draws.below(50) / 100;
+            self.line(format!("outages = [[\"{from} us\", \"{to} us\"]]"));
         }
         for bucket in ["policer", "port_limit"] {
             if self.draws.once_in(6) {
@@ -289,8 +346,8 @@ impl Writer<'_> {
         }
     }
 
-    fn hosts(&mut self, mtus: std::ops::Range<usize>) {
-        for host in ["sender", "receiver"] {
+    fn hosts(&mut self) {
+        for (host, mtu) in ["sender", "receiver"].into_iter().zip(self.mtus) {
             let mut table = String::new();
             let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned", "cornell-2010"]);
             if preset != "tuned" {
@@ -299,9 +356,7 @@ impl Writer<'_> {
             if ["kit-2019-tuned", "cornell-2010"].contains(&preset) {
                 self.inside(&mut table);
             }
-            let mtu = [1500, 1500, 1500, 9000, 576, 1280, 296, 65535, 68][self.draws.below(9)];
-            let mtu = if mtus.contains(&mtu) { mtu } else { 1500 };
-            if mtu != 1500 {
+            if mtu != MTUS[0] {
                 let _ = writeln!(table, "mtu = \"{mtu} B\"");
             }
             for setting in ["sack", "timestamps", "window_scaling"] {
@@ -372,23 +427,25 @@ impl Writer<'_> {
             _ => {}
         }
         if self.draws.once_in(3) {
-            let start = self.duration_ms as usize * self.draws.below(10) / 10;
-            self.line(format!("start = \"{start} ms\""));
+            let start = self.duration_us * self.draws.below(10) as u64 / 10;
+            self.line(format!("start = \"{start} us\""));
         }
         if self.draws.once_in(4) {
-            let duration = 1 + self.duration_ms as usize * self.draws.below(10) / 10;
-            self.line(format!("duration = \"{duration} ms\""));
+            let duration = 1 + self.duration_us * self.draws.below(10) as u64 / 10;
+            self.line(format!("duration = \"{duration} us\""));
         }
         if self.draws.once_in(6) {
             return self.udp();
         }
         self.congestion();
         if self.draws.once_in(10) {
-            self.line("count = 3\nstagger = \"300 us\"".into());
+            self.line(format!("count = 3\nstagger = \"{} us\"", (self.duration_us / 40).min(300)));
         }
-        if self.draws.once_in(3) {
-            let bytes = self.draws.pick(&["100 kB", "1 B", "1448 B", "1449 B", "30 kB", "1 MB", "3 MB"]);
-            self.line(format!("bytes = \"{bytes}\""));
+        if self.draws.once_in(3) || self.ends {
+            let bytes = [100_000, 1, 1448, 1449, 30_000, 1_000_000, 3_000_000][self.draws.below(7)];
+            // Half of the smallest packet may be headers.
+            let most = self.packets * self.packet_bits() / 16;
+            self.line(format!("bytes = \"{} B\"", bytes.min(most)));
         }
         if self.draws.once_in(5) {
             let window =
@@ -402,14 +459,15 @@ impl Writer<'_> {
     }
 
     fn udp(&mut self) {
-        let (rate, size) = match self.draws.below(3) {
-            0 => (self.rate / 2, None),
-            1 => (self.rate * 3, None),
-            _ => (self.rate.min(5_000_000), Some("16 B")),
+        let (rate, bits) = match self.draws.below(3) {
+            0 => (self.rate / 2, self.packet_bits()),
+            1 => (self.rate * 3, self.packet_bits()),
+            _ => (self.rate.min(5_000_000), 16 * 8),
         };
-        self.line(format!("kind = \"udp\"\nrate = \"{} bit/s\"", rate.clamp(8_000, 300_000_000)));
-        if let Some(size) = size {
-            self.line(format!("datagram = \"{size}\""));
+        let most = (self.packets * bits * 1_000_000 / self.duration_us).min(300_000_000);
+        self.line(format!("kind = \"udp\"\nrate = \"{} bit/s\"", rate.min(most).max(8_000)));
+        if bits == 16 * 8 {
+            self.line("datagram = \"16 B\"".into());
         }
         if self.draws.once_in(3) {
             self.line("bytes = \"10 kB\"".into());
@@ -417,10 +475,12 @@ impl Writer<'_> {
     }
 
     fn run(&mut self) {
-        let duration = self.duration_ms;
-        let sample = [10, 1, 3, duration][self.draws.below(4)];
+        let duration = self.duration_us;
+        // Every sample has a row for each core of each host.
+        let sample = [duration / 20, duration / 30, 3000, duration][self.draws.below(4)];
+        let sample = sample.clamp(SHORTEST_US.max(duration / 30), duration);
         let seed = self.draws.below(1000);
-        self.line(format!("\n[run]\nduration = \"{duration} ms\"\nsample = \"{sample} ms\"\nseed = {seed}"));
+        self.line(format!("\n[run]\nduration = \"{duration} us\"\nsample = \"{sample} us\"\nseed = {seed}"));
         if self.draws.once_in(5) {
             self.line("trains = false".into());
         }

@@ -1,8 +1,11 @@
 //! Agents without ssh: a connection of which both ends have shown that they know the same secret, and in which nobody can read,
 //! change, drop or repeat anything unnoticed. The handshake is NNpsk0 of the Noise protocol framework (revision 34, section 9).
 
+mod channel;
+
+pub use channel::Channel;
+
 use sha2::{Digest, Sha256};
-use snow::StatelessTransportState;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,10 +18,6 @@ use std::time::{Duration, Instant};
 /// In front of an address, where others have a name for ssh.
 pub const SCHEME: &str = "tcp://";
 
-const NOISE: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// A message of Noise is at most so long (section 3); the rest is its authentication tag.
-const MOST: usize = 65_535;
-const PAYLOAD: usize = MOST - 16;
 /// How long a handshake may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// After a stranger, so that guessing is slow.
@@ -48,88 +47,71 @@ impl Secret {
         if token.len() < LEAST {
             return Err(told(format!("a token has at least {LEAST} characters; {remedy}")));
         }
-        Ok(Secret(Sha256::digest(token).into()))
+        Ok(Secret::of(token))
+    }
+
+    /// Of a token.
+    pub fn of(token: &[u8]) -> Secret {
+        Secret(Sha256::digest(token).into())
     }
 }
 
 /// One end of a connection.
 struct Sealed {
     stream: TcpStream,
-    state: StatelessTransportState,
+    channel: Channel,
 }
 
 impl Sealed {
-    /// Shows the other end that we know the secret, and sees that it does.
+    /// Shows the other end that we know the secret, and sees that it does; all that within [`PATIENCE`].
     fn shake(stream: TcpStream, secret: &Secret, begins: bool) -> io::Result<Sealed> {
-        let foreign =
-            |_| io::Error::new(io::ErrorKind::PermissionDenied, "the other end does not have the same token");
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
-        let builder = snow::Builder::new(NOISE.parse().expect("it is a protocol of Noise"));
-        let builder = builder.psk(0, &secret.0).map_err(io::Error::other)?;
-        let state = if begins { builder.build_initiator() } else { builder.build_responder() };
-        let mut state = state.map_err(io::Error::other)?;
-        let mut room = vec![0; MOST];
-        for ours in [begins, !begins] {
-            if ours {
-                let length = state.write_message(&[], &mut room).map_err(io::Error::other)?;
-                send(&stream, &room[..length])?;
-            } else {
-                let got = receive(&stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-                state.read_message(&got, &mut room).map_err(foreign)?;
-            }
-        }
+        let line = Hurried { stream: &stream, until: Instant::now() + PATIENCE };
+        let channel = Channel::shake(line, secret, begins)?;
         stream.set_read_timeout(None)?;
-        Ok(Sealed { stream, state: state.into_stateless_transport_mode().map_err(io::Error::other)? })
+        Ok(Sealed { stream, channel })
     }
 
-    /// Sends what `from` gives, to its end. The end is said too: a connection that is cut is none.
-    fn give(&self, mut from: impl Read) -> io::Result<()> {
-        let (mut piece, mut sealed) = (vec![0; PAYLOAD], vec![0; MOST]);
-        for number in 0.. {
-            let got = from.read(&mut piece)?;
-            let length =
-                self.state.write_message(number, &piece[..got], &mut sealed).map_err(io::Error::other)?;
-            send(&self.stream, &sealed[..length])?;
-            if got == 0 {
-                break;
-            }
-        }
-        Ok(())
+    fn give(&self, from: impl Read) -> io::Result<()> {
+        self.channel.give(from, &self.stream)
     }
 
-    /// Hands what comes to `to`, until the other end has said that it was all.
-    fn take(&self, mut to: impl Write) -> io::Result<()> {
-        let mut opened = vec![0; MOST];
-        for number in 0.. {
-            let sealed = receive(&self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-            let changed = |_| io::Error::new(io::ErrorKind::InvalidData, "somebody changed what was sent");
-            match self.state.read_message(number, &sealed, &mut opened).map_err(changed)? {
-                0 => break,
-                length => to.write_all(&opened[..length])?,
-            }
-            to.flush()?;
-        }
-        Ok(())
+    fn take(&self, to: impl Write) -> io::Result<()> {
+        self.channel.take(&self.stream, to)
     }
 }
 
-fn send(mut stream: &TcpStream, message: &[u8]) -> io::Result<()> {
-    let length = (message.len() as u16).to_be_bytes();
-    stream.write_all(&[&length, message].concat())
+/// A connection that is read until a time and no longer: one that says a byte now and then gets no more than one that is silent.
+struct Hurried<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
 }
 
-/// A message; `None` if the other end closed the connection.
-fn receive(mut stream: &TcpStream) -> io::Result<Option<Vec<u8>>> {
-    let mut length = [0; 2];
-    if stream.read(&mut length[..1])? == 0 {
-        return Ok(None);
+impl Read for Hurried<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no handshake in time"));
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        let mut stream = self.stream;
+        stream.read(room).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "no handshake in time"),
+            _ => error,
+        })
     }
-    stream.read_exact(&mut length[1..])?;
-    let mut message = vec![0; u16::from_be_bytes(length).into()];
-    stream.read_exact(&mut message)?;
-    Ok(Some(message))
+}
+
+impl Write for Hurried<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut stream = self.stream;
+        stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Waits for controllers at `listen` for so long, one at a time, and gives each an agent: `program`, as with ssh.
@@ -154,7 +136,12 @@ pub fn serve_sealed(
                 thread::sleep(LOOK);
                 continue;
             }
-            Err(error) => return Err(error),
+            // What became of a connection before it was taken is told here (accept(2)): no stranger ends this by hanging up.
+            Err(error) => {
+                told(format!("a connection was lost: {error}"));
+                thread::sleep(PENALTY);
+                continue;
+            }
         };
         stream.set_nonblocking(false)?;
         match Sealed::shake(stream, secret, false) {
@@ -259,6 +246,7 @@ fn shuttle(sealed: &Sealed) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::channel::send;
     use super::*;
 
     fn pair(ours: u8, theirs: u8) -> (io::Result<Sealed>, io::Result<Sealed>) {
@@ -266,9 +254,9 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let there = thread::spawn(move || {
             let stream = listener.accept().unwrap().0;
-            Sealed::shake(stream, &Secret([theirs; 32]), false)
+            Sealed::shake(stream, &Secret::of(&[theirs]), false)
         });
-        let here = Sealed::shake(TcpStream::connect(address).unwrap(), &Secret([ours; 32]), true);
+        let here = Sealed::shake(TcpStream::connect(address).unwrap(), &Secret::of(&[ours]), true);
         (here, there.join().unwrap())
     }
 
@@ -292,35 +280,25 @@ mod tests {
         assert!(here.is_err());
     }
 
-    proptest::proptest! {
-        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
-
-        /// Bytes of anybody in the place of a handshake, and of what follows it.
-        #[test]
-        fn a_stranger_who_says_anything_is_refused(
-            bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
-            length in proptest::prelude::any::<u8>(),
-        ) {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let mut stranger = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            // As long as it says, or not.
-            stranger.write_all(&[0, length]).unwrap();
-            stranger.write_all(&bytes).unwrap();
-            stranger.shutdown(Shutdown::Write).unwrap();
-            let there = listener.accept().unwrap().0;
-            proptest::prop_assert!(Sealed::shake(there, &Secret([1; 32]), false).is_err());
-        }
+    #[test]
+    fn a_stranger_who_drips_is_not_waited_for_longer_than_a_silent_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stranger = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        stranger.write_all(&[0]).unwrap();
+        // Its time is over, though a byte is there and more would come.
+        let mut line = Hurried { stream: &stream, until: Instant::now() };
+        assert_eq!(line.read(&mut [0; 2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]
     fn what_was_changed_cut_off_or_repeated_is_noticed() {
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
-        let mut sealed = vec![0; MOST];
-        let length = here.state.write_message(0, b"hello", &mut sealed).unwrap();
-        send(&here.stream, &sealed[..length]).unwrap();
+        let sealed = here.channel.seal(0, b"hello").unwrap();
+        send(&here.stream, &sealed).unwrap();
         // The same again is not the second message.
-        send(&here.stream, &sealed[..length]).unwrap();
+        send(&here.stream, &sealed).unwrap();
         let mut taken = Vec::new();
         assert_eq!(there.take(&mut taken).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(taken, b"hello");

@@ -1,0 +1,86 @@
+//! From all that agents have said to a recording with its accounts.
+
+use super::account::{self, Evidence};
+use super::merge::{Merge, Merged, Total};
+use super::peer::Word;
+use super::timeline;
+use crate::agent::message::Message;
+use crate::intervals::intervals;
+use crate::iperf3::{Server, server};
+use crate::substrate::LabError;
+use std::collections::BTreeMap;
+use wirespeed_record::{HostInfo, Recording};
+use wirespeed_scenario::run::Run;
+
+/// What the agents of a run came to, each message with its host, as after a run: what hostile agents may say is tried with it.
+///
+/// # Errors
+/// If no real machines can carry the run out.
+pub fn put_together(
+    run: &Run,
+    said: impl IntoIterator<Item = (String, Message)>,
+    clocks_ns: i64,
+) -> Result<Recording, LabError> {
+    let mut merge = Merge::new(run);
+    for (host, message) in said {
+        merge.push(&host, message);
+    }
+    recording(run, merge, run.hosts.len(), clocks_ns)
+}
+
+/// What `agents` have said. `clocks_ns`: by how much two hosts' clocks may differ.
+pub(super) fn recording(
+    run: &Run,
+    merge: Merge,
+    agents: usize,
+    clocks_ns: i64,
+) -> Result<Recording, LabError> {
+    let server = server(run).map_err(LabError::Unsupported)?;
+    let Merged { mut recording, totals, borders, changes, word } = merge.finish("hosts", clocks_ns);
+    let devices = devices(&recording);
+    let evidence = Evidence {
+        totals: &totals,
+        changes: &changes,
+        devices: &devices,
+        server: server.as_ref().map(|server| server.host),
+    };
+    recording.ledger = account::ledger(run, &evidence);
+    let borders =
+        timeline::Borders { borders: &borders, hosts: agents, clocks_ns, datagrams: &recording.datagrams };
+    let standings = timeline::standings(run, &evidence, &borders, &recording.ledger);
+    recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
+    recording.info.warnings.extend(not_applied(run));
+    if let (Some(server), Some(word)) = (&server, &word) {
+        tell(&mut recording, server, word, &totals);
+    }
+    Ok(recording)
+}
+
+/// Adds what an iperf3 server said, as its word.
+fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeMap<u32, Total>) {
+    if let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == server.host) {
+        word.describe(server, host);
+    }
+    recording.info.warnings.extend(word.warnings(server, totals));
+}
+
+/// The interface of each host that carried the test, as its agent said.
+fn devices(recording: &Recording) -> BTreeMap<String, String> {
+    let of = |host: &HostInfo| Some((host.name.clone(), host.settings.get("interface.device")?.clone()));
+    recording.info.hosts.iter().filter_map(of).collect()
+}
+
+/// What the scenario says and a real machine is not made to have.
+fn not_applied(run: &Run) -> Vec<String> {
+    let path = "the path's rate, round-trip time, loss and buffer are those of the real path; the scenario's numbers are \
+                what utilisation is computed from"
+        .to_owned();
+    let hosts = run.hosts.iter().filter(|host| host.hardware.is_some()).map(|host| {
+        format!("host {}: the inside of a host is the model's; a real machine has its own", host.name)
+    });
+    let settings =
+        "settings of hosts (buffers, offloads, queueing disciplines, sysctls) are those the machines have; \
+                    nothing on them was changed"
+            .to_owned();
+    [path, settings].into_iter().chain(hosts).collect()
+}

@@ -1,0 +1,9 @@
+//! Bytes of a stranger in the place of the handshake of agents without ssh, and of what follows it (crates/lab/tests/hostile.rs).
+#![no_main]
+
+#[path = "../../crates/lab/tests/support/sealed.rs"]
+mod sealed;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| sealed::knock(bytes));
