@@ -43,9 +43,12 @@ fn off(recording: &Recording) -> [f64; 2] {
     [50, 99].map(|percent| off.get(off.len() * percent / 100).map_or(f64::NAN, |ns| *ns as f64 / 1e3))
 }
 
-/// The account is exact, and the queueing discipline has in it what it dropped itself.
+/// The account is exact, and the queueing discipline has in it what it dropped itself. What was due while the sender was late
+/// leaves in pieces, each of which it counts as one.
 fn balances(bed: &Bed, run: &Value) {
-    assert_eq!(lost(run, "qdisc"), dropped(bed), "{}", run["ledger"]);
+    let dropped = dropped(bed);
+    assert!(lost(run, "qdisc") >= dropped, "{dropped}: {}", run["ledger"]);
+    assert_eq!(lost(run, "qdisc") == 0, dropped == 0, "{dropped}: {}", run["ledger"]);
     assert_eq!(lost(run, "network"), 0, "{}", run["ledger"]);
     assert_eq!(entry(run, "data", "unexplained"), 0, "{}", run["ledger"]);
     assert!(entry(run, "data", "sent") > 100, "{}", run["ledger"]);
@@ -53,8 +56,6 @@ fn balances(bed: &Bed, run: &Value) {
 
 fn bed_with(queue: &str) -> Bed {
     let bed = Bed::new("departures", 0).expect("the guest has namespaces");
-    // Packets, not pieces, which an interface without checksums takes none of: a drop of a piece is one.
-    bed.inside(bed.name(0), "ethtool -K right tx off").unwrap();
     bed.inside(bed.name(0), &format!("tc qdisc replace dev right root {queue}")).unwrap();
     bed
 }
@@ -92,7 +93,7 @@ fn fq_below_mq_has_them_leave_at_their_times_too() {
         let other = bed.name(-1);
         let made = format!(
             "ip link add right numtxqueues 2 type veth peer name left netns {other} && ip addr add 10.77.0.1/24 dev right && \
-             ip link set right up && ethtool -K right tx off && tc qdisc replace dev right root handle 1: mq && \
+             ip link set right up && tc qdisc replace dev right root handle 1: mq && \
              tc qdisc add dev right parent 1:1 fq && tc qdisc add dev right parent 1:2 fq"
         );
         bed.inside(name, &made).unwrap();
