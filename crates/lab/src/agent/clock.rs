@@ -26,7 +26,7 @@ impl Clock {
     }
 
     /// What is added to the run's time to have that of another clock of this kernel's, now.
-    pub fn to_clock(&self, clock: libc::clockid_t) -> i64 {
+    pub fn to_clock(self, clock: libc::clockid_t) -> i64 {
         match clock {
             libc::CLOCK_MONOTONIC => self.origin_ns,
             other => self.origin_ns + read(other) - monotonic(),
