@@ -120,7 +120,8 @@ fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
     assert_eq!(sum(&rows, "QDISC").0, queue_drops(&bed), "{rows:?}");
     assert_eq!(watch.cost().unwrap().missed, 0);
     // Each of them is told by its sequence numbers, too.
-    let ranges = watch.ranges().unwrap();
+    let (ranges, failed) = watch.ranges();
+    assert!(failed.is_none(), "{failed:?}");
     assert_eq!(watch.unlisted().unwrap(), 0);
     let packets = |reason: Option<&str>| -> u64 {
         let of = ranges.iter().filter(|range| range.reason.as_deref() == reason);

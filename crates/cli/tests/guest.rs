@@ -1,6 +1,8 @@
 //! Faults that need a driver of a real interface, or parts of a kernel that this machine may lack: each is made in a
 //! guest of QEMU with Debian's kernel and has to be found at its stage, with the count of the fault's own counter.
 
+#[path = "guest/departures.rs"]
+mod departures;
 mod support;
 
 use serde_json::Value;

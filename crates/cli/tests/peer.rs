@@ -178,6 +178,60 @@ fn datagrams_that_a_router_drops_are_missed_by_the_server_one_by_one() {
     assert!(warnings(&run).contains("jitter"), "{}", warnings(&run));
 }
 
+/// The server sends datagrams. Their numbers tell which came, and its word how many there were.
+fn datagrams_from(bed: &Bed, flows: &str, rate: &str) -> Value {
+    let (_server, from) = server(bed);
+    let fixed = ["probe", &from, bed.name(0), "--time", "1 s", "--flows", flows, "--json", "--out", "out"];
+    let run = results(&bed.wirespeed(&[&fixed[..], &["--udp", rate, "--datagram", "1000"]].concat()));
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+    let (sent, delivered) = (entry(&run, "data", "sent"), entry(&run, "data", "delivered"));
+    assert_eq!(sent, delivered + lost_anywhere(&run), "{}", run["ledger"]);
+    let folder = bed.folder().join("out/runs").join(run["id"].as_str().expect("a run has a name"));
+    let recording = wirespeed_record::read(&folder).expect("it was written");
+    // Every single one is known.
+    let missing = recording.datagrams.iter().filter(|row| row.arrived_ns.is_none()).count();
+    assert_eq!((recording.datagrams.len() as i64, missing as i64), (sent, sent - delivered));
+    assert!(recording.datagrams.iter().all(|row| !row.duplicate && row.reordered_by == 0));
+    let took = |row: &wirespeed_record::Datagram| row.arrived_ns.map(|arrived_ns| arrived_ns - row.sent_ns);
+    assert_eq!(recording.datagrams.iter().filter_map(took).min(), Some(0));
+    let told = warnings(&run);
+    assert!(
+        told.contains(&format!("By its word it sent {sent} datagrams of {} bytes", sent * 1000)),
+        "{told}"
+    );
+    assert!(!told.contains("ended early"), "{told}");
+    until("the agent ends", || bed.agents().is_empty());
+    until("the server is free again", || !has_socket(bed, -1, "01"));
+    run
+}
+
+#[test]
+fn datagrams_from_a_server_arrive_one_by_one() {
+    let Some(bed) = bed("datagrams_from_a_server_arrive_one_by_one", 0) else { return };
+    for (flows, least) in [("1", 1000), ("2", 2000)] {
+        let run = datagrams_from(&bed, flows, "10 Mbit/s");
+        // The server has a busy machine, too.
+        assert!((least / 2..=least * 3 / 2).contains(&entry(&run, "data", "sent")), "{}", run["ledger"]);
+        assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
+    }
+}
+
+#[test]
+fn datagrams_from_a_server_that_a_router_drops_are_missed_one_by_one() {
+    let Some(bed) = bed("datagrams_from_a_server_that_a_router_drops_are_missed_one_by_one", 1) else {
+        return;
+    };
+    bed.inside(bed.name(1), "tc qdisc add dev left root tbf rate 10mbit burst 16kb limit 20kb").unwrap();
+    let run = datagrams_from(&bed, "1", "20 Mbit/s");
+    let told = bed.told(bed.name(1), "tc -s qdisc show dev left");
+    let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let dropped: i64 = dropped.parse().unwrap();
+    assert!(dropped > 100, "{told}");
+    // The server's TCP passes there as well, and is sent again.
+    let of_control = dropped - lost(&run, "network");
+    assert!((0..10).contains(&of_control), "{of_control} of {told}: {}", run["ledger"]);
+}
+
 #[test]
 fn the_servers_word_is_printed_as_its_word() {
     let Some(bed) = bed("the_servers_word_is_printed_as_its_word", 0) else { return };
@@ -210,7 +264,6 @@ fn a_server_that_is_not_there_busy_or_first_is_told_of() {
     let to = format!("iperf3://{}", bed.address(-1));
     let arguments = ["probe", bed.name(0), &to, "--time", "1 s"];
     refused(&bed, 3, &arguments, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);
-    refused(&bed, 2, &["probe", &to, bed.name(0), "--udp", "1 Mbit/s"], &["TCP is taken only"]);
     refused(&bed, 2, &["probe", &to, &to], &["both machines are iperf3 servers"]);
     let backwards = ["probe", &to, bed.name(0), "--time", "1 s"];
     refused(&bed, 3, &backwards, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);

@@ -43,6 +43,8 @@ fn each_drivers_losses_of_the_receive_ring_are_counted_once() {
                 "dev_internal_queue_oob",
                 "rx_oversize_pkts_buffer",
                 "rx_discards_phy",
+                "rx_xsk_wqe_err",
+                "rx_xsk_oversize_pkts_sw_drop",
             ],
         ),
         ("mlx4_en-6.12", &["rx_dropped", "rx_fifo_errors"]),
@@ -51,6 +53,7 @@ fn each_drivers_losses_of_the_receive_ring_are_counted_once() {
         ("ixgbe-6.12", &["rx_missed_errors", "rx_no_dma_resources", "rx_fcoe_dropped"]),
         ("igb-6.12", &["rx_missed_errors", "rx_queue_0_drops", "rx_queue_1_drops"]),
         ("e1000e-6.12", &["rx_missed_errors"]),
+        ("e1000-6.1", &["rx_missed_errors"]),
         (
             "bnxt_en-6.12",
             &[
@@ -154,6 +157,9 @@ fn no_counter_that_speaks_of_loss_is_left_out() {
     /// Looked at, and of no use: XDP and TLS offload of other paths, and words inside other words.
     const HARMLESS: &[&str] = &[
         "xdp_tx",
+        "xsk_err",
+        "xsk_full",
+        "ptp_cq",
         "xdp_redirect",
         "xdp_err",
         "xdp_full",

@@ -1,5 +1,5 @@
 //! What an iperf3 server, on whose host there is no agent, can be the other end of: one test, in which it receives, or
-//! sends TCP.
+//! sends.
 
 use std::time::Duration;
 use wirespeed_iperf3::peer::{MOST_STREAMS, Test};
@@ -23,8 +23,8 @@ pub struct Server<'a> {
 
 impl Server<'_> {
     /// Whether its test is one of UDP.
-    pub fn takes_datagrams(&self) -> bool {
-        self.test.protocol == wirespeed_iperf3::Protocol::Udp && !self.test.reverse
+    pub fn is_of_datagrams(&self) -> bool {
+        self.test.protocol == wirespeed_iperf3::Protocol::Udp
     }
 
     /// Whether it sends.
@@ -76,13 +76,13 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
                 return other("protocol, size of datagrams and window", flow);
             }
             () if sends && told_to_send(flow) != told_to_send(first) => {
-                return other("congestion control, rate limit and start", flow);
+                return other("congestion control, rate and start", flow);
             }
             () => {}
         }
     }
     if sends {
-        can_send(run, first)?;
+        can_send(run)?;
     }
     let streams = u32::try_from(run.flows.len()).ok().filter(|count| *count <= MOST_STREAMS);
     let Some(streams) = streams else {
@@ -107,32 +107,31 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             });
             let size = u32::try_from(datagram.get()).unwrap_or(u32::MAX);
             let test = Test::udp(streams, time, size, rates.max().unwrap_or(0));
-            Test { window_bytes: window(rcvbuf.map(|size| size.get())), ..test }
+            // Of a server that sends, the buffer is not its own.
+            let buffer = rcvbuf.filter(|_| !sends).map(|size| size.get());
+            Test { window_bytes: window(buffer), reverse: sends, ..test }
         }
     };
     let agent = if sends { &first.to } else { &first.from };
     Ok(Some(Server { host: &host.name, agent, name, port, test }))
 }
 
-/// What a server that sends is told besides, once for all streams: congestion control, rate limit and when to begin.
+/// What a server that sends is told besides, once for all streams: congestion control, rate and when to begin.
 fn told_to_send(flow: &Flow) -> (Option<&str>, Option<Rate>, Span) {
     match &flow.kind {
         FlowKind::Tcp { congestion, max_rate, .. } => (Some(&congestion.name), *max_rate, flow.start),
-        FlowKind::Udp { .. } => (None, None, flow.start),
+        FlowKind::Udp { rate, .. } => (None, Some(*rate), flow.start),
     }
 }
 
-/// Whether a server can send what a run's flows ask for; all are as `first`.
-fn can_send(run: &Run, first: &Flow) -> Result<(), String> {
-    let lacks = |flow: &Flow, what: &str| {
-        Err(format!("flow {}: {} is an iperf3 server that sends: {what}", flow.label, flow.from))
-    };
-    if matches!(first.kind, FlowKind::Udp { .. }) {
-        return lacks(first, "wirespeed takes TCP from it and no datagrams; let an agent send those");
-    }
+/// Whether a server can send what a run's flows ask for.
+fn can_send(run: &Run) -> Result<(), String> {
     for flow in &run.flows {
         if flow.bytes.is_some() || flow.stop < run.duration {
-            return lacks(flow, "it goes on to the end of the run; leave `bytes` and `stop` out");
+            return Err(format!(
+                "flow {}: {} is an iperf3 server that sends: it goes on to the end of the run; leave `bytes` and `stop` out",
+                flow.label, flow.from
+            ));
         }
     }
     Ok(())
@@ -195,10 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_sends_datagrams_is_told_their_size_and_rate() {
+        let mut run = with_server(&[("b", "a"), ("b", "a")]);
+        let set = |flow: &mut Flow, to: Rate| {
+            let FlowKind::Udp { rate, rcvbuf, .. } = &mut flow.kind else { panic!("a run of UDP") };
+            (*rate, *rcvbuf) = (to, Some(wirespeed_units::Bytes::new(1 << 20)));
+        };
+        run.flows.iter_mut().for_each(|flow| set(flow, Rate::mbit(30)));
+        let server = super::server(&run).unwrap().unwrap();
+        assert!(server.sends() && server.is_of_datagrams());
+        assert_eq!((server.test.rate_bps, server.test.window_bytes), (Some(30_000_000), None));
+        set(&mut run.flows[1], Rate::mbit(31));
+        assert!(super::server(&run).unwrap_err().contains("rate"));
+    }
+
+    #[test]
     fn what_no_server_does_is_refused_by_name() {
         for (flows, words) in [
-            (&[("b", "a")][..], "no datagrams"),
-            (&[("b", "b")], "both its ends"),
+            (&[("b", "b")][..], "both its ends"),
             (&[("a", "b"), ("b", "a")], "receiver"),
             (&[("a", "b"), ("a", "c")], "receiver"),
             (&[("a", "b"), ("c", "b")], "sender"),

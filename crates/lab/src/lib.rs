@@ -2,6 +2,7 @@
 
 mod agent;
 mod assemble;
+mod departure;
 mod device;
 mod hosts;
 mod intervals;

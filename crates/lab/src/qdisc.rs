@@ -171,6 +171,8 @@ pub struct Statistics {
     pub overlimits: u64,
     /// What only a link counts.
     pub link: Option<LinkStatistics>,
+    /// How it is set, as its kind encodes that.
+    pub options: Vec<u8>,
 }
 
 /// What only a link counts.
@@ -192,6 +194,15 @@ pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
             flight_packets: netem.backlog_packets.saturating_sub(bucket.backlog_packets),
         }),
         ..bucket.clone()
+    }
+}
+
+/// What the queues of an interface are: for `mq`, which only spreads over them, what is below it.
+pub fn kind(all: &[Statistics], root: &Statistics) -> String {
+    let below = all.iter().find(|found| found.index == root.index && !found.is_root);
+    match below {
+        Some(below) if root.kind == "mq" => format!("mq, {}", below.kind),
+        _ => root.kind.clone(),
     }
 }
 
@@ -218,6 +229,7 @@ impl From<host::Qdisc> for Statistics {
             overlimits: u64::from(qdisc.overlimits),
             kind: qdisc.kind,
             link: None,
+            options: qdisc.options,
         };
         if statistics.kind == "wire" && !qdisc.private.is_empty() {
             decode_wire(&qdisc.private, &mut statistics);

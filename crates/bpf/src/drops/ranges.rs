@@ -75,13 +75,10 @@ impl Ring {
 
 impl Watch {
     /// What was dropped and sent again since the last call, by sequence numbers, if the filter asks for it. There is room for
-    /// some 60,000 until it is called again.
-    ///
-    /// # Errors
-    /// If the kernel does not give it.
-    pub fn ranges(&self) -> Result<Vec<Range>, WatchError> {
-        let Some(ring) = &self.ring else { return Ok(Vec::new()) };
-        ring.buffer.consume().map_err(WatchError::Read)?;
+    /// some 60,000 until it is called again. If the kernel does not give all of it, why not stands beside what it gave.
+    pub fn ranges(&self) -> (Vec<Range>, Option<WatchError>) {
+        let Some(ring) = &self.ring else { return (Vec::new(), None) };
+        let failed = ring.buffer.consume().map_err(WatchError::Read).err();
         let records = std::mem::take(&mut *ring.fetched.lock().unwrap_or_else(PoisonError::into_inner));
         let range = |record: Record| Range {
             monotonic_ns: record.monotonic_ns,
@@ -92,7 +89,7 @@ impl Watch {
             bytes: record.bytes,
             packets: record.packets,
         };
-        Ok(records.into_iter().map(range).collect())
+        (records.into_iter().map(range).collect(), failed)
     }
 
     /// How many of these were not told, for want of room.

@@ -73,12 +73,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             remedy: "one of them has to be a machine with an agent: NAME for ssh, or tcp://HOST:PORT".into(),
         });
     }
-    if servers[0] && arguments.udp.is_some() {
-        return Err(Failure::Usage {
-            message: format!("{} is an iperf3 server, from which TCP is taken only", arguments.from.ssh),
-            remedy: "leave --udp out, or name the machine with an agent first".into(),
-        });
-    }
     let out = arguments.out.clone().unwrap_or_else(|| default_folder(arguments));
     create(&out)?;
     let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);

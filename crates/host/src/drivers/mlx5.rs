@@ -34,6 +34,40 @@ pub const DRIVER: Driver = Driver {
         row("rx{queue}_buff_alloc_err", RX_TROUBLE),
         row("rx_xdp_drop", BY_WILL),
         row("rx{queue}_xdp_drop", BY_WILL).again(&["ethtool/rx_xdp_drop"]),
+        row("rx_xsk_wqe_err", RX_DRIVER).about("completed with an error, in a queue of AF_XDP"),
+        row("rx{queue}_xsk_wqe_err", RX_DRIVER).again(&["ethtool/rx_xsk_wqe_err"]),
+        row("rx_xsk_oversize_pkts_sw_drop", RX_DRIVER).about("the same, larger than the MTU allows"),
+        row("rx{queue}_xsk_oversize_pkts_sw_drop", RX_DRIVER)
+            .again(&["ethtool/rx_xsk_oversize_pkts_sw_drop"]),
+        row("rx_xsk_buff_alloc_err", RX_TROUBLE).about("the program gave no buffer in time"),
+        row("rx{queue}_xsk_buff_alloc_err", RX_TROUBLE),
+        row("rx_xsk_xdp_drop", BY_WILL),
+        row("rx{queue}_xsk_xdp_drop", BY_WILL).again(&["ethtool/rx_xsk_xdp_drop"]),
+        row("outbound_pci_buffer_overflow", RX_RING)
+            .again(&["ethtool/rx_discards_phy"])
+            .about("PCIe takes packets more slowly than they come"),
+        row("outbound_pci_stalled_wr", Sense::gauge(Unit::Number).at(Stage::RxRing).rx().hardware())
+            .about("percent of the last second in which PCIe took no writes for want of credits"),
+        row("outbound_pci_stalled_wr_events", Sense::hint().at(Stage::RxRing).rx().hardware())
+            .about("seconds in which that was more than 30 %"),
+        row("outbound_pci_stalled_rd", Sense::gauge(Unit::Number).at(Stage::TxRing).tx().hardware())
+            .about("percent of the last second in which PCIe took no reads for want of credits"),
+        row("outbound_pci_stalled_rd_events", Sense::hint().at(Stage::TxRing).tx().hardware())
+            .about("seconds in which that was more than 30 %"),
+        row("rx_pci_signal_integrity", Sense::hint().hardware())
+            .about("PCIe had to recover: its signal is bad"),
+        row("tx_pci_signal_integrity", Sense::hint().hardware()),
+        row("ptp_tx{queue}_dropped", TX_RING.software()).again(&["ethtool/tx_queue_dropped"]),
+        row("qos_tx{queue}_dropped", TX_RING.software()).again(&["ethtool/tx_queue_dropped"]),
+        row("ptp_tx{queue}_stopped", TX_STOP),
+        row("qos_tx{queue}_stopped", TX_STOP),
+        row("ptp_tx{queue}_cqe_err", TX_TROUBLE),
+        row("qos_tx{queue}_cqe_err", TX_TROUBLE),
+        row("module_bus_stuck", Sense::hint().at(Stage::Network).hardware()),
+        row("module_high_temp", Sense::hint().at(Stage::Network).hardware())
+            .about("the transceiver is too hot"),
+        row("module_bad_shorted", Sense::hint().at(Stage::Network).hardware()),
+        row("module_unplug", Sense::hint().at(Stage::Network).hardware()),
         row("tx_queue_dropped", TX_RING.software()).about("could not be mapped or sent"),
         row("tx{queue}_dropped", TX_RING.software()).again(&["ethtool/tx_queue_dropped"]),
         row("tx_discards_phy", TX_RING.hardware())

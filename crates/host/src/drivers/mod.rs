@@ -5,6 +5,7 @@
 //! interface's statistics ([`crate::sources::link`]) where this driver fills them in its own way.
 
 mod bnxt_en;
+mod e1000;
 mod e1000e;
 mod ena;
 mod generic;
@@ -49,6 +50,7 @@ pub fn drivers() -> &'static [&'static Driver] {
         &ixgbe::DRIVER,
         &igb::DRIVER,
         &e1000e::DRIVER,
+        &e1000::DRIVER,
         &bnxt_en::DRIVER,
         &ena::DRIVER,
         &gve::DRIVER,

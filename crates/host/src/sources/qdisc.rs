@@ -98,6 +98,8 @@ pub struct Qdisc {
     pub overlimits: u32,
     /// Private statistics of its kind; empty if it has none.
     pub private: Vec<u8>,
+    /// How it is set, as its kind encodes that; empty if it has nothing to set.
+    pub options: Vec<u8>,
 }
 
 impl Qdisc {
@@ -156,6 +158,7 @@ pub fn request() -> Request {
 /// The qdiscs in an answer to [`request`].
 pub fn parse(answer: &[u8]) -> Vec<Qdisc> {
     const TCA_KIND: u16 = 1;
+    const TCA_OPTIONS: u16 = 2;
     const TCA_STATS2: u16 = 7;
     messages(answer)
         .filter(|message| message.kind == libc::RTM_NEWQDISC)
@@ -168,6 +171,7 @@ pub fn parse(answer: &[u8]) -> Vec<Qdisc> {
             };
             let inside = message.payload.get(TCMSG..)?;
             qdisc.kind = text(find(inside, TCA_KIND)?);
+            qdisc.options = find(inside, TCA_OPTIONS).unwrap_or_default().to_vec();
             for (kind, value) in find(inside, TCA_STATS2).into_iter().flat_map(attributes) {
                 statistics(&mut qdisc, kind, value);
             }

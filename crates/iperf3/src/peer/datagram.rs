@@ -28,6 +28,14 @@ impl Header {
         datagram[8..HEADER].copy_from_slice(&self.number.to_be_bytes());
     }
 
+    /// The same without knowing of what width. Servers since 3.1 take the width that they are asked for, older ones have 32 bits
+    /// and say nothing of it. The first half of a number of 64 bits is zero for the first four thousand million datagrams, and
+    /// no number of 32 bits is.
+    pub fn of_either_width(datagram: &[u8]) -> Option<Header> {
+        let narrow = Header::read(datagram, false);
+        if narrow.is_some() { narrow } else { Header::read(datagram, true) }
+    }
+
     /// The header of a datagram, `wide` if numbers have 64 bits; `None` if it is too short, or its number 0.
     pub fn read(datagram: &[u8], wide: bool) -> Option<Header> {
         let word = |at: usize| Some(u32::from_be_bytes(datagram.get(at..at + 4)?.try_into().ok()?));
@@ -59,5 +67,16 @@ mod tests {
         let expected = Header { sent: Duration::new(9, 7000), number: 258 };
         assert_eq!(Header::read(&datagram, false), Some(expected));
         assert_eq!(Header::read(&[0; 12], false), None);
+    }
+
+    #[test]
+    fn the_width_shows_in_the_header() {
+        let wide = Header { sent: Duration::new(9, 7000), number: 258 };
+        let mut datagram = [0xaa; 64];
+        wide.write(&mut datagram);
+        assert_eq!(Header::of_either_width(&datagram), Some(wide));
+        let mut narrow = [0xaa; 64];
+        narrow[..12].copy_from_slice(&[0, 0, 0, 9, 0, 0, 0, 7, 0, 0, 1, 2]);
+        assert_eq!(Header::of_either_width(&narrow), Some(wide));
     }
 }

@@ -25,6 +25,14 @@ impl Clock {
         self.origin_ns
     }
 
+    /// What is added to the run's time to have that of another clock of this kernel's, now.
+    pub fn to_clock(self, clock: libc::clockid_t) -> i64 {
+        match clock {
+            libc::CLOCK_MONOTONIC => self.origin_ns,
+            other => self.origin_ns + read(other) - monotonic(),
+        }
+    }
+
     /// Time since the start of the run; negative before it.
     pub fn now(&self) -> i64 {
         monotonic() - self.origin_ns

@@ -1,11 +1,12 @@
 //! Datagrams many at a time: a system call for each would be most of what they cost.
 
 use super::socket::check;
+use super::timing::APART_NS;
 use std::io;
 use std::mem;
 use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wirespeed_iperf3::peer::Header;
 
 /// Datagrams sent or received in one system call at most.
@@ -17,10 +18,24 @@ pub const MOST_BYTES: usize = 65_535 - 28;
 pub struct Batch {
     size: usize,
     payload: Vec<u8>,
-    filled: usize,
+    pieces: Vec<Piece>,
     /// Datagrams that the kernel may take as one piece (UDP_SEGMENT, since Linux 4.18); 1 where it cannot.
-    piece: usize,
+    most: usize,
     head: Head,
+}
+
+/// Datagrams that the kernel takes as one and cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Piece {
+    first: usize,
+    count: usize,
+    leaves_ns: i64,
+}
+
+impl Piece {
+    fn one_by_one(self) -> impl Iterator<Item = Piece> {
+        (self.first..self.first + self.count).map(move |first| Piece { first, count: 1, ..self })
+    }
 }
 
 /// What stands at the front of datagrams.
@@ -40,80 +55,135 @@ impl Batch {
     pub fn new(size: usize, pieces: bool, head: Head) -> Batch {
         // A piece has at most 64 KiB with its headers.
         let most = if pieces { (MOST_BYTES / size.max(1)).clamp(1, TOGETHER) } else { 1 };
-        Batch { size, payload: vec![0; size * TOGETHER], filled: 0, piece: most, head }
+        Batch { size, payload: vec![0; size * TOGETHER], pieces: Vec::new(), most, head }
     }
 
-    /// Adds a datagram; not more than [`TOGETHER`] fit.
-    pub fn push(&mut self, sequence: u64, now: i64) {
-        let head = &mut self.payload[self.filled * self.size..][..HEADER];
+    fn filled(&self) -> usize {
+        self.pieces.last().map_or(0, |piece| piece.first + piece.count)
+    }
+
+    /// Adds a datagram that is to leave at `leaves_ns`, which is `ahead_ns` from now; not more than [`TOGETHER`] fit. Those that
+    /// leave within [`APART_NS`] are one piece: when that leaves is returned.
+    pub fn push(&mut self, sequence: u64, leaves_ns: i64, ahead_ns: i64) -> i64 {
+        let at = self.filled();
+        let joins = |piece: &&mut Piece| piece.count < self.most && leaves_ns - piece.leaves_ns < APART_NS;
+        let leaves_ns = match self.pieces.last_mut().filter(joins) {
+            Some(piece) => {
+                piece.count += 1;
+                piece.leaves_ns
+            }
+            None => {
+                self.pieces.push(Piece { first: at, count: 1, leaves_ns });
+                leaves_ns
+            }
+        };
+        let head = &mut self.payload[at * self.size..][..HEADER];
         match self.head {
             Head::Ours => {
                 head[..8].copy_from_slice(&sequence.to_le_bytes());
-                head[8..].copy_from_slice(&now.to_le_bytes());
+                head[8..].copy_from_slice(&leaves_ns.to_le_bytes());
             }
             Head::Iperf3 => {
-                let sent = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let sent = now + Duration::from_nanos(ahead_ns.max(0) as u64);
                 Header { sent, number: sequence + 1 }.write(head);
             }
         }
-        self.filled += 1;
+        leaves_ns
     }
 
-    /// Sends what was pushed.
+    /// Sends what was pushed. `to_kernel`: what is added to the times at which pieces leave, where the kernel is told them.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn send(&mut self, fd: RawFd) -> io::Result<()> {
-        let size = self.size;
-        let filled = std::mem::take(&mut self.filled);
-        let mut sent = 0;
-        while sent < filled {
-            let together = self.piece.min(filled - sent);
-            let piece = &mut self.payload[sent * size..(sent + together) * size];
-            match send_piece(fd, piece, size) {
-                Ok(()) => sent += together,
+    pub fn send(&mut self, fd: RawFd, to_kernel: Option<i64>) -> io::Result<()> {
+        let mut left = mem::take(&mut self.pieces);
+        while let Some(first) = left.first() {
+            match self.send_pieces(fd, &left, to_kernel) {
+                Ok(sent) => drop(left.drain(..sent)),
                 // Dropped by our own qdisc, which counts it; the datagrams were sent as far as we can tell.
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => sent += together,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => drop(left.remove(0)),
                 // An older kernel, or an interface without checksums: one by one.
                 Err(error)
-                    if together > 1
+                    if first.count > 1
                         && matches!(
                             error.raw_os_error(),
                             Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE)
                         ) =>
                 {
-                    self.piece = 1;
+                    self.most = 1;
+                    left = left.into_iter().flat_map(Piece::one_by_one).collect();
                 }
                 Err(error) => return Err(io::Error::new(error.kind(), format!("send datagrams: {error}"))),
             }
         }
         Ok(())
     }
+
+    /// Sends pieces; returns how many of them went. What is wrong with a piece is said when it is the first.
+    fn send_pieces(&mut self, fd: RawFd, pieces: &[Piece], to_kernel: Option<i64>) -> io::Result<usize> {
+        let (size, payload) = (self.size, self.payload.as_mut_ptr());
+        let mut vectors: Vec<libc::iovec> = (pieces.iter())
+            .map(|piece| libc::iovec {
+                // The kernel only reads it.
+                iov_base: payload.wrapping_add(piece.first * size).cast(),
+                iov_len: piece.count * size,
+            })
+            .collect();
+        let mut controls = vec![[0u64; CONTROL]; pieces.len()];
+        let mut messages: Vec<libc::mmsghdr> = vectors.iter_mut().map(message_of).collect();
+        for ((message, control), piece) in messages.iter_mut().zip(&mut controls).zip(pieces) {
+            let mut added = Controls::new(control);
+            if let Some(to_kernel) = to_kernel {
+                let time = (piece.leaves_ns + to_kernel).max(0) as u64;
+                added.add(libc::SOL_SOCKET, libc::SCM_TXTIME, &time.to_ne_bytes());
+            }
+            if piece.count > 1 {
+                added.add(libc::SOL_UDP, libc::UDP_SEGMENT, &(size as u16).to_ne_bytes());
+            }
+            let length = added.length;
+            if length > 0 {
+                message.msg_hdr.msg_control = control.as_mut_ptr().cast();
+                message.msg_hdr.msg_controllen = length;
+            }
+        }
+        // SAFETY: every pointer is to something that outlives the call.
+        let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), messages.len() as u32, 0) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+    }
 }
 
-/// Sends datagrams of `size` bytes that lie one behind the other, cut by the kernel where they are several.
-fn send_piece(fd: RawFd, piece: &mut [u8], size: usize) -> io::Result<()> {
-    let mut control = [0u64; 4];
-    let several = piece.len() > size;
-    let mut vector = libc::iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: piece.len() };
-    // SAFETY: an all-zero msghdr is valid; `control` has room for one control message of two bytes and is aligned for
-    // it; everything outlives the call.
-    let sent = unsafe {
-        let mut message: libc::msghdr = mem::zeroed();
-        message.msg_iov = &mut vector;
-        message.msg_iovlen = 1;
-        if several {
-            message.msg_control = control.as_mut_ptr().cast();
-            message.msg_controllen = libc::CMSG_SPACE(2) as usize;
-            let header = libc::CMSG_FIRSTHDR(&message);
-            (*header).cmsg_level = libc::SOL_UDP;
-            (*header).cmsg_type = libc::UDP_SEGMENT;
-            (*header).cmsg_len = libc::CMSG_LEN(2) as usize;
-            libc::CMSG_DATA(header).cast::<u16>().write_unaligned(size as u16);
+/// Room for the control messages of a piece, a time and a size, in words.
+const CONTROL: usize = 6;
+
+/// Control messages on their way to the kernel (cmsg(3)): header and value, each padded to words.
+struct Controls<'a> {
+    room: &'a mut [u64; CONTROL],
+    length: usize,
+}
+
+impl Controls<'_> {
+    fn new(room: &mut [u64; CONTROL]) -> Controls<'_> {
+        Controls { room, length: 0 }
+    }
+
+    /// Adds one whose value is at most a word long.
+    fn add(&mut self, level: i32, kind: i32, value: &[u8]) {
+        // SAFETY: takes no pointers.
+        let (length, space) =
+            unsafe { (libc::CMSG_LEN(value.len() as u32), libc::CMSG_SPACE(value.len() as u32)) };
+        let header = libc::cmsghdr { cmsg_len: length as usize, cmsg_level: level, cmsg_type: kind };
+        let [at, words] = [self.length / 8, space as usize / 8];
+        let to = &mut self.room[at..at + words];
+        // SAFETY: `to` has the space that the C library asks for a header and such a value, aligned to words; a header
+        // has two words.
+        unsafe {
+            to.as_mut_ptr().cast::<libc::cmsghdr>().write(header);
+            let data = to.as_mut_ptr().cast::<u8>().add(mem::size_of::<libc::cmsghdr>());
+            data.copy_from_nonoverlapping(value.as_ptr(), value.len());
         }
-        libc::sendmsg(fd, &message, 0)
-    };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        self.length += space as usize;
+    }
 }
 
 fn message_of(vector: &mut libc::iovec) -> libc::mmsghdr {

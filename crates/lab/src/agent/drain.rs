@@ -38,7 +38,10 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
         };
         // It has been told to end, and says so with its FIN.
         let receives = |part: &Arc<Part>| {
-            part.from_iperf3 && part.state.receiver().get().is_some() && !part.state.read_all.load(Relaxed)
+            part.from_iperf3
+                && is_tcp(part)
+                && part.state.receiver().get().is_some()
+                && !part.state.read_all.load(Relaxed)
         };
         let pending =
             rows.iter().any(unacknowledged) || parts.iter().any(|part| sends(part) || receives(part));

@@ -1,5 +1,6 @@
 //! What the parts of a running flow share: threads write it, the sampler reads it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
@@ -14,12 +15,12 @@ pub struct FlowState {
     pub read_bytes: AtomicU64,
     /// UDP: payload of distinct datagrams that arrived.
     pub delivered_bytes: AtomicU64,
-    /// UDP: datagrams sent.
+    /// UDP: datagrams sent, or handed to the kernel with the time at which it is to send them.
     pub datagrams_out: AtomicU64,
     /// UDP: datagrams arrived.
     pub datagrams_in: AtomicU64,
-    /// UDP: payload sent.
-    pub sent_bytes: AtomicU64,
+    /// UDP: how many were sent at least, by the highest number that arrived.
+    pub datagrams_known: AtomicU64,
     /// UDP: the last datagram has been sent. TCP to an iperf3 server: the last byte has been written.
     pub sent_all: AtomicBool,
     /// TCP: the sender has ended, and all it sent has been read.
@@ -86,7 +87,11 @@ impl FlowState {
 pub struct Log {
     events: Mutex<Vec<Event>>,
     warnings: Mutex<Vec<String>>,
+    found: Mutex<Found>,
 }
+
+/// What was found of hosts, by host and setting: more than one value where flows found different ones.
+type Found = BTreeMap<(String, String), BTreeSet<String>>;
 
 impl Log {
     /// Notes something that happened to a flow.
@@ -103,6 +108,22 @@ impl Log {
     /// Notes something the reader of the results has to know.
     pub fn warn(&self, text: String) {
         self.warnings.lock().expect("no thread panics holding the log").push(text);
+    }
+
+    /// Notes how a host does something, beside its settings.
+    pub fn found(&self, host: &str, setting: &str, value: String) {
+        let mut found = self.found.lock().expect("no thread panics holding the log");
+        found.entry((host.to_owned(), setting.to_owned())).or_default().insert(value);
+    }
+
+    /// All that was noted so of a run.
+    pub fn all_found(&self) -> Vec<(String, String, String)> {
+        let found = self.found.lock().expect("no thread panics holding the log");
+        let of = |((host, setting), values): (&(String, String), &BTreeSet<String>)| {
+            let values = values.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+            (host.clone(), setting.clone(), values)
+        };
+        found.iter().map(of).collect()
     }
 
     /// Takes what was noted since the last call.

@@ -3,11 +3,13 @@
 //! A server that sends begins when it has its last connection, which therefore is made at the flows' start.
 
 use super::message::{Message, Received};
-use super::{Part, is_tcp, tcp};
+use super::{Part, is_tcp, tcp, udp};
 use crate::iperf3::{Server, server};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use wirespeed_iperf3::peer::{COOKIE, Results, Session, StreamResult, Streams};
 use wirespeed_record::FlowSample;
@@ -24,6 +26,26 @@ pub struct Peer {
     session: Session,
     host: String,
     connections: Vec<Option<Connection>>,
+}
+
+/// Sets what has to be set before a receiver's socket is connected to a server.
+fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
+    if is_tcp(part) { tcp::set_up_receiver(part, socket) } else { udp::set_up_receiver(part, socket) }
+}
+
+/// Receives what a server sends; runs in its own thread.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn receive(part: &Part, connection: Connection) -> io::Result<()> {
+    // A server begins when it has the last connection.
+    part.clock.sleep_until(part.flow().start.nanoseconds());
+    let socket = match connection {
+        Connection::Made(socket) => socket,
+        Connection::Due(streams) => streams.connect(|socket| set_up_receiver(part, socket))?,
+    };
+    part.log.event(part.clock.now(), "flow_start", part.index, &part.flow().to, "connected");
+    if is_tcp(part) { tcp::receive_connected(part, socket) } else { udp::receive(part, socket) }
 }
 
 /// The connection of a flow.
@@ -71,7 +93,7 @@ impl Peer {
         let prepare = |index: usize, socket: &OwnedFd| {
             let part = part(index);
             match () {
-                () if part.from_iperf3 => tcp::set_up_receiver(&part, socket),
+                () if part.from_iperf3 => set_up_receiver(&part, socket),
                 () if is_tcp(&part) => tcp::set_up(&part, socket),
                 () => Ok(()),
             }
@@ -115,19 +137,31 @@ impl Peer {
     ///
     /// # Errors
     /// If the server is gone, or its results cannot be read.
-    pub fn finish(self, rows: &[FlowSample], lasted: Duration) -> io::Result<Message> {
+    pub fn finish(self, rows: &[FlowSample], parts: &[Arc<Part>], lasted: Duration) -> io::Result<Message> {
         let datagrams = self.session.test().protocol == wirespeed_iperf3::Protocol::Udp;
         let moved = |row: &FlowSample| match () {
             () if self.session.test().reverse => row.delivered_bytes,
             () if datagrams => row.sent_bytes,
             () => acknowledged(row),
         };
-        let told = |row: &FlowSample| StreamResult {
-            bytes: moved(row).unwrap_or(0),
-            retransmits: row.retrans_packets,
-            packets: if datagrams { row.data_packets_out.unwrap_or(0) } else { 0 },
-            lasted_s: lasted.as_secs_f64(),
-            ..StreamResult::default()
+        let known = |flow: u32| {
+            let part = parts.iter().find(|part| part.index as u32 == flow);
+            part.map_or(0, |part| part.state.datagrams_known.load(Relaxed))
+        };
+        let told = |row: &FlowSample| {
+            let (packets, lost) = match () {
+                () if !datagrams => (0, 0),
+                () if !self.session.test().reverse => (row.data_packets_out.unwrap_or(0), 0),
+                () => (known(row.flow), known(row.flow) as i64 - row.data_packets_in.unwrap_or(0) as i64),
+            };
+            StreamResult {
+                bytes: moved(row).unwrap_or(0),
+                retransmits: row.retrans_packets,
+                packets,
+                lost,
+                lasted_s: lasted.as_secs_f64(),
+                ..StreamResult::default()
+            }
         };
         let of = |index: u32| rows.iter().find(|row| row.flow == index).map(told).unwrap_or_default();
         let streams = (0..self.session.test().streams).map(of).collect();
@@ -140,6 +174,7 @@ impl Peer {
             flow: index as u32,
             bytes: stream.bytes,
             again: stream.retransmits,
+            packets: stream.packets,
             missing: stream.lost,
             jitter_ns: ns(stream.jitter_s),
             lasted_ns: ns(stream.lasted_s),

@@ -74,6 +74,8 @@ pub struct Drops {
     ranges: BTreeMap<(Option<u32>, Way, Option<String>), Vec<Piece>>,
     kept: usize,
     unlisted: u64,
+    /// Somebody was told that not all could be read.
+    told: bool,
 }
 
 impl Drops {
@@ -88,25 +90,33 @@ impl Drops {
         let watch = can_watch()
             .ok()
             .and_then(|()| Watch::start(&filter).map_err(|error| warn(error.to_string())).ok());
-        Drops { watch, ranges: BTreeMap::new(), kept: 0, unlisted: 0 }
+        Drops { watch, ranges: BTreeMap::new(), kept: 0, unlisted: 0, told: false }
     }
 
     /// Takes in what was dropped and sent again since: the kernel has room for a part of it only. `origin_ns`: where the run's
-    /// time begins, by CLOCK_MONOTONIC.
-    pub fn follow(&mut self, origin_ns: i64) {
+    /// time begins, by CLOCK_MONOTONIC. `warn` is told, once in a run, if not all of it can be read.
+    pub fn follow(&mut self, origin_ns: i64, warn: impl FnOnce(String)) {
+        let Some(watch) = &self.watch else { return };
+        let (ranges, failed) = watch.ranges();
+        ranges.into_iter().for_each(|range| self.keep(origin_ns, range));
+        if let Some(error) = failed.filter(|_| !std::mem::replace(&mut self.told, true)) {
+            warn(format!(
+                "{error}; of drops and retransmissions of TCP some were not matched with each other"
+            ));
+        }
+    }
+
+    fn keep(&mut self, origin_ns: i64, range: Range) {
         /// Takes some 10 MB here, and as much again on its way.
         const MOST: usize = 500_000;
-        let Some(watch) = &self.watch else { return };
-        for range in watch.ranges().unwrap_or_default() {
-            if self.kept == MOST {
-                self.unlisted += 1;
-                continue;
-            }
-            self.kept += 1;
-            let Range { monotonic_ns, flow, namespace, reason, sequence, bytes, packets } = range;
-            let piece = Piece { t_ns: monotonic_ns - origin_ns, sequence, bytes, packets };
-            self.ranges.entry((namespace, (flow.source, flow.target), reason)).or_default().push(piece);
+        if self.kept == MOST {
+            self.unlisted += 1;
+            return;
         }
+        self.kept += 1;
+        let Range { monotonic_ns, flow, namespace, reason, sequence, bytes, packets } = range;
+        let piece = Piece { t_ns: monotonic_ns - origin_ns, sequence, bytes, packets };
+        self.ranges.entry((namespace, (flow.source, flow.target), reason)).or_default().push(piece);
     }
 
     /// What was dropped and sent again, at the hosts that `place` finds for namespaces, in messages of bounded size.

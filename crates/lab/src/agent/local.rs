@@ -87,7 +87,9 @@ impl Local {
             Some(interface) => {
                 let all = qdisc::statistics(&mut self.netlink)?;
                 let root = all.iter().find(|found| found.index == interface.device.index && found.is_root);
-                root.map(|root| queue_sample(t_ns, format!("{}/qdisc", self.name), kind(&all, root), root))
+                root.map(|root| {
+                    queue_sample(t_ns, format!("{}/qdisc", self.name), qdisc::kind(&all, root), root)
+                })
             }
         };
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
@@ -132,15 +134,6 @@ impl Local {
     /// Everything that the host counts, and what of it cannot be read and why.
     pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
         take(&mut self.root)
-    }
-}
-
-/// What the queues are: for `mq`, which only spreads over the interface's queues, what is below it.
-fn kind(all: &[qdisc::Statistics], root: &qdisc::Statistics) -> String {
-    let below = all.iter().find(|found| found.index == root.index && !found.is_root);
-    match below {
-        Some(below) if root.kind == "mq" => format!("mq, {}", below.kind),
-        _ => root.kind.clone(),
     }
 }
 

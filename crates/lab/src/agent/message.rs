@@ -161,6 +161,8 @@ pub struct Received {
     pub bytes: u64,
     /// Packets that its TCP sent again, if it sends and knows.
     pub again: Option<u64>,
+    /// UDP: datagrams that it sent, if it sends; else the highest number that came.
+    pub packets: u64,
     /// UDP: numbers missing below the highest that came.
     pub missing: i64,
     /// UDP: deviation of the transit time (RFC 1889, 6.3.1).

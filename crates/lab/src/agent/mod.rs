@@ -21,6 +21,7 @@ mod socket;
 mod stream_file;
 mod tcp;
 pub mod tcp_info;
+mod timing;
 pub mod udp;
 pub mod whole;
 
@@ -56,6 +57,8 @@ pub struct Part {
     peer: Option<Ipv4Addr>,
     /// Whether the sender may give its kernel several datagrams as one piece.
     pieces: bool,
+    /// Whether the sender may hand its kernel datagrams before they are due; in virtual time nobody is late.
+    ahead: bool,
     /// Whether its receiver is an iperf3 server, which wants the connection to stay open until it has told its results.
     to_iperf3: bool,
     /// Whether its sender is an iperf3 server, which sends until it is told to end.
@@ -120,6 +123,13 @@ fn write_log(log: &Log, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
     let (events, warnings) = log.take();
     events.into_iter().try_for_each(|event| writer.write(&Message::Event(event)))?;
     warnings.into_iter().try_for_each(|warning| writer.write(&Message::Warning(warning)))
+}
+
+/// Writes how the hosts did what their settings do not say.
+fn write_found(log: &Log, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
+    log.all_found().into_iter().try_for_each(|(host, setting, value)| {
+        writer.write(&Message::Settings { host, settings: [(setting, value)].into() })
+    })
 }
 
 /// Runs one end of a flow in its own thread; what goes wrong is an event and a warning, not a silent end.

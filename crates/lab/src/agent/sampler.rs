@@ -2,6 +2,7 @@
 
 use super::Part;
 use super::tcp_info::{self, TcpInfo};
+use super::udp;
 use crate::device;
 use crate::layout::{Egress, Layout};
 use crate::qdisc::{self, Statistics};
@@ -178,8 +179,9 @@ pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
     match &part.flow().kind {
         FlowKind::Udp { .. } => {
             sample.delivered_bytes = Some(state.delivered_bytes.load(Relaxed));
-            sample.sent_bytes = Some(state.sent_bytes.load(Relaxed));
-            sample.data_packets_out = Some(state.datagrams_out.load(Relaxed));
+            let sent = udp::sent(part);
+            sample.sent_bytes = Some(udp::payload_of(part, sent));
+            sample.data_packets_out = Some(sent);
             sample.data_packets_in = Some(state.datagrams_in.load(Relaxed));
         }
         FlowKind::Tcp { congestion, .. } => {

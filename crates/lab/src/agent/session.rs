@@ -6,12 +6,12 @@ use super::drain::drain;
 use super::end::{ABANDONED, End};
 use super::flow::{FlowState, Log};
 use super::interim::interim;
-use super::iperf3::{Connection, Peer, SETTLE};
+use super::iperf3::{self, Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
 use super::request::{Plan, Request};
-use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_log};
+use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_found, write_log};
 use crate::intervals::Borders;
 use crate::iperf3::place;
 use std::io::{self, Read, Write};
@@ -151,12 +151,12 @@ fn session(
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
     let mut peer = ends.peer.take();
     let clock = Clock::starting_at(origin_ns);
-    let beside = Beside { before: &before, drops: &mut drops, log: &ends.log, peer: peer.as_mut() };
+    let beside = Beside { before: &before, drops: &mut drops, ends: &ends, peer: peer.as_mut() };
     conduct(&run, &mut here, clock, beside, out)?;
     let lasted = Duration::from_secs_f64(run.duration.as_secs_f64());
     // A server that sends would go on.
     let word = match peer.take_if(|peer| peer.sends()) {
-        Some(peer) => Some(peer.finish(&here.flows(run.duration.nanoseconds()), lasted)?),
+        Some(peer) => Some(peer.finish(&here.flows(run.duration.nanoseconds()), &parts, lasted)?),
         None => None,
     };
     drain(&parts, || here.flows(0));
@@ -186,7 +186,7 @@ fn session(
     for counter in drops.counters(|_| Some(host.clone()), |told| ends.warn(&told)) {
         out.write(&Message::Counter(counter))?;
     }
-    drops.follow(origin_ns);
+    drops.follow(origin_ns, |told| ends.warn(&told));
     for pieces in drops.pieces(|_| Some(host.clone())) {
         out.write(&Message::Pieces(pieces))?;
     }
@@ -195,10 +195,11 @@ fn session(
     write_datagrams(&parts, out)?;
     // Last: when the server has been told of the end, it closes the connections.
     if let Some(peer) = peer {
-        out.write(&peer.finish(&rows, lasted)?)?;
+        out.write(&peer.finish(&rows, &parts, lasted)?)?;
     }
     word.iter().try_for_each(|word| out.write(word))?;
     write_log(&ends.log, out)?;
+    write_found(&ends.log, out)?;
     out.write(&used())?;
     out.write(&Message::Done)?;
     out.flush()
@@ -266,6 +267,7 @@ impl Ends {
             bind: self.address(&flow.to),
             peer: Some(self.address(&flow.from)),
             pieces: true,
+            ahead: true,
             to_iperf3: place(self.run.host(&flow.to)).is_some(),
             from_iperf3: place(self.run.host(&flow.from)).is_some(),
         }
@@ -288,14 +290,7 @@ impl Ends {
                 && ends_here
                 && let Some(connection) = connection
             {
-                super::spawn(&part, flow.to.clone(), move |part| {
-                    tcp::receive_connected(part, || match connection {
-                        Connection::Made(socket) => Ok(socket),
-                        Connection::Due(streams) => {
-                            streams.connect(|socket| tcp::set_up_receiver(part, socket))
-                        }
-                    })
-                });
+                super::spawn(&part, flow.to.clone(), |part| iperf3::receive(part, connection));
             } else if flow.from == self.host {
                 let to = SocketAddrV4::new(part.bind, part.port());
                 let connected = connection.and_then(Connection::made);
@@ -325,7 +320,7 @@ struct Beside<'a> {
     /// What the host had counted before.
     before: &'a Snapshot,
     drops: &'a mut Drops,
-    log: &'a Log,
+    ends: &'a Ends,
     peer: Option<&'a mut Peer>,
 }
 
@@ -356,8 +351,8 @@ fn conduct(
         if let Some(border) = borders.reached(t_ns) {
             out.write(&interim(border, &clock, here, beside.before))?;
         }
-        beside.drops.follow(clock.origin_ns());
-        write_log(beside.log, out)?;
+        beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
+        write_log(&beside.ends.log, out)?;
         if t_ns >= reported + REPORT_NS || t_ns >= end {
             reported = t_ns;
             out.write(&Message::Time(t_ns))?;

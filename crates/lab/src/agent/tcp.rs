@@ -68,12 +68,8 @@ pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
     read(part, fd)
 }
 
-/// Reads everything that an iperf3 server sends on a connection that `connect` makes, at the flow's start, or has made
-/// before; runs in its own thread.
-pub fn receive_connected(part: &Part, connect: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<()> {
-    part.clock.sleep_until(part.flow().start.nanoseconds());
-    let socket = connect()?;
-    part.log.event(part.clock.now(), "flow_start", part.index, &part.flow().to, "connected");
+/// Reads everything that comes on a connection; runs in its own thread.
+pub fn receive_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = part.state.receiver().keep(socket);
     read(part, fd)
 }

@@ -4,38 +4,96 @@ use super::Part;
 use super::datagrams::{Arrived, Batch, HEADER, Head, Room, TOGETHER};
 use super::message::{Message, Writer};
 use super::socket;
+use super::timing::Timing;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_iperf3::peer::Header;
 use wirespeed_record::Datagram;
-use wirespeed_scenario::run::FlowKind;
+use wirespeed_scenario::run::{Flow, FlowKind};
 use wirespeed_units::{Bytes, Rate};
 
 /// Whoever is later than this at the end of a flow's time could not keep up with its rate.
 const LATE_NS: i64 = 1_000_000;
-
-fn settings(part: &Part) -> (Rate, Bytes, Option<Bytes>) {
-    match &part.flow().kind {
-        FlowKind::Udp { rate, datagram, rcvbuf } => (*rate, *datagram, *rcvbuf),
-        FlowKind::Tcp { .. } => unreachable!("UDP threads are started for UDP flows only"),
-    }
-}
 
 /// Prepares the receiving end. Runs in the receiver's namespace before the start.
 ///
 /// # Errors
 /// What the kernel refused.
 pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
-    let (_, _, rcvbuf) = settings(part);
     let socket = socket::open(libc::SOCK_DGRAM)?;
-    if let Some(size) = rcvbuf {
+    set_up_receiver(part, &socket)?;
+    socket::bind(&socket, part.local())?;
+    Ok(socket)
+}
+
+/// Sets what a receiver's socket has to have before the first datagram comes.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
+    if let FlowKind::Udp { rcvbuf: Some(size), .. } = &part.flow().kind {
         let size = size.get().min(i32::MAX as u64 / 2) as i32;
         socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, size, "receive buffer")?;
     }
-    socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1i32, "SO_TIMESTAMPNS")?;
-    socket::bind(&socket, part.local())?;
-    Ok(socket)
+    socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1i32, "SO_TIMESTAMPNS")
+}
+
+/// When datagrams of a flow are due.
+struct Grid {
+    start_ns: i64,
+    rate: Rate,
+    datagram: Bytes,
+}
+
+impl Grid {
+    fn of(flow: &Flow) -> Option<Grid> {
+        match &flow.kind {
+            FlowKind::Udp { rate, datagram, .. } => {
+                Some(Grid { start_ns: flow.start.nanoseconds(), rate: *rate, datagram: *datagram })
+            }
+            FlowKind::Tcp { .. } => None,
+        }
+    }
+
+    /// When a datagram is due. From the start each time, so that the spacing never drifts.
+    fn due_ns(&self, sequence: u64) -> i64 {
+        let bits = u128::from(sequence) * self.datagram.bits();
+        self.start_ns + (bits * 1_000_000_000 / u128::from(self.rate.get())) as i64
+    }
+
+    /// How far one is from the next.
+    fn gap_ns(&self) -> i64 {
+        self.due_ns(1) - self.start_ns
+    }
+
+    /// How many are due by a time.
+    fn due_by(&self, t_ns: i64) -> u64 {
+        let Ok(passed_ns) = u128::try_from(t_ns - self.start_ns) else { return 0 };
+        let nanobits = (passed_ns + 1) * u128::from(self.rate.get());
+        nanobits.div_ceil(self.datagram.bits() * 1_000_000_000) as u64
+    }
+}
+
+/// The most datagrams that a flow can be believed to have: twice what its rate makes of its time, for senders that are not
+/// exact. What a packet of a stranger or a server says besides must not ask for memory.
+pub fn most(flow: &Flow) -> u64 {
+    Grid::of(flow).map_or(0, |grid| 1000 + 2 * grid.due_by(flow.stop.nanoseconds()))
+}
+
+fn grid(part: &Part) -> Grid {
+    Grid::of(part.flow()).expect("UDP threads are started for UDP flows only")
+}
+
+/// How many datagrams a flow has sent by now: what the kernel was handed is sent when it is due.
+pub fn sent(part: &Part) -> u64 {
+    part.state.datagrams_out.load(Relaxed).min(grid(part).due_by(part.clock.now()))
+}
+
+/// Payload of so many datagrams of a flow, in bytes.
+pub fn payload_of(part: &Part, datagrams: u64) -> u64 {
+    datagrams * grid(part).datagram.get()
 }
 
 /// Sends datagrams on an exact grid; runs in its own thread, in the sender's namespace.
@@ -44,9 +102,10 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
 /// What the kernel refused; a full send buffer only delays.
 pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     let socket = socket::open(libc::SOCK_DGRAM)?;
+    let timing = Timing::choose(part, &socket, *to.ip(), grid(part).gap_ns());
     part.clock.sleep_until(part.flow().start.nanoseconds());
     socket::connect(&socket, to)?;
-    send_connected(part, socket)
+    send_timed(part, socket, timing)
 }
 
 /// The same on a socket that is connected already.
@@ -54,26 +113,34 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
 /// # Errors
 /// As [`send`].
 pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
-    let (rate, datagram, _) = settings(part);
-    let flow = part.flow();
+    let socket = UdpSocket::from(socket);
+    let peer = socket.peer_addr()?.ip();
+    let socket = OwnedFd::from(socket);
+    let timing = match peer {
+        IpAddr::V4(to) => Timing::choose(part, &socket, to, grid(part).gap_ns()),
+        IpAddr::V6(_) => Timing::Own,
+    };
+    send_timed(part, socket, timing)
+}
+
+fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
+    let (flow, grid) = (part.flow(), grid(part));
+    let Grid { rate, datagram, .. } = grid;
     let size = datagram.get() as usize;
     if size < HEADER {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }
     let count = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get()));
-    let (start, stop) = (flow.start.nanoseconds(), flow.stop.nanoseconds());
-    // From the start each time, so that the spacing never drifts.
-    let due = |sequence: u64| {
-        start + (u128::from(sequence) * datagram.bits() * 1_000_000_000 / u128::from(rate.get())) as i64
-    };
-    part.clock.sleep_until(start);
+    let stop = flow.stop.nanoseconds();
+    part.clock.sleep_until(grid.start_ns);
     let fd = part.state.sender().keep(socket);
-    part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP"));
+    let by = if timing == Timing::Own { "" } else { ", timed by the kernel" };
+    part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP{by}"));
     let mut sent_at = Vec::new();
     let mut batch = Batch::new(size, part.pieces, if part.to_iperf3 { Head::Iperf3 } else { Head::Ours });
-    let mut sequence = 0;
-    while sequence < count && due(sequence) < stop {
-        part.clock.sleep_until(due(sequence));
+    let (mut sequence, mut leaves_ns) = (0, grid.start_ns);
+    while sequence < count && grid.due_ns(sequence) < stop {
+        part.clock.sleep_until(grid.due_ns(sequence) - timing.wakes_before_ns());
         let now = part.clock.now();
         if now > stop + LATE_NS {
             part.log.warn(format!(
@@ -84,21 +151,23 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
         }
         // In virtual time that is one. In real time a sleep is late by more than fast datagrams are apart.
         let last = count.min(sequence + TOGETHER as u64);
-        let until = (sequence + 1..last).find(|next| due(*next) > now || due(*next) >= stop).unwrap_or(last);
+        let beyond = |due_ns: i64| due_ns > now + timing.ahead_ns() || due_ns >= stop;
+        let until = (sequence + 1..last).find(|next| beyond(grid.due_ns(*next))).unwrap_or(last);
         for number in sequence..until {
-            batch.push(number, now);
+            let leaves = timing.leaves_ns(grid.due_ns(number), now);
+            leaves_ns = batch.push(number, leaves, leaves - now);
+            // Of single datagrams an iperf3 server tells nothing: a table without arrivals would say that all were lost.
+            if !part.to_iperf3 {
+                sent_at.push(leaves_ns);
+            }
         }
-        batch.send(fd)?;
+        batch.send(fd, timing.to_kernel(&part.clock))?;
         part.state.sender().note_core();
-        let sent = until - sequence;
-        // Of single datagrams an iperf3 server tells nothing: a table without arrivals would say that all were lost.
-        if !part.to_iperf3 {
-            sent_at.extend((0..sent).map(|_| now));
-        }
-        part.state.datagrams_out.fetch_add(sent, Relaxed);
-        part.state.sent_bytes.fetch_add(sent * size as u64, Relaxed);
+        part.state.datagrams_out.fetch_add(until - sequence, Relaxed);
         sequence = until;
     }
+    // The kernel may have some of them still.
+    part.clock.sleep_until(leaves_ns);
     part.state.sent_all.store(true, Relaxed);
     part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "last datagram sent");
     let mut datagrams = part.state.datagrams.lock().expect("no thread panics holding the datagrams");
@@ -113,13 +182,23 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// Number from 0 and time of sending by the sender's clock, from the front of a datagram.
+fn read_head(part: &Part, head: &[u8; HEADER]) -> Option<(u64, i64)> {
+    if part.from_iperf3 {
+        let Header { sent, number } = Header::of_either_width(head)?;
+        return Some((number - 1, part.clock.of_realtime(sent.as_secs() as i64, sent.subsec_nanos().into())));
+    }
+    let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+    Some((word(0), word(8) as i64))
+}
+
 /// Receives to the end of the run; runs in its own thread. Returns only on error.
 ///
 /// # Errors
 /// What the kernel refused.
 pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = part.state.receiver().keep(socket);
-    let (_, datagram, _) = settings(part);
+    let (flow, size) = (part.index as u32, grid(part).datagram.get());
     let mut guard = Guard::of(part);
     let mut room = Room::new();
     let (mut clock, mut last_ns) = (part.clock, 0);
@@ -127,25 +206,26 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
         let mut rows = Vec::new();
         let mut bytes = 0;
         for Arrived { header, stamp, from } in room.receive(fd)? {
-            let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
-            let (sequence, sent_ns) = (word(0), word(8) as i64);
-            let Some(duplicate) = guard.admit(from, sequence) else {
+            let told = read_head(part, &header);
+            let Some((sequence, sent_ns, duplicate)) =
+                told.and_then(|(sequence, sent_ns)| Some((sequence, sent_ns, guard.admit(from, sequence)?)))
+            else {
                 guard.tell(part, from);
                 continue;
             };
-            if !duplicate {
-                bytes += datagram.get();
-            }
             let arrived = stamp.map(|(s, ns)| clock.of_arrival(s, ns, last_ns));
+            if !duplicate {
+                bytes += size;
+            }
             last_ns = arrived.unwrap_or_else(|| clock.now());
             let arrived_ns = Some(last_ns);
-            let flow = part.index as u32;
+            part.state.datagrams_known.fetch_max(sequence + 1, Relaxed);
             rows.push(Datagram { flow, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate });
         }
         part.state.receiver().note_core();
         let got = rows.len() as u64;
         part.state.datagrams_in.fetch_add(got, Relaxed);
-        part.state.read_bytes.fetch_add(got * datagram.get(), Relaxed);
+        part.state.read_bytes.fetch_add(got * size, Relaxed);
         part.state.delivered_bytes.fetch_add(bytes, Relaxed);
         part.state.arrivals.lock().expect("no thread panics holding the arrivals").append(&mut rows);
     }
@@ -154,7 +234,7 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
 /// What of the datagrams that come is taken for the flow's: a port hears everybody, and what is kept of a datagram takes memory.
 struct Guard {
     peer: Option<Ipv4Addr>,
-    /// Datagrams that the flow has.
+    /// Datagrams that the flow can have.
     most: u64,
     seen: Seen,
     /// Datagrams that may still be taken. A network that gives each twice does not use it up.
@@ -164,12 +244,7 @@ struct Guard {
 
 impl Guard {
     fn of(part: &Part) -> Guard {
-        let (rate, datagram, _) = settings(part);
-        let flow = part.flow();
-        let lasts_ns = (flow.stop - flow.start).nanoseconds().max(0) as u128;
-        let by_time = lasts_ns * u128::from(rate.get()) / (datagram.bits().max(1) * 1_000_000_000) + 1;
-        let by_bytes = flow.bytes.map(|bytes| bytes.get().div_ceil(datagram.get().max(1)));
-        let most = u64::try_from(by_time).unwrap_or(u64::MAX).min(by_bytes.unwrap_or(u64::MAX));
+        let most = most(part.flow());
         let left = most.saturating_mul(4);
         Guard { peer: part.peer, most, seen: Seen::default(), left, told: false }
     }
@@ -341,6 +416,16 @@ mod tests {
         let arrived = Room::new().receive(here.as_raw_fd()).unwrap();
         assert_eq!(arrived.len(), 1);
         assert_eq!((arrived[0].header, arrived[0].from), ([7; HEADER], Ipv4Addr::LOCALHOST));
+    }
+
+    #[test]
+    fn as_many_are_due_as_were_due_one_by_one() {
+        let grid = Grid { start_ns: 1000, rate: Rate::mbit(7), datagram: Bytes::new(1000) };
+        assert_eq!((grid.due_by(0), grid.due_by(999), grid.due_by(1000)), (0, 0, 1));
+        for sequence in 1..10_000 {
+            let due_ns = grid.due_ns(sequence);
+            assert_eq!((grid.due_by(due_ns - 1), grid.due_by(due_ns)), (sequence, sequence + 1));
+        }
     }
 
     #[test]

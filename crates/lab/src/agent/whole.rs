@@ -9,7 +9,9 @@ use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
-use super::{Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_log};
+use super::{
+    Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_found, write_log,
+};
 use crate::intervals::Borders;
 use crate::layout::Layout;
 use crate::world::{self, Ground, World};
@@ -146,6 +148,7 @@ fn conduct(
                 bind: Ipv4Addr::UNSPECIFIED,
                 peer: None,
                 pieces,
+                ahead: ground == Ground::Machine,
                 to_iperf3: false,
                 from_iperf3: false,
             })
@@ -195,7 +198,7 @@ fn conduct(
             rows.into_iter().try_for_each(|row| writer.write(&Message::Core(row)))?;
         }
         if let Some(drops) = &mut drops {
-            drops.follow(clock.origin_ns());
+            drops.follow(clock.origin_ns(), |told| log.warn(told));
         }
         write_log(&log, writer)?;
         if last {
@@ -238,7 +241,7 @@ fn conduct(
         writer.write(&Message::Counter(counter))?;
     }
     if let Some(drops) = &mut drops {
-        drops.follow(clock.origin_ns());
+        drops.follow(clock.origin_ns(), |told| log.warn(told));
         for pieces in drops.pieces(place) {
             writer.write(&Message::Pieces(pieces))?;
         }
@@ -249,6 +252,7 @@ fn conduct(
         capture.join().map_err(|_| io::Error::other("a capture thread failed"))??;
     }
     write_log(&log, writer)?;
+    write_found(&log, writer)?;
     writer.write(&Message::Time(end))
 }
 

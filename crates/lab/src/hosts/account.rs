@@ -29,7 +29,7 @@ pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
     let tcp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. }));
     let (data, packets) = (account(Direction::Data, &senders, &receivers), data_packets(run, evidence));
     match evidence.server {
-        Some(server) if senders.contains(server) => {
+        Some(server) if tcp && senders.contains(server) => {
             let mut rows = data.begin_at_receiver(&packets);
             let acks = account(Direction::Ack, &receivers, &senders);
             rows.extend(
@@ -61,15 +61,25 @@ pub struct Packets {
 
 /// The data of all flows.
 pub fn data_packets(run: &Run, evidence: &Evidence) -> Packets {
-    let sum = |of: fn(&Total) -> u64| evidence.totals.values().map(of).sum::<u64>() as i64;
-    let arrived = match evidence.server {
-        None => "tcpi_data_segs_in, datagrams read",
-        Some(_) => "bytes that iperf3's server says it read, by size of datagram",
+    // What came twice was delivered once.
+    let arrived = |(index, total): (&u32, &Total)| match run.flows.get(*index as usize).map(|flow| &flow.kind)
+    {
+        Some(FlowKind::Udp { datagram, .. }) => {
+            total.row.delivered_bytes.unwrap_or(0) / datagram.get().max(1)
+        }
+        _ => total.row.data_packets_in.unwrap_or(0),
+    };
+    let ours = ["tcpi_data_segs_out, datagrams sent", "tcpi_data_segs_in, datagrams read"];
+    let sends = |server: &str| run.flows.iter().any(|flow| flow.from == server);
+    let sources = match evidence.server {
+        None => ours,
+        Some(server) if sends(server) => ["datagrams that iperf3's server says it sent", ours[1]],
+        Some(_) => [ours[0], "bytes that iperf3's server says it read, by size of datagram"],
     };
     Packets {
-        sent: sum(|total| total.row.data_packets_out.unwrap_or(0)),
-        arrived: sum(|total| total.row.data_packets_in.unwrap_or(0)),
-        sources: ["tcpi_data_segs_out, datagrams sent", arrived],
+        sent: evidence.totals.values().filter_map(|total| total.row.data_packets_out).sum::<u64>() as i64,
+        arrived: evidence.totals.iter().map(arrived).sum::<u64>() as i64,
+        sources,
         dropped_unseen: run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Udp { .. })),
     }
 }
@@ -115,10 +125,8 @@ impl Account<'_> {
             self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
         }
         let network = if matches!(rest, Rest::Network(_)) { rest.packets() } else { 0 };
-        let between = match self.evidence.server {
-            None => format!("between {from} and {to}"),
-            Some(_) => format!("between {from} and {to}, or at {to}"),
-        };
+        let unseen = self.evidence.server.map_or(String::new(), |server| format!(", or at {server}"));
+        let between = format!("between {from} and {to}{unseen}");
         self.row(
             "lost",
             Some(Stage::Network),

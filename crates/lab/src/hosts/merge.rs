@@ -147,6 +147,12 @@ impl<'a> Merge<'a> {
     /// Everything put together. `clocks_ns`: by how much two hosts' clocks may differ.
     pub fn finish(mut self, substrate: &str, clocks_ns: i64) -> Merged {
         self.assembler.match_sent_again(clocks_ns);
+        for (flow, arrived) in &self.arrived {
+            // A server that sends has no agent to say what.
+            if let (Some(word), false) = (&self.word, self.sent.contains_key(flow)) {
+                self.sent.insert(*flow, word.sent(self.run, *flow, arrived));
+            }
+        }
         for (flow, sent) in std::mem::take(&mut self.sent) {
             let arrived = self.arrived.remove(&flow).unwrap_or_default();
             self.assembler.push(Message::Datagrams(udp::account(sent, &arrived)));
