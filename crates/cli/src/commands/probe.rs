@@ -14,7 +14,7 @@ use wirespeed_units::{Rate, Span};
 /// Arguments of `wirespeed probe`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The machine that sends: its name for ssh, and =ADDRESS if it has several; or iperf3://HOST[:PORT].
+    /// The machine that sends: its name for ssh, and =ADDRESS if it has several; or iperf3://HOST:PORT.
     #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
     from: Reach,
     /// The machine that receives; or iperf3://HOST:PORT, an iperf3 server, where nothing of wirespeed has to be.
