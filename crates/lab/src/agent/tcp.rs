@@ -49,6 +49,8 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
     // The receiver's congestion control matters for ECN negotiation (dctcp) and is inherited on accept.
     socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
+    // A run that was broken off leaves connections here that the kernel closes within a minute; another may begin at once.
+    socket::set(listener.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1i32, "SO_REUSEADDR")?;
     socket::bind(&listener, part.local())?;
     socket::listen(&listener)?;
     Ok(listener)
