@@ -8,24 +8,18 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
-use support::errors;
 use support::ledger::{
     LostIn, assert_intervals_add_up, entry, lost, lost_anywhere, lost_by_interval, results,
 };
+use support::{errors, until};
 
+/// How long something may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 const SHORT: &str = "[run]\nduration = \"1 s\"\n";
 
 fn run(bed: &Bed, rest: &str) -> Value {
     let file = bed.scenario(rest);
     results(&bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]))
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -70,7 +64,7 @@ fn an_address_that_is_translated_on_the_way_is_told_of() {
     let output = bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]);
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(told.contains("refused a connection from 10.77.0.9") && told.contains("NAT"), "{told}");
-    until("the agents end", || bed.agents().is_empty());
+    until(PATIENCE, "the agents end", || bed.agents().is_empty());
 }
 
 #[test]
@@ -211,7 +205,7 @@ fn an_agent_that_is_killed_ends_the_run_with_its_name_and_leaves_nothing() {
     let file = bed.scenario("[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"30 s\"\n");
     let mut command = bed.command(&["run", &file, "--on", "hosts", "--out", "out"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("both agents run", || bed.agents().len() == 2);
+    until(PATIENCE, "both agents run", || bed.agents().len() == 2);
     sleep(Duration::from_millis(1500));
     // SAFETY: a process of this test's own bed.
     unsafe { libc::kill(bed.agents()[0] as i32, libc::SIGKILL) };
@@ -220,7 +214,7 @@ fn an_agent_that_is_killed_ends_the_run_with_its_name_and_leaves_nothing() {
     let said = errors(&output);
     assert!(said.contains("host ") && said.contains("is gone"), "{said}");
     assert!(said.contains(".stream"), "what was measured is named: {said}");
-    until("the other agent ends too", || bed.agents().is_empty());
+    until(PATIENCE, "the other agent ends too", || bed.agents().is_empty());
 }
 
 #[test]
@@ -229,11 +223,11 @@ fn a_controller_that_is_killed_leaves_no_agent() {
     let file = bed.scenario("[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"30 s\"\n");
     let mut command = bed.command(&["run", &file, "--on", "hosts", "--out", "out"]);
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("both agents run", || bed.agents().len() == 2);
+    until(PATIENCE, "both agents run", || bed.agents().len() == 2);
     sleep(Duration::from_millis(1500));
     running.kill().unwrap();
     running.wait().unwrap();
-    until("the agents end", || bed.agents().is_empty());
+    until(PATIENCE, "the agents end", || bed.agents().is_empty());
 }
 
 #[test]

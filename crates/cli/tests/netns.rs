@@ -9,15 +9,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::ledger::{
     LostIn, assert_intervals_add_up, entry, lost, lost_anywhere, lost_by_interval, results,
 };
-use support::{command, errors, skip};
+use support::{command, errors, skip, until};
 use tempfile::TempDir;
 
 /// A folder with a scenario whose path has no delay, so that it needs no netem; `None`, and the test is told to be skipped,
 /// where no namespaces can be made.
+/// How long something may take.
+const PATIENCE: Duration = Duration::from_secs(20);
 fn folder(test: &str, rest: &str) -> Option<TempDir> {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let survey = command(folder.path(), &["agent", "--netns-survey"]).output();
@@ -62,14 +64,6 @@ fn agents(folder: &Path) -> Vec<u32> {
         (told.contains("\0agent\0") && here.display().to_string().starts_with(&ours)).then_some(pid)
     };
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered).collect()
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -218,7 +212,7 @@ fn an_ordinary_user_can_do_it_too() {
 fn long_run(folder: &Path) -> Child {
     let mut command = start(folder, &["--set", "run.duration=\"60 s\""]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it was built");
-    until("the agent starts", || !agents(folder).is_empty());
+    until(PATIENCE, "the agent starts", || !agents(folder).is_empty());
     sleep(Duration::from_millis(500));
     child
 }
@@ -243,7 +237,7 @@ fn whoever_is_interrupted_or_killed_leaves_nothing() {
     let killed = long_run(folder.path());
     signal(&killed, libc::SIGKILL);
     ended(killed);
-    until("the agent ends with its controller", || agents(folder.path()).is_empty());
+    until(PATIENCE, "the agent ends with its controller", || agents(folder.path()).is_empty());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::ledger::{entry, lost, lost_anywhere, results};
-use support::{errors, skip};
+use support::{errors, skip, until};
 
 /// An iperf3 in a machine of the bed, killed with its value.
 struct Iperf3(Child);
@@ -29,14 +29,8 @@ impl Drop for Iperf3 {
     }
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
+/// How long something may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 fn bed(test: &str, routers: usize) -> Option<Bed> {
     if Command::new("iperf3").arg("--version").output().is_err() {
         skip(test, "no iperf3 here");
@@ -57,7 +51,7 @@ fn has_socket(bed: &Bed, place: isize, state: &str) -> bool {
 /// A server on the last machine that listens, and how the program names it.
 fn server(bed: &Bed) -> (Iperf3, String) {
     let server = Iperf3::start(bed, -1, &["-s"]);
-    until("the server listens", || has_socket(bed, -1, "0A"));
+    until(PATIENCE, "the server listens", || has_socket(bed, -1, "0A"));
     (server, format!("iperf3://{}", bed.address(-1)))
 }
 
@@ -86,7 +80,7 @@ fn tcp(test: &str, flows: &str) {
     // The server has read to the last byte what its kernel acknowledged.
     assert!(!told.contains("were acknowledged: it"), "{told}");
     assert!(!told.contains("ended early"), "{told}");
-    until("the agent ends", || bed.agents().is_empty());
+    until(PATIENCE, "the agent ends", || bed.agents().is_empty());
     let there = bed.folder().join("home").join(bed.name(-1)).join(".cache");
     assert!(!there.exists(), "nothing of ours is on the server's machine");
 }
@@ -123,8 +117,8 @@ fn tcp_from(test: &str, flows: &str) {
     // All that it wrote has been read here, to the byte.
     assert!(!told.contains("were read at"), "{told}");
     assert!(!told.contains("ended early"), "{told}");
-    until("the agent ends", || bed.agents().is_empty());
-    until("the server is free again", || !has_socket(&bed, -1, "01"));
+    until(PATIENCE, "the agent ends", || bed.agents().is_empty());
+    until(PATIENCE, "the server is free again", || !has_socket(&bed, -1, "01"));
 }
 
 #[test]
@@ -200,8 +194,8 @@ fn datagrams_from(bed: &Bed, flows: &str, rate: &str) -> Value {
         "{told}"
     );
     assert!(!told.contains("ended early"), "{told}");
-    until("the agent ends", || bed.agents().is_empty());
-    until("the server is free again", || !has_socket(bed, -1, "01"));
+    until(PATIENCE, "the agent ends", || bed.agents().is_empty());
+    until(PATIENCE, "the server is free again", || !has_socket(bed, -1, "01"));
     run
 }
 
@@ -255,7 +249,7 @@ fn refused(bed: &Bed, code: i32, arguments: &[&str], words: &[&str]) {
     let said = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(output.status.code(), Some(code), "{said}");
     words.iter().for_each(|word| assert!(said.contains(word), "{word}: {said}"));
-    until("the agent ends", || bed.agents().is_empty());
+    until(PATIENCE, "the agent ends", || bed.agents().is_empty());
 }
 
 #[test]
@@ -269,7 +263,7 @@ fn a_server_that_is_not_there_busy_or_first_is_told_of() {
     refused(&bed, 3, &backwards, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);
     let (_server, to) = server(&bed);
     let _other = Iperf3::start(&bed, 0, &["-c", "10.77.0.2", "-t", "20", "-b", "1M"]);
-    until("the other client is served", || has_socket(&bed, -1, "01"));
+    until(PATIENCE, "the other client is served", || has_socket(&bed, -1, "01"));
     sleep(Duration::from_millis(300));
     refused(&bed, 3, &["probe", bed.name(0), &to], &["10.77.0.2:5201", "busy with another test"]);
 }
@@ -280,7 +274,7 @@ fn a_server_that_goes_ends_the_run_with_its_name() {
     let (running, to) = server(&bed);
     let mut command = bed.command(&["probe", bed.name(0), &to, "--time", "30 s"]);
     let probing = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the test has begun", || has_socket(&bed, -1, "01"));
+    until(PATIENCE, "the test has begun", || has_socket(&bed, -1, "01"));
     sleep(Duration::from_millis(1500));
     let began = Instant::now();
     drop(running);
@@ -288,5 +282,5 @@ fn a_server_that_goes_ends_the_run_with_its_name() {
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     assert!(errors(&output).contains("iperf3 server 10.77.0.2:5201"), "{}", errors(&output));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    until("the agent ends", || bed.agents().is_empty());
+    until(PATIENCE, "the agent ends", || bed.agents().is_empty());
 }

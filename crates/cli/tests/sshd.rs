@@ -6,23 +6,16 @@ mod support;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::bed::Bed;
-use support::errors;
 use support::ledger::{entry, lost_anywhere, results};
 use support::sshd::{ORDINARY, Servers};
+use support::{errors, until};
 
+/// How long something may take; the program is copied to machines first, through ciphers that an old processor is slow at.
+const PATIENCE: Duration = Duration::from_secs(60);
 const SHORT: &str = "[run]\nduration = \"1 s\"\n";
 const LONG: &str = "[run]\nduration = \"30 s\"\n";
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    // The program is copied to machines first, through ciphers that an old processor is slow at.
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        sleep(Duration::from_millis(20));
-    }
-}
 
 /// What a run could leave behind on a machine, line by line; the order of some differs from time to time.
 fn state(bed: &Bed) -> BTreeSet<String> {
@@ -38,7 +31,7 @@ fn state(bed: &Bed) -> BTreeSet<String> {
 
 /// Asserts that machines are as they were, and that no agent is left on them.
 fn assert_as_before(bed: &Bed, before: &BTreeSet<String>) {
-    until("the agents end", || bed.agents().is_empty());
+    until(PATIENCE, "the agents end", || bed.agents().is_empty());
     let after = state(bed);
     assert!(after.len() > 100, "nothing is known of the machines: {after:?}");
     let changed: Vec<_> = before.symmetric_difference(&after).collect();
@@ -138,7 +131,7 @@ fn in_mid_run(bed: &Bed, servers: &Servers, doing: impl FnOnce(&Child)) -> Outpu
     leaves_nothing(bed, || {
         let mut command = servers.command(&["run", &file, "--on", "hosts", "--out", "out"]);
         let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        until("both agents run", || bed.agents().len() == 2);
+        until(PATIENCE, "both agents run", || bed.agents().len() == 2);
         sleep(Duration::from_millis(2500));
         doing(&running);
         running.wait_with_output().unwrap()

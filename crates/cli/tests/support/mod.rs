@@ -18,6 +18,7 @@ pub mod sshd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 /// The program, in an empty folder of its own.
 #[allow(dead_code, reason = "tests between hosts run it in their bed")]
@@ -48,6 +49,16 @@ pub fn without_names() -> &'static Path {
         if done.is_ok_and(|status| status.success()) { small } else { whole.to_owned() }
     });
     &SMALL
+}
+
+/// Waits until something is so, which may take so long.
+#[allow(dead_code, reason = "not every test waits")]
+pub fn until(patience: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < patience, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Standard error as text.

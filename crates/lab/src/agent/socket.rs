@@ -4,8 +4,6 @@ use std::io;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// An option's value as bytes, at most `room` of them.
 ///
@@ -90,9 +88,6 @@ fn address(to: SocketAddrV4) -> libc::sockaddr_in {
 
 const ADDRESS_LENGTH: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
-/// How long a port may be another's: the agent of a run that was broken off a moment ago closes its sockets last.
-const HANDED_ON: Duration = Duration::from_secs(2);
-
 /// Binds to a local address and port.
 ///
 /// # Errors
@@ -100,16 +95,9 @@ const HANDED_ON: Duration = Duration::from_secs(2);
 pub fn bind(socket: &OwnedFd, local: SocketAddrV4) -> io::Result<()> {
     let what = format!("bind to {local}");
     let local = address(local);
-    let began = Instant::now();
-    loop {
-        // SAFETY: `local` is a sockaddr_in of the length given.
-        let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) };
-        let is_taken = result != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EADDRINUSE);
-        if !is_taken || began.elapsed() > HANDED_ON {
-            return check(result, &what).map(drop);
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+    // SAFETY: `local` is a sockaddr_in of the length given.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, &what)
+        .map(drop)
 }
 
 /// Connects.

@@ -4,12 +4,14 @@
 //! Few items are a plain queue. Of many, only the last and what was looked at lately are kept as they are. The others are
 //! bytes, block by block, each item as what the one before it does not let expect.
 
+mod expected;
 mod rest;
 pub(crate) mod varint;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use expected::Expected;
 use rest::Rest;
 use std::collections::VecDeque;
 

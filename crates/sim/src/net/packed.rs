@@ -2,7 +2,7 @@
 //! differ in little more than their number and their time, and these advance evenly.
 
 use super::train::{Ack, Blocks, Body, Data, Ecn, Sack, Step, Train};
-use crate::long::{Pack, varint};
+use crate::long::{Expected, Pack};
 use wirespeed_units::{SimTime, Span};
 
 /// A train as numbers but for its selective acknowledgements. What a train has not is 0. Those that change most often come
@@ -53,63 +53,6 @@ pub(crate) struct Packer {
     fields: Expected<FIELDS, 2>,
     /// Where the blocks begin does.
     sack: Expected<SACK_FIELDS, { Blocks::MOST }>,
-}
-
-/// What is expected of numbers: that the first, `ADVANCE` of them, go on growing as they did last, and the others stay.
-#[derive(Debug)]
-struct Expected<const ALL: usize, const ADVANCE: usize> {
-    last: [u64; ALL],
-    steps: [u64; ADVANCE],
-}
-
-impl<const ALL: usize, const ADVANCE: usize> Default for Expected<ALL, ADVANCE> {
-    fn default() -> Self {
-        Expected { last: [0; ALL], steps: [0; ADVANCE] }
-    }
-}
-
-impl<const ALL: usize, const ADVANCE: usize> Expected<ALL, ADVANCE> {
-    fn put(&mut self, numbers: &[u64; ALL], bytes: &mut Vec<u8>) {
-        let expected = self.next();
-        let mut changed = 0;
-        for i in 0..ALL {
-            changed |= u64::from(numbers[i] != expected[i]) << i;
-        }
-        varint::put(bytes, changed);
-        while changed != 0 {
-            let i = changed.trailing_zeros() as usize;
-            varint::put(bytes, varint::fold(numbers[i].wrapping_sub(expected[i])));
-            changed &= changed - 1;
-        }
-        self.follow(numbers);
-    }
-
-    fn take(&mut self, bytes: &mut &[u8]) -> [u64; ALL] {
-        let mut numbers = self.next();
-        let mut changed = varint::take(bytes);
-        while changed != 0 {
-            let i = changed.trailing_zeros() as usize;
-            numbers[i] = numbers[i].wrapping_add(varint::unfold(varint::take(bytes)));
-            changed &= changed - 1;
-        }
-        self.follow(&numbers);
-        numbers
-    }
-
-    fn next(&self) -> [u64; ALL] {
-        let mut next = self.last;
-        for (next, step) in next.iter_mut().zip(&self.steps) {
-            *next = next.wrapping_add(*step);
-        }
-        next
-    }
-
-    fn follow(&mut self, numbers: &[u64; ALL]) {
-        for (step, (number, last)) in self.steps.iter_mut().zip(numbers.iter().zip(&self.last)) {
-            *step = number.wrapping_sub(*last);
-        }
-        self.last = *numbers;
-    }
 }
 
 impl Pack for Train {

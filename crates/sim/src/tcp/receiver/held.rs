@@ -1,6 +1,6 @@
 //! Packets that wait out of order as one `sk_buff`.
 
-use crate::long::{Pack, varint};
+use crate::long::{Expected, Pack};
 
 /// Packets that wait as one `sk_buff`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,49 +23,21 @@ impl Held {
     }
 }
 
-/// What those before it let expect of one: that it is as far from the last one as that was from the one before, and like it.
-#[derive(Debug, Default)]
-pub(super) struct Packer {
-    last: [u64; 4],
-    step: u64,
-}
-
-impl Packer {
-    fn expected(&self) -> [u64; 4] {
-        let [first, packets, fragments, memory] = self.last;
-        [first.wrapping_add(self.step), packets, fragments, memory]
-    }
-
-    fn follow(&mut self, numbers: [u64; 4]) {
-        self.step = numbers[0].wrapping_sub(self.last[0]);
-        self.last = numbers;
-    }
-}
-
 impl Pack for Held {
     const FEW: usize = 512;
-    type Packer = Packer;
+    /// One is as far from the last one as that was from the one before, and like it.
+    type Packer = Expected<4, 1>;
 
     fn key(&self) -> u64 {
         self.first
     }
 
-    fn put(&self, packer: &mut Packer, bytes: &mut Vec<u8>) {
-        let (numbers, expected) = (self.numbers(), packer.expected());
-        let changed = (0..4).filter(|i| numbers[*i] != expected[*i]);
-        bytes.push(changed.clone().map(|i| 1 << i).sum());
-        changed.for_each(|i| varint::put(bytes, varint::fold(numbers[i].wrapping_sub(expected[i]))));
-        packer.follow(numbers);
+    fn put(&self, packer: &mut Self::Packer, bytes: &mut Vec<u8>) {
+        packer.put(&self.numbers(), bytes);
     }
 
-    fn take(packer: &mut Packer, bytes: &mut &[u8]) -> Held {
-        let mut numbers = packer.expected();
-        let changed = varint::take_byte(bytes);
-        for i in (0..4).filter(|i| changed & 1 << i != 0) {
-            numbers[i] = numbers[i].wrapping_add(varint::unfold(varint::take(bytes)));
-        }
-        packer.follow(numbers);
-        let [first, packets, fragments, memory] = numbers;
+    fn take(packer: &mut Self::Packer, bytes: &mut &[u8]) -> Held {
+        let [first, packets, fragments, memory] = packer.take(bytes);
         Held { first, packets: packets as u32, fragments: fragments as u32, memory }
     }
 }
@@ -76,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packed(all: &[Held]) -> Vec<u8> {
-        let (mut packer, mut bytes) = (Packer::default(), Vec::new());
+        let (mut packer, mut bytes) = (Expected::default(), Vec::new());
         all.iter().for_each(|held| held.put(&mut packer, &mut bytes));
         bytes
     }
@@ -89,7 +61,7 @@ mod tests {
             let of = |(first, packets, fragments, memory)| Held { first, packets, fragments, memory };
             let all: Vec<Held> = all.into_iter().map(of).collect();
             let bytes = packed(&all);
-            let (mut packer, mut left) = (Packer::default(), &bytes[..]);
+            let (mut packer, mut left) = (Expected::default(), &bytes[..]);
             for held in all {
                 prop_assert_eq!(Held::take(&mut packer, &mut left), held);
             }

@@ -1,6 +1,6 @@
 //! Packets that left together.
 
-use crate::long::{Pack, varint};
+use crate::long::{Expected, Pack, varint};
 use crate::tcp::rate::Snapshot;
 use wirespeed_units::SimTime;
 
@@ -62,7 +62,7 @@ pub(crate) struct Packer {
     end: u64,
     /// When the last one left that was not selectively acknowledged, and that was, in picoseconds.
     sent: [Growing; 2],
-    snapshot: [Growing; Snapshot::NUMBERS],
+    snapshot: Expected<{ Snapshot::NUMBERS }, { Snapshot::NUMBERS }>,
 }
 
 /// A number that grows.
@@ -116,7 +116,7 @@ impl Pack for Segment {
     fn put(&self, packer: &mut Packer, bytes: &mut Vec<u8>) {
         let sent = self.sent.picoseconds() as u64;
         let expected = &mut packer.sent[usize::from(self.sacked)];
-        let last = packer.snapshot.map(|number| number.last);
+        let last = packer.snapshot.last();
         let numbers = self.snapshot.map_or(last, |snapshot| snapshot.numbers());
         let bits = [
             (self.sacked, bit::SACKED),
@@ -142,10 +142,7 @@ impl Pack for Segment {
             expected.follow(sent);
         }
         if head & bit::NEW_SNAPSHOT != 0 {
-            let offs: [u64; Snapshot::NUMBERS] = std::array::from_fn(|i| packer.snapshot[i].off(numbers[i]));
-            bytes.push(offs.iter().enumerate().map(|(i, off)| u8::from(*off != 0) << i).sum());
-            offs.iter().filter(|off| **off != 0).for_each(|off| varint::put(bytes, *off));
-            packer.snapshot.iter_mut().zip(numbers).for_each(|(expected, number)| expected.follow(number));
+            packer.snapshot.put(&numbers, bytes);
         }
         packer.end = self.end();
     }
@@ -166,11 +163,7 @@ impl Pack for Segment {
             sent.follow(sent.next(varint::take(bytes)));
         }
         if has(bit::NEW_SNAPSHOT) {
-            let off = varint::take_byte(bytes);
-            for (i, number) in packer.snapshot.iter_mut().enumerate() {
-                let off = if off & 1 << i != 0 { varint::take(bytes) } else { 0 };
-                number.follow(number.next(off));
-            }
+            packer.snapshot.take(bytes);
         }
         packer.end = first + u64::from(packets);
         Segment {
@@ -181,8 +174,7 @@ impl Pack for Segment {
             retransmitted: has(bit::RETRANSMITTED),
             ever_retransmitted: has(bit::EVER_RETRANSMITTED),
             sent: SimTime::ps(sent.last as i64),
-            snapshot: has(bit::SNAPSHOT)
-                .then(|| Snapshot::of_numbers(packer.snapshot.map(|number| number.last))),
+            snapshot: has(bit::SNAPSHOT).then(|| Snapshot::of_numbers(packer.snapshot.last())),
         }
     }
 }
