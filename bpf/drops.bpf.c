@@ -43,6 +43,11 @@ struct sock {
 	struct sock_common __sk_common;
 } KERNEL;
 
+struct tcp_sock {
+	/* When it began what it is doing (CLOCK_MONOTONIC, ns). */
+	u64 tcp_clock_cache;
+} KERNEL;
+
 struct sk_buff {
 	struct net_device *dev;
 	char cb[48];
@@ -149,15 +154,14 @@ struct {
 	int (*max_entries)[RING_BYTES];
 } listed SEC(".maps");
 
-static INLINE void list(const struct key *key, u32 sequence, u32 bytes, u32 packets, u32 again)
+static INLINE void list(u64 time, const struct key *key, u32 sequence, u32 bytes, u32 packets, u32 again)
 {
-	struct range range = { .sequence = sequence, .bytes = bytes, .packets = packets, .again = again };
+	struct range range = { .time = time, .sequence = sequence, .bytes = bytes, .packets = packets, .again = again };
 	const u32 zero = 0;
 	u64 *lost;
 
 	if (!settings.listed || !bytes)
 		return;
-	range.time = time_now();
 	range.key = *key;
 	/* Nobody sleeps on it: it is fetched from time to time. */
 	if (!ring_output(&listed, &range, sizeof(range), 1 /* BPF_RB_NO_WAKEUP */))
@@ -330,7 +334,7 @@ static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 	size = size_of(skb, head, &ip, headers);
 	count(&dropped, &key, size.packets, size.bytes);
 	if (ip.protocol == TCP && size.bytes > size.packets * headers)
-		list(&key, __builtin_bswap32(transport.sequence), size.bytes - size.packets * headers, size.packets, 0);
+		list(time_now(), &key, __builtin_bswap32(transport.sequence), size.bytes - size.packets * headers, size.packets, 0);
 	return 0;
 }
 
@@ -356,6 +360,7 @@ static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 	struct key key = { .protocol = TCP };
 	u32 sequence = 0, end = 0;
 	u16 segments = 0;
+	u64 time = 0;
 
 	if (common->skc_family != AF_INET)
 		return 0;
@@ -374,7 +379,12 @@ static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 	count(&sent_again, &key, segments, skb->len);
 	read_kernel(&sequence, sizeof(sequence), &cb->seq);
 	read_kernel(&end, sizeof(end), &cb->end_seq);
-	list(&key, sequence, end - sequence, segments, 1);
+	/*
+	 * We are told when it has gone down to the device and may have been dropped there, which was told before: the time is
+	 * that before it went, so that each stands after the drop it makes good and before its own.
+	 */
+	read_kernel(&time, sizeof(time), &((struct tcp_sock *)sk)->tcp_clock_cache);
+	list(time, &key, sequence, end - sequence, segments, 1);
 	return 0;
 }
 
@@ -384,11 +394,29 @@ int again(u64 *ctx)
 	return segment_sent_again((struct sock *)ctx[0], (struct sk_buff *)ctx[1]);
 }
 
-/* Newer kernels tell failures too: with an error nothing was sent. */
+/* Errors by which TCP tells itself that it did not try; it counts nothing as sent again then. */
+#define EAGAIN 11
+#define ENOMEM 12
+#define EBUSY 16
+#define EINVAL 22
+#define EHOSTUNREACH 113
+
+/*
+ * Newer kernels (6.18; not yet 6.12) tell failures too. Most are those of the way to the device, such as NET_XMIT_DROP of a
+ * full queue: TCP counts these as sent again, and so do we.
+ */
 SEC("tp_btf/tcp_retransmit_skb")
 int again_if_sent(u64 *ctx)
 {
-	return (int)ctx[2] ? 0 : segment_sent_again((struct sock *)ctx[0], (struct sk_buff *)ctx[1]);
+	switch (-(int)ctx[2]) {
+	case EAGAIN:
+	case ENOMEM:
+	case EBUSY:
+	case EINVAL:
+	case EHOSTUNREACH:
+		return 0;
+	}
+	return segment_sent_again((struct sock *)ctx[0], (struct sk_buff *)ctx[1]);
 }
 
 char license_[] SEC("license") = "Dual MIT/GPL";

@@ -3,12 +3,13 @@
 #[path = "support/bed.rs"]
 mod bed;
 
-use bed::{Bed, RECEIVER, SENDER, flow, skip, within};
+use bed::{Bed, RECEIVER, SENDER, Sent, flow, skip, within};
+use std::io::Write;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use wirespeed_bpf::Reason;
-use wirespeed_bpf::drops::{Dropped, Filter, Protocol, Watch, WatchError, can_watch, this_namespace};
+use wirespeed_bpf::drops::{Dropped, Filter, Protocol, Range, Watch, WatchError, can_watch, this_namespace};
 
 const PORT: u16 = 5_201;
 
@@ -23,12 +24,38 @@ fn bed(test: &str) -> Option<Bed> {
     }
 }
 
-fn filter(namespace: Option<u32>) -> Filter {
-    Filter { ports: vec![PORT..=PORT + 9], namespace, measure: true, ranges: true }
+/// Of ten ports from `port` on.
+fn filter(port: u16, namespace: Option<u32>) -> Filter {
+    Filter { ports: vec![port..=port + 9], namespace, measure: true, ranges: true }
 }
 
-fn watch(namespace: Option<u32>) -> Watch {
-    Watch::start(&filter(namespace)).unwrap_or_else(|error| panic!("{error}"))
+fn watch(port: u16, namespace: Option<u32>) -> Watch {
+    Watch::start(&filter(port, namespace)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The namespaces, the watch and what `traffic` returned, of an attempt in which everything was seen. Where the kernel is
+/// interrupted while it counts a drop, and drops another meanwhile, it says that it missed that one; and some kernels run no
+/// programs on top of a process they protect, and do not say so. `numbers` are those told and those counted: never more are
+/// told, and once in five times as many.
+fn watched<T>(
+    test: &str,
+    prepare: impl Fn(&Bed) -> Watch,
+    traffic: impl Fn(&Bed) -> T,
+    numbers: impl Fn(&Bed, &Watch, &T) -> (u64, u64),
+) -> Option<(Bed, Watch, T)> {
+    for _ in 0..5 {
+        let bed = bed(test)?;
+        let watch = prepare(&bed);
+        let made = traffic(&bed);
+        let (told, counted) = numbers(&bed, &watch, &made);
+        assert!(told <= counted, "{told} told, {counted} counted");
+        let missed = watch.cost().unwrap().missed;
+        if missed == 0 && told == counted {
+            return Some((bed, watch, made));
+        }
+        let _ = writeln!(std::io::stderr(), "{test}: {told} of {counted} told, {missed} missed; once more");
+    }
+    panic!("each of five times some were not seen");
 }
 
 fn datagrams(bed: &Bed, count: usize, bytes: usize) {
@@ -48,6 +75,10 @@ fn sum(rows: &[Dropped], reason: &str) -> (u64, u64) {
     of.fold((0, 0), |(packets, bytes), row| (packets + row.packets, bytes + row.bytes))
 }
 
+fn sent_again(watch: &Watch) -> u64 {
+    watch.retransmitted().unwrap().iter().map(|row| row.packets).sum()
+}
+
 fn queue_drops(bed: &Bed) -> u64 {
     let text = bed.told(&bed.router, "tc -s qdisc show dev right");
     let (_, rest) = text.split_once("dropped ").unwrap_or_else(|| panic!("{text}"));
@@ -60,16 +91,24 @@ fn device(bed: &Bed, name: &str, device: &str) -> u32 {
 
 #[test]
 fn a_queue_that_overflows_is_counted_as_the_queue_counts_it() {
-    let Some(bed) = bed("a_queue_that_overflows_is_counted_as_the_queue_counts_it") else { return };
-    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 20mbit burst 20kb limit 30kb").unwrap();
+    let test = "a_queue_that_overflows_is_counted_as_the_queue_counts_it";
+    let prepare = |bed: &Bed| {
+        bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 20mbit burst 20kb limit 30kb").unwrap();
+        watch(PORT, Some(bed.inode(&bed.router)))
+    };
+    let traffic = |bed: &Bed| {
+        let elsewhere = watch(PORT, Some(bed.inode(&bed.sender)));
+        let others = Watch::start(&Filter { ports: vec![9..=9], ..Filter::default() }).unwrap();
+        datagrams(bed, 2_000, 1_000);
+        (elsewhere, others)
+    };
+    let numbers =
+        |bed: &Bed, watch: &Watch, _: &_| (sum(&watch.read().unwrap(), "QDISC").0, queue_drops(bed));
+    let Some((bed, here, (elsewhere, others))) = watched(test, prepare, traffic, numbers) else { return };
     let inode = bed.inode(&bed.router);
-    let (here, elsewhere) = (watch(Some(inode)), watch(Some(bed.inode(&bed.sender))));
-    let others = Watch::start(&Filter { ports: vec![9..=9], ..Filter::default() }).unwrap();
-    datagrams(&bed, 2_000, 1_000);
     let rows = here.read().unwrap();
     let (packets, bytes) = sum(&rows, "QDISC");
     assert!(packets > 1_000, "{rows:?}");
-    assert_eq!(packets, queue_drops(&bed));
     assert_eq!(bytes, packets * 1_028, "payload, UDP and IP");
     let right = device(&bed, &bed.router, "right");
     for row in &rows {
@@ -80,20 +119,27 @@ fn a_queue_that_overflows_is_counted_as_the_queue_counts_it() {
     assert_eq!(others.read().unwrap(), [], "those were not its ports");
     let cost = here.cost().unwrap();
     let (runs, time) = cost.runs.expect("root may have the time taken");
-    assert!(runs >= packets && !time.is_zero() && cost.missed == 0, "{cost:?}");
+    assert!(runs >= packets && !time.is_zero(), "{cost:?}");
     assert_eq!(others.cost().unwrap().runs, None, "nobody asked for it");
 }
 
 #[test]
 fn a_socket_that_does_not_read_is_counted_as_the_host_counts_it() {
-    let Some(bed) = bed("a_socket_that_does_not_read_is_counted_as_the_host_counts_it") else { return };
+    let test = "a_socket_that_does_not_read_is_counted_as_the_host_counts_it";
+    let prepare = |bed: &Bed| watch(PORT, Some(bed.inode(&bed.receiver)));
+    let traffic = |bed: &Bed| {
+        let socket = within(&bed.receiver, || UdpSocket::bind(SocketAddrV4::new(RECEIVER, PORT)).unwrap());
+        socket.set_nonblocking(true).unwrap();
+        datagrams(bed, 1_500, 1_200);
+        socket
+    };
+    let lost = |bed: &Bed| bed.counter(&bed.receiver, "Udp", "RcvbufErrors");
+    let numbers =
+        |bed: &Bed, watch: &Watch, _: &_| (sum(&watch.read().unwrap(), "SOCKET_RCVBUFF").0, lost(bed));
+    let Some((bed, watch, socket)) = watched(test, prepare, traffic, numbers) else { return };
     let inode = bed.inode(&bed.receiver);
-    let watch = watch(Some(inode));
-    let socket = within(&bed.receiver, || UdpSocket::bind(SocketAddrV4::new(RECEIVER, PORT)).unwrap());
-    socket.set_nonblocking(true).unwrap();
-    datagrams(&bed, 1_500, 1_200);
     let rows = watch.read().unwrap();
-    let lost = bed.counter(&bed.receiver, "Udp", "RcvbufErrors");
+    let lost = lost(&bed);
     assert!(lost > 0, "the socket took them all");
     assert_eq!(sum(&rows, "SOCKET_RCVBUFF"), (lost, lost * 1_228));
     assert!(rows.iter().all(|row| row.namespace == Some(inode)), "{rows:?}");
@@ -104,21 +150,30 @@ fn a_socket_that_does_not_read_is_counted_as_the_host_counts_it() {
 
 #[test]
 fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
-    let Some(bed) = bed("what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it") else { return };
-    bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 1600 limit 120kb").unwrap();
-    let watch = watch(None);
-    let sent = flow(&bed, PORT, 16 << 20, Some("cubic")).unwrap();
+    let test = "what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it";
+    // All namespaces, where other tests have other ports.
+    let port = PORT + 10;
+    let prepare = |bed: &Bed| {
+        bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 1600 limit 120kb")
+            .unwrap();
+        watch(port, None)
+    };
+    let traffic = |bed: &Bed| flow(bed, port, 16 << 20, Some("cubic")).unwrap();
+    let numbers = |bed: &Bed, watch: &Watch, sent: &Sent| {
+        let dropped = sum(&watch.read().unwrap(), "QDISC").0;
+        (sent_again(watch) + dropped, u64::from(sent.retransmitted) + queue_drops(bed))
+    };
+    let Some((bed, watch, sent)) = watched(test, prepare, traffic, numbers) else { return };
     let again = watch.retransmitted().unwrap();
     assert!(sent.retransmitted > 0, "the queue was long enough");
     let [again] = &again[..] else { panic!("one flow: {again:?}") };
-    assert_eq!((again.flow.protocol, again.flow.target.port()), (Protocol::Tcp, PORT));
+    assert_eq!((again.flow.protocol, again.flow.target.port()), (Protocol::Tcp, port));
     assert_eq!(again.packets, bed.counter(&bed.sender, "Tcp", "RetransSegs"));
     assert_eq!(again.packets, u64::from(sent.retransmitted));
     assert_eq!(again.namespace, bed.inode(&bed.sender));
     // Trains are longer than the bucket, so the queue cuts them, and each packet of one is lost by itself.
     let rows = watch.read().unwrap();
     assert_eq!(sum(&rows, "QDISC").0, queue_drops(&bed), "{rows:?}");
-    assert_eq!(watch.cost().unwrap().missed, 0);
     // Each of them is told by its sequence numbers, too.
     let (ranges, failed) = watch.ranges();
     assert!(failed.is_none(), "{failed:?}");
@@ -138,10 +193,59 @@ fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
 }
 
 #[test]
+fn what_is_sent_again_into_a_full_queue_of_the_sender_is_counted_as_the_sender_counts_it() {
+    let test = "what_is_sent_again_into_a_full_queue_of_the_sender_is_counted_as_the_sender_counts_it";
+    let port = PORT + 20;
+    let prepare = |bed: &Bed| {
+        bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 100mbit burst 1600 limit 120kb")
+            .unwrap();
+        watch(port, None)
+    };
+    // For a while the router loses everything, and what is then sent again finds a queue that has room for nothing.
+    let faults = |bed: &Bed| {
+        std::thread::sleep(Duration::from_millis(300));
+        bed.inside(&bed.router, "ip route add blackhole 10.78.1.2/32").unwrap();
+        bed.inside(&bed.sender, "tc qdisc add dev wire root tbf rate 8kbit burst 1600 limit 100").unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        bed.inside(&bed.sender, "tc qdisc del dev wire root").unwrap();
+        bed.inside(&bed.router, "ip route del blackhole 10.78.1.2/32").unwrap();
+    };
+    let traffic = |bed: &Bed| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| faults(bed));
+            flow(bed, port, 16 << 20, Some("cubic")).unwrap()
+        })
+    };
+    if can_watch().is_ok() && !watch(port, None).tells_refused() {
+        return skip(test, "this kernel does not tell of what its own queue refused");
+    }
+    let numbers = |_: &Bed, watch: &Watch, sent: &Sent| (sent_again(watch), u64::from(sent.retransmitted));
+    let Some((bed, watch, _)) = watched(test, prepare, traffic, numbers) else { return };
+    assert!(bed.counter(&bed.sender, "TcpExt", "TCPRetransFail") > 0, "the queue had room");
+    // Each stands after the drop that it makes good and before its own.
+    let (mut ranges, _) = watch.ranges();
+    ranges.sort_by_key(|range| range.monotonic_ns);
+    let sender = Some(bed.inode(&bed.sender));
+    let mut seen = 0;
+    for (place, refused) in ranges.iter().enumerate() {
+        let of_it = |range: &&Range| refused.sequence.wrapping_sub(range.sequence) < range.bytes;
+        let last = ranges[..place].iter().rfind(of_it);
+        if refused.reason.is_some()
+            && refused.namespace == sender
+            && last.is_some_and(|last| last.namespace != sender)
+        {
+            panic!("dropped at the router and then here, but not sent again between: {refused:?} {last:?}");
+        }
+        seen += usize::from(refused.reason.is_some() && last.is_some_and(|last| last.reason.is_none()));
+    }
+    assert!(seen > 0, "what was refused is told: {ranges:?}");
+}
+
+#[test]
 fn a_train_that_is_dropped_whole_counts_as_its_packets() {
-    let Some(bed) = bed("a_train_that_is_dropped_whole_counts_as_its_packets") else { return };
-    let watch = watch(Some(bed.inode(&bed.receiver)));
-    within(&bed.sender, || {
+    let test = "a_train_that_is_dropped_whole_counts_as_its_packets";
+    let prepare = |bed: &Bed| watch(PORT, Some(bed.inode(&bed.receiver)));
+    let send = || {
         let socket = UdpSocket::bind(SocketAddrV4::new(SENDER, PORT + 1)).unwrap();
         let segment: libc::c_int = 500;
         // SAFETY: the kernel reads as many bytes as a number has.
@@ -152,10 +256,15 @@ fn a_train_that_is_dropped_whole_counts_as_its_packets() {
         assert_eq!(result, 0);
         // Nobody listens there.
         socket.send_to(&[1; 4_700], SocketAddrV4::new(RECEIVER, PORT)).unwrap();
-    });
-    std::thread::sleep(Duration::from_millis(50));
+    };
+    let traffic = |bed: &Bed| {
+        within(&bed.sender, send);
+        std::thread::sleep(Duration::from_millis(50));
+    };
     // Nine of 500 bytes and one of 200, each with its headers.
-    assert_eq!(sum(&watch.read().unwrap(), "NO_SOCKET"), (10, 4_700 + 10 * 28));
+    let numbers = |_: &Bed, watch: &Watch, _: &_| (sum(&watch.read().unwrap(), "NO_SOCKET").0, 10);
+    let Some((_bed, watch, ())) = watched(test, prepare, traffic, numbers) else { return };
+    assert_eq!(sum(&watch.read().unwrap(), "NO_SOCKET").1, 4_700 + 10 * 28);
 }
 
 #[test]
@@ -168,7 +277,7 @@ fn an_ordinary_user_is_told_what_is_missing() {
         // SAFETY: a system call without pointers; called past the C library it concerns this thread only.
         let result = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-        Watch::start(&filter(this_namespace())).map(drop)
+        Watch::start(&filter(PORT, this_namespace())).map(drop)
     });
     let error = thread.join().unwrap().unwrap_err();
     assert!(matches!(error, WatchError::Cannot(Reason::NotPermitted { .. })), "{error}");

@@ -31,6 +31,7 @@ impl Drop for Iperf3 {
 
 /// How long something may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
 fn bed(test: &str, routers: usize) -> Option<Bed> {
     if Command::new("iperf3").arg("--version").output().is_err() {
         skip(test, "no iperf3 here");

@@ -101,7 +101,8 @@ pub struct Retransmitted {
     pub flow: Flow,
     /// The network namespace, by its inode.
     pub namespace: u32,
-    /// How many, as `RetransSegs` counts them, those that could not be sent left out.
+    /// How many, as `RetransSegs` counts them. Older kernels (6.12) do not tell those that the sender's own queue or device refused
+    /// ([`Watch::tells_refused`]).
     pub packets: u64,
     /// Their payload in bytes.
     pub bytes: u64,
@@ -211,6 +212,11 @@ impl Watch {
         let mut rows: Vec<Retransmitted> = self.counts("sent_again")?.into_iter().map(row).collect();
         rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
         Ok(rows)
+    }
+
+    /// Whether the kernel tells of what was sent again and refused by the sender's own queue or device.
+    pub fn tells_refused(&self) -> bool {
+        self.object.progs().any(|program| program.name() == "again_if_sent" && program.autoload())
     }
 
     /// What watching has cost since the start.

@@ -334,6 +334,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "metrics": metrics,
         "ledger": json_ledger(ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
+        "drops_missed": told::missed(counters),
         "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
         "limit": judged.limit,
         "held_back": analysis.held_back.iter().map(|i| json!({

@@ -193,16 +193,17 @@ fn kernel_reasons(counters: &[Counter]) -> String {
         Some(format!("    {:>12}  {reason} at {}\n", row.after.saturating_sub(row.before), row.host))
     });
     let mut rows: String = rows.collect();
-    let missed: u64 = counters
-        .iter()
-        .filter(|row| row.counter == MISSED)
-        .map(|row| row.after.saturating_sub(row.before))
-        .sum();
+    let missed = missed(counters);
     if missed > 0 {
         let _ = writeln!(rows, "    {missed:>12}  missed by the watch");
     }
     rows.push_str(&matched(counters));
     if rows.is_empty() { rows } else { format!("  the kernels' own reasons (BPF):\n{rows}") }
+}
+
+/// How often the kernels passed over what watches their drops, because it was at work on another.
+pub fn missed(counters: &[Counter]) -> u64 {
+    counters.iter().filter(|row| row.counter == MISSED).map(|row| row.after.saturating_sub(row.before)).sum()
 }
 
 /// What was sent again, packet by packet for which drop.

@@ -381,7 +381,7 @@ mod tests {
     fn a_queue_drops_pieces_and_what_it_sent_says_how_many_packets() {
         let counters = [
             ("qdisc/drops", 4),
-            ("qdisc/packets", 952),
+            ("qdisc/sent_packets", 952),
             ("protocols/TcpOutSegs", 900),
             ("protocols/TcpRetransSegs", 101),
         ];

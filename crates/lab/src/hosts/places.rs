@@ -120,7 +120,7 @@ fn dropped_by_queue(device: &str, changes: &Changes, drops: i64) -> Option<i64> 
     let is_root = |change: &&Change| {
         let reading = &change.reading;
         matches!(&reading.place, Place::Qdisc { device: found, parent: Place::ROOT, .. } if *found.name == *device)
-            && reading.counter == "packets"
+            && reading.counter == "sent_packets"
             && reading.sense.meaning == Meaning::Traffic
     };
     let sent = changes.changes.iter().find(is_root).map(grown)?;
@@ -131,7 +131,7 @@ fn dropped_by_queue(device: &str, changes: &Changes, drops: i64) -> Option<i64> 
 #[cfg(test)]
 pub mod testing {
     use super::*;
-    use wirespeed_host::{Device, Growth, Reading, Sense, source};
+    use wirespeed_host::{Device, Growth, Reading, source};
 
     /// Counters of a host whose interface is `device`, as SOURCE/COUNTER, and what they grew by.
     pub fn changes(device: &str, grown: &[(&'static str, u64)]) -> Changes {
@@ -145,10 +145,10 @@ pub mod testing {
                 _ => Place::Host,
             };
             let rows = source(source_name).expect("a source of crate host").rows();
-            let row = rows.iter().find(|row| row.pattern == counter);
-            let sense = row.map_or(Sense::packets(Way::Tx), |row| row.sense);
+            // A name that no host gives would make a test that says nothing.
+            let row = rows.iter().find(|row| row.pattern == counter).expect("a counter of that source");
             Change {
-                reading: Reading::new(source_name, place, counter, *grown, sense),
+                reading: Reading::new(source_name, place, counter, *grown, row.sense),
                 growth: Growth::By(*grown),
             }
         };
@@ -181,8 +181,10 @@ mod tests {
 
     #[test]
     fn a_queue_that_sent_more_than_was_put_out_tells_no_packets() {
-        let all =
-            changes("eth0", &[("qdisc/drops", 4), ("qdisc/packets", 1200), ("protocols/TcpOutSegs", 1000)]);
+        let all = changes(
+            "eth0",
+            &[("qdisc/drops", 4), ("qdisc/sent_packets", 1200), ("protocols/TcpOutSegs", 1000)],
+        );
         let found = outward("a", "eth0", &all);
         assert_eq!((found[0].packets, found[0].exact), (4, false));
     }
