@@ -5,32 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wirespeed_record::Stage;
+use wirespeed_record::{Stage, words};
 
-/// Words for tables and pages, one per value.
-macro_rules! worded {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$vdoc])* $variant,)+ }
-
-        impl $name {
-            /// The word in tables and pages.
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.word())
-            }
-        }
-    };
-}
-
-worded! {
+words! {
     /// Which way the counted packets went, seen from this host.
     Way {
         /// Received.
@@ -40,7 +17,7 @@ worded! {
     }
 }
 
-worded! {
+words! {
     /// What growth of a counter says.
     Meaning {
         /// Something went its way: packets or bytes.
@@ -60,7 +37,7 @@ worded! {
     }
 }
 
-worded! {
+words! {
     /// What one of a counter is.
     Unit {
         /// A packet (or frame) as it is on the wire.
@@ -79,7 +56,7 @@ worded! {
     }
 }
 
-worded! {
+words! {
     /// Who counts.
     Origin {
         /// The device or its firmware: it also sees what the host never gets.

@@ -19,6 +19,7 @@ mod stage;
 mod store;
 mod table;
 mod tables;
+mod words;
 mod write;
 
 pub use capture::{Segment, capture};
