@@ -133,6 +133,10 @@ impl Flow {
     /// Where they go on after `pipe`; `None`: they have arrived.
     pub fn next_pipe(&self, way: Way, pipe: u32) -> Option<u32> {
         let route = &self.path.routes[side(way)];
+        // No pipe is passed twice.
+        if route.last() == Some(&pipe) {
+            return None;
+        }
         let position = route.iter().position(|p| *p == pipe)?;
         route.get(position + 1).copied()
     }

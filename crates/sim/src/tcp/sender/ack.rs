@@ -479,8 +479,10 @@ impl Sender {
         let since = |sent: SimTime| (now - clock::micros(sent)).max(0);
         let (mut sequence, mut newest) = (None, None);
         if !found.retransmitted_acked {
-            sequence = times.first_acked.map(since);
             newest = times.last_acked.map(since);
+            // Mostly of one segment.
+            sequence =
+                if times.first_acked == times.last_acked { newest } else { times.first_acked.map(since) };
         }
         let selective = times.first_sacked.map(since);
         if let Some(last) = times.last_sacked {
