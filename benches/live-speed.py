@@ -132,6 +132,7 @@ def main():
         cases = [
             ("TCP, 1 flow", ["--congestion", "cubic"], ["-C", "cubic"]),
             ("TCP, 4 flows", ["--congestion", "cubic", "--flows", "4"], ["-C", "cubic", "-P", "4"]),
+            ("TCP, 1 flow, zero copy", ["--congestion", "cubic", "--zero-copy"], ["-C", "cubic", "-Z"]),
             ("UDP, 64 B", ["--udp", "20 Gbit/s", "--datagram", "64"], ["-u", "-b", "0", "-l", "64"]),
             ("UDP, 1472 B", ["--udp", "100 Gbit/s", "--datagram", "1472"], ["-u", "-b", "0", "-l", "1472"]),
         ]

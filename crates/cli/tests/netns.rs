@@ -71,13 +71,17 @@ fn agents(folder: &Path) -> Vec<u32> {
 fn a_tcp_flow_has_the_path_and_the_ledger_balances() {
     let test = "a_tcp_flow_has_the_path_and_the_ledger_balances";
     let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
-    let run = run(folder.path(), &[]);
-    assert_eq!(run["substrate"], "netns");
-    let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
-    // How close it comes depends on what else this machine does.
-    assert!((2e7..=2.02e8).contains(&goodput), "{goodput}");
-    balances(&run);
-    assert!(run["cost"]["cpu_s"].as_f64().unwrap() > 0.0);
+    for zero_copy in ["false", "true"] {
+        let zero_copy = format!("flow.zero_copy={zero_copy}");
+        let run = run(folder.path(), &["--fresh", "--set", &zero_copy]);
+        assert_eq!(run["substrate"], "netns");
+        let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
+        // How close it comes depends on what else this machine does.
+        assert!((2e7..=2.02e8).contains(&goodput), "{goodput}");
+        balances(&run);
+        assert!(run["cost"]["cpu_s"].as_f64().unwrap() > 0.0);
+        assert!(!run["warnings"].to_string().contains("zero_copy"), "{}", run["warnings"]);
+    }
 }
 
 #[test]

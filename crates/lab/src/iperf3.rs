@@ -93,7 +93,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
     let time = Duration::from_secs_f64(run.duration.as_secs_f64());
     let window = |bytes: Option<u64>| bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let test = match &first.kind {
-        FlowKind::Tcp { window: size, congestion, max_rate } => Test {
+        FlowKind::Tcp { window: size, congestion, max_rate, .. } => Test {
             window_bytes: window(size.map(|size| size.get())),
             reverse: sends,
             congestion: sends.then(|| congestion.name.clone()),
@@ -174,7 +174,7 @@ mod tests {
         let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
         for flow in &mut run.flows {
             let (congestion, max_rate) = (congestion.clone(), Some(Rate::mbit(30)));
-            flow.kind = FlowKind::Tcp { congestion, window: None, max_rate };
+            flow.kind = FlowKind::Tcp { congestion, window: None, max_rate, zero_copy: false };
         }
         let server = super::server(&run).unwrap().unwrap();
         assert_eq!((server.host, server.agent, server.sends()), ("b", "a", true));

@@ -3,7 +3,7 @@
 
 use crate::agent::whole::{STREAM, run_planned};
 use crate::agent::{MOST_FLOWS, is_read_while_loading};
-use crate::lacks::{lacks, without_effect};
+use crate::lacks::{copied, lacks, without_effect};
 use crate::layout::Layout;
 use crate::stream::{Stream, plan, tidy};
 use crate::substrate::{Control, LabError, Progress, Substrate};
@@ -142,6 +142,7 @@ impl VirtualTime {
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
         self.describe(&mut recording, &exit);
         recording.info.warnings.extend(without_effect(run, FREE));
+        recording.info.warnings.extend(copied(run));
         tidy(raw, &shared)?;
         Ok(recording)
     }

@@ -51,6 +51,15 @@ pub fn without_effect(run: &Run, inside: &str) -> Vec<String> {
     hosts.collect()
 }
 
+/// Flows that ask that nothing be copied, where a copy costs nothing or what the host's hardware says.
+pub fn copied(run: &Run) -> Vec<String> {
+    let asks = |flow: &&Flow| matches!(flow.kind, FlowKind::Tcp { zero_copy: true, .. });
+    let told = |flow: &Flow| {
+        format!("flow {}: zero_copy has no effect here; run it --on netns or hosts", flow.label)
+    };
+    run.flows.iter().filter(asks).map(told).collect()
+}
+
 /// A window that older kernels cut out of a fixed buffer is another one today.
 fn older_window(to: &Host, flow: &Flow) -> Option<String> {
     let scale = to.tcp.adv_win_scale?;
@@ -121,8 +130,21 @@ mod tests {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let parameters = parameters.iter().map(|p| ((*p).to_owned(), Factor::Integer(1))).collect();
         let congestion = Congestion { name: name.into(), parameters, own };
-        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: false };
         lacks(&run, "kernel")
+    }
+
+    #[test]
+    fn a_flow_that_copies_nothing_is_told_that_it_changes_nothing() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
+        assert_eq!(copied(&run).len(), 0);
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: true };
+        let label = &run.flows[0].label;
+        assert_eq!(
+            copied(&run),
+            [format!("flow {label}: zero_copy has no effect here; run it --on netns or hosts")]
+        );
     }
 
     #[test]
@@ -174,7 +196,7 @@ mod tests {
             let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
             run.hosts[1].tcp.adv_win_scale = Some(2);
             let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
-            run.flows[0].kind = FlowKind::Tcp { congestion, window, max_rate: None };
+            run.flows[0].kind = FlowKind::Tcp { congestion, window, max_rate: None, zero_copy: false };
             run
         };
         let fixed = windowed(Some(Bytes::mib(8)));

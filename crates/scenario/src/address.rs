@@ -33,7 +33,7 @@ fn word_key(key: &str) -> Option<&'static str> {
 }
 
 /// Keys that only one carrier of a flow has: `flow.KEY` leaves the others alone.
-const TCP_ONLY: &[&str] = &["congestion", "window", "max_rate"];
+const TCP_ONLY: &[&str] = &["congestion", "window", "max_rate", "zero_copy"];
 const UDP_ONLY: &[&str] = &["rate", "datagram", "rcvbuf"];
 
 impl Address {

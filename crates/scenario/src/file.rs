@@ -137,6 +137,9 @@ pub(crate) struct FlowTable {
     pub window: Option<Room>,
     /// TCP: ceiling on the pacing rate.
     pub max_rate: Option<Rate>,
+    /// TCP: what is sent is not copied into the socket but taken by reference (`sendfile`). On substrates netns and hosts.
+    /// Default false.
+    pub zero_copy: Option<bool>,
     /// UDP: rate of payload.
     pub rate: Option<Rate>,
     /// UDP: payload of one datagram; fills the smaller MTU of the two hosts if left out.

@@ -224,6 +224,9 @@ pub enum FlowKind {
         window: Option<Bytes>,
         /// Ceiling on the pacing rate (SO_MAX_PACING_RATE).
         max_rate: Option<Rate>,
+        /// What is sent is not copied into the socket (sendfile(2)).
+        #[serde(default)]
+        zero_copy: bool,
     },
     /// Datagrams at a constant rate.
     Udp {

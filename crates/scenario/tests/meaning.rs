@@ -281,7 +281,7 @@ fn flows_say_how_they_are_carried() {
     ))
     .runs[0]
         .clone();
-    let FlowKind::Tcp { congestion, window, max_rate } = &run.flows[0].kind else { panic!("not TCP") };
+    let FlowKind::Tcp { congestion, window, max_rate, .. } = &run.flows[0].kind else { panic!("not TCP") };
     assert_eq!(congestion.name, "bic");
     assert_eq!(congestion.parameters, BTreeMap::from([("max_increment".into(), Factor::Integer(32))]));
     assert_eq!((*window, *max_rate), (Some(Bytes::new(625_000)), Some(Rate::mbit(500))));

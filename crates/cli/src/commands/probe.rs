@@ -29,6 +29,10 @@ pub struct Arguments {
     /// Congestion control [default: what the sender's kernel uses].
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
+
+    /// Do not copy what TCP sends into its sockets (sendfile): saves the sender's core where a NIC takes the pages.
+    #[arg(long, conflicts_with = "udp")]
+    zero_copy: bool,
     /// UDP at this rate instead of TCP, each flow.
     #[arg(long, value_name = "RATE")]
     udp: Option<Rate>,
@@ -178,7 +182,11 @@ fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> S
     match arguments.udp {
         None => {
             let congestion = arguments.congestion.as_deref().unwrap_or(usual);
-            let _ = writeln!(text, "congestion = {}\n", toml_string(congestion));
+            let _ = writeln!(text, "congestion = {}", toml_string(congestion));
+            if arguments.zero_copy {
+                text.push_str("zero_copy = true\n");
+            }
+            text.push('\n');
         }
         Some(rate) => {
             let _ = writeln!(

@@ -13,6 +13,7 @@ pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
+mod pages;
 mod placement;
 pub mod request;
 mod sampler;
@@ -57,8 +58,8 @@ pub struct Part {
     peer: Option<Ipv4Addr>,
     /// Whether the sender may give its kernel several datagrams as one piece.
     pieces: bool,
-    /// Whether the sender may hand its kernel datagrams before they are due; in virtual time nobody is late.
-    ahead: bool,
+    /// Whether time passes by itself. In virtual time nobody is late, and no processor is busy.
+    real_time: bool,
     /// Whether its receiver is an iperf3 server, which wants the connection to stay open until it has told its results.
     to_iperf3: bool,
     /// Whether its sender is an iperf3 server, which sends until it is told to end.

@@ -267,7 +267,7 @@ impl Ends {
             bind: self.address(&flow.to),
             peer: Some(self.address(&flow.from)),
             pieces: true,
-            ahead: true,
+            real_time: true,
             to_iperf3: place(self.run.host(&flow.to)).is_some(),
             from_iperf3: place(self.run.host(&flow.from)).is_some(),
         }

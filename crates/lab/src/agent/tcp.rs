@@ -1,6 +1,7 @@
 //! A bulk TCP flow: one thread that writes, one that reads.
 
 use super::Part;
+use super::pages::Source;
 use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
@@ -9,13 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_scenario::run::{Congestion, FlowKind};
 use wirespeed_units::Bytes;
 
-/// What one system call writes, 4 MiB: the fewer calls the faster, and none is limited by the flow's end.
-const PIECE: usize = 64 * 1024;
-const PIECES: usize = 64;
-
 fn settings(part: &Part) -> (&Congestion, Option<Bytes>, Option<u64>) {
     match &part.flow().kind {
-        FlowKind::Tcp { congestion, window, max_rate } => {
+        FlowKind::Tcp { congestion, window, max_rate, .. } => {
             (congestion, *window, max_rate.map(|r| r.bytes_per_second()))
         }
         FlowKind::Udp { .. } => unreachable!("TCP threads are started for TCP flows only"),
@@ -208,32 +205,22 @@ pub fn stop(part: &Part) -> io::Result<()> {
 /// Writes the flow's bytes, or until the sending side is shut down, or until it is `until_ns` of the run.
 fn write(part: &Part, fd: RawFd, until_ns: i64) -> io::Result<()> {
     let mut left = part.flow().bytes.map_or(u64::MAX, Bytes::get);
-    // The same piece again and again: it stays in the CPU's cache, and one call moves much.
-    let piece = vec![0u8; PIECE];
-    let pieces = [libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: PIECE }; PIECES];
+    let source = match &part.flow().kind {
+        // In virtual time a copy costs nothing.
+        FlowKind::Tcp { zero_copy: true, .. } if part.real_time => Source::pages()?,
+        _ => Source::piece(),
+    };
     while left > 0 && (until_ns == i64::MAX || part.clock.now() < until_ns) {
         part.state.sender().note_core();
-        let whole = usize::try_from(left / PIECE as u64).unwrap_or(PIECES).min(PIECES);
-        // SAFETY: an all-zero msghdr is valid; the kernel only reads the pieces, all of which are `piece`.
-        let sent = unsafe {
-            let mut message: libc::msghdr = std::mem::zeroed();
-            message.msg_iov = pieces.as_ptr().cast_mut();
-            message.msg_iovlen = whole;
-            match whole {
-                0 => libc::send(fd, piece.as_ptr().cast(), left as usize, libc::MSG_NOSIGNAL),
-                _ => libc::sendmsg(fd, &message, libc::MSG_NOSIGNAL),
-            }
-        };
-        if sent < 0 {
-            let error = io::Error::last_os_error();
-            match error.kind() {
+        match source.send(fd, left) {
+            Ok(sent) => left -= sent,
+            Err(error) => match error.kind() {
                 // The latter: no room for as long as the socket was told to wait.
-                io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => continue,
+                io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => {}
                 io::ErrorKind::BrokenPipe => return Ok(()),
                 _ => return Err(io::Error::new(error.kind(), format!("send: {error}"))),
-            }
+            },
         }
-        left -= sent as u64;
     }
     Ok(())
 }

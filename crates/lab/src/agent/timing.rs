@@ -39,7 +39,7 @@ impl Timing {
     /// What can be had for datagrams from a socket to an address, `gap_ns` apart; the socket is prepared for it. It is noted, and
     /// the reader of the results is warned where datagrams without a time would be dropped.
     pub fn choose(part: &Part, socket: &OwnedFd, to: Ipv4Addr, gap_ns: i64) -> Timing {
-        if !part.ahead {
+        if !part.real_time {
             return Timing::Own;
         }
         let host = &part.flow().from;

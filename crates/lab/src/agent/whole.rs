@@ -148,7 +148,7 @@ fn conduct(
                 bind: Ipv4Addr::UNSPECIFIED,
                 peer: None,
                 pieces,
-                ahead: ground == Ground::Machine,
+                real_time: ground == Ground::Machine,
                 to_iperf3: false,
                 from_iperf3: false,
             })

@@ -271,7 +271,7 @@ mod tests {
     fn sent(arrived: u64) -> (Run, BTreeMap<u32, Total>) {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
-        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: false };
         let mut row = FlowSample::empty(0, 0);
         (row.data_packets_out, row.data_packets_in) = (Some(1000), Some(arrived));
         let totals = [(0, Total { row, sender: [1001, 500], receiver: [501, 1000] })].into();

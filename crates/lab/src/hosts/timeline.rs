@@ -332,7 +332,7 @@ mod tests {
     fn rows(at: &[At]) -> Vec<LedgerInterval> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let congestion = Congestion { name: "cubic".into(), parameters: Default::default(), own: false };
-        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None };
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: false };
         let (last, inner) = at.split_last().unwrap();
         let last = border(last);
         let devices = [("a".to_owned(), "eth0".to_owned()), ("b".to_owned(), "eth1".to_owned())].into();

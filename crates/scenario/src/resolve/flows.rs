@@ -157,7 +157,9 @@ fn tcp(
     let choice = table.congestion.clone();
     let choice =
         choice.unwrap_or_else(|| CongestionChoice { name: "cubic".into(), parameters: BTreeMap::new() });
-    Ok(FlowKind::Tcp { congestion: congestion(&choice, file, node)?, window, max_rate: table.max_rate })
+    let congestion = congestion(&choice, file, node)?;
+    let zero_copy = table.zero_copy.unwrap_or(false);
+    Ok(FlowKind::Tcp { congestion, window, max_rate: table.max_rate, zero_copy })
 }
 
 fn udp(table: &FlowTable, (from, to): (&Host, &Host), node: &Node) -> Result<FlowKind, Complaint> {
@@ -167,6 +169,7 @@ fn udp(table: &FlowTable, (from, to): (&Host, &Host), node: &Node) -> Result<Flo
         ("congestion", table.congestion.is_some(), remedy),
         ("window", table.window.is_some(), "use rcvbuf, or set kind = \"tcp\""),
         ("max_rate", table.max_rate.is_some(), "use rate, or set kind = \"tcp\""),
+        ("zero_copy", table.zero_copy.is_some(), remedy),
     ];
     refuse(&tcp_only, "UDP", node)?;
     let Some(rate) = table.rate else {

@@ -123,7 +123,7 @@ impl<'a> Connections<'a> {
 }
 
 fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
-    let FlowKind::Tcp { congestion, window, max_rate } = &flow.kind else {
+    let FlowKind::Tcp { congestion, window, max_rate, .. } = &flow.kind else {
         unreachable!("called for TCP flows only")
     };
     let (from, to) = (run.host(&flow.from), run.host(&flow.to));
