@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::sync::OnceLock;
 
 /// What one system call takes, at least: the fewer calls the faster, and none is limited by the flow's end.
 const PIECE: usize = 64 * 1024;
@@ -14,20 +15,26 @@ const PIECES: usize = 64;
 pub enum Source {
     /// Pages of a file in memory. Sockets send them as they are (`sendfile`): nothing is copied. They never change, so that
     /// nobody has to wait until they are acknowledged.
-    Pages(File),
+    Pages(&'static File),
     /// A piece that is copied into the socket's own pages, again and again: it stays in the processor's cache.
     Piece(Vec<u8>),
 }
 
 impl Source {
-    /// Pages.
+    /// Pages, the same for all flows of this process: 4 MiB.
     ///
     /// # Errors
     /// If the kernel gives none (`memfd_create(2)`).
     pub fn pages() -> io::Result<Source> {
+        static FILE: OnceLock<File> = OnceLock::new();
+        if let Some(file) = FILE.get() {
+            return Ok(Source::Pages(file));
+        }
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("zero_copy: a file in memory: {error}"));
-        Self::file().map(Source::Pages).map_err(named)
+        let made = Self::file().map_err(named)?;
+        // Of several threads that make one at once the first is kept.
+        Ok(Source::Pages(FILE.get_or_init(|| made)))
     }
 
     /// A piece to copy.
