@@ -33,15 +33,31 @@ impl SelfChecked {
         if let Some(known) = self.known.lock().expect("nobody panics holding it").get(&key) {
             return Ok(known.clone());
         }
+        let mut checks = self.measure(&plan, directory, control)?;
+        // In real time a sender that is woken when its flood should be over sends nothing: that measures nothing.
+        for _ in 1..ATTEMPTS {
+            if checks.iter().all(|check| check.quantity != RATE || check.measured.is_some()) {
+                break;
+            }
+            checks = self.measure(&plan, directory, control)?;
+        }
+        self.known.lock().expect("nobody panics holding it").insert(key, checks.clone());
+        Ok(checks)
+    }
+
+    fn measure(
+        &self,
+        plan: &Run,
+        directory: &RunDirectory,
+        control: &Control,
+    ) -> Result<Vec<PathCheck>, LabError> {
         let folder = directory.raw().join("self-check");
         fs::create_dir_all(&folder).map_err(LabError::io("create", &folder))?;
         let own = RunDirectory::create(&folder)?;
         let quiet = Control { cancel: control.cancel, progress: &|_: Progress| () };
-        let recording = self.inner.carry_out(&plan, &own, &quiet)?;
+        let recording = self.inner.carry_out(plan, &own, &quiet)?;
         fs::remove_dir_all(&folder).map_err(LabError::io("remove", &folder))?;
-        let checks = measure(&plan, &recording);
-        self.known.lock().expect("nobody panics holding it").insert(key, checks.clone());
-        Ok(checks)
+        Ok(measure(plan, &recording))
     }
 }
 
@@ -99,6 +115,11 @@ fn path_of(plan: &Run) -> String {
         .collect();
     serde_json::to_string(&(hosts, &plan.links)).expect("a run is plain data")
 }
+
+/// How often a rate is measured at most, until something arrives that tells it.
+const ATTEMPTS: usize = 5;
+/// The quantity of that check.
+const RATE: &str = "rate";
 
 /// Flows of the measuring run.
 const THERE: u32 = 0;
@@ -267,7 +288,7 @@ fn measure(plan: &Run, recording: &Recording) -> Vec<PathCheck> {
     let frame_bits = frame as f64 * 8.0;
     let flood = of(FLOOD);
     let measured_rate = arrival_rate(&flood, frame_bits).map(|arrived| arrived / way.kept_after_bottleneck());
-    checks.push(check(&link.name, "rate", "bit/s", rate, measured_rate, rate * 0.03));
+    checks.push(check(&link.name, RATE, "bit/s", rate, measured_rate, rate * 0.03));
     let overflowed = flood.iter().any(|row| row.arrived_ns.is_none());
     let longest = flood.iter().filter_map(|row| Some(row.arrived_ns? - row.sent_ns)).max();
     let buffer = link.forward.buffer.get() as f64;
