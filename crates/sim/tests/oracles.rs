@@ -98,7 +98,17 @@ fn cubic_follows_its_response_function() {
 
 #[test]
 fn an_ample_buffer_keeps_the_link_full() {
-    for congestion in ["reno", "cubic", "bic", "htcp", "scalable", "highspeed"] {
+    // BIC overshoots so far in one of its searches that the link idles for 55 ms of 20 s: on the real kernel
+    // (`wirespeed run --on kernel` of this scenario) its share is 0.99722.
+    let least = [
+        ("reno", 0.999),
+        ("cubic", 0.999),
+        ("bic", 0.997),
+        ("htcp", 0.999),
+        ("scalable", 0.999),
+        ("highspeed", 0.999),
+    ];
+    for (congestion, least) in least {
         let (_, outcome) = carry_out(&scenario(
             "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"2 bdp\"",
             &[&format!("congestion = \"{congestion}\"")],
@@ -106,7 +116,7 @@ fn an_ample_buffer_keeps_the_link_full() {
             "",
         ));
         let share = goodput(&outcome, 0, seconds(10)) / (1e8 * MSS / FRAME);
-        within(&format!("{congestion}'s share of the link"), share, 0.999, 1.0005);
+        within(&format!("{congestion}'s share of the link"), share, least, 1.0005);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported};
+use super::build::{ETHERNET, Unsupported, egress_rate};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::{LONGEST_TRAIN, TRAIN_BYTES};
 use crate::host::SocketRules;
@@ -13,7 +13,7 @@ use wirespeed_congestion::{Algorithm, algorithm};
 use wirespeed_scenario::run::{
     Congestion, Factor, Flow as Planned, FlowKind, Host, KernelVersion, Qdisc, Run,
 };
-use wirespeed_units::{SimTime, Span};
+use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
 /// IPv4 and TCP headers without options.
 const IP_TCP: u64 = 40;
@@ -169,6 +169,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
         train_packets: if from.hardware.is_some() { 0 } else { sender::TRAIN_PACKETS },
+        line: first_line(run, flow).serialisation(Bytes::new(u64::from(headers + mss))),
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
@@ -191,6 +192,19 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         buffer,
     };
     Ok((Rc::new(sender), Rc::new(receiver)))
+}
+
+/// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host.
+fn first_line(run: &Run, flow: &Planned) -> Rate {
+    let from = run.host(&flow.from);
+    egress_rate(from).unwrap_or_else(|| {
+        let to = run.host(&flow.to);
+        if from.router < to.router {
+            run.links[from.router].forward.rate
+        } else {
+            run.links[from.router - 1].reverse.rate
+        }
+    })
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

@@ -2,11 +2,11 @@
 
 use super::Sender;
 use super::recovery::Repeat;
+use super::together::Leaving;
 use super::transmit::Push;
-use crate::net::{Ack, Sack, Train};
+use crate::net::{Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
-use crate::tcp::rtt::Even;
 use wirespeed_congestion::{CongestionKind, Phase};
 use wirespeed_units::{SimTime, Span};
 
@@ -33,6 +33,8 @@ pub struct Incoming<'a> {
     pub gap: Span,
     /// Packets that each acknowledges.
     pub stride: u32,
+    /// When what they let go leaves, if that is not all at once with the last of them.
+    pub leaving: Option<Leaving>,
 }
 
 /// What an acknowledgement turned out to say (the FLAG_* of `tcp_input.c`).
@@ -71,92 +73,6 @@ struct Times {
 }
 
 impl Sender {
-    /// Acknowledgements arrive. Several that only advance the window are taken together up to the one that lets a
-    /// GSO packet leave, unless every one of them counts (slow start, loss recovery).
-    pub fn on_acks(&mut self, at: SimTime, gap: Span, count: u32, ack: &Ack, out: &mut Vec<Train>) {
-        let mut left = count;
-        let mut index = 0;
-        while left > 0 {
-            let taken = if left > 1 && self.may_take_together(ack, index) {
-                self.worth_taking(ack.stride).min(left)
-            } else {
-                1
-            };
-            index += taken;
-            left -= taken;
-            self.on_ack(
-                Incoming {
-                    now: at + gap * i64::from(index - 1),
-                    next: ack.next + u64::from(ack.stride) * u64::from(index - 1),
-                    window: ack.window,
-                    echo: ack.echo,
-                    stamp: ack.stamp,
-                    ece: ack.ece,
-                    sack: ack.sack.as_deref(),
-                    count: taken,
-                    gap,
-                    stride: ack.stride,
-                },
-                out,
-            );
-        }
-    }
-
-    fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
-        let burst = self.burst;
-        self.phase == Phase::Open
-            && !self.settings.algorithm.needs_pacing
-            // Only where the congestion window is the limit: a writer or a receiver's window that is, each
-            // acknowledgement lets go on.
-            && self.written >= self.nxt + 2 * burst
-            && self.window_end >= self.nxt + 2 * burst
-            && !ack.ece
-            && self.board.sacked == 0
-            && self.board.retransmitted == 0
-            && self.probe_end.is_none()
-            // In slow start each makes the window grow, unless it is not the window that limits.
-            && (self.cwnd >= self.ssthresh || self.throttled && !self.is_window_limited())
-            && self.cwnd >= 4 * burst
-            && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
-    }
-
-    /// How many acknowledgements until the next GSO packet can leave, or as many as make a train where frames are so
-    /// large that one has few of them.
-    fn worth_taking(&self, stride: u32) -> u32 {
-        if self.throttled {
-            // What the host's own queue holds back goes on when that empties.
-            return u32::MAX;
-        }
-        let room = self.cwnd.saturating_sub(self.in_flight());
-        let burst = self.burst;
-        let pieces = self.pieces_of_train(burst);
-        let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
-        let missing = wanted.saturating_sub(room);
-        // Every packet or every other is what receivers acknowledge; divisions are slow.
-        let acks = match stride {
-            0 | 1 => missing,
-            2 => missing.div_ceil(2),
-            _ => missing.div_ceil(u64::from(stride)),
-        };
-        acks.clamp(1, u64::from(u32::MAX)) as u32
-    }
-
-    /// GSO packets that leave as one train: one, but several of few large frames, as long as that is little of the
-    /// window.
-    fn pieces_of_train(&self, burst: u64) -> u64 {
-        let train = u64::from(self.settings.train_packets);
-        if 2 * burst > train {
-            return 1;
-        }
-        let pieces = train / burst.max(1);
-        let little = 4 * pieces * burst;
-        let is_open = burst == u64::from(self.settings.gso_packets)
-            && self.cwnd >= little
-            && self.written >= self.nxt + little
-            && self.window_end >= self.nxt + little;
-        if is_open { pieces.max(1) } else { 1 }
-    }
-
     /// One acknowledgement arrives.
     pub fn on_ack(&mut self, ack: Incoming, out: &mut Vec<Train>) {
         if !self.established || ack.next > self.nxt {
@@ -255,7 +171,9 @@ impl Sender {
         if self.outstanding() == 0 {
             self.busy.set(false, self.now);
         }
+        self.leaving = ack.leaving;
         self.push(out);
+        self.leaving = None;
         self.check_space();
         self.let_application_write(out);
     }
@@ -443,34 +361,6 @@ impl Sender {
                 && !(found.data_sacked || found.ece || found.duplicate_reported);
         }
         acked
-    }
-
-    /// Round-trip times of all but the last of several acknowledgements that were taken together.
-    fn measure_each(&mut self, ack: &Incoming) {
-        let (gap, stride) = (ack.gap.picoseconds(), u64::from(ack.stride));
-        let mut now = ack.now.picoseconds() - gap * i64::from(ack.count - 1);
-        let mut una = self.una - stride * u64::from(ack.count - 1);
-        let mut left = ack.count - 1;
-        let mut measured = false;
-        for (end, sent) in &self.sent_times {
-            if left == 0 {
-                break;
-            }
-            if *end < una {
-                continue;
-            }
-            // Those up to the segment's end measure the same segment.
-            let of_segment = ((end - una) / stride.max(1) + 1).min(u64::from(left)) as u32;
-            let each = Even { first: now, gap, count: of_segment, una, stride };
-            self.rtt.measure_each(&each, clock::micros(*sent), self.nxt);
-            measured = true;
-            left -= of_segment;
-            now += gap * i64::from(of_segment);
-            una += stride * u64::from(of_segment);
-        }
-        if measured {
-            self.rtt.set_timeout();
-        }
     }
 
     /// `tcp_ack_update_rtt`; returns the round-trip time of the newest packet in microseconds.

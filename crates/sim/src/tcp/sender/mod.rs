@@ -12,6 +12,7 @@ mod hosted;
 mod recovery;
 mod state;
 mod timer;
+mod together;
 mod transmit;
 mod window_probe;
 
@@ -31,7 +32,7 @@ use crate::tcp::scoreboard::Scoreboard;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wirespeed_congestion::{Algorithm, CongestionControl, Control, Phase, Setup};
-use wirespeed_units::{Bytes, SimTime};
+use wirespeed_units::{Bytes, SimTime, Span};
 
 /// `net.ipv4.tcp_reordering`: packets out of order that are not yet taken for loss.
 pub const REORDERING: u64 = 3;
@@ -77,6 +78,8 @@ pub struct Settings {
     /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host that shows its
     /// inside treats each by itself.
     pub train_packets: u32,
+    /// What the first line that its packets enter needs for a full one.
+    pub line: Span,
     /// Fixed send buffer in bytes; `None`: tuned between the two.
     pub send_buffer: Option<u64>,
     /// `tcp_wmem`: initial and largest send buffer in bytes.
@@ -247,6 +250,8 @@ pub struct Sender {
     ecn_cwr: bool,
     host_queue: u64,
     throttled: bool,
+    /// When what an acknowledgement lets go leaves, if not at once.
+    leaving: Option<together::Leaving>,
     /// When what the latest acknowledgement took off had left: (number after it, time).
     sent_times: Vec<(u64, SimTime)>,
     counts: Counts,
@@ -329,6 +334,7 @@ impl Sender {
             ecn_cwr: false,
             host_queue: 0,
             throttled: false,
+            leaving: None,
             sent_times: Vec::new(),
             counts: Counts::default(),
             busy: Stopwatch::default(),
@@ -348,7 +354,7 @@ impl Sender {
     pub(super) fn handshake(&self, step: Step, frame: u32, now: SimTime) -> Train {
         Train {
             at: now,
-            gap: wirespeed_units::Span::ZERO,
+            gap: Span::ZERO,
             packets: 1,
             frame,
             flow: self.stream.flow,
@@ -381,7 +387,7 @@ impl Sender {
             stretch_acks: self.settings.stretch_acks,
             ssthresh: None,
             now,
-            handshake_rtt: measured.then(|| wirespeed_units::Span::us(rtt_us)),
+            handshake_rtt: measured.then(|| Span::us(rtt_us)),
             seed: self.stream.seed,
         };
         let cc = self

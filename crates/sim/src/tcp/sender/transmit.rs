@@ -106,11 +106,8 @@ impl Sender {
         if limit >= self.window_packets.min(self.cwnd) / WINDOW_DIVISOR {
             return false;
         }
-        let Some(head) = self.board.head() else { return false };
-        let srtt = Span::ps(self.rtt.smoothed8() * 125_000);
-        let expected = head.sent + srtt;
-        let threshold = Span::ps(srtt.picoseconds() / 2).min(LONGEST_WAIT);
-        if expected - self.now > threshold {
+        let Some(until_ack) = self.until_ack(self.now) else { return false };
+        if until_ack > self.longest_wait() {
             return false;
         }
         if congestion < window {
@@ -119,6 +116,16 @@ impl Sender {
             limits.receiver |= window <= length;
         }
         true
+    }
+
+    /// From `now` until the head is acknowledged, as far as the round-trip time tells.
+    pub(super) fn until_ack(&self, now: SimTime) -> Option<Span> {
+        self.board.head().map(|head| head.sent + Span::ps(self.rtt.smoothed8() * 125_000) - now)
+    }
+
+    /// The longest that a send waits for an acknowledgement.
+    pub(super) fn longest_wait(&self) -> Span {
+        Span::ps(self.rtt.smoothed8() * 125_000 / 2).min(LONGEST_WAIT)
     }
 
     /// Sends what may be sent (`tcp_write_xmit`).
@@ -238,9 +245,9 @@ impl Sender {
         if self.outstanding() == 0 {
             self.restart_after_idle();
         }
-        let sent = self.departure();
+        let (sent, gap) = self.departure(packets * pieces);
         self.note_sent(packets, sent);
-        self.transmit(first, packets * pieces, sent, out);
+        self.transmit(first, packets * pieces, sent, gap, out);
         self.busy.set(true, sent);
         // The application fills GSO packets of a fixed size; a send takes from the front.
         let full = self.goal as u32;
@@ -293,10 +300,18 @@ impl Sender {
         packet.saturating_mul(u64::from(self.settings.mss))
     }
 
-    /// When the next packet leaves: now. What the pacer holds back is not sent before; a head or a probe that a timer
-    /// repeats does not wait for it (Linux gives those the pacer's later time, which only its fq queue keeps).
-    fn departure(&self) -> SimTime {
-        self.now
+    /// When the next `packets` leave, and the distance between them: now and at once, unless acknowledgements were taken
+    /// together. What the pacer holds back is not sent before; a head or a probe that a timer repeats does not wait for
+    /// it (Linux gives those the pacer's later time, which only its fq queue keeps).
+    fn departure(&mut self, packets: u32) -> (SimTime, Span) {
+        match &mut self.leaving {
+            Some(leaving) if leaving.next < self.now => {
+                let next = leaving.next;
+                leaving.next = next + leaving.gap * i64::from(packets);
+                (next, leaving.gap)
+            }
+            _ => (self.now, Span::ZERO),
+        }
     }
 
     fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
@@ -313,7 +328,7 @@ impl Sender {
     }
 
     /// Puts packets on the wire and pays the pacer.
-    fn transmit(&mut self, first: u64, packets: u32, sent: SimTime, out: &mut Vec<Train>) {
+    fn transmit(&mut self, first: u64, packets: u32, sent: SimTime, gap: Span, out: &mut Vec<Train>) {
         let payload = self.payload(first, packets);
         if self.is_paced() {
             let prior = self.pace;
@@ -333,7 +348,7 @@ impl Sender {
             |first| Data { first, stamp: clock::stamp(sent), echo: self.peer_stamp, last: false, cwr: false };
         let train = |packets, frame, body| Train {
             at: sent,
-            gap: Span::ZERO,
+            gap,
             packets,
             frame,
             flow: self.stream.flow,
@@ -349,8 +364,8 @@ impl Sender {
             match out.last_mut() {
                 Some(open)
                     if open.packets + whole <= self.settings.train_packets
-                        && open.at == next.at
-                        && open.gap == Span::ZERO
+                        && open.gap == next.gap
+                        && open.at + gap * i64::from(open.packets) == next.at
                         && open.is_continued_by(&next) =>
                 {
                     open.append(&next);
@@ -399,11 +414,11 @@ impl Sender {
 
     /// Sends packets again, whatever the window says (`tcp_retransmit_skb`).
     pub(super) fn retransmit(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) {
-        let sent = self.departure();
+        let (sent, gap) = self.departure(packets);
         let in_flight = self.in_flight();
         let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
         self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, packets, sent, out);
+        self.transmit(first, packets, sent, gap, out);
         self.board.retransmit(first, packets, sent, snapshot);
         self.counts.retransmitted += u64::from(packets);
         self.counts.retransmitted_bytes += self.payload(first, packets);

@@ -1,0 +1,182 @@
+//! Acknowledgements that are taken as one: those that follow each other evenly and only advance the window.
+
+use super::{Incoming, Sender};
+use crate::net::{Ack, Train};
+use crate::tcp::clock;
+use crate::tcp::rtt::Even;
+use wirespeed_congestion::Phase;
+use wirespeed_units::{SimTime, Span};
+
+/// The part of the window that may leave as one train.
+const LITTLE: u64 = 4;
+
+/// When what several acknowledgements let go leaves: evenly, as they come.
+#[derive(Debug, Clone, Copy)]
+pub struct Leaving {
+    /// The next packet.
+    pub next: SimTime,
+    /// From one packet to the next.
+    pub gap: Span,
+}
+
+/// How many acknowledgements are taken as one.
+struct Taken {
+    acks: u32,
+    /// The first of them that lets packets go, counted from 1; the last if all leave at once.
+    first: u32,
+}
+
+impl Sender {
+    /// Acknowledgements arrive. Several that only advance the window are taken together up to the one that lets a
+    /// GSO packet leave, or several of them, unless every one of them counts (slow start, loss recovery).
+    pub fn on_acks(&mut self, at: SimTime, gap: Span, count: u32, ack: &Ack, out: &mut Vec<Train>) {
+        let mut left = count;
+        let mut index = 0;
+        while left > 0 {
+            let taken = if left > 1 && self.may_take_together(ack, index) {
+                self.worth_taking(ack.stride, at + gap * i64::from(index), gap, left)
+            } else {
+                Taken { acks: 1, first: 1 }
+            };
+            let leaving = (taken.first < taken.acks).then(|| Leaving {
+                next: at + gap * i64::from(index + taken.first - 1),
+                gap: Span::ps(gap.picoseconds() / i64::from(ack.stride.max(1))),
+            });
+            index += taken.acks;
+            left -= taken.acks;
+            self.on_ack(
+                Incoming {
+                    now: at + gap * i64::from(index - 1),
+                    next: ack.next + u64::from(ack.stride) * u64::from(index - 1),
+                    window: ack.window,
+                    echo: ack.echo,
+                    stamp: ack.stamp,
+                    ece: ack.ece,
+                    sack: ack.sack.as_deref(),
+                    count: taken.acks,
+                    gap,
+                    stride: ack.stride,
+                    leaving,
+                },
+                out,
+            );
+        }
+    }
+
+    fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
+        let burst = self.burst;
+        self.phase == Phase::Open
+            && !self.settings.algorithm.needs_pacing
+            // Only where the congestion window is the limit: a writer or a receiver's window that is, each
+            // acknowledgement lets go on.
+            && self.written >= self.nxt + 2 * burst
+            && self.window_end >= self.nxt + 2 * burst
+            && !ack.ece
+            && self.board.sacked == 0
+            && self.board.retransmitted == 0
+            && self.probe_end.is_none()
+            // In slow start each makes the window grow, unless it is not the window that limits.
+            && (self.cwnd >= self.ssthresh || self.throttled && !self.is_window_limited())
+            && self.cwnd >= LITTLE * burst
+            && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
+    }
+
+    /// How many of `left` acknowledgements until the next GSO packet can leave, or as many as make a train where a GSO
+    /// packet is less.
+    fn worth_taking(&self, stride: u32, at: SimTime, gap: Span, left: u32) -> Taken {
+        if self.throttled {
+            // What the host's own queue holds back goes on when that empties.
+            return Taken { acks: left, first: left };
+        }
+        let room = self.cwnd.saturating_sub(self.in_flight());
+        let burst = self.burst;
+        let pieces = self.pieces_of_train(burst);
+        let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
+        let first = acks_for(wanted.saturating_sub(room), stride).clamp(1, u64::from(left)) as u32;
+        let follow = pieces == 1
+            && first < left
+            && gap <= self.settings.line * i64::from(stride)
+            && self.comes_as_expected(at);
+        let acks = if follow { self.acks_of_bursts(room, stride, left).max(first) } else { first };
+        Taken { acks, first }
+    }
+
+    /// Whether an acknowledgement that arrives at `at` changes nothing in what is expected of the next ones. A late one
+    /// lets less than a GSO packet leave (`tcp_tso_should_defer`), as do those after it while the round-trip time comes
+    /// down again.
+    fn comes_as_expected(&self, at: SimTime) -> bool {
+        let longest = self.longest_wait();
+        self.until_ack(at).is_some_and(|early| early <= longest && early + longest >= Span::ZERO)
+    }
+
+    /// GSO packets that leave as one train: one, but several of few large frames, as long as that is little of the
+    /// window.
+    fn pieces_of_train(&self, burst: u64) -> u64 {
+        let train = u64::from(self.settings.train_packets);
+        if 2 * burst > train || burst != u64::from(self.settings.gso_packets) {
+            return 1;
+        }
+        let pieces = train / burst.max(1);
+        let little = LITTLE * pieces * burst;
+        let is_open =
+            self.cwnd >= little && self.written >= self.nxt + little && self.window_end >= self.nxt + little;
+        if is_open { pieces.max(1) } else { 1 }
+    }
+
+    /// How many of `left` acknowledgements are taken where GSO packets follow each other on the host's line without a
+    /// pause: what leaves is then the same as if each had been sent by itself, but for when the packets of one come to
+    /// that line. 0 if that is not to be.
+    fn acks_of_bursts(&self, room: u64, stride: u32, left: u32) -> u32 {
+        let burst = self.burst;
+        let most = u64::from(self.settings.train_packets)
+            .min(self.cwnd / LITTLE)
+            .min((self.written - self.nxt) / 2)
+            .min((self.window_end - self.nxt) / 2);
+        if 2 * burst > most || self.settings.paced {
+            return 0;
+        }
+        if room + u64::from(left) * u64::from(stride) <= most {
+            return left;
+        }
+        let whole = most - most % burst;
+        acks_for(whole.saturating_sub(room), stride).min(u64::from(left)) as u32
+    }
+
+    /// Round-trip times of all but the last of several acknowledgements that were taken together.
+    pub(super) fn measure_each(&mut self, ack: &Incoming) {
+        let (gap, stride) = (ack.gap.picoseconds(), u64::from(ack.stride));
+        let mut now = ack.now.picoseconds() - gap * i64::from(ack.count - 1);
+        let mut una = self.una - stride * u64::from(ack.count - 1);
+        let mut left = ack.count - 1;
+        let mut measured = false;
+        for (end, sent) in &self.sent_times {
+            if left == 0 {
+                break;
+            }
+            if *end < una {
+                continue;
+            }
+            // Those up to the segment's end measure the same segment.
+            let of_segment = ((end - una) / stride.max(1) + 1).min(u64::from(left)) as u32;
+            let each = Even { first: now, gap, count: of_segment, una, stride };
+            self.rtt.measure_each(&each, clock::micros(*sent), self.nxt);
+            measured = true;
+            left -= of_segment;
+            now += gap * i64::from(of_segment);
+            una += stride * u64::from(of_segment);
+        }
+        if measured {
+            self.rtt.set_timeout();
+        }
+    }
+}
+
+/// Acknowledgements of `stride` packets each that acknowledge `packets`.
+fn acks_for(packets: u64, stride: u32) -> u64 {
+    // Every packet or every other is what receivers acknowledge; divisions are slow.
+    match stride {
+        0 | 1 => packets,
+        2 => packets.div_ceil(2),
+        _ => packets.div_ceil(u64::from(stride)),
+    }
+}
