@@ -1,9 +1,9 @@
 //! From a run to pipes and flows.
 
-use super::TRAIN_BYTES;
 use super::capture::addressing;
 use super::connection::{Connections, find, parameters};
 use super::flow::{Flow, Path};
+use super::limits::{Limit, TRAIN_BYTES, shortest_rtt};
 use super::path::Pipe;
 use crate::net::{
     CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
@@ -108,12 +108,15 @@ impl Plan<'_> {
         // With one host on each side of one link the access delays are part of the link, as on a kernel.
         let pair = run.hosts.len() == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
         let extra = if pair { run.hosts.iter().map(|host| host.access_delay).sum() } else { Span::ZERO };
+        let shortest = shortest_rtt(run);
+        let of_frame = if run.trains { Limit::of_frame(frame) } else { Limit::ONE };
         for (index, link) in run.links.iter().enumerate() {
             let sides = [("forward", &link.forward, true), ("reverse", &link.reverse, false)].map(
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
-                    let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, frame);
+                    let limit = Limit::of_link(frame, direction.rate, direction.buffer, shortest);
+                    let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)
                 },
@@ -123,13 +126,13 @@ impl Plan<'_> {
         for host in &run.hosts {
             let access = (!pair && host.access_delay > Span::ZERO).then(|| {
                 let name = format!("{}/access", host.name);
-                self.add(Pipe::delay(name, false, host.access_delay * 2, run.trains, frame))
+                self.add(Pipe::delay(name, false, host.access_delay * 2, of_frame))
             });
             self.access.push(access);
             let interface = egress_rate(host).map(|rate| {
                 let settings = interface(host, rate, run.trains, frame);
                 let name = format!("{}/qdisc", host.name);
-                self.add(Pipe::link(name, qdisc_name(host.qdisc), true, &settings, frame))
+                self.add(Pipe::link(name, qdisc_name(host.qdisc), true, &settings, of_frame))
             });
             self.interfaces.push(interface);
         }

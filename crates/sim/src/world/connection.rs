@@ -1,8 +1,8 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate};
+use super::build::{ETHERNET, Unsupported, egress_rate, largest_frame};
 use super::flow::{Endpoint, Tcp, Udp};
-use super::{LONGEST_TRAIN, TRAIN_BYTES};
+use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES, shortest_rtt};
 use crate::host::SocketRules;
 use crate::net::Random;
 use crate::tcp::receiver::{self, BufferSettings, Receiver};
@@ -154,6 +154,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
             .unwrap_or_else(|| sender::initial_send_buffer(to.tcp.wmem[1].get(), announced + options)),
     };
     let mss = fitting(announced, buffer.largest_window()) as u32;
+    let (line, train) = first_line(run, flow);
     let sender = sender::Settings {
         mss,
         mss_clamp: (announced + options) as u32,
@@ -168,8 +169,8 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         } else {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
-        train_packets: if from.hardware.is_some() { 0 } else { sender::TRAIN_PACKETS },
-        line: first_line(run, flow).serialisation(Bytes::new(u64::from(headers + mss))),
+        train_packets: if from.hardware.is_some() { 0 } else { train.shared },
+        line: line.serialisation(Bytes::new(u64::from(headers + mss))),
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
@@ -194,17 +195,20 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     Ok((Rc::new(sender), Rc::new(receiver)))
 }
 
-/// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host.
-fn first_line(run: &Run, flow: &Planned) -> Rate {
-    let from = run.host(&flow.from);
-    egress_rate(from).unwrap_or_else(|| {
-        let to = run.host(&flow.to);
-        if from.router < to.router {
-            run.links[from.router].forward.rate
-        } else {
-            run.links[from.router - 1].reverse.rate
-        }
-    })
+/// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host, and how
+/// long trains there may be.
+fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
+    let (from, to) = (run.host(&flow.from), run.host(&flow.to));
+    let frame = largest_frame(run);
+    if let Some(rate) = egress_rate(from) {
+        return (rate, Limit::of_frame(frame));
+    }
+    let direction = if from.router < to.router {
+        &run.links[from.router].forward
+    } else {
+        &run.links[from.router - 1].reverse
+    };
+    (direction.rate, Limit::of_link(frame, direction.rate, direction.buffer, shortest_rtt(run)))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

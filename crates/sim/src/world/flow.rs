@@ -1,6 +1,6 @@
 //! A flow: its two ends, its route, and what its hosts count.
 
-use super::LONGEST_TRAIN;
+use super::limits::LONGEST_TRAIN;
 use super::path::Way;
 use crate::due::Due;
 use crate::net::{Addressing, Body, Ecn, Step, Train};

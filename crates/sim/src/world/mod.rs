@@ -9,6 +9,7 @@ mod closed_window;
 mod connection;
 mod flow;
 mod inside;
+mod limits;
 mod path;
 mod record;
 mod row;
@@ -24,9 +25,10 @@ use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Body, Train};
 use capture::Capture;
+use limits::LONGEST_TRAIN;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
-use wirespeed_units::{SimTime, Span};
+use wirespeed_units::SimTime;
 
 /// Everything that moves.
 pub struct World {
@@ -426,13 +428,3 @@ impl World {
 
 /// So many flows are in the cache without further ado: some 3 kB each.
 const CACHED: usize = 8;
-/// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
-const LONGEST_TRAIN: Span = Span::ms(1);
-/// The most packets of a train: what Linux moves as one GSO packet, 64 KiB.
-const TRAIN_BYTES: u64 = 65_536;
-/// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
-/// that use such frames they last no longer.
-const LEAST_LIMIT: u64 = 43;
-/// GSO packets of a train where one flow has the whole path for itself. More would save little: an event then costs less
-/// than what its packets do.
-const ALONE: u32 = 8;

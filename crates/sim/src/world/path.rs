@@ -1,6 +1,6 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
-use super::{ALONE, LEAST_LIMIT, LONGEST_TRAIN, TRAIN_BYTES};
+use super::limits::{LONGEST_TRAIN, Limit};
 use crate::net::{Arrival, Body, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train};
 use wirespeed_units::{SimTime, Span};
 
@@ -42,8 +42,7 @@ pub struct Pipe {
     pub refuses_last: bool,
     /// Packets of one event at most.
     pub train_limit: u32,
-    /// The same where one flow has its whole path for itself.
-    limit_alone: u32,
+    limit: Limit,
     /// Flows that have begun and pass here, each way by itself.
     pub users: u32,
     /// When the queue is to be looked at.
@@ -69,12 +68,9 @@ impl Pipe {
         kind: &'static str,
         is_host: bool,
         settings: &LinkSettings,
-        frame: u64,
+        limit: Limit,
     ) -> Pipe {
-        let train_limit = match settings.train_limit {
-            1 => 1,
-            _ => train_limit(frame),
-        };
+        let limit = if settings.train_limit == 1 { Limit::ONE } else { limit };
         Pipe {
             name,
             kind,
@@ -84,8 +80,8 @@ impl Pipe {
             means: Means::Link(Box::new(Link::new(settings))),
             on_the_way: InFlight::new(LONGEST_TRAIN),
             refuses_last: matches!(settings.queue, QueueSettings::DropTailPackets { .. }),
-            train_limit,
-            limit_alone: alone(train_limit),
+            train_limit: limit.shared,
+            limit,
             users: 0,
             wake_event: None,
             offered: 0,
@@ -94,8 +90,7 @@ impl Pipe {
     }
 
     /// A pure delay.
-    pub fn delay(name: String, is_host: bool, delay: Span, trains: bool, frame: u64) -> Pipe {
-        let train_limit = if trains { train_limit(frame) } else { 1 };
+    pub fn delay(name: String, is_host: bool, delay: Span, limit: Limit) -> Pipe {
         Pipe {
             name,
             kind: "delay",
@@ -105,8 +100,8 @@ impl Pipe {
             means: Means::Delay { delay, bytes: 0 },
             on_the_way: InFlight::new(LONGEST_TRAIN),
             refuses_last: false,
-            train_limit,
-            limit_alone: alone(train_limit),
+            train_limit: limit.shared,
+            limit,
             users: 0,
             wake_event: None,
             offered: 0,
@@ -116,8 +111,7 @@ impl Pipe {
 
     /// Says whether the flow that uses the pipe has its whole path for itself.
     pub fn set_alone(&mut self, alone: bool) {
-        let limit = if self.limit_alone == 1 { 1 } else { self.limit_alone / ALONE };
-        self.train_limit = if alone { self.limit_alone } else { limit };
+        self.train_limit = if alone { self.limit.alone } else { self.limit.shared };
     }
 
     /// Takes a train in. Answers when it arrives at the end if it gets there as a whole; otherwise what does is in `out`.
@@ -200,12 +194,4 @@ impl Pipe {
             }
         }
     }
-}
-
-fn alone(train_limit: u32) -> u32 {
-    if train_limit > 1 { train_limit * ALONE } else { 1 }
-}
-
-fn train_limit(frame: u64) -> u32 {
-    (TRAIN_BYTES / frame.max(1)).max(LEAST_LIMIT) as u32
 }

@@ -1,6 +1,6 @@
 //! Acknowledgements that are taken as one: those that follow each other evenly and only advance the window.
 
-use super::{Incoming, Sender};
+use super::{Incoming, Sender, TRAIN_PACKETS};
 use crate::net::{Ack, Train};
 use crate::tcp::clock;
 use crate::tcp::rtt::Even;
@@ -89,16 +89,17 @@ impl Sender {
             return Taken { acks: left, first: left };
         }
         let room = self.cwnd.saturating_sub(self.in_flight());
+        let acks_until =
+            |packets: u64| acks_for(packets.saturating_sub(room), stride).clamp(1, u64::from(left)) as u32;
         let burst = self.burst;
-        let pieces = self.pieces_of_train(burst);
-        let wanted = burst.min(u64::from(self.piece)).max(1) + (pieces - 1) * burst;
-        let first = acks_for(wanted.saturating_sub(room), stride).clamp(1, u64::from(left)) as u32;
-        let follow = pieces == 1
-            && first < left
-            && gap <= self.settings.line * i64::from(stride)
-            && self.comes_as_expected(at);
-        let acks = if follow { self.acks_of_bursts(room, stride, left).max(first) } else { first };
-        Taken { acks, first }
+        let next = burst.min(u64::from(self.piece)).max(1);
+        let first = acks_until(next);
+        if first < left && gap <= self.settings.line * i64::from(stride) && self.comes_as_expected(at) {
+            let acks = self.acks_of_bursts(room, stride, left).max(first);
+            return Taken { acks, first };
+        }
+        let all = acks_until(next + (self.pieces_of_train(burst) - 1) * burst);
+        Taken { acks: all, first: all }
     }
 
     /// Whether an acknowledgement that arrives at `at` changes nothing in what is expected of the next ones. A late one
@@ -112,7 +113,7 @@ impl Sender {
     /// GSO packets that leave as one train: one, but several of few large frames, as long as that is little of the
     /// window.
     fn pieces_of_train(&self, burst: u64) -> u64 {
-        let train = u64::from(self.settings.train_packets);
+        let train = u64::from(self.settings.train_packets.min(TRAIN_PACKETS));
         if 2 * burst > train || burst != u64::from(self.settings.gso_packets) {
             return 1;
         }

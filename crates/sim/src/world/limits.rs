@@ -1,0 +1,71 @@
+//! How long trains may be.
+
+use wirespeed_scenario::run::Run;
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
+pub(super) const LONGEST_TRAIN: Span = Span::ms(1);
+/// The packets of a train that any link may put together: what Linux moves as one GSO packet, 64 KiB.
+pub(super) const TRAIN_BYTES: u64 = 65_536;
+/// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
+/// that use such frames they last no longer.
+const LEAST_LIMIT: u64 = 43;
+/// As many times longer trains may be at most, which they are where one flow has the whole path for itself. More would
+/// save little: an event then costs less than what its packets do.
+const ALONE: u32 = 8;
+/// Where flows share a link the order of their packets within a train's time is not kept. That is little if it is an
+/// eighth of the shortest round-trip time, and of the time in which the link's queue empties.
+const SHARE: i64 = 8;
+
+/// How many packets a train on a link may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Where flows share it.
+    pub shared: u32,
+    /// Where one flow has its whole path for itself.
+    pub alone: u32,
+}
+
+impl Limit {
+    /// Every packet is an event of its own.
+    pub(super) const ONE: Limit = Limit { shared: 1, alone: 1 };
+
+    /// Of a pipe of which nothing is known but the largest `frame`.
+    pub(super) fn of_frame(frame: u64) -> Limit {
+        let shared = (TRAIN_BYTES / frame.max(1)).max(LEAST_LIMIT) as u32;
+        Limit { shared, alone: shared * ALONE }
+    }
+
+    /// Of a link of `rate` with a queue of `bytes`, in a run whose shortest round trip takes `shortest`.
+    pub(super) fn of_link(frame: u64, rate: Rate, bytes: Bytes, shortest: Span) -> Limit {
+        let of_frame = Limit::of_frame(frame);
+        let little = shortest.min(rate.serialisation(bytes)).picoseconds() / SHARE;
+        let packets = little / rate.serialisation(Bytes::new(frame)).picoseconds().max(1);
+        let shared = packets.clamp(of_frame.shared.into(), of_frame.alone.into()) as u32;
+        Limit { shared, ..of_frame }
+    }
+}
+
+/// The shortest round trip of a run, queues empty.
+pub(super) fn shortest_rtt(run: &Run) -> Span {
+    run.flows.iter().map(|flow| run.base_rtt(flow)).min().unwrap_or(Span::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trains_are_an_eighth_of_the_round_trip_and_of_the_queue_at_most() {
+        let limit = |rate, frame, rtt_us, queue| {
+            Limit::of_link(frame, Rate::bps(rate), Bytes::new(queue), Span::us(rtt_us)).shared
+        };
+        let least = Limit::of_frame(1514);
+        assert_eq!((least.shared, least.alone), (43, 344));
+        // 100 Gbit/s: 125 us, 721 ns each.
+        assert_eq!(limit(100_000_000_000, 9014, 1_000, 12_500_000), 173);
+        assert_eq!(limit(100_000_000_000, 9014, 1_000, 1_250_000), 43, "the queue empties in 100 us");
+        assert_eq!(limit(10_000_000_000, 1514, 200, 250_000), 43, "never less than a GSO packet of 64 KiB");
+        assert_eq!(limit(10_000_000_000, 1514, 100_000, 125_000_000), 344, "never more than alone");
+    }
+}
