@@ -3,7 +3,7 @@
 use super::capture::addressing;
 use super::connection::{Connections, find, parameters};
 use super::flow::{Flow, Path};
-use super::limits::{Limit, TRAIN_BYTES, shortest_rtt};
+use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
     CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
@@ -108,14 +108,13 @@ impl Plan<'_> {
         // With one host on each side of one link the access delays are part of the link, as on a kernel.
         let pair = run.hosts.len() == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
         let extra = if pair { run.hosts.iter().map(|host| host.access_delay).sum() } else { Span::ZERO };
-        let shortest = shortest_rtt(run);
         let of_frame = if run.trains { Limit::of_frame(frame) } else { Limit::ONE };
         for (index, link) in run.links.iter().enumerate() {
             let sides = [("forward", &link.forward, true), ("reverse", &link.reverse, false)].map(
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
-                    let limit = Limit::of_link(frame, direction.rate, direction.buffer, shortest);
+                    let limit = Limit::of_link(frame, direction, link.forward.delay + link.reverse.delay);
                     let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)

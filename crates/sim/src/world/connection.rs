@@ -2,7 +2,7 @@
 
 use super::build::{ETHERNET, Unsupported, egress_rate, largest_frame};
 use super::flow::{Endpoint, Tcp, Udp};
-use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES, shortest_rtt};
+use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use crate::host::SocketRules;
 use crate::net::Random;
 use crate::tcp::receiver::{self, BufferSettings, Receiver};
@@ -203,12 +203,10 @@ fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
     if let Some(rate) = egress_rate(from) {
         return (rate, Limit::of_frame(frame));
     }
-    let direction = if from.router < to.router {
-        &run.links[from.router].forward
-    } else {
-        &run.links[from.router - 1].reverse
-    };
-    (direction.rate, Limit::of_link(frame, direction.rate, direction.buffer, shortest_rtt(run)))
+    let forward = from.router < to.router;
+    let link = &run.links[if forward { from.router } else { from.router - 1 }];
+    let direction = if forward { &link.forward } else { &link.reverse };
+    (direction.rate, Limit::of_link(frame, direction, link.forward.delay + link.reverse.delay))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

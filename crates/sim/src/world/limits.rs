@@ -1,7 +1,7 @@
 //! How long trains may be.
 
-use wirespeed_scenario::run::Run;
-use wirespeed_units::{Bytes, Rate, Span};
+use wirespeed_scenario::run::Direction;
+use wirespeed_units::{Bytes, Span};
 
 /// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
 pub(super) const LONGEST_TRAIN: Span = Span::ms(1);
@@ -14,7 +14,8 @@ const LEAST_LIMIT: u64 = 43;
 /// save little: an event then costs less than what its packets do.
 const ALONE: u32 = 8;
 /// Where flows share a link the order of their packets within a train's time is not kept. That is little if it is an
-/// eighth of the shortest round-trip time, and of the time in which the link's queue empties.
+/// eighth of the link's own round-trip time, than which no flow has a shorter one, and of the time in which its queue
+/// empties.
 const SHARE: i64 = 8;
 
 /// How many packets a train on a link may have.
@@ -36,29 +37,28 @@ impl Limit {
         Limit { shared, alone: shared * ALONE }
     }
 
-    /// Of a link of `rate` with a queue of `bytes`, in a run whose shortest round trip takes `shortest`.
-    pub(super) fn of_link(frame: u64, rate: Rate, bytes: Bytes, shortest: Span) -> Limit {
+    /// Of a direction of a link whose delays to and fro are `rtt`. Nothing of the flows counts: one that comes later
+    /// changes nothing before.
+    pub(super) fn of_link(frame: u64, direction: &Direction, rtt: Span) -> Limit {
         let of_frame = Limit::of_frame(frame);
-        let little = shortest.min(rate.serialisation(bytes)).picoseconds() / SHARE;
+        let (rate, queue) = (direction.rate, direction.rate.serialisation(direction.buffer));
+        let little = rtt.min(queue).picoseconds() / SHARE;
         let packets = little / rate.serialisation(Bytes::new(frame)).picoseconds().max(1);
         let shared = packets.clamp(of_frame.shared.into(), of_frame.alone.into()) as u32;
         Limit { shared, ..of_frame }
     }
 }
 
-/// The shortest round trip of a run, queues empty.
-pub(super) fn shortest_rtt(run: &Run) -> Span {
-    run.flows.iter().map(|flow| run.base_rtt(flow)).min().unwrap_or(Span::ZERO)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirespeed_units::Rate;
 
     #[test]
     fn trains_are_an_eighth_of_the_round_trip_and_of_the_queue_at_most() {
         let limit = |rate, frame, rtt_us, queue| {
-            Limit::of_link(frame, Rate::bps(rate), Bytes::new(queue), Span::us(rtt_us)).shared
+            let direction = Direction::plain(Rate::bps(rate), Span::us(rtt_us / 2), 0.0, Bytes::new(queue));
+            Limit::of_link(frame, &direction, Span::us(rtt_us)).shared
         };
         let least = Limit::of_frame(1514);
         assert_eq!((least.shared, least.alone), (43, 344));
