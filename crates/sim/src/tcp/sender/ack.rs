@@ -65,11 +65,11 @@ struct Before {
 
 /// Send times of what an acknowledgement delivered, for the round-trip time.
 #[derive(Debug, Default)]
-struct Times {
-    first_acked: Option<SimTime>,
-    last_acked: Option<SimTime>,
-    first_sacked: Option<SimTime>,
-    last_sacked: Option<SimTime>,
+pub(super) struct Times {
+    pub first_acked: Option<SimTime>,
+    pub last_acked: Option<SimTime>,
+    pub first_sacked: Option<SimTime>,
+    pub last_sacked: Option<SimTime>,
 }
 
 impl Sender {
@@ -178,23 +178,6 @@ impl Sender {
         self.let_application_write(out);
     }
 
-    /// An acknowledgement older than others: only its selective part may say something new.
-    fn on_old_ack(&mut self, ack: &Incoming, mut found: Findings, out: &mut Vec<Train>) {
-        let Some(sack) = ack.sack.filter(|_| self.settings.sack) else { return };
-        let (mut times, mut newest) = (Times::default(), Newest::default());
-        self.take_sack(sack, ack.next, self.una, &mut found, &mut times, &mut newest);
-        let before = self.phase;
-        let (reduction, repeat) = self.judge(self.una, 0, &mut found);
-        if let Some(kind) = reduction {
-            self.tell_congestion(kind, 0);
-            self.ask_control();
-        } else if before != self.phase {
-            self.adopt_window();
-        }
-        self.repeat(repeat, out);
-        self.push(out);
-    }
-
     fn update_window(&mut self, ack: &Incoming, found: &mut Findings) {
         let same = ack.window == self.window_bytes;
         let packets = if same { self.window_packets } else { ack.window / u64::from(self.settings.mss) };
@@ -209,83 +192,11 @@ impl Sender {
         self.window_end = if ack.window == 0 { end } else { self.window_end.max(end) };
     }
 
-    /// `tcp_sacktag_write_queue`.
-    fn take_sack(
-        &mut self,
-        sack: &Sack,
-        next: u64,
-        prior_una: u64,
-        found: &mut Findings,
-        times: &mut Times,
-        newest: &mut Newest,
-    ) {
-        let mut reordered = self.nxt;
-        if let Some(range) = &sack.duplicate {
-            self.take_duplicate(range.start, range.end, prior_una, found);
-        }
-        let high = self.high;
-        // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
-        for block in sack.blocks.sorted().iter() {
-            if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
-                continue;
-            }
-            let highest = self.highest_sacked();
-            let (rack, delivery) = (&mut self.rack, &mut self.delivery);
-            let (now, minimum) = (clock::micros(self.now), self.rtt.minimum());
-            let mut delivered = 0;
-            self.board.sack(block.start, block.end, |segment| {
-                rack.advance(now, minimum, segment.sent, segment.end(), segment.was_retransmitted());
-                delivery.on_delivered(segment.snapshot, segment.sent, segment.end(), newest);
-                if !segment.was_retransmitted() {
-                    if segment.first < highest {
-                        reordered = reordered.min(segment.first);
-                    }
-                    found.original_delivered |= segment.end() <= high;
-                    times.first_sacked.get_or_insert(segment.sent);
-                    times.last_sacked = Some(segment.sent);
-                }
-                delivered += u64::from(segment.packets);
-            });
-            found.data_sacked |= delivered > 0;
-            self.count_delivered(delivered, found.ece);
-        }
-        if self.phase != Phase::Loss || self.undo_marker.is_some() {
-            self.check_reordering(reordered);
-        }
-    }
-
-    fn count_delivered(&mut self, packets: u64, ece: bool) {
+    pub(super) fn count_delivered(&mut self, packets: u64, ece: bool) {
         self.delivery.delivered += packets;
         if ece {
             self.delivery.delivered_ce += packets;
         }
-    }
-
-    /// A duplicate was reported (`tcp_dsack_seen`, `tcp_check_dsack`).
-    fn take_duplicate(&mut self, first: u64, end: u64, prior_una: u64, found: &mut Findings) {
-        let packets = end - first;
-        if packets == 1 && self.probe_end == Some(end) {
-            found.duplicate_of_probe = true;
-        }
-        self.counts.duplicates += packets;
-        if self.counts.duplicates > self.counts.retransmitted {
-            return;
-        }
-        if self.counts.reorderings > 0 && !found.duplicate_of_probe {
-            self.rack.duplicate_seen = true;
-        }
-        found.duplicate_reported = true;
-        self.count_delivered(packets, found.ece);
-        if let Some(marker) = self.undo_marker
-            && self.undo_retransmissions > 0
-            && end > marker
-        {
-            // Below what is acknowledged the packets are forgotten and only counted; above, they are still here.
-            if end <= prior_una || self.board.head().is_some() {
-                self.undo_retransmissions = (self.undo_retransmissions - packets as i64).max(0);
-            }
-        }
-        self.board.duplicate(first, end);
     }
 
     /// Takes what is acknowledged off the queue (`tcp_clean_rtx_queue`); returns its packets. `together`: several

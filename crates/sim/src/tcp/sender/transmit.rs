@@ -75,7 +75,7 @@ impl Sender {
     }
 
     /// The pacer forbids sending now; it will say when (`tcp_pacing_check`).
-    fn waits_for_pacer(&mut self) -> bool {
+    pub(super) fn waits_for_pacer(&mut self) -> bool {
         if !self.is_paced() || self.pace <= self.now {
             return false;
         }
@@ -189,15 +189,6 @@ impl Sender {
         self.note_application_limit();
     }
 
-    fn note_application_limit(&mut self) {
-        if self.written == self.nxt
-            && self.in_flight() < self.cwnd
-            && self.board.lost <= self.board.retransmitted
-        {
-            self.delivery.limited_by_application(self.in_flight());
-        }
-    }
-
     /// Too much of this socket waits in the host's own queue (TCP small queues, `tcp_small_queue_check`).
     fn is_throttled(&mut self, packets: u64) -> bool {
         if self.host_queue == 0 || !self.settings.small_queues {
@@ -303,7 +294,7 @@ impl Sender {
     /// When the next `packets` leave, and the distance between them: now and at once, unless acknowledgements were taken
     /// together. What the pacer holds back is not sent before; a head or a probe that a timer repeats does not wait for
     /// it (Linux gives those the pacer's later time, which only its fq queue keeps).
-    fn departure(&mut self, packets: u32) -> (SimTime, Span) {
+    pub(super) fn departure(&mut self, packets: u32) -> (SimTime, Span) {
         match &mut self.leaving {
             Some(leaving) if leaving.next < self.now => {
                 let next = leaving.next;
@@ -314,7 +305,7 @@ impl Sender {
         }
     }
 
-    fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
+    pub(super) fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
         let Some(cc) = &mut self.cc else { return };
         cc.on_sent(&Sent {
             now: sent,
@@ -328,7 +319,14 @@ impl Sender {
     }
 
     /// Puts packets on the wire and pays the pacer.
-    fn transmit(&mut self, first: u64, packets: u32, sent: SimTime, gap: Span, out: &mut Vec<Train>) {
+    pub(super) fn transmit(
+        &mut self,
+        first: u64,
+        packets: u32,
+        sent: SimTime,
+        gap: Span,
+        out: &mut Vec<Train>,
+    ) {
         let payload = self.payload(first, packets);
         if self.is_paced() {
             let prior = self.pace;
@@ -379,62 +377,6 @@ impl Sender {
         }
     }
 
-    /// Sends what is presumed lost again, as far as the window allows (`tcp_xmit_retransmit_queue`).
-    pub(super) fn retransmit_lost(&mut self, out: &mut Vec<Train>) {
-        if self.outstanding() == 0 {
-            return;
-        }
-        let burst = self.burst;
-        let mut rearm = false;
-        loop {
-            if self.waits_for_pacer() {
-                break;
-            }
-            let room = self.cwnd.saturating_sub(self.in_flight()).min(burst);
-            if room == 0 {
-                break;
-            }
-            let Some(segment) = self.board.next_lost() else { break };
-            // Beyond a window that was taken back nothing is sent again but the head (`__tcp_retransmit_skb`).
-            let allowed = self.window_end.saturating_sub(segment.first);
-            if allowed == 0 && segment.first != self.una {
-                break;
-            }
-            let packets = u64::from(segment.packets).min(room).min(allowed.max(1)) as u32;
-            self.retransmit(segment.first, packets, out);
-            if self.phase.is_reducing() {
-                self.prr_out += u64::from(packets);
-            }
-            rearm |= segment.first == self.una && self.timer.pending != Some(Pending::Reordering);
-        }
-        if rearm {
-            self.arm(Pending::Retransmission, self.rtt.rto);
-        }
-    }
-
-    /// Sends packets again, whatever the window says (`tcp_retransmit_skb`).
-    pub(super) fn retransmit(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) {
-        let (sent, gap) = self.departure(packets);
-        let in_flight = self.in_flight();
-        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
-        self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, packets, sent, gap, out);
-        self.board.retransmit(first, packets, sent, snapshot);
-        self.counts.retransmitted += u64::from(packets);
-        self.counts.retransmitted_bytes += self.payload(first, packets);
-        if self.retransmission_stamp == 0 {
-            self.retransmission_stamp = clock::stamp(sent);
-        }
-        self.undo_retransmissions = self.undo_retransmissions.max(0) + i64::from(packets);
-    }
-
-    /// The head again, after a timeout.
-    pub(super) fn retransmit_head(&mut self, out: &mut Vec<Train>) {
-        if let Some(head) = self.board.head().copied() {
-            self.retransmit(head.first, 1, out);
-        }
-    }
-
     /// Retransmissions first, then new data (`tcp_xmit_recovery`, `tcp_push_pending_frames`).
     pub(super) fn push(&mut self, out: &mut Vec<Train>) {
         if self.board.lost > self.board.retransmitted && self.cwnd > self.in_flight() {
@@ -442,43 +384,5 @@ impl Sender {
         }
         self.write(Push::All, out);
         self.let_application_write(out);
-    }
-
-    /// Notes whether the window limits sending (`tcp_cwnd_validate`, RFC 7661's predecessor).
-    fn validate_window(&mut self, limited: bool) {
-        let out = self.outstanding();
-        if self.una >= self.cwnd_usage_end || limited || (!self.cwnd_limited && out > self.max_packets_out) {
-            self.cwnd_limited = limited;
-            self.max_packets_out = out;
-            self.cwnd_usage_end = self.nxt;
-        }
-        let tick = clock::ticks(self.now);
-        if self.is_window_limited() {
-            self.cwnd_used = 0;
-            self.cwnd_stamp = tick;
-            return;
-        }
-        self.cwnd_used = self.cwnd_used.max(out);
-        if self.is_buffer_limited() {
-            self.buffer_limited.set(true, self.now);
-        }
-        if self.settings.slow_start_after_idle
-            && tick - self.cwnd_stamp >= self.rtt.rto
-            && !self.settings.algorithm.needs_pacing
-        {
-            // A full send buffer means that the application is not the limit (`SOCK_NOSPACE`).
-            if self.phase == Phase::Open && !self.blocked {
-                let kind = RestartKind::Underused { used: Packets::new(self.cwnd_used) };
-                let restart = Restart { now: self.now, kind, snd_nxt: self.bytes(self.nxt) };
-                self.tell_restart(&restart);
-                self.cwnd_used = 0;
-            }
-            self.cwnd_stamp = tick;
-        }
-    }
-
-    /// `tcp_is_cwnd_limited`.
-    pub(super) fn is_window_limited(&self) -> bool {
-        self.cwnd_limited || (self.cwnd < self.ssthresh && self.cwnd < 2 * self.max_packets_out)
     }
 }

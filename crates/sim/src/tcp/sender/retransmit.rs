@@ -1,0 +1,63 @@
+//! What is sent again (`tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`).
+
+use super::{Pending, Sender};
+use crate::net::Train;
+use crate::tcp::clock;
+
+impl Sender {
+    /// Sends what is presumed lost again, as far as the window allows (`tcp_xmit_retransmit_queue`).
+    pub(super) fn retransmit_lost(&mut self, out: &mut Vec<Train>) {
+        if self.outstanding() == 0 {
+            return;
+        }
+        let burst = self.burst;
+        let mut rearm = false;
+        loop {
+            if self.waits_for_pacer() {
+                break;
+            }
+            let room = self.cwnd.saturating_sub(self.in_flight()).min(burst);
+            if room == 0 {
+                break;
+            }
+            let Some(segment) = self.board.next_lost() else { break };
+            // Beyond a window that was taken back nothing is sent again but the head (`__tcp_retransmit_skb`).
+            let allowed = self.window_end.saturating_sub(segment.first);
+            if allowed == 0 && segment.first != self.una {
+                break;
+            }
+            let packets = u64::from(segment.packets).min(room).min(allowed.max(1)) as u32;
+            self.retransmit(segment.first, packets, out);
+            if self.phase.is_reducing() {
+                self.prr_out += u64::from(packets);
+            }
+            rearm |= segment.first == self.una && self.timer.pending != Some(Pending::Reordering);
+        }
+        if rearm {
+            self.arm(Pending::Retransmission, self.rtt.rto);
+        }
+    }
+
+    /// Sends packets again, whatever the window says (`tcp_retransmit_skb`).
+    pub(super) fn retransmit(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) {
+        let (sent, gap) = self.departure(packets);
+        let in_flight = self.in_flight();
+        let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
+        self.tell_sent(sent, packets, in_flight);
+        self.transmit(first, packets, sent, gap, out);
+        self.board.retransmit(first, packets, sent, snapshot);
+        self.counts.retransmitted += u64::from(packets);
+        self.counts.retransmitted_bytes += self.payload(first, packets);
+        if self.retransmission_stamp == 0 {
+            self.retransmission_stamp = clock::stamp(sent);
+        }
+        self.undo_retransmissions = self.undo_retransmissions.max(0) + i64::from(packets);
+    }
+
+    /// The head again, after a timeout.
+    pub(super) fn retransmit_head(&mut self, out: &mut Vec<Train>) {
+        if let Some(head) = self.board.head().copied() {
+            self.retransmit(head.first, 1, out);
+        }
+    }
+}
