@@ -9,6 +9,7 @@ mod merged;
 mod order;
 mod reply;
 mod rtt;
+mod settings;
 mod shortage;
 
 use crate::due::Due;
@@ -20,7 +21,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
-pub use buffer::BufferSettings;
+pub use settings::BufferSettings;
 pub use shortage::Shortage;
 
 /// Least delay of a delayed ACK, TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.

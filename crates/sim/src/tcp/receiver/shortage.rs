@@ -5,8 +5,9 @@
 //! away, and what does not fit is dropped.
 
 use super::arrive::QUICK_ACKS;
-use super::buffer::{Buffer, DESCRIPTOR};
+use super::buffer::Buffer;
 use super::order::Tight;
+use super::settings::DESCRIPTOR;
 use super::{DELAY_MIN_TICKS, Receiver};
 use crate::net::Train;
 

@@ -9,6 +9,7 @@ mod ack;
 mod application;
 mod congestion;
 mod hosted;
+mod rack;
 mod recovery;
 mod retransmit;
 mod sack;
@@ -17,6 +18,7 @@ mod state;
 mod timer;
 mod together;
 mod transmit;
+mod undo;
 mod validate;
 mod window_probe;
 
@@ -26,6 +28,8 @@ pub use settings::{Settings, Stream};
 pub use state::State;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
+
+use rack::Rack;
 
 use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
@@ -40,8 +44,6 @@ use wirespeed_units::{Bytes, SimTime, Span};
 
 /// `net.ipv4.tcp_reordering`: packets out of order that are not yet taken for loss.
 pub const REORDERING: u64 = 3;
-/// `net.ipv4.tcp_max_reordering`.
-const MAX_REORDERING: u64 = 300;
 /// Initial window in packets (RFC 6928, TCP_INIT_CWND).
 pub const INITIAL_WINDOW: u64 = 10;
 /// Counts that a recording shows.
@@ -94,20 +96,6 @@ impl Stopwatch {
     pub fn nanoseconds(&self, now: SimTime) -> i64 {
         (self.total + self.since.map_or(0, |since| (now - since).picoseconds().max(0))) / 1000
     }
-}
-
-/// RACK's state (RFC 8985, section 6).
-#[derive(Debug, Default)]
-struct Rack {
-    /// Microseconds when the most recently sent of the delivered packets left, and the number after it.
-    sent_us: i64,
-    end: u64,
-    rtt_us: i64,
-    advanced: bool,
-    duplicate_seen: bool,
-    steps: i64,
-    persist: u32,
-    last_delivered: u64,
 }
 
 /// The sending end.

@@ -1,17 +1,11 @@
-//! Loss detection and recovery: the state machine of `tcp_fastretrans_alert`, RACK (RFC 8985), proportional rate
-//! reduction (RFC 6937), F-RTO (RFC 5682) and undoing by DSACK (RFC 3708) or time stamps (RFC 3522).
+//! Recovery: the state machine of `tcp_fastretrans_alert`, proportional rate reduction (RFC 6937) and F-RTO (RFC 5682).
 
+use super::Sender;
 use super::ack::Findings;
 use super::transmit::Push;
-use super::{MAX_REORDERING, Rack, Sender};
 use crate::net::Train;
 use crate::tcp::clock;
-use crate::tcp::rate::Newest;
 use wirespeed_congestion::{CongestionKind, Phase};
-use wirespeed_units::SimTime;
-
-/// Recoveries a larger reordering window is kept for (TCP_RACK_RECOVERY_THRESH).
-const PERSIST: u32 = 16;
 
 /// What is sent after an acknowledgement has been judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,170 +18,9 @@ pub(super) enum Repeat {
     New,
 }
 
-impl Rack {
-    /// A packet was delivered (`tcp_rack_advance`).
-    pub(super) fn advance(&mut self, now_us: i64, minimum_us: i64, sent: SimTime, end: u64, repeated: bool) {
-        let sent_us = clock::micros(sent);
-        let rtt = now_us - sent_us;
-        if rtt < minimum_us && repeated {
-            // It may have been the original.
-            return;
-        }
-        self.advanced = true;
-        self.rtt_us = rtt;
-        if (sent_us, end) > (self.sent_us, self.end) {
-            self.sent_us = sent_us;
-            self.end = end;
-        }
-    }
-}
-
 impl Sender {
-    /// `tcp_rack_reo_wnd`.
-    fn reordering_window_us(&self) -> i64 {
-        if self.counts.reorderings == 0
-            && (self.phase >= Phase::Recovery || self.sacked_out() >= self.reordering)
-        {
-            return 0;
-        }
-        ((self.rtt.minimum() >> 2) * self.rack.steps).min(self.rtt.smoothed())
-    }
-
-    /// `tcp_rack_detect_loss`; returns the microseconds to wait for what is not yet sure.
-    pub(super) fn detect_loss(&mut self) -> i64 {
-        let now = clock::micros(self.now);
-        let (sent_us, end) = (self.rack.sent_us, self.rack.end);
-        let allowed = self.rack.rtt_us + self.reordering_window_us();
-        let mut wait = 0;
-        let marked = self.board.detect(
-            |segment| (sent_us, end) > (clock::micros(segment.sent), segment.end()),
-            |segment| {
-                let remaining = allowed - (now - clock::micros(segment.sent));
-                if remaining > 0 {
-                    wait = wait.max(remaining);
-                }
-                remaining <= 0
-            },
-        );
-        self.delivery.lost += marked;
-        wait
-    }
-
-    /// `tcp_identify_packet_loss`.
-    fn identify_loss(&mut self, found: &mut Findings) {
-        if self.board.is_empty() {
-            return;
-        }
-        if !self.settings.sack {
-            if (self.phase < Phase::Recovery && self.dupacks >= self.reordering)
-                || (self.phase == Phase::Recovery && found.advanced)
-            {
-                self.delivery.lost += self.board.mark_head();
-            }
-            return;
-        }
-        let before = self.board.retransmitted;
-        if std::mem::take(&mut self.rack.advanced) {
-            let wait = self.detect_loss();
-            if wait > 0 {
-                self.wait_for_reordering(wait);
-                found.set_timer = false;
-            }
-        }
-        found.retransmission_lost |= before > self.board.retransmitted;
-    }
-
-    /// `tcp_rack_update_reo_wnd`.
-    pub(super) fn update_reordering_window(&mut self, newest: &Newest) {
-        let prior = newest.prior_delivered();
-        if prior == 0 {
-            return;
-        }
-        if prior < self.rack.last_delivered {
-            self.rack.duplicate_seen = false;
-        }
-        if std::mem::take(&mut self.rack.duplicate_seen) {
-            self.rack.steps = (self.rack.steps + 1).min(255);
-            self.rack.last_delivered = self.delivery.delivered;
-            self.rack.persist = PERSIST;
-        } else if self.rack.persist == 0 {
-            self.rack.steps = 1;
-        }
-    }
-
-    /// A packet was overtaken by later ones and not lost (`tcp_check_sack_reordering`).
-    pub(super) fn check_reordering(&mut self, low: u64) {
-        let highest = self.highest_sacked();
-        if low >= highest {
-            return;
-        }
-        self.reordering = self.reordering.max((highest - low).min(MAX_REORDERING));
-        self.counts.reorderings += 1;
-    }
-
-    /// `tcp_init_undo`.
-    pub(super) fn init_undo(&mut self) {
-        self.undo_marker = Some(self.una);
-        self.undo_retransmissions = self.board.retransmitted as i64;
-        if self.probe_end.is_some() && self.probe_retransmitted {
-            self.undo_retransmissions += 1;
-        }
-        if self.undo_retransmissions == 0 {
-            // None yet: not the same as "all were unnecessary".
-            self.undo_retransmissions = -1;
-        }
-    }
-
-    /// The echo shows that the original arrived (`tcp_packet_delayed`).
-    fn was_delayed(&self) -> bool {
-        if self.retransmission_stamp != 0 {
-            return self.settings.timestamps && self.echo != 0 && self.echo < self.retransmission_stamp;
-        }
-        self.settings.sack || self.una < self.high
-    }
-
-    fn may_undo(&self) -> bool {
-        self.undo_marker.is_some() && (self.undo_retransmissions == 0 || self.was_delayed())
-    }
-
-    /// `tcp_undo_cwnd_reduction`; the algorithm is told before the acknowledgement is.
-    fn undo(&mut self, forget_losses: bool) {
-        if forget_losses {
-            self.board.forget_losses();
-        }
-        if self.may_restore {
-            self.counts.undone += 1;
-            self.ecn_cwr = false;
-        }
-        self.undo_marker = None;
-        self.rack.advanced = true;
-    }
-
-    fn undo_after_duplicate(&mut self) -> bool {
-        if self.undo_marker.is_none() || self.undo_retransmissions != 0 {
-            return false;
-        }
-        self.rack.persist = (self.rack.persist + 1).min(PERSIST);
-        self.undo(false);
-        true
-    }
-
-    /// Everything of the episode is acknowledged (`tcp_try_undo_recovery`); whether the state must be kept.
-    fn undo_at_end(&mut self) -> bool {
-        if self.may_undo() {
-            self.undo(false);
-        } else if self.rack.persist > 0 {
-            self.rack.persist -= 1;
-        }
-        if self.keeps_state_without_sack() {
-            return true;
-        }
-        self.phase = Phase::Open;
-        false
-    }
-
     /// Without SACK the state is kept until something above the episode is acknowledged (RFC 6582, section 5).
-    fn keeps_state_without_sack(&mut self) -> bool {
+    pub(super) fn keeps_state_without_sack(&mut self) -> bool {
         let keeps = !self.settings.sack && self.una == self.high;
         if keeps && !self.any_retransmitted() {
             self.retransmission_stamp = 0;
@@ -406,18 +239,6 @@ impl Sender {
             }
         }
         Repeat::Lost
-    }
-
-    /// `tcp_try_undo_loss`.
-    fn undo_timeout(&mut self, by_frto: bool) {
-        self.undo(true);
-        self.retries = 0;
-        if self.keeps_state_without_sack() {
-            return;
-        }
-        if by_frto || self.settings.sack {
-            self.phase = Phase::Open;
-        }
     }
 
     /// `tcp_xmit_recovery`.
