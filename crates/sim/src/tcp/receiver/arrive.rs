@@ -60,7 +60,7 @@ impl Receiver {
         let last = train.at + train.gap * i64::from(index + packets - 1);
         let waiting = (self.next - self.acknowledged) as u32;
         self.counts.packets_in += u64::from(packets);
-        self.buffer.take(packets, self.settings.mss);
+        self.buffer.take(self.next, packets, self.settings.mss);
         self.now = self.now.max(last);
         self.note_arrival();
         // As for a packet alone, it is asked before the packet counts.
@@ -166,7 +166,7 @@ impl Receiver {
             return;
         }
         self.order.forget_duplicate();
-        self.buffer.take(1, payload);
+        self.buffer.take(self.next, 1, payload);
         self.buffer.measure_round_trip(self.now, self.next);
         self.note_arrival();
         if self.settings.ecn {
@@ -214,7 +214,8 @@ impl Receiver {
             self.counts.out_of_order += 1;
             self.order.forget_duplicate();
         }
-        let place = self.order.insert(number, self.buffer.each(u64::from(payload)));
+        let fragments = self.buffer.layout().fragments(number, 1) as u32;
+        let place = self.order.insert(number, fragments, self.buffer.each(u64::from(payload)));
         self.buffer.hold(self.order.memory());
         if self.settings.sack && place >= BLOCKS_EXPECTED {
             self.flush_compressed(out);

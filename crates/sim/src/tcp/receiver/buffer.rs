@@ -7,7 +7,7 @@
 
 use super::Settings;
 use super::held::Held;
-use super::merged::{FRAGMENTS, Merged};
+use super::merged::{Layout, Merged};
 use super::order::Each;
 use super::settings::{BufferSettings, RATIO_BITS, RATIO_INITIAL, UNSCALED};
 use crate::tcp::clock;
@@ -190,12 +190,17 @@ impl Buffer {
         if settled && self.fits() && self.window > 0 { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
     }
 
-    /// Packets in order.
+    /// How packets lie in memory when they come.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::new(self.mss, self.rules().packet_memory.is_none())
+    }
+
+    /// Packets in order, from number `from` on.
     #[inline]
-    pub(super) fn take(&mut self, packets: u32, payload: u32) {
+    pub(super) fn take(&mut self, from: u64, packets: u32, payload: u32) {
         self.learn(u64::from(payload));
         let (packets, payload) = (u64::from(packets), u64::from(payload));
-        let more = self.merged.push(packets);
+        let more = self.merged.push(from, packets, self.layout());
         let each = self.each(payload);
         self.used += packets * each.fragment + if each.coalesces { more } else { packets } * each.overhead;
         self.unread_packets += packets;
@@ -210,7 +215,7 @@ impl Buffer {
     /// Packets that were held are in order now (`tcp_ofo_queue`).
     pub(super) fn deliver(&mut self, held: &Held) {
         let packets = u64::from(held.packets);
-        let joins = self.merged.append(packets.min(FRAGMENTS)) && self.rules().rules.coalesces;
+        let joins = self.merged.append(packets, held.fragments.into()) && self.rules().rules.coalesces;
         self.used += held.memory - if joins { self.rules().overhead() } else { 0 };
         self.unread_packets += packets;
         self.unread_bytes += packets * self.mss;

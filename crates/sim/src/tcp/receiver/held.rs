@@ -7,7 +7,7 @@ use crate::long::{Expected, Pack};
 pub(super) struct Held {
     pub first: u64,
     pub packets: u32,
-    /// Fragments it refers to: a packet each, and [`FRAGMENTS`](super::merged::FRAGMENTS) if its packets were copied together.
+    /// Fragments it refers to: one or two a packet, and [`FRAGMENTS`](super::merged::FRAGMENTS) if its packets were copied together.
     pub fragments: u32,
     /// Bytes (`skb->truesize`).
     pub memory: u64,

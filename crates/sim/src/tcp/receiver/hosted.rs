@@ -33,7 +33,7 @@ impl Receiver {
         if self.next <= self.acknowledged {
             self.echo = data.stamp;
         }
-        self.buffer.take(train.packets, payload);
+        self.buffer.take(self.next, train.packets, payload);
         self.buffer.measure_round_trip(self.now, self.next);
         self.note_arrival();
         if self.buffer.grow(payload, train.packets) {

@@ -99,8 +99,8 @@ impl Order {
         self.duplicate = None;
     }
 
-    /// Holds a packet; returns the place among the recent blocks of the one it extended (their number if none).
-    pub(super) fn insert(&mut self, number: u64, each: Each) -> usize {
+    /// Holds a packet of so many fragments; returns the place among the recent blocks of the one it extended (their number if none).
+    pub(super) fn insert(&mut self, number: u64, fragments: u32, each: Each) -> usize {
         let mut place = self.place(number);
         let after = self.held.after(place);
         if self.held.get(after).is_some_and(|next| next.first == number) {
@@ -109,9 +109,9 @@ impl Order {
         if let Some(held) = self.held.get_mut(place)
             && held.end() == number
         {
-            if each.coalesces && held.fragments < FRAGMENTS as u32 {
+            if each.coalesces && held.fragments + fragments <= FRAGMENTS as u32 {
                 held.packets += 1;
-                held.fragments += 1;
+                held.fragments += fragments;
                 held.memory += each.fragment;
                 self.memory += each.fragment;
                 return self.note(number);
@@ -120,7 +120,7 @@ impl Order {
         }
         if self.held.get(place).is_none_or(|held| held.first > number) {
             let memory = each.fragment + each.overhead;
-            self.held.insert(place, Held { first: number, packets: 1, fragments: 1, memory });
+            self.held.insert(place, Held { first: number, packets: 1, fragments, memory });
             self.memory += memory;
         }
         self.note(number)
@@ -282,7 +282,7 @@ mod tests {
     fn with(numbers: impl IntoIterator<Item = u64>) -> Order {
         let mut order = Order::default();
         numbers.into_iter().for_each(|number| {
-            order.insert(number, EACH);
+            order.insert(number, 1, EACH);
         });
         order
     }
@@ -295,16 +295,16 @@ mod tests {
         assert_eq!(with(5..6 + FRAGMENTS).memory(), 100 * (FRAGMENTS + 1) + 20);
         let mut apart = Order::default();
         for number in [5, 6, 7] {
-            apart.insert(number, Each { coalesces: false, ..EACH });
+            apart.insert(number, 1, Each { coalesces: false, ..EACH });
         }
         assert_eq!(apart.memory(), 330);
         assert_eq!(held(&apart), std::slice::from_ref(&(5..8)));
         let mut twice = with([5, 6, 7]);
-        twice.insert(6, EACH);
+        twice.insert(6, 1, EACH);
         assert_eq!((twice.memory(), twice.packets()), (310, 3));
         let mut twice = with([7, 6, 5]);
         for number in [5, 6, 7] {
-            twice.insert(number, EACH);
+            twice.insert(number, 1, EACH);
         }
         assert_eq!((twice.memory(), twice.packets()), (330, 3));
     }
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(order.collapse(u64::MAX, |memory, packets| memory > 80 * packets, tight), 2);
         assert_eq!(order.memory(), 210 + 110 + 120, "5 and 6 wait as one; 10 and 11 were two");
         assert_eq!(held(&order), [5..7, 8..9, 10..12]);
-        order.insert(12, EACH);
+        order.insert(12, 1, EACH);
         assert_eq!(order.memory(), 210 + 110 + 120 + 110, "what was copied takes no fragments");
         // Each alone: nothing to copy together, and nothing behind is looked at.
         let mut order = with([5, 7, 9, 11, 10]);
@@ -358,7 +358,7 @@ mod tests {
         let mut order = with([5, 9, 6, 8]);
         assert_eq!(held(&order), [5..7, 8..10]);
         assert_eq!(order.report(3).unwrap().blocks[..], [8..10, 5..7]);
-        order.insert(7, EACH);
+        order.insert(7, 1, EACH);
         assert_eq!(held(&order), std::slice::from_ref(&(5..10)));
         assert_eq!(order.report(3).unwrap().blocks[..], std::slice::from_ref(&(5..10))[..]);
         assert_eq!(order.advance(5, |_| {}), 10);
