@@ -5,9 +5,9 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
-use support::{errors, skip, wirespeed};
+use support::{errors, skip, tables, wirespeed};
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name).display().to_string()
@@ -97,19 +97,6 @@ fn the_ledger_balances_with_a_short_txqueuelen() {
     assert_balanced(run);
     assert!(lost(run, "qdisc", "sender/qdisc") > 0, "{}", run["ledger"]);
     assert_eq!(lost(run, "network", ""), 0, "{}", run["ledger"]);
-}
-
-/// Every table of a run, as bytes.
-fn tables(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "parquet"))
-        .map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap()))
-        .collect();
-    found.sort();
-    assert!(found.len() >= 7);
-    found
 }
 
 #[test]
@@ -399,4 +386,29 @@ trains = false
         let kernel = on("kernel");
         assert!(kernel < 0.55, "{kernel}");
     }
+}
+
+#[test]
+fn both_substrates_can_be_compared() {
+    if !kernel("both_substrates_can_be_compared") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for substrate in ["kernel", "model"] {
+        let file = scenario("first-look.toml");
+        let output = wirespeed(
+            folder.path(),
+            &["run", &file, "--on", substrate, "--set", "run.duration=2 s", "--out", substrate],
+        );
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", errors(&output));
+    }
+    let output = wirespeed(folder.path(), &["compare", "kernel", "model"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let text = text(&output);
+    let answer = text.lines().next().unwrap();
+    assert!(answer.starts_with("Goodput of model against kernel: "), "{text}");
+    for control in ["bic", "cubic", "reno"] {
+        assert!(answer.contains(control), "{control} is missing in: {answer}");
+    }
+    assert!(text.contains("rtt mean") && text.contains("retransmissions"), "{text}");
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use support::ledger::assert_intervals_add_up;
-use support::{command, errors, wirespeed};
+use support::{command, errors, tables, wirespeed};
 
 fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -190,4 +190,29 @@ fn what_only_the_model_has_runs_on_it() {
     let results = run(folder.path(), "good.toml", &["path.queue=codel"]);
     let queues = results["runs"][0]["metrics"]["link_utilisation"].as_f64().unwrap();
     assert!(queues > 0.3, "{queues}");
+}
+
+/// Twice, and with another number of runs at a time.
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let record = |jobs: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = scenarios().join("first-look.toml").display().to_string();
+        let set = ["--set", "run.duration=1 s", "--set", "path.loss=1e-4"];
+        let arguments = [&["run", &file, "--on", "model", "--out", "out", "--jobs", jobs][..], &set].concat();
+        let output = wirespeed(folder.path(), &arguments);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", errors(&output));
+        let mut runs: Vec<_> =
+            fs::read_dir(folder.path().join("out/runs")).unwrap().map(|run| run.unwrap().path()).collect();
+        runs.sort();
+        runs.iter().flat_map(|run| tables(run)).collect::<Vec<_>>()
+    };
+    let (first, again, together) = (record("1"), record("1"), record("2"));
+    assert!(first.len() >= 21, "three runs of seven tables");
+    for other in [again, together] {
+        assert_eq!(first.len(), other.len());
+        for ((name, bytes), (_, others)) in first.iter().zip(&other) {
+            assert!(bytes == others, "{} differs", name.display());
+        }
+    }
 }

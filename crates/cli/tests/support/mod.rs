@@ -15,6 +15,7 @@ pub mod rivals;
 #[allow(dead_code, reason = "most tests between hosts do with what stands in for ssh")]
 pub mod sshd;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -59,6 +60,20 @@ pub fn until(patience: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(began.elapsed() < patience, "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Every table of a run, as bytes.
+#[allow(dead_code, reason = "only tests of whole runs look at their bytes")]
+pub fn tables(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "parquet"))
+        .map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap()))
+        .collect();
+    found.sort();
+    assert!(found.len() >= 7);
+    found
 }
 
 /// Standard error as text.
