@@ -282,7 +282,10 @@ impl Train {
             && self.frame == next.frame
             && self.ecn == next.ecn
             && match (&self.body, &next.body) {
-                (Body::Data(a), Body::Data(b)) => !a.last && !b.cwr && a.first + packets == b.first,
+                // The receiver measures by the stamp, in milliseconds.
+                (Body::Data(a), Body::Data(b)) => {
+                    !a.last && !b.cwr && a.first + packets == b.first && a.stamp == b.stamp
+                }
                 (Body::Ack(a), Body::Ack(b)) => {
                     a.sack.is_none()
                         && b.sack.is_none()

@@ -60,20 +60,19 @@ impl Receiver {
         let last = train.at + train.gap * i64::from(index + packets - 1);
         let waiting = (self.next - self.acknowledged) as u32;
         self.counts.packets_in += u64::from(packets);
-        self.buffer.take(self.next, packets, self.settings.mss);
         self.now = self.now.max(last);
         self.note_arrival();
         // As for a packet alone, it is asked before the packet counts.
         self.buffer.measure_round_trips(at, train.gap, self.next, packets);
+        let (first, acks) = (self.next, (packets + waiting) / 2);
         self.next += u64::from(packets);
-        let acks = (packets + waiting) / 2;
         // The first ACK leaves with the packet that is the second since the last ACK.
         let first_ack = 1 - waiting;
+        let window = self.buffer.take_acknowledged(first, packets, self.acknowledged);
         if acks > 0 {
             self.echo = data.stamp;
             let covered = self.acknowledged + 2;
             self.acknowledged += u64::from(acks) * 2;
-            let window = self.buffer.select_window(self.acknowledged);
             self.delayed = Due::NEVER;
             self.compressed = 0;
             self.compressed_at = Due::NEVER;

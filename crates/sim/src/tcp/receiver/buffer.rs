@@ -207,6 +207,35 @@ impl Buffer {
         self.unread_bytes += packets * payload;
     }
 
+    /// Packets in order, from number `from` on, of which every second since `acknowledged` is acknowledged. Returns the
+    /// window of those acknowledgements.
+    ///
+    /// An offered window is not taken back, but rounded up to its scale with each: if two packets are less than the
+    /// scale's step, the window stays what the first offers, for the memory only shrinks meanwhile; else it falls by whole
+    /// steps.
+    pub(super) fn take_acknowledged(&mut self, from: u64, packets: u32, acknowledged: u64) -> u64 {
+        let mss = self.mss as u32;
+        let acks = (from + u64::from(packets) - acknowledged) / 2;
+        if acks == 0 {
+            self.take(from, packets, mss);
+            return self.window;
+        }
+        let first = (acknowledged + 2 - from) as u32;
+        self.take(from, first, mss);
+        let offered = self.select_window(acknowledged + 2);
+        if acks > 1 {
+            let more = 2 * (acks - 1);
+            self.take(from + u64::from(first), more as u32, mss);
+            let step = 2 * self.mss >> self.shift << self.shift;
+            self.window = self.would_offer().max(offered.saturating_sub(step * (acks - 1)));
+            self.offered_at = acknowledged + 2 * acks;
+        }
+        if acknowledged + 2 * acks < from + u64::from(packets) {
+            self.take(from + u64::from(packets) - 1, 1, mss);
+        }
+        self.window
+    }
+
     /// So much memory is held by what is out of order.
     pub(super) fn hold(&mut self, memory: u64) {
         self.held = memory;

@@ -75,7 +75,19 @@ impl Merged {
     }
 
     /// `packets` from number `from` on arrive in order; says how many merged ones more there are now.
+    #[inline(always)]
     pub(super) fn push(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {
+        let fragments = layout.fragments(from, packets);
+        if self.last > 0 && self.last + fragments <= FRAGMENTS {
+            // What mostly happens where packets come one by one.
+            self.last += fragments;
+            self.first += if self.several { 0 } else { packets };
+            return 0;
+        }
+        self.push_apart(from, packets, layout)
+    }
+
+    fn push_apart(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {
         let (mut from, mut left, mut more) = (from, packets, 0);
         while left > 0 {
             let (taken, fragments) = layout.fitting(from, left, FRAGMENTS - self.last);
