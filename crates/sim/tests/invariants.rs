@@ -12,7 +12,7 @@ use support::{carry_out, invariants, outcome, run_of, samples};
 use wirespeed_sim::depends_on_seed;
 
 fn numbers() -> impl Strategy<Value = Vec<u16>> {
-    prop::collection::vec(any::<u16>(), 0..160)
+    prop::collection::vec(any::<u16>(), 0..220)
 }
 
 proptest! {

@@ -101,6 +101,75 @@ fn losses_and_shared_queues_stay_within_their_spread() {
     assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");
 }
 
+/// What a host does with packets depends on which of them are there when a core comes to look: with trains it knows of them
+/// when the first has come. Packets and flows are those of the studies that the hosts are of.
+#[test]
+fn inside_hosts_goodput_stays_within_its_spread() {
+    let hosts = |preset: &str, settings: &str| {
+        ["sender", "receiver"]
+            .map(|host| format!("[host.{host}]\npreset = \"{preset}\"\n{settings}\n"))
+            .concat()
+    };
+    let cubic = ["congestion = \"cubic\""];
+    let mut differ = Vec::new();
+    for (name, path, flows, run, more) in [
+        (
+            "kit-2019-tuned",
+            "rate = \"100 Gbit/s\"\nrtt = \"0.2 ms\"\nbuffer = \"1.25 GB\"",
+            &["congestion = \"cubic\"\ncount = 3"][..],
+            "200 ms",
+            hosts("kit-2019-tuned", "rss = \"spread\"\napps = \"8-10\"\nirq = \"11-13\""),
+        ),
+        (
+            "kit-2019-tuned, 1500 B",
+            "rate = \"100 Gbit/s\"\nrtt = \"0.2 ms\"\nbuffer = \"1.25 GB\"",
+            &cubic,
+            "200 ms",
+            hosts("kit-2019-tuned", "mtu = \"1500 B\"\napps = \"8\"\nirq = \"11\""),
+        ),
+        (
+            "cornell-2010",
+            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
+            &cubic,
+            "2 s",
+            hosts("cornell-2010", "irq = \"0\"\napps = \"4\""),
+        ),
+        (
+            "cornell-2010, an interrupt a packet",
+            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
+            &cubic,
+            "2 s",
+            hosts("cornell-2010", "irq = \"0\"\napps = \"4\"\nnapi = false\ncoalesce = \"0 s\""),
+        ),
+        (
+            "cornell-2010, udp",
+            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
+            &["kind = \"udp\"\nrate = \"2400 Mbit/s\"\nrcvbuf = \"1 MB\""],
+            "2 s",
+            hosts("cornell-2010", "irq = \"0\"\napps = \"0\""),
+        ),
+        ("onl-pc1core", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", &cubic, "4 s", hosts("onl-pc1core", "")),
+        (
+            "slac-sc03",
+            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"8 MB\"",
+            &["congestion = \"reno\"\nwindow = \"8 MB\""],
+            "2 s",
+            hosts("slac-sc03", ""),
+        ),
+        (
+            "xeon-2023-100g",
+            "rate = \"100 Gbit/s\"\nrtt = \"1 ms\"\nbuffer = \"1 bdp\"",
+            &cubic,
+            "200 ms",
+            hosts("xeon-2023-100g", "apps = \"0\"\nirq = \"1\""),
+        ),
+    ] {
+        let run = format!("duration = \"{run}\"\nseed = 2");
+        differ.extend(beyond(0.03, name, both(path, flows, &run, &more)));
+    }
+    assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");
+}
+
 /// GSO packets of two are taken together and leave as one train; what a late acknowledgement does to the sizes of those
 /// behind it shows in the round-trip times, since each odd packet's acknowledgement is delayed.
 #[test]

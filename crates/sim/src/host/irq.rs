@@ -46,6 +46,7 @@ impl Host {
     /// A train comes from the wire.
     pub fn arrive(&mut self, mut train: Train) {
         self.now = self.now.max(train.at);
+        self.came[Self::direction(&train)] += u64::from(train.packets);
         let queue = self.sockets.get(&train.flow).map_or(0, |socket| socket.queue);
         if let Some(lost) = self.over_the_bus(&mut train, queue) {
             self.queues[queue].dropped += u64::from(lost);

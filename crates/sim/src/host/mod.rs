@@ -24,7 +24,7 @@ pub use self::core::Kind;
 pub use rules::SocketRules;
 
 pub use socket::Datagrams;
-pub use view::{CoreTime, RingState};
+pub use view::{CoreTime, Intake, RingState};
 
 use crate::net::{Random, Train};
 use crate::world::{Flow, Way};
@@ -120,8 +120,12 @@ pub struct Host {
     bus_free: SimTime,
     random: Random,
     lost: Lost,
+    /// Packets that came from the wire, data first.
+    came: [u64; 2],
     /// Packets that were handed to the stack, data first.
-    polled: [u64; 2],
+    handed: [u64; 2],
+    /// Those of them that TCP takes without a reader: ACKs, handshakes, probes.
+    replies: [u64; 2],
     /// Filled and emptied within one event.
     scratch: Vec<Train>,
 }
@@ -169,7 +173,9 @@ impl Host {
             bus_free: SimTime::START,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
-            polled: [0; 2],
+            came: [0; 2],
+            handed: [0; 2],
+            replies: [0; 2],
             scratch: Vec::new(),
         };
         host.set_up();

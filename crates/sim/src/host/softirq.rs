@@ -190,7 +190,7 @@ impl Host {
     /// Hands a train to its socket.
     fn hand_over(&mut self, train: Train, place: &mut Place, outside: &mut Outside) {
         let direction = Self::direction(&train);
-        self.polled[direction] += u64::from(train.packets);
+        self.handed[direction] += u64::from(train.packets);
         if let Some(id) = self.capture {
             self.capture_packets += u64::from(train.packets);
             self.wake(id, place.at);
@@ -290,6 +290,7 @@ impl Host {
     /// ACKs and the handshake.
     fn hand_reply(&mut self, mut train: Train, place: &mut Place, outside: &mut Outside) {
         let id = train.flow;
+        self.replies[Self::direction(&train)] += u64::from(train.packets);
         let before = place.at;
         self.spend(place, times(self.settings.costs.rx_ack, u64::from(train.packets)));
         train.gap = part(place.at - before, train.packets);
