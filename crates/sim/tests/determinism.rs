@@ -57,7 +57,12 @@ type Hosts = (&'static str, &'static str, &'static str, &'static str);
 /// lost at random where they do.
 const HOSTS: [Hosts; 7] = [
     ("kit-2019-tuned", "", "rate = \"40 Gbit/s\"\nrtt = \"1 ms\"", "100 ms"),
-    ("cornell-2010", "napi = false\ncoalesce = \"0 s\"\nirq = \"0\"", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"", "300 ms"),
+    (
+        "cornell-2010",
+        "napi = false\ncoalesce = \"0 s\"\nirq = \"0\"",
+        "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
+        "300 ms",
+    ),
     ("cornell-2010", "rps = \"1-3\"\nirq = \"0\"", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"", "300 ms"),
     ("cornell-2010", "irqbalance_interval = \"20 ms\"", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"", "300 ms"),
     // One core, one queue: only the path draws.

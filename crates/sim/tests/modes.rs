@@ -101,15 +101,15 @@ fn losses_and_shared_queues_stay_within_their_spread() {
     assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");
 }
 
+/// Both hosts of a preset with some settings.
+fn hosts(preset: &str, settings: &str) -> String {
+    ["sender", "receiver"].map(|host| format!("[host.{host}]\npreset = \"{preset}\"\n{settings}\n")).concat()
+}
+
 /// What a host does with packets depends on which of them are there when a core comes to look: with trains it knows of them
 /// when the first has come. Packets and flows are those of the studies that the hosts are of.
 #[test]
 fn inside_hosts_goodput_stays_within_its_spread() {
-    let hosts = |preset: &str, settings: &str| {
-        ["sender", "receiver"]
-            .map(|host| format!("[host.{host}]\npreset = \"{preset}\"\n{settings}\n"))
-            .concat()
-    };
     let cubic = ["congestion = \"cubic\""];
     let mut differ = Vec::new();
     for (name, path, flows, run, more) in [
@@ -150,13 +150,6 @@ fn inside_hosts_goodput_stays_within_its_spread() {
         ),
         ("onl-pc1core", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", &cubic, "4 s", hosts("onl-pc1core", "")),
         (
-            "slac-sc03",
-            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"8 MB\"",
-            &["congestion = \"reno\"\nwindow = \"8 MB\""],
-            "2 s",
-            hosts("slac-sc03", ""),
-        ),
-        (
             "xeon-2023-100g",
             "rate = \"100 Gbit/s\"\nrtt = \"1 ms\"\nbuffer = \"1 bdp\"",
             &cubic,
@@ -165,9 +158,22 @@ fn inside_hosts_goodput_stays_within_its_spread() {
         ),
     ] {
         let run = format!("duration = \"{run}\"\nseed = 2");
-        differ.extend(beyond(0.03, name, both(path, flows, &run, &more)));
+        differ.extend(beyond(0.005, name, both(path, flows, &run, &more)));
     }
-    assert!(differ.is_empty(), "goodput differs by more than stated: {differ:#?}");
+    assert!(differ.is_empty(), "goodput differs by more than 0.5 %: {differ:#?}");
+}
+
+/// Without GRO a poll hands each packet to its socket, and the reader it wakes on another core takes the lock while the
+/// poll goes on; what comes then is the reader's work. A train is handed over as a whole, and the reader is woken behind
+/// it: one that is the limit gets 8 % more done. slac-sc03's costs are fitted to the results with trains.
+#[test]
+fn a_reader_beside_softirq_gets_more_done_with_trains() {
+    let path = "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"8 MB\"";
+    let flow = ["congestion = \"reno\"\nwindow = \"8 MB\""];
+    let run = "duration = \"2 s\"\nseed = 2";
+    let [(trains, _), (packets, _)] = both(path, &flow, run, &hosts("slac-sc03", ""));
+    let more = trains / packets - 1.0;
+    assert!((0.06..0.1).contains(&more), "{more}: {trains:.4e} and {packets:.4e} bit/s");
 }
 
 /// GSO packets of two are taken together and leave as one train; what a late acknowledgement does to the sizes of those

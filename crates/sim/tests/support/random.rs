@@ -90,7 +90,7 @@ impl Scenario {
         let topology = writer.draws.below(4);
         writer.head("random");
         let hops = writer.topology(topology);
-        writer.mtus();
+        writer.mtus(u64::MAX);
         writer.path(hops);
         writer.hosts();
         let flows = 1 + writer.draws.below(6);
@@ -121,7 +121,8 @@ impl Scenario {
             let loss = writer.draws.pick(&["1e-3", "0.02", "0.1", "0.3"]);
             writer.line(format!("reverse.loss = {loss}"));
         }
-        writer.mtus();
+        // The model sends full packets only: none that a window of the receiver may not let in.
+        writer.mtus(9000);
         writer.is_long = true;
         writer.hosts();
         writer.line("[[flow]]".into());
@@ -194,10 +195,11 @@ impl Writer<'_> {
         }
     }
 
-    /// Draws the largest packets of both hosts.
-    fn mtus(&mut self) {
+    /// Draws the largest packets of both hosts; those above `most` are the plainest.
+    fn mtus(&mut self, most: u64) {
         for mtu in &mut self.mtus {
-            *mtu = MTUS[self.draws.below(MTUS.len())];
+            let drawn = MTUS[self.draws.below(MTUS.len())];
+            *mtu = if drawn <= most { drawn } else { MTUS[0] };
         }
     }
 

@@ -66,7 +66,9 @@ impl Writer<'_> {
         for (key, values) in KNOBS {
             if self.draws.once_in(6) {
                 let (value, needs) = values[self.draws.below(values.len())];
-                if needs <= cores && (key != "nic_node" || nodes > 1) {
+                // Packets of which no window has room for one, and the model sends full packets only.
+                let closes = self.is_long && value == "\"1 MiB\"";
+                if needs <= cores && (key != "nic_node" || nodes > 1) && !closes {
                     let _ = writeln!(table, "{key} = {value}");
                 }
             }
