@@ -148,9 +148,13 @@ impl Host {
         let costs = &self.settings.costs;
         let remote = self.cores[index].node != self.settings.nic.node as usize;
         let each = costs.rx_packet + if remote { costs.rx_packet_remote } else { Span::ZERO };
-        let pages = times(costs.rx_page, entries * self.settings.nic.rx_wqe.map_or(0, Bytes::get) / PAGE);
-        let cost = costs.poll + times(each, u64::from(count)) + pages;
+        let cost = costs.poll + times(each, u64::from(count)) + self.mapping(entries);
         Polled { count, used: if through { count } else { WEIGHT }, cost }
+    }
+
+    /// What new pages for so many shared entries of a ring cost.
+    pub(super) fn mapping(&self, entries: u64) -> Span {
+        times(self.settings.costs.rx_page, entries * self.settings.nic.rx_wqe.map_or(0, Bytes::get) / PAGE)
     }
 
     /// Time goes by at a place.
