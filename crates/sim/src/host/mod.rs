@@ -27,7 +27,7 @@ pub use socket::Datagrams;
 pub use view::{CoreTime, Intake, RingState};
 
 use crate::net::{Random, Train};
-use crate::world::{Flow, Way};
+use crate::world::{Flow, Late, Way};
 use core::Core;
 use memory::Memory;
 use rules::Rules;
@@ -111,6 +111,7 @@ pub struct Host {
     ticks: bool,
     /// The time of the present event.
     now: SimTime,
+    late: Late,
     /// When the link between nodes is free, by node it comes from and node it goes to.
     interlink: Vec<Vec<SimTime>>,
     /// Memory of what is unread, all sockets.
@@ -167,6 +168,7 @@ impl Host {
             calendar: Calendar::default(),
             ticks: false,
             now: SimTime::START,
+            late: Late::default(),
             interlink: vec![vec![SimTime::START; nodes]; nodes],
             unread: 0,
             memory: (0..nodes).map(|_| Memory::default()).collect(),
@@ -238,6 +240,7 @@ impl Host {
             && at <= now
         {
             self.calendar.0.pop();
+            self.late.follow(self.now, at);
             self.now = self.now.max(at);
             match event {
                 Event::Irq(queue) => self.on_irq(queue, at, outside),
@@ -304,6 +307,11 @@ impl Host {
 
     fn direction(train: &Train) -> usize {
         usize::from(Way::of(&train.body) == Way::Back)
+    }
+
+    /// Events of the host that came after a later one.
+    pub fn late(&self) -> Late {
+        self.late
     }
 
     /// Losses so far.

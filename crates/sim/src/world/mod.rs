@@ -105,7 +105,8 @@ impl World {
 
     /// What was due before what caused it.
     pub fn late(&self) -> Late {
-        self.late
+        let inside: u64 = self.hosts.iter().flatten().map(|host| host.late().backward).sum();
+        Late { backward: self.late.backward + inside, ..self.late }
     }
 
     /// Events handled so far.
