@@ -2,10 +2,11 @@
 //! same words serve a model and a live host.
 
 use crate::core_time::{CoreTime, core_times};
+use crate::link::bottleneck;
 use crate::view::{FlowSeries, View};
 use wirespeed_record::{ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
 
-/// A core that is busy for so large a part of the time has no room for more.
+/// A core that is busy for so large a part of the time has no room for more, and a link that is used so much.
 const FULL: f64 = 0.97;
 /// A part of the packets that is worth a word.
 const WORTH_A_WORD: f64 = 1e-6;
@@ -14,12 +15,22 @@ const MOSTLY: f64 = 0.3;
 
 /// One sentence about what limited the run, or `None` if the recording does not tell.
 pub fn limiting(view: &View) -> Option<String> {
-    let mut parts: Vec<String> = busy_cores(view.recording);
-    parts.extend(losses(view.recording));
+    let cores = core_times(view.recording);
+    let mut parts: Vec<String> = full_link(view).into_iter().collect();
+    parts.extend(busy_cores(&cores));
+    parts.extend(losses(view.recording, &cores));
     if parts.is_empty() {
         parts.extend(windows(view));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The most used link carries all that it can.
+fn full_link(view: &View) -> Option<String> {
+    let most = bottleneck(view).filter(|most| most.utilisation >= FULL)?;
+    // A piece of work whose packets are counted as sent ahead of their time may be on the border of the window.
+    let part = most.utilisation.min(1.0);
+    Some(format!("the path's rate is the limit ({} {:.0} % used)", most.link.name, part * 100.0))
 }
 
 /// The time of a core that [`KINDS`](crate::core_time::KINDS) splits further than a sentence needs.
@@ -36,9 +47,8 @@ impl Busy {
     }
 }
 
-fn busy_cores(recording: &Recording) -> Vec<String> {
-    let mut full = core_times(recording);
-    full.retain(|core| core.busy() >= FULL);
+fn busy_cores(cores: &[CoreTime]) -> Vec<String> {
+    let mut full: Vec<&CoreTime> = cores.iter().filter(|core| core.busy() >= FULL).collect();
     full.sort_by(|a, b| Busy::of(b).softirq.total_cmp(&Busy::of(a).softirq));
     let words = |core: &CoreTime| {
         let busy = Busy::of(core);
@@ -54,14 +64,14 @@ fn busy_cores(recording: &Recording) -> Vec<String> {
     };
     // More than two cores in a sentence say less, not more.
     let more = full.len().saturating_sub(2);
-    let mut parts: Vec<String> = full.iter().take(2).map(words).collect();
+    let mut parts: Vec<String> = full.iter().take(2).map(|core| words(core)).collect();
     if more > 0 {
         parts.push(format!("{more} more core{} full", if more == 1 { "" } else { "s" }));
     }
     parts
 }
 
-fn losses(recording: &Recording) -> Vec<String> {
+fn losses(recording: &Recording, cores: &[CoreTime]) -> Vec<String> {
     let rows = &recording.ledger;
     let sent = |direction: Direction| {
         // Where nobody counts what is sent, what arrived is near enough to tell what is worth a word.
@@ -75,24 +85,39 @@ fn losses(recording: &Recording) -> Vec<String> {
         .filter(|(_, part)| *part >= WORTH_A_WORD)
         .collect();
     lost.sort_by(|a, b| b.1.total_cmp(&a.1));
-    lost.iter().take(2).filter_map(|(row, part)| Some(loss(row, row.stage?, *part))).collect()
+    lost.iter().take(2).filter_map(|(row, part)| Some(loss(row, row.stage?, *part, cores))).collect()
 }
 
-fn loss(row: &LedgerRow, stage: Stage, part: f64) -> String {
+fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String {
     let what = match row.direction {
         Direction::Data => "packets",
         Direction::Ack => "ACKs",
     };
-    let hint = match stage {
+    let reads = matches!(stage, Stage::TcpBacklog | Stage::RcvBuf);
+    let hint = match starved_reader(&row.place, cores).filter(|_| reads) {
+        Some(softirq) => format!(": softirq takes {:.0} % of the reader's core", softirq * 100.0),
+        None => hint(stage).to_owned(),
+    };
+    format!("{} of {what} lost at {stage} ({}){hint}", share(part), row.place)
+}
+
+fn hint(stage: Stage) -> &'static str {
+    match stage {
         Stage::RxRing => ": flow control cannot see this ring",
         Stage::SoftnetBacklog => ": flow control cannot see this backlog",
         Stage::Qdisc => ": the host's own queue is too short for its bursts",
         Stage::TcpBacklog => ": the reader held the socket for too long",
         Stage::RcvBuf => ": the application reads too slowly for this buffer",
-        Stage::Network => "",
         _ => "",
-    };
-    format!("{} of {what} lost at {stage} ({}){hint}", share(part), row.place)
+    }
+}
+
+/// What softirq work takes of the core on which a host's application has most of its time, if that core is full and the
+/// larger part of it is softirq's: the application would read faster if it could.
+fn starved_reader(host: &str, cores: &[CoreTime]) -> Option<f64> {
+    let reads = cores.iter().filter(|core| core.host == host).map(|core| (Busy::of(core), core.busy()));
+    let (busy, whole) = reads.max_by(|a, b| a.0.application.total_cmp(&b.0.application))?;
+    (busy.application > 0.0 && whole >= FULL && busy.softirq > busy.application).then_some(busy.softirq)
 }
 
 /// A part as a percentage of two digits.
@@ -127,6 +152,7 @@ fn windows(view: &View) -> Option<String> {
 mod tests {
     use super::*;
     use crate::core_time::softirq_sample;
+    use wirespeed_record::{LinkInfo, QueueSample};
 
     fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
         LedgerRow {
@@ -153,6 +179,70 @@ mod tests {
                  cannot see this ring"
             )
         );
+    }
+
+    /// What is said of a receive buffer that overflows at a reader whose core is full, so much of its time by softirq.
+    fn lost_at_the_buffer(softirq_ns: i64) -> Option<String> {
+        let mut recording = Recording::default();
+        recording.info.duration_ns = 1_000;
+        let (before, mut after) = (softirq_sample(0, 0, 0), softirq_sample(1_000, 0, softirq_ns));
+        after.app_ns = 1_000 - softirq_ns;
+        recording.cores = vec![before, after];
+        recording.ledger =
+            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RcvBuf), "receiver", 3_500)];
+        limiting(&View::new(&recording).unwrap())
+    }
+
+    #[test]
+    fn a_reader_that_softirq_starves_is_not_called_slow() {
+        assert_eq!(
+            lost_at_the_buffer(910).as_deref(),
+            Some(
+                "receiver core 0: softirq 91 %, application 9 % busy; 35 % of packets lost at rcvbuf (receiver): \
+                 softirq takes 91 % of the reader's core"
+            )
+        );
+        assert_eq!(
+            lost_at_the_buffer(200).as_deref(),
+            Some(
+                "receiver core 0: softirq 20 %, application 80 % busy; 35 % of packets lost at rcvbuf (receiver): \
+                 the application reads too slowly for this buffer"
+            )
+        );
+    }
+
+    /// A link of 8 Gbit/s that has carried so many bytes in a microsecond.
+    fn carried(sent_bytes: u64) -> Option<String> {
+        let mut recording = Recording::default();
+        recording.info.duration_ns = 1_000;
+        recording.info.links = vec![LinkInfo {
+            name: "bottleneck".into(),
+            rate_bps: 8_000_000_000,
+            forward_queue: "bottleneck/forward".into(),
+            ..LinkInfo::default()
+        }];
+        let sample = |t_ns, sent_bytes| QueueSample {
+            t_ns,
+            queue: "bottleneck/forward".into(),
+            kind: "drop-tail".into(),
+            backlog_bytes: 0,
+            backlog_packets: 0,
+            sent_bytes,
+            sent_packets: 0,
+            dropped_packets: 0,
+            lost_packets: None,
+            requeues: 0,
+            overlimits: 0,
+            marked_packets: None,
+        };
+        recording.queues = vec![sample(0, 0), sample(1_000, sent_bytes)];
+        limiting(&View::new(&recording).unwrap())
+    }
+
+    #[test]
+    fn a_link_that_carries_all_it_can_is_the_limit() {
+        assert_eq!(carried(990).as_deref(), Some("the path's rate is the limit (bottleneck 99 % used)"));
+        assert_eq!(carried(900), None);
     }
 
     #[test]

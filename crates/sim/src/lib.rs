@@ -15,4 +15,4 @@ pub mod tcp;
 mod world;
 
 pub use simulate::{Counts, Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
-pub use world::{Unsupported, check, depends_on_seed};
+pub use world::{Late, Unsupported, check, depends_on_seed};

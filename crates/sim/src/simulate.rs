@@ -1,6 +1,7 @@
 //! One run from begin to end.
 
-use crate::world::{Recorder, Unsupported, World, happenings, ignored};
+use crate::host::Intake;
+use crate::world::{Late, Recorder, Unsupported, World, happenings, ignored};
 use std::collections::BTreeMap;
 use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows};
 use wirespeed_scenario::run::Run;
@@ -87,6 +88,10 @@ pub struct Outcome {
     pub packets: u64,
     /// Events handled.
     pub handled: u64,
+    /// What was due before what caused it.
+    pub late: Late,
+    /// Where the packets are, at the end, that came to the hosts that show their inside.
+    pub intakes: Vec<Intake>,
     /// Captures as files (pcap), by the host whose interface was captured.
     pub captures: Vec<(String, Vec<u8>)>,
     /// What the reader has to know.
@@ -161,6 +166,8 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         in_flight: world.in_flight(end),
         packets: world.data_packets(),
         handled: world.events_handled(),
+        late: world.late(),
+        intakes: world.intakes(),
         datagrams: world.take_datagrams(),
         captures: world.take_captures(run),
         warnings: ignored(run),

@@ -10,10 +10,11 @@ use wirespeed_sim::Outcome;
 /// Every row of every table.
 fn tables(outcome: &Outcome) -> String {
     format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
         outcome.flows,
         outcome.queues,
         outcome.hosts,
+        outcome.cores,
         outcome.counters,
         outcome.events,
         outcome.datagrams,
@@ -21,8 +22,14 @@ fn tables(outcome: &Outcome) -> String {
     )
 }
 
-/// Runs with something random of every kind: losses, early drops, algorithms that draw.
-fn various() -> Vec<Run> {
+/// Runs with something random of every kind, named: losses, early drops, algorithms that draw, and hosts.
+fn various() -> Vec<(String, Run)> {
+    let named = |run: Run| (format!("{} {}", run.links[0].forward.queue.name(), run.trains), run);
+    networks().into_iter().map(named).chain(hosts()).collect()
+}
+
+/// Losses, early drops, algorithms that draw.
+fn networks() -> Vec<Run> {
     let flows =
         ["congestion = \"cubic\"", "congestion = \"cdg\"", "congestion = \"bbr\"\nstart = \"100 ms\""];
     let udp = [&flows[..], &["kind = \"udp\"\nrate = \"20 Mbit/s\""]].concat();
@@ -43,29 +50,60 @@ fn various() -> Vec<Run> {
     ]
 }
 
+/// A path, and what stands in the tables of both hosts.
+type Hosts = (&'static str, &'static str, &'static str, &'static str);
+
+/// Every generation of hosts, with what draws inside of them: the hash of queues, the scheduler, irqbalance. Nothing is
+/// lost at random where they do.
+const HOSTS: [Hosts; 7] = [
+    ("kit-2019-tuned", "", "rate = \"40 Gbit/s\"\nrtt = \"1 ms\"", "100 ms"),
+    (
+        "cornell-2010",
+        "napi = false\ncoalesce = \"0 s\"\nirq = \"0\"",
+        "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
+        "300 ms",
+    ),
+    ("cornell-2010", "rps = \"1-3\"\nirq = \"0\"", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"", "300 ms"),
+    ("cornell-2010", "irqbalance_interval = \"20 ms\"", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"", "300 ms"),
+    // One core, one queue: only the path draws.
+    ("onl-pc1core", "", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nloss = 1e-3", "500 ms"),
+    ("slac-sc03", "", "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nloss = 1e-3", "300 ms"),
+    ("xeon-2023-100g", "", "rate = \"100 Gbit/s\"\nrtt = \"1 ms\"", "50 ms"),
+];
+
+fn hosts() -> impl Iterator<Item = (String, Run)> {
+    let flows = ["congestion = \"cubic\"\ncount = 3", "kind = \"udp\"\nrate = \"300 Mbit/s\""];
+    HOSTS.into_iter().map(move |(preset, settings, path, duration)| {
+        let host = |name: &str| format!("[host.{name}]\npreset = \"{preset}\"\n{settings}\n");
+        let run = format!("duration = \"{duration}\"\nseed = 5");
+        let text = scenario(path, &flows, &run, &(host("sender") + &host("receiver")));
+        let settings = settings.replace(['"', ' '], "").replace('\n', ",");
+        (format!("{preset} {settings}").trim_end().to_owned(), run_of(&text))
+    })
+}
+
 #[test]
-fn twice_and_in_parallel_the_same() {
+fn twice_in_another_order_and_in_parallel_the_same() {
     let runs = various();
-    let first: Vec<String> = runs.iter().map(|run| tables(&outcome(run))).collect();
-    let second: Vec<String> = runs.iter().map(|run| tables(&outcome(run))).collect();
-    assert!(first == second, "two runs of one seed differ");
+    let first: Vec<String> = runs.iter().map(|(_, run)| tables(&outcome(run))).collect();
+    let mut second: Vec<String> = runs.iter().rev().map(|(_, run)| tables(&outcome(run))).collect();
+    second.reverse();
     let parallel: Vec<String> = std::thread::scope(|scope| {
-        let threads: Vec<_> = runs.iter().map(|run| scope.spawn(|| tables(&outcome(run)))).collect();
+        let threads: Vec<_> = runs.iter().map(|(_, run)| scope.spawn(|| tables(&outcome(run)))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(first == parallel, "a run beside others differs from the same alone");
+    for (place, (name, _)) in runs.iter().enumerate() {
+        assert!(first[place] == second[place], "{name}: two runs of one seed differ");
+        assert!(first[place] == parallel[place], "{name}: a run beside others differs from the same alone");
+    }
 }
 
 #[test]
 fn another_seed_is_another_run() {
-    for mut run in various() {
+    for (name, mut run) in various() {
         let one = tables(&outcome(&run));
         run.seed += 1;
-        assert!(
-            one != tables(&outcome(&run)),
-            "{}: the seed has no effect",
-            run.links[0].forward.queue.name()
-        );
+        assert!(one != tables(&outcome(&run)), "{name}: the seed has no effect");
     }
 }
 
@@ -107,12 +145,31 @@ fn a_flow_that_comes_later_changes_nothing_before() {
     }
 }
 
+/// The same where both share the cores of hosts that show their inside.
+#[test]
+fn a_flow_that_comes_later_changes_nothing_before_inside_a_host() {
+    let hosts = "[host.sender]\npreset = \"kit-2019-tuned\"\n[host.receiver]\npreset = \"kit-2019-tuned\"";
+    let (path, run) =
+        ("rate = \"10 Gbit/s\"\nrtt = \"1 ms\"\nloss = 1e-4", "duration = \"100 ms\"\nseed = 3");
+    let first = "label = \"first\"\ncongestion = \"cubic\"\nbytes = \"20 MB\"";
+    let second = "label = \"second\"\ncongestion = \"cubic\"\nstart = \"95 ms\"";
+    let (_, alone) = carry_out(&scenario(path, &[first], run, hosts));
+    let (_, before) = carry_out(&scenario(path, &[first, second], run, hosts));
+    let last = samples(&alone, 0).pop().unwrap();
+    assert_eq!(last.read_bytes, Some(20_000_000), "it ends before the second begins");
+    assert!(last.retrans_packets > Some(0), "it has losses");
+    assert!(of_first(&alone) == of_first(&before));
+}
+
 #[test]
 fn a_capture_changes_nothing() {
     let flow = "congestion = \"cubic\"";
-    let (_, plain) = carry_out(&scenario(LOSSY, &[flow], RUN, ""));
-    let (_, captured) = carry_out(&scenario(LOSSY, &[flow], RUN, "[[capture]]\nat = \"sender\""));
-    assert!(tables(&plain) == tables(&captured));
+    for host in ["", "[host.sender]\npreset = \"onl-pc1core\"\n"] {
+        let (_, plain) = carry_out(&scenario(LOSSY, &[flow], RUN, host));
+        let capture = format!("{host}[[capture]]\nat = \"sender\"");
+        let (_, captured) = carry_out(&scenario(LOSSY, &[flow], RUN, &capture));
+        assert!(tables(&plain) == tables(&captured), "{host}");
+    }
 }
 
 /// Debug and release builds compute the same: both check the same fingerprint. It changes whenever the model does;
@@ -122,17 +179,12 @@ fn the_fingerprint_is_the_committed_one() {
     let hash = |text: &str| {
         text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
     };
-    let line = |run: Run| {
+    let line = |(name, run): (String, Run)| {
         let outcome = outcome(&run);
         let delivered: u64 = (0..run.flows.len() as u32)
             .map(|flow| samples(&outcome, flow).last().map_or(0, |row| row.delivered_bytes.unwrap_or(0)))
             .sum();
-        format!(
-            "{} {} {delivered} bytes, {:016x}\n",
-            run.links[0].forward.queue.name(),
-            run.trains,
-            hash(&tables(&outcome))
-        )
+        format!("{name} {delivered} bytes, {:016x}\n", hash(&tables(&outcome)))
     };
     let computed: String = various().into_iter().map(line).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fingerprints.txt");

@@ -43,6 +43,16 @@ fn rate(outcome: &Outcome, from_s: f64) -> f64 {
     (sum(end) - sum(from)) as f64 * 8.0 / (end - from) as f64
 }
 
+/// What the applications have read from `from_s` on, all flows, in Gbit/s.
+fn rate_read(outcome: &Outcome, from_s: f64) -> f64 {
+    let end = outcome.flows.last().expect("a run has samples").t_ns;
+    let from = (from_s * 1e9) as i64;
+    let sum = |at: i64| -> u64 {
+        outcome.flows.iter().filter(|row| row.t_ns == at).filter_map(|row| row.read_bytes).sum()
+    };
+    (sum(end) - sum(from)) as f64 * 8.0 / (end - from) as f64
+}
+
 fn retransmissions(outcome: &Outcome) -> u64 {
     let end = outcome.flows.last().expect("a run has samples").t_ns;
     outcome.flows.iter().filter(|row| row.t_ns == end).filter_map(|row| row.retrans_packets).sum()
@@ -66,6 +76,31 @@ fn a_host_whose_one_core_does_all_collapses_and_a_larger_buffer_loses_more() {
     assert_eq!(lost("2000 Mbit/s", "1 MB"), 0.0);
     let (small, large) = (lost("2400 Mbit/s", "1 MB"), lost("2400 Mbit/s", "4 MB"));
     assert!(small > 0.05 && large > small && large < 0.25, "{small} {large}");
+}
+
+/// Receive livelock: what is offered more takes the core from the reader, until nothing is read at all. The study's senders
+/// could not offer so much.
+#[test]
+fn the_more_a_host_whose_one_core_does_all_is_offered_the_less_it_delivers() {
+    let read = |rate: &str| {
+        let outcome = run(
+            "cornell-2010/fig6.toml",
+            &[
+                ("host.receiver.irq", "one-cpu"),
+                ("host.sender.speed", "5"),
+                ("flow.rate", rate),
+                ("flow.rcvbuf", "1 MB"),
+                ("run.duration", "3 s"),
+            ],
+        );
+        assert_eq!(dropped(&outcome, "bottleneck"), 0, "the network carries it all");
+        rate_read(&outcome, 1.0)
+    };
+    let offered = ["2000 Mbit/s", "2700 Mbit/s", "3100 Mbit/s", "3500 Mbit/s"];
+    let rates = offered.map(read);
+    assert!(rates[0] > 1.95, "{rates:?}: all of 2 Gbit/s are read");
+    assert!(rates.is_sorted_by(|more, less| *less < more - 0.2), "{rates:?} Gbit/s fall");
+    assert!(rates[3] < 0.3 * rates[0], "{rates:?}");
 }
 
 #[test]
@@ -166,6 +201,38 @@ fn elephants_on_one_queue_share_one_core() {
     };
     let (one, three) = (with("1"), with("3"));
     assert!(rate(&three, 3.0) > 1.5 * rate(&one, 3.0), "{} {}", rate(&three, 3.0), rate(&one, 3.0));
+}
+
+/// Which queue a flow's packets come to is the hash's matter, which the seed decides: two of two queues, or both one.
+#[test]
+fn two_elephants_that_hash_to_one_queue_share_one_core() {
+    let (mut together, mut apart) = (Vec::new(), Vec::new());
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let outcome = run(
+            "kit-2019/fig5.toml",
+            &[
+                ("path.mtu", "1500"),
+                ("flow.count", "2"),
+                ("host.receiver.rss", "hash"),
+                ("host.receiver.rx_queues", "2"),
+                ("host.receiver.irq", "8-9"),
+                ("host.receiver.apps", "11-12"),
+                ("run.seed", seed),
+                ("run.duration", "1500 ms"),
+                ("run.omit", "500 ms"),
+                ("run.repeat", "1"),
+            ],
+        );
+        let end = outcome.queues.last().expect("a run has samples").t_ns;
+        let rings =
+            outcome.queues.iter().filter(|row| row.t_ns == end && row.queue.starts_with("receiver/rx"));
+        let used = rings.filter(|row| row.sent_packets > 0).count();
+        if used == 1 { &mut together } else { &mut apart }.push(rate(&outcome, 0.5));
+    }
+    assert!(!together.is_empty() && !apart.is_empty(), "{together:?} {apart:?}");
+    // A core's softirq takes in 25 Gbit/s of such packets (kit-5-1500).
+    assert!(together.iter().all(|rate| (20.0..27.0).contains(rate)), "{together:?}");
+    assert!(apart.iter().all(|rate| *rate > 40.0), "{apart:?}");
 }
 
 #[test]

@@ -8,11 +8,11 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::path::Path;
 use support::random::Scenario;
-use support::{carry_out, invariants, outcome, run_of, samples};
-use wirespeed_sim::depends_on_seed;
+use support::{carry_out, invariants, outcome, run_of, samples, scenario};
+use wirespeed_sim::{Outcome, depends_on_seed};
 
 fn numbers() -> impl Strategy<Value = Vec<u16>> {
-    prop::collection::vec(any::<u16>(), 0..160)
+    prop::collection::vec(any::<u16>(), 0..220)
 }
 
 proptest! {
@@ -69,6 +69,51 @@ fn arrives_whole(scenario: &str) -> Result<(), String> {
     let last = samples(&outcome, 0).pop().expect("a flow has samples");
     let got = (last.delivered_bytes, last.read_bytes, last.acked_bytes);
     if got == (Some(bytes), Some(bytes), Some(bytes)) { Ok(()) } else { Err(format!("{got:?} of {bytes}")) }
+}
+
+/// The account of a host's packets where each of its places is put to use, which chance seldom does; that behind locks,
+/// and what is dropped there, in `shortage.rs` too.
+#[test]
+fn hosts_at_their_limits_keep_the_invariants() {
+    let udp = "kind = \"udp\"\nrate = \"6 Gbit/s\"";
+    let tcp = "congestion = \"cubic\"\nwindow = \"8 MB\"";
+    let counter = |outcome: &Outcome, name: &str| {
+        outcome.counters.iter().filter(|c| c.counter == name).map(|c| c.after).sum::<u64>()
+    };
+    let used = |outcome: &Outcome, place: &str| {
+        let intake = outcome.intakes.last().expect("the receiver has an inside");
+        let host = outcome.hosts.last().expect("a run has samples");
+        match place {
+            "ring" => host.rx_dropped,
+            "softnet" => host.softnet_dropped.unwrap_or(0),
+            "softnet backlog" => intake.in_backlogs,
+            "lock" => intake.behind_locks,
+            "unread" => intake.unread,
+            "datagrams" => intake.datagrams_unread,
+            name => counter(outcome, name),
+        }
+    };
+    for (preset, settings, flow, places) in [
+        ("cornell-2010", "irq = \"0\"\napps = \"0\"", udp, &["ring", "UdpRcvbufErrors", "datagrams"][..]),
+        (
+            "cornell-2010",
+            "irq = \"0\"\napps = \"0\"\nrps = \"1\"\nnetdev_max_backlog = 50",
+            udp,
+            &["softnet", "softnet backlog"],
+        ),
+        ("slac-sc03", "", tcp, &["lock", "unread"]),
+    ] {
+        let hosts = format!(
+            "[host.sender]\npreset = \"{preset}\"\nspeed = 5\n[host.receiver]\npreset = \"{preset}\"\n{settings}\n"
+        );
+        let path = "rate = \"100 Gbit/s\"\nrtt = \"1 ms\"\nbuffer = \"80 MB\"";
+        // A poll was a short time ago.
+        let (run, outcome) = carry_out(&scenario(path, &[flow], "duration = \"300110 us\"", &hosts));
+        invariants::check(&run, &outcome).unwrap_or_else(|what| panic!("{preset} {settings}: {what}"));
+        for place in places {
+            assert!(used(&outcome, place) > 0, "{preset} {settings}: nothing at {place}");
+        }
+    }
 }
 
 #[test]

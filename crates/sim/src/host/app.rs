@@ -147,6 +147,7 @@ impl Host {
         let packets = std::mem::take(&mut socket.working_on);
         match (&mut outside.flows[flow as usize].endpoint, self.threads[id].role) {
             (Endpoint::Tcp(tcp), Role::Reader(_)) => {
+                socket.read += packets;
                 tcp.receiver.read_some(at, packets, outside.out);
                 let memory = tcp.receiver.memory();
                 self.note_unread(flow, memory);

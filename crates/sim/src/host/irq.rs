@@ -46,6 +46,7 @@ impl Host {
     /// A train comes from the wire.
     pub fn arrive(&mut self, mut train: Train) {
         self.now = self.now.max(train.at);
+        self.came[Self::direction(&train)] += u64::from(train.packets);
         let queue = self.sockets.get(&train.flow).map_or(0, |socket| socket.queue);
         if let Some(lost) = self.over_the_bus(&mut train, queue) {
             self.queues[queue].dropped += u64::from(lost);
@@ -156,7 +157,16 @@ impl Host {
         let mut taken = std::mem::take(&mut self.scratch);
         self.queues[queue].take(1, &mut taken);
         self.queues[queue].raise(at);
-        let cost = self.settings.costs.interrupt + self.settings.costs.rx_packet;
+        let mut pages = Span::ZERO;
+        loop {
+            // No poll comes back for entries that are still without memory.
+            let (entries, lacking) = self.queues[queue].refill();
+            pages += self.mapping(entries);
+            if !lacking {
+                break;
+            }
+        }
+        let cost = self.settings.costs.interrupt + self.settings.costs.rx_packet + pages;
         self.interrupt(index, at, cost);
         let through = at + self.takes(index, at, cost);
         for train in taken.drain(..) {

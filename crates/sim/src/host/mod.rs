@@ -24,10 +24,10 @@ pub use self::core::Kind;
 pub use rules::SocketRules;
 
 pub use socket::Datagrams;
-pub use view::{CoreTime, RingState};
+pub use view::{CoreTime, Intake, RingState};
 
 use crate::net::{Random, Train};
-use crate::world::{Flow, Way};
+use crate::world::{Flow, Late, Way};
 use core::Core;
 use memory::Memory;
 use rules::Rules;
@@ -111,6 +111,7 @@ pub struct Host {
     ticks: bool,
     /// The time of the present event.
     now: SimTime,
+    late: Late,
     /// When the link between nodes is free, by node it comes from and node it goes to.
     interlink: Vec<Vec<SimTime>>,
     /// Memory of what is unread, all sockets.
@@ -120,8 +121,12 @@ pub struct Host {
     bus_free: SimTime,
     random: Random,
     lost: Lost,
+    /// Packets that came from the wire, data first.
+    came: [u64; 2],
     /// Packets that were handed to the stack, data first.
-    polled: [u64; 2],
+    handed: [u64; 2],
+    /// Those of them that TCP takes without a reader: ACKs, handshakes, probes.
+    replies: [u64; 2],
     /// Filled and emptied within one event.
     scratch: Vec<Train>,
 }
@@ -163,13 +168,16 @@ impl Host {
             calendar: Calendar::default(),
             ticks: false,
             now: SimTime::START,
+            late: Late::default(),
             interlink: vec![vec![SimTime::START; nodes]; nodes],
             unread: 0,
             memory: (0..nodes).map(|_| Memory::default()).collect(),
             bus_free: SimTime::START,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
-            polled: [0; 2],
+            came: [0; 2],
+            handed: [0; 2],
+            replies: [0; 2],
             scratch: Vec::new(),
         };
         host.set_up();
@@ -232,6 +240,7 @@ impl Host {
             && at <= now
         {
             self.calendar.0.pop();
+            self.late.follow(self.now, at);
             self.now = self.now.max(at);
             match event {
                 Event::Irq(queue) => self.on_irq(queue, at, outside),
@@ -298,6 +307,11 @@ impl Host {
 
     fn direction(train: &Train) -> usize {
         usize::from(Way::of(&train.body) == Way::Back)
+    }
+
+    /// Events of the host that came after a later one.
+    pub fn late(&self) -> Late {
+        self.late
     }
 
     /// Losses so far.

@@ -22,6 +22,8 @@ pub struct Socket {
     pub backlog_memory: u64,
     /// How much of what its thread works on it has taken: packets, or datagrams.
     pub working_on: u64,
+    /// Packets that its thread has read, of a stream.
+    pub read: u64,
     /// A datagram socket's own state.
     pub datagrams: Option<Datagrams>,
     /// Memory of what is unread, as last seen.
@@ -53,6 +55,7 @@ impl Socket {
             backlog: VecDeque::new(),
             backlog_memory: 0,
             working_on: 0,
+            read: 0,
             datagrams,
             unread: 0,
         }

@@ -148,9 +148,13 @@ impl Host {
         let costs = &self.settings.costs;
         let remote = self.cores[index].node != self.settings.nic.node as usize;
         let each = costs.rx_packet + if remote { costs.rx_packet_remote } else { Span::ZERO };
-        let pages = times(costs.rx_page, entries * self.settings.nic.rx_wqe.map_or(0, Bytes::get) / PAGE);
-        let cost = costs.poll + times(each, u64::from(count)) + pages;
+        let cost = costs.poll + times(each, u64::from(count)) + self.mapping(entries);
         Polled { count, used: if through { count } else { WEIGHT }, cost }
+    }
+
+    /// What new pages for so many shared entries of a ring cost.
+    pub(super) fn mapping(&self, entries: u64) -> Span {
+        times(self.settings.costs.rx_page, entries * self.settings.nic.rx_wqe.map_or(0, Bytes::get) / PAGE)
     }
 
     /// Time goes by at a place.
@@ -190,7 +194,7 @@ impl Host {
     /// Hands a train to its socket.
     fn hand_over(&mut self, train: Train, place: &mut Place, outside: &mut Outside) {
         let direction = Self::direction(&train);
-        self.polled[direction] += u64::from(train.packets);
+        self.handed[direction] += u64::from(train.packets);
         if let Some(id) = self.capture {
             self.capture_packets += u64::from(train.packets);
             self.wake(id, place.at);
@@ -290,6 +294,7 @@ impl Host {
     /// ACKs and the handshake.
     fn hand_reply(&mut self, mut train: Train, place: &mut Place, outside: &mut Outside) {
         let id = train.flow;
+        self.replies[Self::direction(&train)] += u64::from(train.packets);
         let before = place.at;
         self.spend(place, times(self.settings.costs.rx_ack, u64::from(train.packets)));
         train.gap = part(place.at - before, train.packets);

@@ -3,7 +3,7 @@
 use super::World;
 use super::flow::{Endpoint, Flow};
 use super::path::Way;
-use crate::host::{Datagrams, Host, Outside};
+use crate::host::{Datagrams, Host, Intake, Outside};
 use crate::net::{Body, Train};
 use crate::tcp::PACKET_OVERHEAD;
 use wirespeed_record::{CoreSample, QueueSample};
@@ -56,6 +56,24 @@ fn datagrams(host: &run::Host, kind: &FlowKind) -> Option<Datagrams> {
     Some(Datagrams { limit, each, payload: datagram.get(), ..Datagrams::default() })
 }
 
+/// Adds what the socket of flow `number` at its receiver has and has had.
+fn add_sockets(intake: &mut Intake, inside: &Host, flow: &Flow, number: u32) {
+    match &flow.endpoint {
+        Endpoint::Tcp(tcp) => {
+            let counts = tcp.receiver.counts();
+            intake.seen += counts.packets_in;
+            intake.duplicates += counts.duplicates;
+            intake.out_of_order += tcp.receiver.held().map(|range| range.end - range.start).sum::<u64>();
+            intake.unread += tcp.receiver.unread();
+        }
+        Endpoint::Udp(_) => {
+            let (unread, read) = inside.datagrams(number).unwrap_or_default();
+            intake.datagrams_unread += unread;
+            intake.datagrams_read += read;
+        }
+    }
+}
+
 /// Adds the state of a host's receive rings, as queues.
 pub(super) fn sample_rings(inside: &Host, t_ns: i64, rows: &mut Vec<QueueSample>) {
     for (number, ring) in inside.rings().enumerate() {
@@ -101,10 +119,26 @@ pub(super) fn sample_cores(inside: &Host, t_ns: i64, rows: &mut Vec<CoreSample>)
 }
 
 impl World {
+    /// Where the packets are that came to each host that shows its inside.
+    pub fn intakes(&self) -> Vec<Intake> {
+        let of = |(index, inside): (usize, &Host)| {
+            let mut intake = inside.intake();
+            for (flow, number) in self.flows.iter().zip(0..) {
+                if flow.destination(Way::Forward) == index {
+                    add_sockets(&mut intake, inside, flow, number);
+                }
+            }
+            intake
+        };
+        let hosts = self.hosts.iter().enumerate();
+        hosts.filter_map(|(index, inside)| Some((index, inside.as_deref()?))).map(of).collect()
+    }
+
     /// Sees to it that a host is looked at when something happens in it.
     pub(super) fn plan_host(&mut self, index: usize) {
         let Some(host) = &self.hosts[index] else { return };
-        self.events.set_host(index as u32, host.next_event().map(|at| at.max(self.now)));
+        let next = host.next_event().map(|at| self.late.not_before(self.now, at));
+        self.events.set_host(index as u32, next);
     }
 
     /// Whether a train's data was taken back after it was put out: the host refused what was before it.

@@ -9,6 +9,7 @@ mod closed_window;
 mod connection;
 mod flow;
 mod inside;
+mod late;
 mod limits;
 mod path;
 mod record;
@@ -17,6 +18,7 @@ mod row;
 pub use build::{Unsupported, check};
 pub use chance::depends_on_seed;
 pub use flow::{Endpoint, Flow};
+pub use late::Late;
 pub use path::Way;
 pub use record::{Recorder, happenings, ignored};
 
@@ -47,6 +49,7 @@ pub struct World {
     passing: Vec<Train>,
     captures: Vec<Capture>,
     handled: u64,
+    late: Late,
 }
 
 impl World {
@@ -69,6 +72,7 @@ impl World {
             passing: Vec::new(),
             captures: Capture::of(run),
             handled: 0,
+            late: Late::default(),
         };
         for (index, flow) in run.flows.iter().enumerate() {
             world.events.push(SimTime::START + flow.start, Event::Start(index as u32));
@@ -83,7 +87,7 @@ impl World {
     /// Lets everything happen that is due until `end`, included.
     pub fn run_until(&mut self, end: SimTime) {
         while let Some((at, event)) = self.events.pop_until(end) {
-            debug_assert!(at >= self.now, "no event comes before its cause");
+            self.late.follow(self.now, at);
             self.now = at;
             self.handled += 1;
             match event {
@@ -97,6 +101,12 @@ impl World {
             }
         }
         self.now = end;
+    }
+
+    /// What was due before what caused it.
+    pub fn late(&self) -> Late {
+        let inside: u64 = self.hosts.iter().flatten().map(|host| host.late().backward).sum();
+        Late { backward: self.late.backward + inside, ..self.late }
     }
 
     /// Events handled so far.
@@ -297,10 +307,10 @@ impl World {
     fn plan_timers(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let (sender, receiver) = flow.deadlines();
-        let (events, now) = (&mut self.events, self.now);
+        let (events, late, now) = (&mut self.events, &mut self.late, self.now);
         let mut schedule = |due: Due, planned: &mut Due, event| {
             if due < *planned {
-                let at = due.time().max(now);
+                let at = late.not_before(now, due.time());
                 *planned = Due::at(at);
                 events.push(at, event);
             }
@@ -364,7 +374,7 @@ impl World {
             return self.carry_parts(index);
         }
         if pipe.on_the_way.push_arriving(train, arrival, pipe.train_limit) {
-            self.events.set_arrival(index, Some(arrival.at.max(self.now)));
+            self.events.set_arrival(index, Some(self.late.not_before(self.now, arrival.at)));
         }
         self.plan_wake(index);
     }
@@ -403,7 +413,8 @@ impl World {
             is_first |= pipe.on_the_way.push(train.part(from, train.packets - from), pipe.train_limit);
         }
         if is_first {
-            self.events.set_arrival(index, pipe.on_the_way.front_at().map(|at| at.max(self.now)));
+            let front = pipe.on_the_way.front_at().map(|at| self.late.not_before(self.now, at));
+            self.events.set_arrival(index, front);
         }
         self.plan_wake(index);
     }
@@ -421,7 +432,7 @@ impl World {
         let pipe = &mut self.pipes[index as usize];
         if pipe.wake_event.is_none_or(|earlier| at < earlier) {
             pipe.wake_event = Some(at);
-            self.events.push(at.max(self.now), Event::Wake(index));
+            self.events.push(self.late.not_before(self.now, at), Event::Wake(index));
         }
     }
 }

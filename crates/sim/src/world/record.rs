@@ -85,7 +85,8 @@ impl Recorder {
             self.delivered_bytes += delivered(&flow.endpoint);
             if flow.started.is_some_and(|at| at <= now) {
                 let row = samples.flows.next(|| FlowSample::empty(t_ns, 0));
-                fill_flow(row, index, run, flow, now);
+                let reader = world.hosts[flow.destination(Way::Forward)].as_deref();
+                fill_flow(row, index, run, flow, reader, now);
             }
         }
         for pipe in &mut world.pipes {

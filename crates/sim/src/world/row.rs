@@ -1,14 +1,23 @@
 //! A flow's state as a row of a recording.
 
 use super::flow::{Endpoint, Flow, Tcp};
+use crate::host::Host;
 use crate::tcp::sender::State;
 use wirespeed_congestion::{Observer, Phase};
 use wirespeed_record::FlowSample;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
-/// Makes `row`, whatever it held, the state of flow number `index` at `now`.
-pub(super) fn fill_flow(row: &mut FlowSample, index: usize, run: &Run, flow: &Flow, now: SimTime) {
+/// Makes `row`, whatever it held, the state of flow number `index` at `now`; `reader` is the inside of the host that
+/// receives, if it shows it.
+pub(super) fn fill_flow(
+    row: &mut FlowSample,
+    index: usize,
+    run: &Run,
+    flow: &Flow,
+    reader: Option<&Host>,
+    now: SimTime,
+) {
     match &flow.endpoint {
         Endpoint::Tcp(tcp) if tcp.sender.state().established() => {
             let limit = run.flows[index].bytes.map_or(u64::MAX, |bytes| bytes.get());
@@ -23,10 +32,12 @@ pub(super) fn fill_flow(row: &mut FlowSample, index: usize, run: &Run, flow: &Fl
             fill_ends(row, tcp, limit);
         }
         Endpoint::Udp(udp) => {
-            let delivered_bytes = udp.arrived * u64::from(udp.payload);
+            // A reader that has no machine is never late.
+            let read =
+                reader.and_then(|host| host.datagrams(index as u32)).map_or(udp.arrived, |(_, read)| read);
             *row = FlowSample {
-                delivered_bytes: Some(delivered_bytes),
-                read_bytes: Some(delivered_bytes),
+                delivered_bytes: Some(udp.arrived * u64::from(udp.payload)),
+                read_bytes: Some(read * u64::from(udp.payload)),
                 sent_bytes: Some(udp.sent * u64::from(udp.payload)),
                 data_packets_out: Some(udp.sent),
                 data_packets_in: Some(udp.arrived),

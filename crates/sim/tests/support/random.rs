@@ -1,7 +1,9 @@
 //! Random scenarios: every choice takes a number from a list; zero is always the plainest choice, so that shrinking
 //! the numbers makes the scenario plain.
 
-use std::fmt::{self, Write};
+mod hosts;
+
+use std::fmt;
 
 /// Numbers to choose by; zeros when they run out.
 #[derive(Debug)]
@@ -88,7 +90,7 @@ impl Scenario {
         let topology = writer.draws.below(4);
         writer.head("random");
         let hops = writer.topology(topology);
-        writer.mtus(0..100_000);
+        writer.mtus(u64::MAX);
         writer.path(hops);
         writer.hosts();
         let flows = 1 + writer.draws.below(6);
@@ -119,9 +121,9 @@ impl Scenario {
             let loss = writer.draws.pick(&["1e-3", "0.02", "0.1", "0.3"]);
             writer.line(format!("reverse.loss = {loss}"));
         }
-        // The model has no zero-window probes: no packets so small that memory closes the window before the reader is
-        // woken, and none larger than a window.
-        writer.mtus(576..9001);
+        // The model sends full packets only: none that a window of the receiver may not let in.
+        writer.mtus(9000);
+        writer.is_long = true;
         writer.hosts();
         writer.line("[[flow]]".into());
         writer.congestion();
@@ -147,6 +149,8 @@ struct Writer<'a> {
     packets: u64,
     /// Even the shortest run could carry more: every flow has an end.
     ends: bool,
+    /// The run lasts so long that nothing may happen in it all the time.
+    is_long: bool,
 }
 
 impl Writer<'_> {
@@ -159,6 +163,7 @@ impl Writer<'_> {
             duration_us: 200_000,
             packets: PACKETS,
             ends: false,
+            is_long: false,
         }
     }
 
@@ -190,11 +195,11 @@ impl Writer<'_> {
         }
     }
 
-    /// Draws the largest packets of both hosts; those that are not in `range` are the plainest.
-    fn mtus(&mut self, range: std::ops::Range<u64>) {
+    /// Draws the largest packets of both hosts; those above `most` are the plainest.
+    fn mtus(&mut self, most: u64) {
         for mtu in &mut self.mtus {
             let drawn = MTUS[self.draws.below(MTUS.len())];
-            *mtu = if range.contains(&drawn) { drawn } else { MTUS[0] };
+            *mtu = if drawn <= most { drawn } else { MTUS[0] };
         }
     }
 
@@ -322,85 +327,6 @@ impl Writer<'_> {
         self.line(format!("loss_model = {model}"));
     }
 
-    /// Settings of the inside of a host, small and odd ones among them.
-    fn inside(&mut self, table: &mut String) {
-        let knobs: [(&str, &[&str]); 13] = [
-            ("rx_ring", &["1", "2", "64", "1000"]),
-            ("rx_wqe", &["\"128 KiB\"", "\"1 MB\""]),
-            ("adaptive_rx", &["true", "false"]),
-            ("machine", &["{ kernel = \"3.10\" }", "{ kernel = \"6.6\" }", "{ memory = \"1 Gbit/s\" }"]),
-            ("tx_ring", &["1", "8", "256"]),
-            ("rx_queues", &["1", "3", "16"]),
-            ("irq", &["\"balanced\"", "\"one-cpu\"", "\"0-3\"", "\"node 1\""]),
-            ("apps", &["\"free\"", "\"0\"", "\"0-3\""]),
-            ("rps", &["\"1-3\"", "\"0\""]),
-            ("coalesce", &["\"0 s\"", "\"1 ms\""]),
-            ("napi", &["false"]),
-            ("capture_core", &["0"]),
-            ("netdev_max_backlog", &["1", "10", "300"]),
-        ];
-        for (key, values) in knobs {
-            if self.draws.once_in(5) {
-                let _ = writeln!(table, "{key} = {}", self.draws.pick(values));
-            }
-        }
-    }
-
-    fn hosts(&mut self) {
-        for (host, mtu) in ["sender", "receiver"].into_iter().zip(self.mtus) {
-            let mut table = String::new();
-            let preset = self.draws.pick(&["tuned", "tuned", "linux-6.12", "kit-2019-tuned", "cornell-2010"]);
-            if preset != "tuned" {
-                let _ = writeln!(table, "preset = \"{preset}\"");
-            }
-            if ["kit-2019-tuned", "cornell-2010"].contains(&preset) {
-                self.inside(&mut table);
-            }
-            if mtu != MTUS[0] {
-                let _ = writeln!(table, "mtu = \"{mtu} B\"");
-            }
-            for setting in ["sack", "timestamps", "window_scaling"] {
-                if self.draws.once_in(6) {
-                    let _ = writeln!(table, "{setting} = false");
-                }
-            }
-            let ecn = self.draws.below(4);
-            if ecn < 3 && ecn != 0 {
-                let _ = writeln!(table, "ecn = 1");
-            }
-            if self.draws.once_in(4) {
-                let rate = self.rate * [2, 1, 10][self.draws.below(3)] / [1, 2][self.draws.below(2)];
-                let _ = writeln!(table, "nic_rate = \"{rate} bit/s\"");
-            }
-            if self.draws.once_in(3) {
-                let length = [1000, 1, 2, 10, 100][self.draws.below(5)];
-                let _ = writeln!(table, "txqueuelen = {length}");
-            }
-            let qdisc = self.draws.pick(&["pfifo_fast", "fq", "fq_codel"]);
-            if qdisc != "pfifo_fast" {
-                let _ = writeln!(table, "qdisc = \"{qdisc}\"");
-            }
-            if self.draws.once_in(5) {
-                let delay = self.draws.pick(&["1 ms", "1 us", "20 ms"]);
-                let _ = writeln!(table, "access_delay = \"{delay}\"");
-            }
-            if self.draws.once_in(8) {
-                let _ = writeln!(table, "sysctls = {{ \"net.ipv4.tcp_slow_start_after_idle\" = 0 }}");
-            }
-            if self.draws.once_in(8) {
-                let _ =
-                    writeln!(table, "tcp_rmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
-            }
-            if self.draws.once_in(8) {
-                let _ =
-                    writeln!(table, "tcp_wmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
-            }
-            if !table.is_empty() {
-                self.line(format!("\n[host.{host}]\n{table}"));
-            }
-        }
-    }
-
     fn congestion(&mut self) {
         let all = wirespeed_scenario::congestion_controls();
         let control = &all[self.draws.below(all.len())];
@@ -471,6 +397,10 @@ impl Writer<'_> {
         }
         if self.draws.once_in(3) {
             self.line("bytes = \"10 kB\"".into());
+        }
+        if self.draws.once_in(3) {
+            let size = self.draws.pick(&["4 KiB", "1 B", "100 kB", "4 MB"]);
+            self.line(format!("rcvbuf = \"{size}\""));
         }
     }
 
