@@ -221,7 +221,8 @@ impl<'a> Trial<'a> {
             words.push(self.trend(trend, group, faults)?);
         }
         if let Some(ratio) = &expect.ratio {
-            words.push(self.ratio(ratio, group, faults)?);
+            let is_alone = words.is_empty() && ratio.of.len() == 1;
+            words.push(self.ratio(ratio, is_alone, group, faults)?);
         }
         Ok(words.join("; "))
     }
@@ -260,13 +261,20 @@ impl<'a> Trial<'a> {
         compare(order, &|level| self.at(level, group), &|value| self.text(value), faults)
     }
 
-    fn ratio(&self, ratio: &Ratio, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+    /// `is_alone`: nothing else is judged that a fault could be of.
+    fn ratio(
+        &self,
+        ratio: &Ratio,
+        is_alone: bool,
+        group: &[&Cell],
+        faults: &mut Vec<String>,
+    ) -> Result<String, String> {
         let below = self.at(&ratio.to, group)?;
         let mut words = Vec::new();
         for level in &ratio.of {
             let above = self.at(level, group)?;
             let found = above / below;
-            let name = if ratio.of.len() > 1 { format!("{level}: ") } else { String::new() };
+            let name = if is_alone { String::new() } else { format!("{level} / {}: ", ratio.to) };
             words.push(format!("{level} {}", with_unit(found, "")));
             let fault = match (ratio.value, ratio.min, ratio.max) {
                 (Some((wanted, rtol)), ..) => off(found, wanted, rtol, " %"),

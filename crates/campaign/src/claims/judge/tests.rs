@@ -119,7 +119,7 @@ fn a_trend_lets_small_steps_back_be_and_no_large_one() {
 fn an_order_and_a_ratio_both_have_to_hold() {
     let ratio = Ratio { of: vec!["bic".into()], to: "reno".into(), max: Some(2.0), ..Ratio::default() };
     let expect = Expect { ratio: Some(ratio), ..order("bic > cubic") };
-    assert_eq!(judged(expect).1, differs("4.0 times it"));
+    assert_eq!(judged(expect).1, differs("bic / reno: 4.0 times it"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn ratios() {
     };
     let (measured, verdict) = judged(ratio(&["bic", "cubic"], None, Some(5.0), None));
     assert_eq!(measured, "bic 8, cubic 4 of reno (1 Gbit/s)");
-    assert_eq!(verdict, differs("cubic: 20 % below the least"));
+    assert_eq!(verdict, differs("cubic / reno: 20 % below the least"));
     assert_eq!(judged(ratio(&["cubic"], Some((4.2, 0.1)), None, None)).1, Verdict::Agrees);
     assert_eq!(judged(ratio(&["cubic"], Some((0.71, 0.1)), None, None)).1, differs("5.6 times it"));
     assert_eq!(judged(ratio(&["bic"], None, None, Some(4.0))).1, differs("100 % above the most"));
