@@ -79,3 +79,45 @@ fn quick_runs_are_short() {
     let plan = plan("ulm-2016", &Wanted { quick: true, ..Wanted::default() });
     assert!(plan.runs.iter().all(|run| run.duration.as_secs_f64() < 60.0));
 }
+
+/// "Drawn" is no excuse: whoever reads it finds the figure, with every setting the claim speaks of.
+#[test]
+fn every_claim_that_is_drawn_has_its_figure() {
+    let mut drawn = 0;
+    for name in ["cornell-2010", "kit-2019", "onl-wiki", "slac-sc03", "ulm-2016"] {
+        for wanted in [Wanted::default(), Wanted { only_claims: true, ..Wanted::default() }] {
+            let plan = plan(name, &wanted);
+            let shapes = plan.claims.iter().filter(|claim| !claim.claim.expect.is_by_number());
+            for claim in shapes {
+                let id =
+                    claim.drawn_in.as_ref().unwrap_or_else(|| panic!("{} has no figure", claim.claim.id));
+                let figure = plan.figures.iter().find(|figure| figure.figure.id == *id).unwrap();
+                assert!(figure.figure.draw.is_some() && !figure.cells.is_empty(), "{}", claim.claim.id);
+                drawn += 1;
+            }
+        }
+    }
+    assert!(drawn > 0, "else this test has nothing to look at");
+}
+
+/// What is decided inside a host is no business of substrates whose hosts are free; what is not, is.
+#[test]
+fn free_hosts_judge_what_does_not_happen_in_hosts() {
+    let of = |study: &str| plan(study, &Wanted { only_claims: true, ..Wanted::default() });
+    let kit = of("kit-2019");
+    for claim in &kit.claims {
+        let is_free =
+            ["kit-13a-cubic-rtt", "kit-15-bbr-lan", "kit-15-bbr-wan"].contains(&claim.claim.id.as_str());
+        assert_eq!(claim.lacks("kernel").is_none(), is_free, "{}", claim.claim.id);
+        assert_eq!(claim.lacks("model"), None);
+        for run in claim.cells.iter().flatten().flat_map(|cell| &cell.runs) {
+            assert_eq!(kit.lacks(*run, "kernel").is_none(), is_free, "{}", kit.runs[*run].id);
+            assert_eq!(kit.lacks(*run, "model"), None);
+        }
+    }
+    let cornell = of("cornell-2010");
+    let livelock = cornell.claims.iter().find(|claim| claim.claim.id == "cornell-6-livelock").unwrap();
+    let why = livelock.lacks("kernel").unwrap();
+    assert!(why.contains("interrupts") && why.contains("receiver"), "{why}");
+    assert!(of("ulm-2016").claims.iter().all(|claim| claim.lacks("kernel").is_none()));
+}

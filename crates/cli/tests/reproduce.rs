@@ -266,6 +266,87 @@ fn claims_of_ones_own_change_a_scenario() {
     assert!(folder.path().join("wirespeed-out/mine/claims.json").is_file());
 }
 
+const OWN: &str = r#"[[claim]]
+id = "own"
+study = "tiny"
+scenario = "path.toml"
+finding = "Three flows fill the path as well."
+setup = { flows = 3, "path.loss" = 0, "flow.congestion" = "reno" }
+metric = "link_utilisation"
+expect = { min = 0.8 }
+"#;
+
+/// A study of two scenarios, one of which has its flows fixed, and a file of claims of one's own.
+fn study_and_own_claims(folder: &Path, claims: &str) -> Output {
+    study(folder);
+    fs::write(folder.join("tiny/other.toml"), SCENARIO.replace("tiny-path", "other")).unwrap();
+    let given = format!("{STUDY}[scenario.\"path.toml\"]\ngiven = {{ flows = 1 }}\n");
+    fs::write(folder.join("tiny/study.toml"), given).unwrap();
+    fs::write(folder.join("mine.toml"), claims).unwrap();
+    wirespeed(folder, &["reproduce", "tiny", "--claims", "mine.toml", "--json"])
+}
+
+#[test]
+fn a_claim_of_ones_own_sets_what_the_study_has_fixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = json(&study_and_own_claims(folder.path(), OWN));
+    assert_eq!(verdicts(&results), [("own".to_owned(), "agrees".to_owned())]);
+    let runs = folder.path().join("wirespeed-out/mine/model/runs");
+    let run = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path().join("run.json");
+    let run: Value = serde_json::from_str(&fs::read_to_string(run).unwrap()).unwrap();
+    assert_eq!(run["flows"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn what_a_claim_of_ones_own_cannot_set_is_refused_by_name() {
+    let refused = |from: &str, to: &str, parts: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(OWN.contains(from), "{from}");
+        let output = study_and_own_claims(folder.path(), &OWN.replace(from, to));
+        assert_eq!(output.status.code(), Some(2), "{to}");
+        let told = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts {
+            assert!(told.contains(part), "{part} is not in: {told}");
+        }
+    };
+    refused("flows = 3", "colour = 3", &["claim own", "`colour`", "path.toml", "can be set there", "flows"]);
+    refused("flows = 3", "flows = \"many\"", &["claim own", "`flows`"]);
+    let there = "there are: other.toml, path.toml";
+    refused("scenario = \"path.toml\"\n", "", &["claim own", "neither a figure nor a scenario", there]);
+    refused("path.toml", "road.toml", &["claim own", "no scenario road.toml", there]);
+    refused("scenario = \"path.toml\"", "figure = \"7\"", &["no scenario for figure 7", "figures: 1, 2"]);
+}
+
+#[test]
+fn a_shape_that_no_figure_shows_is_not_called_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let shape = OWN.replace("{ min = 0.8 }", "{ shape = \"level\" }");
+    let results = json(&study_and_own_claims(folder.path(), &shape));
+    assert_eq!(verdicts(&results), [("own".to_owned(), "not-judged".to_owned())]);
+}
+
+#[test]
+fn a_shape_that_the_study_reads_in_numbers_is_judged_by_them() {
+    let folder = tempfile::tempdir().unwrap();
+    study(folder.path());
+    let reading = |shape: &str| format!("{STUDY}[claim.shape]\nshape = {shape}\n");
+    let path = folder.path().join("tiny/study.toml");
+    let judged = |shape: &str| {
+        fs::write(&path, reading(shape)).unwrap();
+        let output =
+            wirespeed(folder.path(), &["reproduce", "tiny", "--claim", "shape", "--out", "out", "--json"]);
+        json(&output)["claims"][3].clone()
+    };
+    let falls = judged("{ falls = [\"0\", \"0.05\"], over = \"path.loss\" }");
+    assert_eq!(falls["results"]["model"]["verdict"], "agrees");
+    assert_eq!(falls["published"], "falls; read as: falls over 0, 0.05");
+    let rises = judged("{ rises = [\"0\", \"0.05\"], over = \"path.loss\" }");
+    assert_eq!(rises["results"]["model"]["verdict"], "differs");
+    fs::write(&path, format!("{STUDY}[claim.fills]\nshape = {{ min = 3 }}\n")).unwrap();
+    let refused = wirespeed(folder.path(), &["reproduce", "tiny"]);
+    assert!(errors(&refused).contains("claim fills has numbers of its own"), "{}", errors(&refused));
+}
+
 #[test]
 fn a_mistake_in_the_claims_is_shown_at_its_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! Measured numbers against what a claim expects.
 
-use super::expect::{Bound, Expect, Ratio};
+use super::expect::{Bound, Expect, Ratio, Trend};
 use super::order::{LEVEL, Order, Relation};
 use super::words::{percent, plain};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,11 @@ pub enum Verdict {
     },
     /// A shape: its figure is drawn.
     Drawn,
+    /// There are numbers, and nothing that decides by them.
+    NotJudged {
+        /// Why.
+        why: String,
+    },
 }
 
 /// What was measured, in words, and the verdict.
@@ -56,7 +61,7 @@ pub struct Judgement {
     pub verdict: Verdict,
 }
 
-/// Judges the cells of a claim's runs. `over`: the factor of `order` and `ratio`; `unit`: of the metric.
+/// Judges the cells of a claim's runs. `over`: the factor of `order`, `trend` and `ratio`; `unit`: of the metric.
 pub fn judge(expect: &Expect, over: Option<&str>, unit: &str, cells: &[Cell]) -> Judgement {
     let trial = Trial { unit, over, cells };
     let missing = |why: String| Judgement { measured: String::new(), verdict: Verdict::Missing { why } };
@@ -82,32 +87,29 @@ pub fn judge(expect: &Expect, over: Option<&str>, unit: &str, cells: &[Cell]) ->
         trial.each(&mut faults, |value| (value > max).then(|| distance(value, max, "above the most")));
     }
     let mut measured = trial.summary();
-    for group in trial.groups() {
-        let outcome = match (&expect.order, &expect.ratio) {
-            (Some(order), _) => trial.order(order, &group, &mut faults),
-            (None, Some(ratio)) => trial.ratio(ratio, &group, &mut faults),
-            (None, None) => break,
-        };
-        match outcome {
-            Ok(words) if trial.groups().len() == 1 => measured = words,
-            Ok(_) => {}
+    let groups = trial.groups();
+    for group in &groups {
+        let mut of_group = Vec::new();
+        let words = match trial.group(expect, group, &mut of_group) {
+            Ok(words) => words,
             Err(why) => return missing(why),
+        };
+        if groups.len() == 1 && !words.is_empty() {
+            measured = words;
         }
+        let label = if groups.len() == 1 { String::new() } else { trial.group_label(group) };
+        faults.extend(of_group.into_iter().map(|fault| named(&label, fault)));
     }
     let verdict = match expect.shape {
-        Some(_) if faults.is_empty() && !decides(expect) => Verdict::Drawn,
+        Some(_) if !expect.is_by_number() => Verdict::Drawn,
         _ => verdict(faults),
     };
     Judgement { measured, verdict }
 }
 
-/// Whether a number decides.
-fn decides(expect: &Expect) -> bool {
-    expect.value.is_some()
-        || expect.min.is_some()
-        || expect.max.is_some()
-        || expect.order.is_some()
-        || expect.ratio.is_some()
+/// What it is about in front of it, if that has a name.
+fn named(label: &str, words: String) -> String {
+    if label.is_empty() { words } else { format!("{label}: {words}") }
 }
 
 fn verdict(mut faults: Vec<String>) -> Verdict {
@@ -155,17 +157,25 @@ impl<'a> Trial<'a> {
 
     /// What tells a cell from the others; empty if it is the only one.
     fn label(&self, cell: &Cell) -> String {
+        self.label_but(cell, None)
+    }
+
+    /// What tells a group from the others: all but the factor compared.
+    fn group_label(&self, group: &[&Cell]) -> String {
+        group.first().map_or(String::new(), |cell| self.label_but(cell, self.over))
+    }
+
+    fn label_but(&self, cell: &Cell, factor: Option<&str>) -> String {
         let varies =
             |name: &str| self.cells.iter().map(|c| c.factors.get(name)).collect::<BTreeSet<_>>().len() > 1;
-        let values = cell.factors.iter().filter(|(name, _)| varies(name)).map(|(_, value)| value.as_str());
-        values.collect::<Vec<_>>().join(" ")
+        let told = cell.factors.iter().filter(|(name, _)| Some(name.as_str()) != factor && varies(name));
+        told.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     fn each(&self, faults: &mut Vec<String>, fault: impl Fn(f64) -> Option<String>) {
         for cell in self.cells {
             if let Some(words) = cell.value.and_then(&fault) {
-                let label = self.label(cell);
-                faults.push(if label.is_empty() { words } else { format!("{label}: {words}") });
+                faults.push(named(&self.label(cell), words));
             }
         }
     }
@@ -201,17 +211,70 @@ impl<'a> Trial<'a> {
         cell.and_then(|cell| cell.value).ok_or_else(|| format!("no run has `{over}` = {level}"))
     }
 
+    /// Everything that compares levels within a group; gives the values.
+    fn group(&self, expect: &Expect, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+        let mut words = Vec::new();
+        if let Some(order) = &expect.order {
+            words.push(self.order(order, group, faults)?);
+        }
+        if let Some(trend) = &expect.trend {
+            words.push(self.trend(trend, group, faults)?);
+        }
+        if let Some(ratio) = &expect.ratio {
+            let is_alone = words.is_empty() && ratio.of.len() == 1;
+            words.push(self.ratio(ratio, is_alone, group, faults)?);
+        }
+        Ok(words.join("; "))
+    }
+
+    /// Every step goes its way or is level, and the end is beyond the beginning.
+    fn trend(&self, trend: &Trend, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+        let values: Result<Vec<(&str, f64)>, String> =
+            trend.levels.iter().map(|level| Ok((level.as_str(), self.at(level, group)?))).collect();
+        let values = values?;
+        let way = if trend.rises { 1.0 } else { -1.0 };
+        let (beyond, back) = if trend.rises { ("above", "below") } else { ("below", "above") };
+        let steps_back = |from: f64, to: f64| way * (from - to);
+        let earlier = faults.len();
+        for pair in values.windows(2) {
+            let ((from, before), (to, after)) = (pair[0], pair[1]);
+            if steps_back(before, after) > trend.within * before.abs() {
+                let share = ((after - before) / before).abs();
+                faults.push(match share < 2.0 {
+                    true => format!("{to} is {} % {back} {from}", percent(share)),
+                    false => format!("{to} is {}, {back} {from}'s {}", self.text(after), self.text(before)),
+                });
+            }
+        }
+        if let [(first, before), .., (last, after)] = values[..]
+            && steps_back(before, after) >= 0.0
+            && faults.len() == earlier
+        {
+            faults.push(format!("{last} is not {beyond} {first}"));
+        }
+        let words: Vec<String> =
+            values.iter().map(|(level, value)| format!("{level} {}", self.text(*value))).collect();
+        Ok(words.join(", "))
+    }
+
     fn order(&self, order: &Order, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
         compare(order, &|level| self.at(level, group), &|value| self.text(value), faults)
     }
 
-    fn ratio(&self, ratio: &Ratio, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+    /// `is_alone`: nothing else is judged that a fault could be of.
+    fn ratio(
+        &self,
+        ratio: &Ratio,
+        is_alone: bool,
+        group: &[&Cell],
+        faults: &mut Vec<String>,
+    ) -> Result<String, String> {
         let below = self.at(&ratio.to, group)?;
         let mut words = Vec::new();
         for level in &ratio.of {
             let above = self.at(level, group)?;
             let found = above / below;
-            let name = if ratio.of.len() > 1 { format!("{level}: ") } else { String::new() };
+            let name = if is_alone { String::new() } else { format!("{level} / {}: ", ratio.to) };
             words.push(format!("{level} {}", with_unit(found, "")));
             let fault = match (ratio.value, ratio.min, ratio.max) {
                 (Some((wanted, rtol)), ..) => off(found, wanted, rtol, " %"),
@@ -280,7 +343,10 @@ fn compare(
         let apart = if largest > 0.0 { (x - y).abs() / largest } else { 0.0 };
         match relation {
             Relation::More(..) if x <= y => {
-                faults.push(format!("{a} is {} % below {b}", percent(apart)));
+                faults.push(match x == y {
+                    true => format!("{a} and {b} are both {}", text(x)),
+                    false => format!("{a} is {} % below {b}", percent(apart)),
+                });
             }
             Relation::Level(..) if apart > LEVEL => {
                 faults.push(format!("{a} and {b} are {} % apart", percent(apart)));

@@ -6,7 +6,7 @@ mod order;
 pub(crate) mod read;
 mod words;
 
-pub use expect::{Bound, Expect, Ratio};
+pub use expect::{Bound, Expect, Ratio, Trend};
 pub use judge::{Cell, Judgement, Verdict, judge};
 pub use order::Order;
 pub use read::{CLAIM_KEYS, read};
@@ -26,6 +26,8 @@ pub struct Claim {
     pub figure: String,
     /// What was found, in a sentence.
     pub finding: String,
+    /// The study's scenario file it is run on, where that does not follow from the figure; empty if it does.
+    pub scenario: String,
     /// Factors and their value or list of values, in the order of the file.
     pub setup: Vec<Factor>,
     /// The metric, by the name that the claim uses.

@@ -1,6 +1,6 @@
 //! Reads a file of claims; whatever is wrong is shown at its place.
 
-use super::expect::{Bound, Expect, Ratio};
+use super::expect::{Bound, Expect, Ratio, Trend};
 use super::{Claim, Factor, Order};
 use std::collections::BTreeMap;
 use wirespeed_scenario::ScenarioError;
@@ -9,8 +9,10 @@ use wirespeed_scenario::document::{
 };
 
 /// The keys of a claim.
-pub const CLAIM_KEYS: &[&str] = &["id", "study", "figure", "finding", "setup", "metric", "expect", "note"];
-const EXPECT_KEYS: &[&str] = &["value", "rtol", "min", "max", "order", "over", "ratio", "zero", "shape"];
+pub const CLAIM_KEYS: &[&str] =
+    &["id", "study", "figure", "scenario", "finding", "setup", "metric", "expect", "note"];
+const EXPECT_KEYS: &[&str] =
+    &["value", "rtol", "min", "max", "order", "falls", "rises", "within", "over", "ratio", "zero", "shape"];
 const RATIO_KEYS: &[&str] = &["of", "to", "min", "max", "value", "rtol"];
 
 /// Reads claims from a text; `own`: they are ours, not published.
@@ -61,6 +63,7 @@ fn claim(node: &Node, own: bool) -> Result<Claim, Complaint> {
     Ok(Claim {
         study: required_text(node, "study", &what)?,
         figure: optional_text(node, "figure", &what)?,
+        scenario: optional_text(node, "scenario", &what)?,
         finding: required_text(node, "finding", &what)?,
         note: optional_text(node, "note", &what)?,
         expect: expect(expected, &metric, &what)?,
@@ -99,7 +102,8 @@ fn factors(table: &Node, what: &str) -> Result<Vec<Factor>, Complaint> {
     Ok(entries.iter().map(factor).collect())
 }
 
-fn expect(node: &Node, metric: &str, what: &str) -> Result<Expect, Complaint> {
+/// What has to come out; quantities are in the unit of `metric`.
+pub(crate) fn expect(node: &Node, metric: &str, what: &str) -> Result<Expect, Complaint> {
     only(node, EXPECT_KEYS, &format!("{what}: expect"), "see docs/how-to/reproduce-a-study.md")?;
     let expect = Expect {
         value: value_and_tolerance(node, metric, what)?,
@@ -113,22 +117,16 @@ fn expect(node: &Node, metric: &str, what: &str) -> Result<Expect, Complaint> {
                 )
             })?),
         },
+        trend: trend(node, what)?,
         over: node.get("over").map(|over| text(over, "over", what).map(str::to_owned)).transpose()?,
         ratio: node.get("ratio").map(|table| ratio(table, what)).transpose()?,
         zero: node.get("zero").map_or(Ok(Vec::new()), |list| texts(list, "zero", what))?,
         shape: node.get("shape").map(|shape| text(shape, "shape", what).map(str::to_owned)).transpose()?,
     };
-    let says = expect.value.is_some()
-        || expect.min.is_some()
-        || expect.max.is_some()
-        || expect.order.is_some()
-        || expect.ratio.is_some()
-        || !expect.zero.is_empty()
-        || expect.shape.is_some();
-    if !says {
+    if !expect.is_by_number() && expect.shape.is_none() {
         return Err(Complaint::at(&node.at, format!("{what}: expect says nothing"))
             .label("expects nothing")
-            .help("give value and rtol, min, max, order, ratio, zero or shape"));
+            .help("give value and rtol, min, max, order, falls, rises, ratio, zero or shape"));
     }
     if let (Some(Bound::One(min)), Some(Bound::One(max))) = (&expect.min, &expect.max)
         && min > max
@@ -138,6 +136,40 @@ fn expect(node: &Node, metric: &str, what: &str) -> Result<Expect, Complaint> {
             .help("exchange the two"));
     }
     Ok(expect)
+}
+
+fn trend(node: &Node, what: &str) -> Result<Option<Trend>, Complaint> {
+    let (key, levels) = match (node.get("falls"), node.get("rises"), node.get("within")) {
+        (None, None, None) => return Ok(None),
+        (Some(levels), None, _) => ("falls", levels),
+        (None, Some(levels), _) => ("rises", levels),
+        (Some(_), Some(both), _) => {
+            return Err(Complaint::at(&both.at, format!("{what}: it falls and rises"))
+                .label("one of the two")
+                .help("claim each of them by itself"));
+        }
+        (None, None, Some(within)) => {
+            return Err(Complaint::at(&within.at, format!("{what}: `within` without `falls` or `rises`"))
+                .label("of what?")
+                .help("add the levels, for example falls = [\"1 ms\", \"10 ms\", \"100 ms\"]"));
+        }
+    };
+    let within = match node.get("within") {
+        None => 0.0,
+        Some(within) => quantity("", &format!("{what}: within"), within)?,
+    };
+    let trend = Trend { rises: key == "rises", levels: texts(levels, key, what)?, within };
+    if trend.levels.len() < 2 || !(0.0..1.0).contains(&trend.within) {
+        return Err(Complaint::at(
+            &levels.at,
+            format!("{what}: {key}: over which levels, and how strictly?"),
+        )
+        .label("not whole")
+        .help(
+            "give two levels or more in their order, and `within` below 1: 0.05 lets a step back of 5 % be",
+        ));
+    }
+    Ok(Some(trend))
 }
 
 fn value_and_tolerance(node: &Node, metric: &str, what: &str) -> Result<Option<(f64, f64)>, Complaint> {
@@ -304,6 +336,9 @@ expect = { min = "9.4 Gbit/s", max = "9.5 Gbit/s" }
             wrong(expect, "{ ratio = { of = \"a\", to = \"b\" } }"),
             wrong(expect, "{ ratio = { of = \"a\", by = \"b\" } }"),
             wrong(expect, "{ zero = \"network\" }"),
+            wrong(expect, "{ falls = [\"a\"] }"),
+            wrong(expect, "{ falls = [\"a\", \"b\"], rises = [\"a\", \"b\"] }"),
+            wrong(expect, "{ within = 0.05, min = 3 }"),
             wrong("[\"1 ms\", \"2 ms\"]", "[]"),
             wrong("\"path.rtt\" = [\"1 ms\", \"2 ms\"]", "path.rtt = 1"),
             format!("{:#}", read(&format!("{GOOD}{GOOD}"), "claims.toml", false).expect_err("twice")),

@@ -18,6 +18,14 @@ pub(super) fn published(expect: &Expect, unit: &str) -> String {
             parts.extend(max.iter().map(|bound| limit("at most", bound, unit)));
         }
     }
+    if let Some(trend) = &expect.trend {
+        let way = if trend.rises { "rises" } else { "falls" };
+        let slack = match trend.within {
+            0.0 => String::new(),
+            within => format!(" (steps within {} % are level)", percent(within)),
+        };
+        parts.push(format!("{way} over {}{slack}", trend.levels.join(", ")));
+    }
     parts.extend(expect.order.iter().map(|order| order.text.clone()));
     if let Some(ratio) = &expect.ratio {
         let how = match (ratio.value, ratio.min, ratio.max) {
@@ -31,8 +39,12 @@ pub(super) fn published(expect: &Expect, unit: &str) -> String {
     if !expect.zero.is_empty() {
         parts.push(format!("none at {}", expect.zero.join(", ")));
     }
-    parts.extend(expect.shape.clone());
-    parts.join("; ")
+    match (&expect.shape, parts.is_empty()) {
+        (None, _) => parts.join("; "),
+        (Some(shape), true) => shape.clone(),
+        // The published words, and what of them is judged.
+        (Some(shape), false) => format!("{shape}; read as: {}", parts.join("; ")),
+    }
 }
 
 fn limit(word: &str, bound: &Bound, unit: &str) -> String {

@@ -2,10 +2,11 @@
 
 use super::recorded::Recorded;
 use super::settings::Settings;
-use crate::claims::{Claim, read};
+use crate::claims::{Claim, Expect, read};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirespeed_scenario::ScenarioError;
+use wirespeed_scenario::document::Complaint;
 
 /// A study: its settings, claims and scenarios.
 #[derive(Debug, Clone)]
@@ -46,6 +47,9 @@ impl StudyFiles {
         if let Some(text) = scenarios.remove(OWN) {
             claims.extend(read(&text, &name(OWN), true)?);
         }
+        for claim in &mut claims {
+            read_shape(claim, &settings)?;
+        }
         let recorded = match scenarios.remove(RECORDED) {
             Some(text) => Recorded::read(&text, &name(RECORDED))?,
             None => Recorded::default(),
@@ -78,4 +82,19 @@ impl StudyFiles {
         let place = folder.display().to_string();
         Self::new(files.iter().map(|(name, text)| (name.as_str(), text.as_str())), &place)
     }
+}
+
+/// Puts beside the words of a shape what the study's settings read them as. A claim with numbers keeps to these.
+fn read_shape(claim: &mut Claim, settings: &Settings) -> Result<(), Complaint> {
+    let Some(reading) = settings.claims.get(&claim.id).and_then(|row| row.shape.clone()) else {
+        return Ok(());
+    };
+    if claim.expect.shape.is_none() || claim.expect.is_by_number() {
+        return Err(Complaint::at(&claim.at, format!("claim {} has numbers of its own", claim.id))
+            .label("not a shape in words alone")
+            .help(format!("leave `shape` out of [claim.{}] in {SETTINGS}", claim.id)));
+    }
+    let shape = claim.expect.shape.take();
+    claim.expect = Expect { shape, ..reading };
+    Ok(())
 }

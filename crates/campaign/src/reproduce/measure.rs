@@ -106,17 +106,26 @@ pub fn values(cell: &CellPlan, found: &[Found], metric: &str) -> Vec<f64> {
     cell.runs.iter().filter_map(|run| found[*run].as_ref().ok()?.metric(metric)).collect()
 }
 
-/// What a claim comes to on the substrate whose numbers these are, by run of the plan.
-pub fn verdict(plan: &ClaimPlan, found: &[Found]) -> Judgement {
+/// What a claim comes to on `substrate`, whose numbers these are, by run of the plan.
+pub fn verdict(plan: &ClaimPlan, substrate: &str, found: &[Found]) -> Judgement {
     let unit = find(&plan.metric).map_or("", |row| row.unit);
-    match cells(plan, found) {
-        Ok(cells) => judge(&plan.claim.expect, plan.over.as_deref(), unit, &cells),
+    match cells(plan, substrate, found) {
+        Ok(cells) => match judge(&plan.claim.expect, plan.over.as_deref(), unit, &cells) {
+            Judgement { measured, verdict: Verdict::Drawn } if plan.drawn_in.is_none() => {
+                let why = "a shape in words, and no figure of the report shows it".into();
+                Judgement { measured, verdict: Verdict::NotJudged { why } }
+            }
+            judgement => judgement,
+        },
         Err(verdict) => Judgement { measured: String::new(), verdict },
     }
 }
 
 /// The numbers that decide a claim, or what there is to say without them.
-pub(super) fn cells(plan: &ClaimPlan, found: &[Found]) -> Result<Vec<Cell>, Verdict> {
+pub(super) fn cells(plan: &ClaimPlan, substrate: &str, found: &[Found]) -> Result<Vec<Cell>, Verdict> {
+    if let Some(why) = plan.lacks(substrate) {
+        return Err(Verdict::NotRunnable { why });
+    }
     let cells = plan.cells.as_ref().map_err(|why| Verdict::Missing { why: why.clone() })?;
     let family = FAMILIES.iter().find(|family| **family == plan.metric);
     if find(&plan.metric).is_none() && family.is_none() {

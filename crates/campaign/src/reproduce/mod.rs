@@ -7,6 +7,7 @@ mod plan;
 mod recorded;
 mod results;
 mod settings;
+mod setup;
 mod table;
 
 pub use folder::StudyFiles;

@@ -53,7 +53,7 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         Verdict::Agrees => Outcome::Agrees,
         Verdict::Differs { .. } => Outcome::Differs,
         Verdict::Drawn => Outcome::Drawn,
-        Verdict::Missing { .. } | Verdict::NotRunnable { .. } => Outcome::None,
+        Verdict::Missing { .. } | Verdict::NotRunnable { .. } | Verdict::NotJudged { .. } => Outcome::None,
     };
     let measured = |name: &str| claim.results.get(name).map(|entry| (entry.words(), outcome(entry)));
     let [metric, stands] = &claim.metric;

@@ -68,7 +68,7 @@ impl Recorded {
     ) {
         let of_substrate = self.0.entry(substrate.to_owned()).or_default();
         for plan in claims {
-            let Ok(cells) = cells(plan, found) else { continue };
+            let Ok(cells) = cells(plan, substrate, found) else { continue };
             let numbers = Numbers {
                 mode: mode.to_owned(),
                 generated_by: generated_by.to_owned(),

@@ -100,7 +100,7 @@ pub struct Summary {
     pub drawn: usize,
     /// This substrate cannot run them.
     pub not_runnable: usize,
-    /// Without a number.
+    /// Without a number, or with nothing that decides by it.
     pub missing: usize,
 }
 
@@ -166,7 +166,8 @@ impl Results {
         found: &[Found],
     ) {
         for plan in claims {
-            let entry = Entry { judgement: verdict(plan, found), mode: mode.to_owned(), recorded: false };
+            let entry =
+                Entry { judgement: verdict(plan, substrate, found), mode: mode.to_owned(), recorded: false };
             if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == plan.claim.id) {
                 claim.results.insert(substrate.to_owned(), entry);
             }
@@ -221,7 +222,7 @@ impl Results {
                     summary.not_runnable += 1;
                     continue;
                 }
-                Verdict::Missing { .. } => {
+                Verdict::Missing { .. } | Verdict::NotJudged { .. } => {
                     summary.missing += 1;
                     continue;
                 }
@@ -245,7 +246,8 @@ impl Results {
     /// Claims without a verdict that they hold or an explanation why not, on any substrate.
     pub fn unexplained(&self) -> usize {
         let open = |entry: &Entry| {
-            matches!(entry.judgement.verdict, Verdict::Differs { .. } | Verdict::Missing { .. })
+            use Verdict::{Differs, Missing, NotJudged};
+            matches!(entry.judgement.verdict, Differs { .. } | Missing { .. } | NotJudged { .. })
         };
         self.claims.iter().filter(|c| c.explanation.is_empty() && c.results.values().any(open)).count()
     }
@@ -274,17 +276,21 @@ impl ClaimResult {
 
     /// The verdict in a few words; both substrates where they say different things.
     pub fn verdict(&self) -> String {
-        let word = |entry: &Entry| match &entry.judgement.verdict {
+        let word = |entry: &Entry, on: &str| match &entry.judgement.verdict {
             Verdict::Agrees => "agrees".to_owned(),
             Verdict::Differs { by } => format!("differs: {by}"),
             Verdict::Missing { why } => format!("no number: {why}"),
-            Verdict::NotRunnable { why } => format!("not runnable: {why}"),
+            Verdict::NotRunnable { why } => format!("not runnable{on}: {why}"),
+            Verdict::NotJudged { why } => format!("not judged: {why}"),
             Verdict::Drawn => "drawn (shape)".to_owned(),
         };
-        let words: Vec<(&String, String)> = self.results.iter().map(|(name, e)| (name, word(e))).collect();
+        if let [(name, entry)] = self.results.iter().collect::<Vec<_>>()[..] {
+            return word(entry, &format!(" on {name}"));
+        }
+        let words: Vec<(&String, String)> =
+            self.results.iter().map(|(name, e)| (name, word(e, ""))).collect();
         match words.as_slice() {
             [] => "not run".into(),
-            [(_, only)] => only.clone(),
             [(_, first), rest @ ..] if rest.iter().all(|(_, word)| word == first) => first.clone(),
             all => all.iter().map(|(name, word)| format!("{name} {word}")).collect::<Vec<_>>().join(". "),
         }

@@ -1,7 +1,7 @@
 //! `study.toml`: what a study built, which scenario stands for which figure, and what its words mean in scenarios.
 
-use crate::claims::Factor;
-use crate::claims::read::{only, optional_text, optional_texts, required_text};
+use crate::claims::read::{expect, only, optional_text, optional_texts, required_text};
+use crate::claims::{Expect, Factor};
 use std::collections::BTreeMap;
 use wirespeed_report::claims::kinds;
 use wirespeed_scenario::document::{Complaint, Entry, Node, Source, Value, parse_document};
@@ -24,7 +24,8 @@ const KEYS: &[&str] = &[
 const SCENARIO_KEYS: &[&str] = &["given", "names", "quick"];
 const FIGURE_KEYS: &[&str] =
     &["id", "scenario", "title", "text", "draw", "metric", "spread", "x", "by", "where"];
-const CLAIM_KEYS: &[&str] = &["scenario", "calibration", "explanation", "together", "over"];
+const CLAIM_KEYS: &[&str] =
+    &["scenario", "calibration", "explanation", "together", "over", "shape", "any_host"];
 
 /// A study's settings.
 #[derive(Debug, Clone, Default)]
@@ -114,7 +115,7 @@ pub enum Form {
 }
 
 /// What is known about a claim.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClaimRow {
     /// The file it is run on, where that does not follow from its figure.
     pub scenario: Option<String>,
@@ -126,6 +127,10 @@ pub struct ClaimRow {
     pub together: Vec<String>,
     /// The factor of its order or ratio, where the claim does not name it.
     pub over: Option<String>,
+    /// Of a shape: what its words say in numbers.
+    pub shape: Option<Expect>,
+    /// What it speaks of does not happen in hosts, so that a substrate without their inside can judge it.
+    pub any_host: bool,
 }
 
 impl Settings {
@@ -285,13 +290,17 @@ fn figure(node: &Node) -> Result<FigureRow, Complaint> {
 
 fn claim(entry: &Entry) -> Result<ClaimRow, Complaint> {
     let what = format!("claim.{}", entry.key);
-    only(&entry.node, CLAIM_KEYS, &what, "give scenario, calibration, explanation, together or over")?;
+    let hint = "give scenario, calibration, explanation, together, over, shape or any_host";
+    only(&entry.node, CLAIM_KEYS, &what, hint)?;
+    let is = |key: &str| entry.node.get(key).is_some_and(|node| node.value == Value::Bool(true));
     let word = |key: &str| entry.node.get(key).and_then(Node::text).map(str::to_owned);
     Ok(ClaimRow {
         scenario: word("scenario"),
-        calibration: entry.node.get("calibration").is_some_and(|node| node.value == Value::Bool(true)),
+        calibration: is("calibration"),
         explanation: optional_text(&entry.node, "explanation", &what)?,
         together: optional_texts(&entry.node, "together", &what)?,
         over: word("over"),
+        shape: entry.node.get("shape").map(|shape| expect(shape, "", &what)).transpose()?,
+        any_host: is("any_host"),
     })
 }

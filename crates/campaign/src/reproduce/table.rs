@@ -16,7 +16,7 @@ pub fn table(results: &Results, width: usize) -> String {
             let words = claim.results.get(substrate).map(Entry::words);
             words.filter(|words| !words.is_empty()).unwrap_or_else(|| "–".into())
         };
-        let marks = [(claim.own, " (ours)"), (claim.calibration, " (calibration)")];
+        let marks = [(claim.own, " (own reading)"), (claim.calibration, " (calibration)")];
         let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
         rows.push([
             format!("{}{marks}", claim.id),
@@ -96,9 +96,13 @@ fn counts(substrate: &str, s: &Summary) -> String {
         ));
     }
     if s.own_judged > 0 {
-        line.push_str(&format!("; {} of {} readings of ours", s.own_agree, s.own_judged));
+        line.push_str(&format!("; {} of {} own readings", s.own_agree, s.own_judged));
     }
-    let rest = [(s.drawn, "drawn"), (s.not_runnable, "not runnable here"), (s.missing, "without a number")];
+    let rest = [
+        (s.drawn, "drawn"),
+        (s.not_runnable, "not runnable here"),
+        (s.missing, "without a number to judge by"),
+    ];
     for (count, what) in rest.iter().filter(|(count, _)| *count > 0) {
         line.push_str(&format!("; {count} {what}"));
     }

@@ -74,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         only_claims: arguments.only_claims || arguments.claims.is_some(),
         quick: arguments.quick,
         set: arguments.overrides.clone(),
+        refuse: arguments.claims.is_some(),
     };
     let studies = studies(arguments)?;
     let name = name(arguments, &studies);
@@ -265,13 +266,14 @@ fn carry_out(
     let substrate = substrate(on, &own)?;
     let mut found: Vec<Option<Found>> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
-    for run in &plan.runs {
-        match substrate.check(run) {
+    for (index, run) in plan.runs.iter().enumerate() {
+        let lacking = plan.lacks(index, on.name());
+        match lacking.map_or_else(|| substrate.check(run).map_err(|error| error.to_string()), Err) {
             Ok(()) => {
                 runs.push(run.clone());
                 found.push(None);
             }
-            Err(error) => found.push(Some(Err(NoNumbers::NotRunnable(error.to_string())))),
+            Err(why) => found.push(Some(Err(NoNumbers::NotRunnable(why)))),
         }
     }
     // Shortened runs do not take the place of whole ones.

@@ -2,7 +2,7 @@
 
 use crate::builder::POINTS_A_LINE;
 use crate::figure::Figure;
-use crate::figures::{Cwnd, Draw, Drops, Queue, Rtt, Stacked, Throughput, TimeSequence};
+use crate::figures::{Cwnd, Draw, Drops, InterArrival, Queue, Rtt, Stacked, Throughput, TimeSequence};
 use crate::source::Source;
 use wirespeed_record::{Recording, StoreError};
 
@@ -15,6 +15,7 @@ const KINDS: &[(&str, &dyn Draw)] = &[
     ("queue", &Queue),
     ("drops", &Drops),
     ("time-sequence", &TimeSequence),
+    ("inter-arrival", &InterArrival),
 ];
 
 /// The names of what can be shown of a run over time.

@@ -54,7 +54,7 @@ fn table(out: &mut String, page: &ClaimsPage) {
     }
     out.push_str("</tr></thead><tbody>");
     for claim in &page.claims {
-        let marks = [(claim.own, "our reading"), (claim.calibration, "used for calibration")];
+        let marks = [(claim.own, "own reading"), (claim.calibration, "used for calibration")];
         let marks: String = marks
             .iter()
             .filter(|(is, _)| *is)

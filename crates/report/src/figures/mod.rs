@@ -24,8 +24,8 @@ mod throughput;
 mod time_sequence;
 
 pub(crate) use {
-    cwnd::Cwnd, drops::Drops, queue::Queue, rtt::Rtt, stacked::Stacked, throughput::Throughput,
-    time_sequence::TimeSequence,
+    cwnd::Cwnd, drops::Drops, inter_arrival::InterArrival, queue::Queue, rtt::Rtt, stacked::Stacked,
+    throughput::Throughput, time_sequence::TimeSequence,
 };
 
 use crate::digest::RunDigest;

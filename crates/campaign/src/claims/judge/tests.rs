@@ -86,7 +86,47 @@ fn groups_are_judged_one_by_one() {
         all.push(other);
     }
     let found = judge(&order("bic > reno"), Some(CONTROL), "bit/s", &all);
-    assert_eq!(found.verdict, differs("bic is 88 % below reno"));
+    assert_eq!(found.verdict, differs("24 ms: bic is 88 % below reno"));
+}
+
+#[test]
+fn a_trend_lets_small_steps_back_be_and_no_large_one() {
+    let falls = |levels: &[&str], within| Expect {
+        trend: Some(Trend {
+            rises: false,
+            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
+            within,
+        }),
+        ..Expect::default()
+    };
+    assert_eq!(judged(falls(&["bic", "cubic", "highspeed", "reno"], 0.05)).1, Verdict::Agrees);
+    let strictly = falls(&["bic", "cubic", "highspeed", "reno"], 0.0);
+    assert_eq!(judged(strictly).1, differs("highspeed is 2.5 % above cubic"));
+    let (measured, verdict) = judged(falls(&["reno", "bic", "cubic"], 0.05));
+    assert_eq!(measured, "reno 1 Gbit/s, bic 8 Gbit/s, cubic 4 Gbit/s");
+    assert_eq!(verdict, differs("bic is 8 Gbit/s, above reno's 1 Gbit/s"));
+    assert_eq!(judged(falls(&["cubic", "highspeed"], 0.05)).1, differs("highspeed is not below cubic"));
+    let level = Expect { shape: Some("falls".into()), ..falls(&["bic", "cubic", "highspeed"], 0.05) };
+    assert_eq!(judged(level).1, Verdict::Agrees, "a shape with numbers beside it is judged by them");
+    let rises = Expect {
+        trend: Some(Trend { rises: true, levels: vec!["reno".into(), "cubic".into()], within: 0.0 }),
+        ..Expect::default()
+    };
+    assert_eq!(judged(rises).1, Verdict::Agrees);
+}
+
+#[test]
+fn an_order_and_a_ratio_both_have_to_hold() {
+    let ratio = Ratio { of: vec!["bic".into()], to: "reno".into(), max: Some(2.0), ..Ratio::default() };
+    let expect = Expect { ratio: Some(ratio), ..order("bic > cubic") };
+    assert_eq!(judged(expect).1, differs("bic / reno: 4.0 times it"));
+}
+
+#[test]
+fn what_is_equal_is_not_more() {
+    let all = [cell("reno", 0.0), cell("bic", 0.0)];
+    let found = judge(&order("bic > reno"), Some(CONTROL), "", &all);
+    assert_eq!(found.verdict, differs("bic and reno are both 0"));
 }
 
 #[test]
@@ -103,7 +143,7 @@ fn ratios() {
     };
     let (measured, verdict) = judged(ratio(&["bic", "cubic"], None, Some(5.0), None));
     assert_eq!(measured, "bic 8, cubic 4 of reno (1 Gbit/s)");
-    assert_eq!(verdict, differs("cubic: 20 % below the least"));
+    assert_eq!(verdict, differs("cubic / reno: 20 % below the least"));
     assert_eq!(judged(ratio(&["cubic"], Some((4.2, 0.1)), None, None)).1, Verdict::Agrees);
     assert_eq!(judged(ratio(&["cubic"], Some((0.71, 0.1)), None, None)).1, differs("5.6 times it"));
     assert_eq!(judged(ratio(&["bic"], None, None, Some(4.0))).1, differs("100 % above the most"));
