@@ -101,17 +101,26 @@ fn hosts_at_their_limits_keep_the_invariants() {
             udp,
             &["softnet", "softnet backlog"],
         ),
-        ("slac-sc03", "", tcp, &["lock", "unread"]),
+        // A call holds the lock for milliseconds.
+        ("slac-sc03", "[host.receiver.costs]\ncall = \"4 MiB\"", tcp, &["lock", "unread"]),
     ] {
         let hosts = format!(
             "[host.sender]\npreset = \"{preset}\"\nspeed = 5\n[host.receiver]\npreset = \"{preset}\"\n{settings}\n"
         );
         let path = "rate = \"100 Gbit/s\"\nrtt = \"1 ms\"\nbuffer = \"80 MB\"";
-        // A poll was a short time ago.
-        let (run, outcome) = carry_out(&scenario(path, &[flow], "duration = \"300110 us\"", &hosts));
-        invariants::check(&run, &outcome).unwrap_or_else(|what| panic!("{preset} {settings}: {what}"));
+        // Some of the ends are a short time after a poll.
+        let outcomes: Vec<Outcome> = (0..8)
+            .map(|end| {
+                let run = format!("duration = \"{} us\"", 300_000 + 37 * end);
+                let (run, outcome) = carry_out(&scenario(path, &[flow], &run, &hosts));
+                invariants::check(&run, &outcome)
+                    .unwrap_or_else(|what| panic!("{preset} {settings}: {what}"));
+                outcome
+            })
+            .collect();
         for place in places {
-            assert!(used(&outcome, place) > 0, "{preset} {settings}: nothing at {place}");
+            let found = outcomes.iter().any(|outcome| used(outcome, place) > 0);
+            assert!(found, "{preset} {settings}: nothing at {place}");
         }
     }
 }

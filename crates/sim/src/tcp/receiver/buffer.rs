@@ -226,7 +226,7 @@ impl Buffer {
         if acks > 1 {
             let more = 2 * (acks - 1);
             self.take(from + u64::from(first), more as u32, mss);
-            let step = 2 * self.mss >> self.shift << self.shift;
+            let step = ((2 * self.mss) >> self.shift) << self.shift;
             self.window = self.would_offer().max(offered.saturating_sub(step * (acks - 1)));
             self.offered_at = acknowledged + 2 * acks;
         }

@@ -26,7 +26,7 @@ impl Layout {
             return packets;
         }
         let end = first + packets;
-        let ends = ((end * self.mss - 1) >> PAGE_BITS) - (first * self.mss >> PAGE_BITS);
+        let ends = ((end * self.mss - 1) >> PAGE_BITS) - ((first * self.mss) >> PAGE_BITS);
         // Pages that end where a packet does cut none.
         let even = PAGE_BITS - self.mss.trailing_zeros().min(PAGE_BITS);
         packets + ends - (((end - 1) >> even) - (first >> even))
