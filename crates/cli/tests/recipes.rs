@@ -90,8 +90,10 @@ fn sources() -> Vec<(String, String)> {
         for entry in fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                // A crate built on its own leaves its output in its folder; what a kernel printed mentions everything.
-                if path.file_name().is_some_and(|name| name != "target" && name != "fixtures") {
+                // A crate built on its own leaves its output in its folder; what a kernel printed and what random runs
+                // found mentions everything.
+                let others = ["target", "fixtures", "corpus"];
+                if path.file_name().is_some_and(|name| !others.iter().any(|other| name == *other)) {
                     folders.push(path);
                 }
             } else if let Ok(text) = fs::read_to_string(&path) {
