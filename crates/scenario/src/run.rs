@@ -295,7 +295,7 @@ impl Run {
     pub fn base_rtt(&self, flow: &Flow) -> Span {
         let (from, to) = (self.host(&flow.from), self.host(&flow.to));
         let (low, high) = (from.router.min(to.router), from.router.max(to.router));
-        let links: Span = self.links[low..high].iter().map(|l| l.forward.delay + l.reverse.delay).sum();
+        let links: Span = self.links[low..high].iter().map(Link::rtt).sum();
         links + (from.access_delay + to.access_delay) * 2
     }
 }

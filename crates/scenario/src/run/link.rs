@@ -63,6 +63,13 @@ pub struct Direction {
     pub port_limit: Option<PortLimit>,
 }
 
+impl Link {
+    /// Propagation both ways.
+    pub fn rtt(&self) -> Span {
+        self.forward.delay + self.reverse.delay
+    }
+}
+
 impl Direction {
     /// A drop-tail queue, a line, independent loss and propagation; nothing else.
     pub fn plain(rate: Rate, delay: Span, loss: f64, buffer: Bytes) -> Self {

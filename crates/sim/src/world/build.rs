@@ -114,7 +114,7 @@ impl Plan<'_> {
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
-                    let limit = Limit::of_link(frame, direction, link.forward.delay + link.reverse.delay);
+                    let limit = Limit::of_link(frame, direction, link.rtt());
                     let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)

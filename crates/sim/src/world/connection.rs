@@ -206,7 +206,7 @@ fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
     let forward = from.router < to.router;
     let link = &run.links[if forward { from.router } else { from.router - 1 }];
     let direction = if forward { &link.forward } else { &link.reverse };
-    (direction.rate, Limit::of_link(frame, direction, link.forward.delay + link.reverse.delay))
+    (direction.rate, Limit::of_link(frame, direction, link.rtt()))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

@@ -1,5 +1,6 @@
 //! How long trains may be.
 
+use crate::tcp::sender::TRAIN_PACKETS;
 use wirespeed_scenario::run::Direction;
 use wirespeed_units::{Bytes, Span};
 
@@ -7,9 +8,6 @@ use wirespeed_units::{Bytes, Span};
 pub(super) const LONGEST_TRAIN: Span = Span::ms(1);
 /// The packets of a train that any link may put together: what Linux moves as one GSO packet, 64 KiB.
 pub(super) const TRAIN_BYTES: u64 = 65_536;
-/// Larger frames go on being put together up to so many packets: as many as 64 KiB are at an MTU of 1500. At rates
-/// that use such frames they last no longer.
-const LEAST_LIMIT: u64 = 43;
 /// As many times longer trains may be at most, which they are where one flow has the whole path for itself. More would
 /// save little: an event then costs less than what its packets do.
 const ALONE: u32 = 8;
@@ -20,7 +18,6 @@ const SHARE: i64 = 8;
 /// A flow alone meets its own packets in their order, but its socket answers those of a train in one go: no train is more
 /// than half of that.
 const SHARE_ALONE: i64 = 2;
-
 /// A train has two packets at least where there are any: every second one is acknowledged.
 const LEAST: i64 = 2;
 
@@ -39,7 +36,7 @@ impl Limit {
 
     /// Of a pipe of which nothing is known but the largest `frame`.
     pub(super) fn of_frame(frame: u64) -> Limit {
-        let shared = (TRAIN_BYTES / frame.max(1)).max(LEAST_LIMIT) as u32;
+        let shared = (TRAIN_BYTES / frame.max(1)).max(TRAIN_PACKETS.into()) as u32;
         Limit { shared, alone: shared * ALONE }
     }
 

@@ -22,8 +22,8 @@ pub const GSO_BYTES: u64 = 65_536 - super::MAX_TCP_HEADER - 1;
 const LIMIT_OUTPUT_BYTES: u64 = 16 * 65_536;
 /// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
 const LONGEST_WAIT: Span = Span::ms(1);
-/// Packets of a train that leaves a socket: as many as a GSO packet of 64 KiB has at an MTU of 1500. Of larger frames
-/// several GSO packets that leave at once are one train.
+/// Packets that a train may have whatever their size: as many as a GSO packet of 64 KiB has at an MTU of 1500. At rates
+/// that use larger frames they last no longer, and several GSO packets of those are one train.
 pub const TRAIN_PACKETS: u32 = 43;
 /// Packets that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
