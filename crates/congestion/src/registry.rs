@@ -17,6 +17,8 @@ pub struct Setup {
     pub initial_window: u64,
     /// In congestion avoidance an ACK counts as the packets it acknowledges. `false`: as one, as in Linux before 4.0.
     pub stretch_acks: bool,
+    /// The same in slow start: `false` before Linux 3.13.
+    pub stretch_slow_start: bool,
     /// Slow start threshold remembered from earlier connections, in packets (Linux `tcp_metrics`).
     pub ssthresh: Option<u64>,
     /// When the connection is established.
@@ -34,6 +36,7 @@ impl Setup {
             mss,
             initial_window,
             stretch_acks: true,
+            stretch_slow_start: true,
             ssthresh: None,
             now: SimTime::START,
             handshake_rtt: None,
@@ -47,6 +50,7 @@ impl Setup {
         Window {
             ssthresh: self.ssthresh.map_or(u64::MAX, |packets| packets.max(MINIMUM_SSTHRESH)),
             stretch_acks: self.stretch_acks,
+            stretch_slow_start: self.stretch_slow_start,
             ..window
         }
     }

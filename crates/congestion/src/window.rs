@@ -21,6 +21,9 @@ pub struct Window {
     /// An ACK counts as the packets it acknowledges in [`Window::additive_increase`]. `false`: as one, as in Linux before
     /// 4.0 ("tcp: fix stretch ACK bugs in Reno", 2015), where delayed ACKs make Reno grow by half a packet a round trip.
     pub stretch_acks: bool,
+    /// The same in [`Window::slow_start`]. `false`: as one, as in Linux before 3.13 (commit 9f9843a751d0), where delayed ACKs
+    /// make slow start grow by half in a round trip.
+    pub stretch_slow_start: bool,
     /// Largest window in packets.
     pub clamp: u64,
     /// The initial window in packets.
@@ -41,6 +44,7 @@ impl Window {
             ssthresh: u64::MAX,
             count: 0,
             stretch_acks: true,
+            stretch_slow_start: true,
             clamp: CEILING,
             initial,
             mss: mss.get(),
@@ -70,6 +74,10 @@ impl Window {
 
     /// One packet more for each acknowledged, up to the threshold; returns the packets left over.
     pub fn slow_start(&mut self, acked: u64) -> u64 {
+        if !self.stretch_slow_start {
+            self.set(self.cwnd.saturating_add(acked.min(1)));
+            return 0;
+        }
         let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh).max(self.cwnd);
         let left = acked - (cwnd - self.cwnd);
         self.set(cwnd);
@@ -193,6 +201,9 @@ mod tests {
         // Slow start has counted packets for longer.
         old.ssthresh = 100;
         assert_eq!((old.slow_start(2), old.cwnd), (0, 13));
+        // Before 3.13 it did not.
+        old.stretch_slow_start = false;
+        assert_eq!((old.slow_start(2), old.cwnd), (0, 14));
     }
 
     #[test]

@@ -60,6 +60,9 @@ pub(crate) struct CostsTable {
     pub rx_datagram: Option<Span>,
     /// TCP's work for one ACK at the sender.
     pub rx_ack: Option<Span>,
+    /// Looking at one packet in flight for what an ACK reports selectively: kernels until 2.6.24 walk through them.
+    /// Default 0.
+    pub sack_walk: Option<Span>,
     /// Sending one ACK.
     pub tx_ack: Option<Span>,
     /// Sending one piece of up to 64 KiB (TSO, GSO), or a datagram: TCP, qdisc, driver, completion.

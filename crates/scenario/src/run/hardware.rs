@@ -153,6 +153,9 @@ pub struct Costs {
     pub rx_datagram: Span,
     /// TCP's work for one ACK at the sender.
     pub rx_ack: Span,
+    /// Looking at one packet in flight for what an ACK reports selectively, on kernels that walk through them (until
+    /// 2.6.24).
+    pub sack_walk: Span,
     /// Sending one ACK.
     pub tx_ack: Span,
     /// Sending one piece of up to 64 KiB (TSO, GSO), or a datagram: TCP, qdisc, driver, completion.

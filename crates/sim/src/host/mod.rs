@@ -14,6 +14,7 @@ mod memory;
 mod ring;
 mod rules;
 mod rx;
+mod sack_walk;
 mod socket;
 mod softirq;
 mod thread;

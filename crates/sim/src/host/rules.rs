@@ -20,8 +20,35 @@ pub struct Rules {
     /// Entries of a shared receive ring that a poll can have mapped: mlx5 has one under way (`umr_in_progress`)
     /// until 5.2, several since (`umr_last_bulk`).
     pub mapped: u32,
+    /// How far a sender looks for what an acknowledgement reports selectively.
+    pub sack_walk: SackWalk,
     /// How threads share a core.
     pub turns: Turns,
+}
+
+/// How a sender finds what an acknowledgement reports selectively among what it has in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SackWalk {
+    /// From the first packet in flight, for each block.
+    EachBlock,
+    /// From the first packet, for all blocks together; where only the first block has grown, from where it ended
+    /// (commit 6a438bbe68c7, 2.6.15).
+    Once,
+    /// What was reported before is skipped (commit 68f8353b480e, 2.6.25).
+    Skips,
+}
+
+impl SackWalk {
+    /// That of a kernel.
+    pub fn of(kernel: KernelVersion) -> SackWalk {
+        if kernel >= KernelVersion::new(2, 6, 25) {
+            SackWalk::Skips
+        } else if kernel >= KernelVersion::new(2, 6, 15) {
+            SackWalk::Once
+        } else {
+            SackWalk::EachBlock
+        }
+    }
 }
 
 /// How threads of a core take turns.
@@ -72,6 +99,7 @@ impl Rules {
             yields: since(3, 9, 0),
             leaves_to_ksoftirqd: since(4, 9, 0) && !since(6, 4, 0),
             mapped: if since(5, 2, 0) { u32::MAX } else { 1 },
+            sack_walk: SackWalk::of(machine.kernel),
             turns,
         }
     }
@@ -100,6 +128,9 @@ pub struct SocketRules {
     pub prunes_all: bool,
     /// A packet for which there is no memory is answered with a window of 0 (commit e2142825c120, 6.6), not with silence.
     pub closes_window: bool,
+    /// ACKs that only report what is out of order are held back for a moment and sent as one (`tcp_comp_sack_nr`; commit
+    /// 5d9f4262b7ea, 4.18). Before, each packet, or what GRO merged, is answered.
+    pub compresses_sacks: bool,
     /// What may wait behind the socket's lock.
     backlog: Backlog,
 }
@@ -130,6 +161,7 @@ impl SocketRules {
             clamps_to_unread: !since(2, 6, 14),
             prunes_all: !since(4, 9, 0),
             closes_window: since(6, 6, 0),
+            compresses_sacks: since(4, 18, 0),
             backlog: match () {
                 () if since(6, 10, 0) => Backlog::TwiceAndMore,
                 () if since(6, 1, 0) => Backlog::HalfAndMore,

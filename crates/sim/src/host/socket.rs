@@ -1,5 +1,6 @@
 //! A socket of a host: who reads or writes it, what waits behind its lock, and a datagram socket's memory.
 
+use super::sack_walk::Remembered;
 use super::thread::ThreadId;
 use crate::net::Train;
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ pub struct Socket {
     pub read: u64,
     /// A datagram socket's own state.
     pub datagrams: Option<Datagrams>,
+    /// What it was told last selectively.
+    pub told: Remembered,
     /// Memory of what is unread, as last seen.
     pub unread: u64,
 }
@@ -57,6 +60,7 @@ impl Socket {
             working_on: 0,
             read: 0,
             datagrams,
+            told: Remembered::default(),
             unread: 0,
         }
     }

@@ -299,6 +299,8 @@ impl Host {
         self.spend(place, times(self.settings.costs.rx_ack, u64::from(train.packets)));
         train.gap = part(place.at - before, train.packets);
         train.at = before + train.gap;
+        let walk = self.sack_walk(&train, outside);
+        self.spend(place, walk);
         let sent = outside.out.len();
         outside.flows[id as usize].take(&train, outside.out);
         self.send_from(sent, place, outside);

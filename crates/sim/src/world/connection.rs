@@ -139,7 +139,6 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings and not below a least.
     let fixed = |ceiling: u64, least: u64| window.map(|w| (w.get().min(ceiling) * 2).max(least));
     let idle = from.sysctls.get("net.ipv4.tcp_slow_start_after_idle").is_none_or(|value| value != "0");
-    let kernel = to.hardware.as_ref().map_or(KernelVersion::TODAY, |inside| inside.machine.kernel);
     let buffer = BufferSettings {
         fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
         range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
@@ -149,7 +148,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         low_water: to.hardware.is_none().then_some((16, 1 << 20)),
         packet_memory: super::inside::packet_memory(to),
         adv_win_scale: to.tcp.adv_win_scale,
-        rules: SocketRules::of(kernel),
+        rules: SocketRules::of(kernel(to)),
         send_buffer: fixed(to.tcp.wmem_max.get(), 2 * SOCK_MIN)
             .unwrap_or_else(|| sender::initial_send_buffer(to.tcp.wmem[1].get(), announced + options)),
     };
@@ -177,6 +176,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
         stretch_acks: from.tcp.stretch_acks,
+        stretch_slow_start: kernel(from) >= KernelVersion::new(3, 13, 0),
         initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),
         slow_start_after_idle: idle,
         algorithm,
@@ -193,6 +193,11 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         buffer,
     };
     Ok((Rc::new(sender), Rc::new(receiver)))
+}
+
+/// The kernel of a host: today's where nothing says another.
+fn kernel(host: &Host) -> KernelVersion {
+    host.hardware.as_ref().map_or(KernelVersion::TODAY, |inside| inside.machine.kernel)
 }
 
 /// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host, and how

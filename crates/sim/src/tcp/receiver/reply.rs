@@ -30,7 +30,8 @@ impl Receiver {
             self.delay();
             return;
         }
-        if !self.settings.sack || self.compressed >= COMPRESSED_MOST {
+        let compresses = self.settings.sack && self.settings.buffer.rules.compresses_sacks;
+        if !compresses || self.compressed >= COMPRESSED_MOST {
             self.acknowledge(out);
             return;
         }

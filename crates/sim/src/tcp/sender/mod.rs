@@ -315,6 +315,7 @@ impl Sender {
             mss: Bytes::new(u64::from(self.settings.mss)),
             initial_window: self.settings.initial_window,
             stretch_acks: self.settings.stretch_acks,
+            stretch_slow_start: self.settings.stretch_slow_start,
             ssthresh: None,
             now,
             handshake_rtt: measured.then(|| Span::us(rtt_us)),

@@ -56,6 +56,8 @@ pub struct Settings {
     pub small_queues: bool,
     /// An ACK counts as the packets it acknowledges in congestion avoidance, not as one.
     pub stretch_acks: bool,
+    /// The same in slow start.
+    pub stretch_slow_start: bool,
     /// Initial window in packets.
     pub initial_window: u64,
     /// `net.ipv4.tcp_slow_start_after_idle`.
