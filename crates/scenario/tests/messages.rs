@@ -196,6 +196,7 @@ fn the_inside_of_hosts() {
         ("other work nowhere", kit("load = [{ core = 99, share = 0.5 }]")),
         ("other work beyond a core", kit("load = [{ core = 9, share = 1.5 }]")),
         ("moderation of hours", kit("coalesce = \"2 s\"")),
+        ("moderation by frames alone", kit("adaptive_rx = false\ncoalesce_frames = 64")),
         ("balancing too fast", kit("irqbalance_interval = \"1 us\"")),
         ("no speed", kit("speed = 0")),
         ("twins faster than one", kit("machine = { twin_speed = 1.2 }")),

@@ -245,6 +245,7 @@ pub(crate) const HARDWARE_KEYS: &[&str] = &[
     "rps",
     "coalesce",
     "coalesce_frames",
+    "coalesce_from",
     "adaptive_rx",
     "napi",
     "speed",

@@ -122,14 +122,18 @@ pub(crate) struct HostTable {
     pub capture_core: Option<u32>,
     /// Cores that packets' protocol work is handed to (`rps_cpus`); that of the interrupt if left out.
     pub rps: Option<CoreSet>,
-    /// Least time from one interrupt of a queue to the next (`ethtool -C rx-usecs`). Default 0: each packet may
+    /// `ethtool -C rx-usecs`. With `coalesce_frames`: how long a packet waits for its interrupt at most. Without: the
+    /// least time from one interrupt of a queue to the next, as ixgbe and e1000 throttle. Default 0: each packet may
     /// raise one.
     pub coalesce: Option<Span>,
-    /// An interrupt does not wait while fewer packets than this came since the last one (adaptive moderation).
-    /// Default 0: it always waits.
+    /// An interrupt comes when so many packets wait (`ethtool -C rx-frames`), or `coalesce` after the first of them.
+    /// Default 0: a queue's interrupts are kept apart by `coalesce`.
     pub coalesce_frames: Option<u32>,
-    /// Moderation adapts to the load (`ethtool -C adaptive-rx on`, as `net_dim` does it); `coalesce` and
-    /// `coalesce_frames` then say nothing. Default false.
+    /// Interrupts are kept apart by `coalesce` only once so many packets came since the last one (dynamic mode of e1000);
+    /// says nothing beside `coalesce_frames`. Default 0: always.
+    pub coalesce_from: Option<u32>,
+    /// Moderation adapts to the load (`ethtool -C adaptive-rx on`, as `net_dim` does it); the other three then say
+    /// nothing. Default false.
     pub adaptive_rx: Option<bool>,
     /// Interrupts stay off while packets are polled. Default true; `false`: one interrupt a packet, and a backlog.
     pub napi: Option<bool>,

@@ -71,6 +71,14 @@ pub(super) fn hardware(
     }
     let coalesce = table.coalesce.unwrap_or(Span::ZERO);
     at_most(coalesce, LONGEST_WAIT, &format!("{what}.coalesce"), &place("coalesce"))?;
+    let (frames, adaptive) = (table.coalesce_frames.unwrap_or(0), table.adaptive_rx.unwrap_or(false));
+    if frames > 1 && coalesce == Span::ZERO && !adaptive {
+        let message =
+            format!("{what}.coalesce_frames: fewer than {frames} packets would wait for others for good");
+        return Err(Complaint::at(&place("coalesce_frames"), message)
+            .label("needs `coalesce`")
+            .help("say how long the first of them waits at most, for example coalesce = \"8 us\""));
+    }
     let nic = Nic {
         node,
         bus: table.nic_bus,
@@ -80,8 +88,9 @@ pub(super) fn hardware(
         rx_wqe: table.rx_wqe,
         tx_ring: count("tx_ring", table.tx_ring, DEFAULT_RING, RING)?,
         coalesce,
-        coalesce_frames: table.coalesce_frames.unwrap_or(0),
-        adaptive: table.adaptive_rx.unwrap_or(false),
+        coalesce_frames: frames,
+        coalesce_from: table.coalesce_from.unwrap_or(0),
+        adaptive,
         napi: table.napi.unwrap_or(true),
         rx_buffer: table.rx_buffer,
     };

@@ -76,12 +76,17 @@ pub struct Nic {
     pub rx_wqe: Option<Bytes>,
     /// Transmit descriptors.
     pub tx_ring: u32,
-    /// Least time from one interrupt of a queue to the next; zero: every packet may raise one.
+    /// With `coalesce_frames`, how long a packet waits for its interrupt at most; without, the least time from one
+    /// interrupt of a queue to the next (ITR of ixgbe and e1000). Zero: every packet may raise one.
     pub coalesce: Span,
-    /// The interrupt does not wait while fewer packets than this came since the last one (adaptive moderation);
-    /// 0: it always waits.
+    /// The interrupt comes when so many packets wait (`rx-frames`), or `coalesce` (`rx-usecs`) after the first of them;
+    /// 0: a queue's interrupts are kept apart by `coalesce`.
     pub coalesce_frames: u32,
-    /// Moderation adapts to the load as `net_dim` has it, whatever the two above say.
+    /// Interrupts are kept apart only once so many packets came since the last one (dynamic mode of e1000); 0: always.
+    /// Says nothing beside `coalesce_frames`.
+    #[serde(default)]
+    pub coalesce_from: u32,
+    /// Moderation adapts to the load as `net_dim` has it, whatever the three above say.
     #[serde(default)]
     pub adaptive: bool,
     /// Interrupts stay off while packets are polled (NAPI); `false`: one interrupt a packet, and a backlog between
