@@ -197,6 +197,13 @@ fn the_inside_of_hosts() {
         ("other work beyond a core", kit("load = [{ core = 9, share = 1.5 }]")),
         ("moderation of hours", kit("coalesce = \"2 s\"")),
         ("moderation by frames alone", kit("adaptive_rx = false\ncoalesce_frames = 64")),
+        ("a round of no packets", kit("netdev_budget = 0")),
+        (
+            "a time that the kernel does not know",
+            kit("machine = { kernel = \"4.4\" }\nnetdev_budget_usecs = \"8 ms\""),
+        ),
+        ("a round of minutes", kit("netdev_budget_usecs = \"2 min\"")),
+        ("a weight of nothing", kit("dev_weight = 0")),
         ("balancing too fast", kit("irqbalance_interval = \"1 us\"")),
         ("no speed", kit("speed = 0")),
         ("twins faster than one", kit("machine = { twin_speed = 1.2 }")),

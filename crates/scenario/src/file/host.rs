@@ -137,6 +137,16 @@ pub(crate) struct HostTable {
     pub adaptive_rx: Option<bool>,
     /// Interrupts stay off while packets are polled. Default true; `false`: one interrupt a packet, and a backlog.
     pub napi: Option<bool>,
+    /// `net.core.netdev_budget`: packets that softirq takes in one round on a core before it ends for others. Default 300.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub netdev_budget: Option<u32>,
+    /// `net.core.netdev_budget_usecs`: the time of such a round, counted in ticks of 4 ms as the kernel does. Default: of
+    /// the machine's kernel, two ticks (2 ms from 4.12 to 5.6). Kernels before 4.12 have no such setting.
+    pub netdev_budget_usecs: Option<Span>,
+    /// `net.core.dev_weight`: packets that one poll takes out of the backlog between interface and stack (`rps`,
+    /// `napi = false`). Polls of the interface take 64, the drivers' own. Default 64.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub dev_weight: Option<u32>,
     /// Memory of a receive buffer; every packet occupies one, whatever its length. As large as the packet if left
     /// out.
     pub rx_buffer: Option<Bytes>,

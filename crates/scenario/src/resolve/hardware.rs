@@ -3,7 +3,7 @@
 use super::{check_rate, within, within_bytes};
 use crate::error::Complaint;
 use crate::file::{AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, HostTable, IrqChoice, MachineTable};
-use crate::run::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
+use crate::run::{Apps, Costs, Hardware, Irq, KernelVersion, Load, Machine, Nic, Rss, Softirq};
 use crate::tree::{Node, Place};
 use std::ops::RangeInclusive;
 use wirespeed_units::{Bytes, Span};
@@ -16,6 +16,8 @@ const QUEUES: RangeInclusive<u64> = 1..=4096;
 const RX_BUFFER: RangeInclusive<u64> = 64..=1 << 20;
 /// An entry that packets share holds the largest frame, and no driver has such large ones.
 const RX_WQE: RangeInclusive<u64> = 128 << 10..=1 << 30;
+/// What a sysctl of this kind takes, but for what stops all work.
+const BUDGET: RangeInclusive<u64> = 1..=1_000_000_000;
 const CALL: RangeInclusive<u64> = 1..=1 << 30;
 const SPEED: (f64, f64) = (0.01, 10.0);
 /// A step of work that takes longer is a slip of the unit.
@@ -29,6 +31,9 @@ const DEFAULT_INTERVAL: Span = Span::secs(10);
 const FASTEST_BALANCING: Span = Span::ms(1);
 /// `sched_min_granularity` and EEVDF's `base_slice`: 0.75 ms x (1 + log2 of the cores, 3 at most).
 const DEFAULT_GRANULARITY: Span = Span::ms(3);
+
+/// Commit 7acf8a1e8a28 ("Replace 2 jiffies with sysctl netdev_budget_usecs").
+const BUDGET_TIME_SINCE: KernelVersion = KernelVersion::new(4, 12, 0);
 
 /// What of a host's table is about its inside; `None` if it has no machine.
 pub(super) fn hardware(
@@ -94,6 +99,23 @@ pub(super) fn hardware(
         napi: table.napi.unwrap_or(true),
         rx_buffer: table.rx_buffer,
     };
+    if table.netdev_budget_usecs.is_some() && machine.kernel < BUDGET_TIME_SINCE {
+        let message = format!(
+            "{what}.netdev_budget_usecs: Linux {} has no such setting, its time is fixed",
+            machine.kernel
+        );
+        return Err(Complaint::at(&place("netdev_budget_usecs"), message)
+            .label(format!("since Linux {BUDGET_TIME_SINCE}"))
+            .help(format!("leave it out, or name a later kernel in [{what}.machine]")));
+    }
+    let longest = table.netdev_budget_usecs.unwrap_or(Span::ZERO);
+    at_most(longest, LONGEST_WAIT, &format!("{what}.netdev_budget_usecs"), &place("netdev_budget_usecs"))?;
+    let limits = Softirq::default();
+    let softirq = Softirq {
+        budget: count("netdev_budget", table.netdev_budget, limits.budget, BUDGET)?,
+        budget_time: table.netdev_budget_usecs,
+        dev_weight: count("dev_weight", table.dev_weight, limits.dev_weight, BUDGET)?,
+    };
     let interval = table.irqbalance_interval.unwrap_or(DEFAULT_INTERVAL);
     if interval < FASTEST_BALANCING {
         let message = format!("{what}.irqbalance_interval: {interval} is shorter than {FASTEST_BALANCING}");
@@ -126,7 +148,17 @@ pub(super) fn hardware(
         load.push(Load { core: entry.core, share: entry.share });
     }
     let costs = costs(table.costs.as_ref(), merged, what)?;
-    Ok(Some(Box::new(Hardware { machine, nic, irq, apps, capture: table.capture_core, rps, load, costs })))
+    Ok(Some(Box::new(Hardware {
+        machine,
+        nic,
+        irq,
+        apps,
+        capture: table.capture_core,
+        rps,
+        softirq,
+        load,
+        costs,
+    })))
 }
 
 fn machine(

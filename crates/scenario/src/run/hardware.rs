@@ -21,6 +21,9 @@ pub struct Hardware {
     pub capture: Option<u32>,
     /// Cores that each packet's protocol work is handed to (Receive Packet Steering); empty: the interrupt's own.
     pub rps: Vec<u32>,
+    /// How much of a core softirq takes before it looks around.
+    #[serde(default)]
+    pub softirq: Softirq,
     /// Other work.
     pub load: Vec<Load>,
     /// What work costs at the machine's nominal speed.
@@ -125,6 +128,26 @@ pub enum Apps {
     Pinned(Vec<u32>),
     /// The scheduler chooses among these.
     Free(Vec<u32>),
+}
+
+/// Limits of softirq work that an operator sets (`net.core` sysctls).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Softirq {
+    /// `netdev_budget`: packets of one round over all queues of a core.
+    pub budget: u32,
+    /// `netdev_budget_usecs`: the time of one round; `None`: the kernel version's own.
+    pub budget_time: Option<Span>,
+    /// `dev_weight`: packets that a core takes out of its backlog between interface and stack in one poll. Polls of an
+    /// interface take the driver's weight.
+    pub dev_weight: u32,
+}
+
+impl Default for Softirq {
+    /// Linux' own (net/core/dev.c: `netdev_budget`, `weight_p`).
+    fn default() -> Self {
+        Softirq { budget: 300, budget_time: None, dev_weight: 64 }
+    }
 }
 
 /// Work that has nothing to do with the network.

@@ -154,7 +154,7 @@ impl Host {
         let mut host = Host {
             name: name.to_owned(),
             settings: settings.clone(),
-            rules: Rules::of(machine),
+            rules: Rules::of(machine).with_round(settings.softirq.budget_time),
             gro: offloads.gro,
             tso: offloads.tso || offloads.gso,
             backlog_limit,

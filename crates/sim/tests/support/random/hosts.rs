@@ -25,7 +25,7 @@ const PRESETS: [(&str, Machine); 12] = [
 /// A setting and its values. Those that name cores come with the number of cores that they need.
 type Knob = (&'static str, &'static [(&'static str, usize)]);
 
-const KNOBS: [Knob; 21] = [
+const KNOBS: [Knob; 23] = [
     ("rx_ring", &[("1", 1), ("2", 1), ("64", 1), ("1000", 1)]),
     ("rx_wqe", &[("\"128 KiB\"", 1), ("\"1 MB\"", 1)]),
     ("adaptive_rx", &[("true", 1), ("false", 1)]),
@@ -49,6 +49,8 @@ const KNOBS: [Knob; 21] = [
     ("coalesce", &[("\"0 s\"", 1), ("\"1 ms\"", 1), ("\"50 us\"\ncoalesce_frames = 64", 1)]),
     ("coalesce_from", &[("1", 1), ("64", 1)]),
     ("napi", &[("false", 1)]),
+    ("netdev_budget", &[("1", 1), ("64", 1), ("100000", 1)]),
+    ("dev_weight", &[("1", 1), ("1000", 1)]),
     ("capture_core", &[("0", 1), ("1", 2)]),
     ("netdev_max_backlog", &[("1", 1), ("10", 1), ("300", 1)]),
     ("speed", &[("0.5", 1), ("10", 1), ("0.01", 1)]),
