@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{carry_out, scenario};
+use support::{carry_out, goodput, scenario};
 use wirespeed_sim::Outcome;
 
 /// Datagrams of 1000 B, 100,000 a second, to a receiver of which `receiver` tells more.
@@ -68,4 +68,27 @@ fn the_weight_of_a_device_is_that_of_the_backlog() {
     let (one, four) = (busy("1000"), busy("25"));
     assert!((190..=205).contains(&one), "{one} ms: the ring's two polls bring 64 and 36");
     assert!((390..=410).contains(&four), "{four} ms: the 36 are there before the third of 25 is taken out");
+}
+
+#[test]
+fn a_bus_of_one_way_carries_both_ways_together() {
+    // 32 bit at 33 MHz are 1056 Mbit/s. A flow each way has that where they do not share it, half of it where they do.
+    let with = |shared: &str| {
+        let path = "rate = \"10 Gbit/s\"\nrtt = \"1 ms\"\nbuffer = \"1 MiB\"";
+        let flows = [
+            "kind = \"udp\"\ndatagram = \"1458 B\"\nrate = \"2 Gbit/s\"",
+            "from = \"receiver\"\nto = \"sender\"\nkind = \"udp\"\ndatagram = \"1458 B\"\nrate = \"2 Gbit/s\"",
+        ];
+        let host = format!(
+            "[host.receiver]\npreset = \"xeon-2023-100g\"\nirq = \"0\"\napps = \"1-2\"\nrmem_max = \"10 MB\"\n\
+             nic_bus = {{ kind = \"pci\", mhz = 33, bits = 32, shared = {shared} }}\n"
+        );
+        let outcome = carry_out(&scenario(path, &flows, "duration = \"1 s\"", &host)).1;
+        [0, 1].map(|flow| goodput(&outcome, flow, 500_000_000) / 1e6 * 1500.0 / 1458.0)
+    };
+    let [came, left] = with("false");
+    assert!((1020.0..1060.0).contains(&came) && (1040.0..1060.0).contains(&left), "{came} {left}");
+    let [came, left] = with("true");
+    assert!((1000.0..1090.0).contains(&(came + left)), "{came} and {left} Mbit/s");
+    assert!((0.8..1.25).contains(&(came / left)), "{came} and {left} Mbit/s");
 }

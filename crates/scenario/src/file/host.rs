@@ -1,6 +1,6 @@
 //! Hosts as they are written.
 
-use super::{AppsChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
+use super::{AppsChoice, BusChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
 use crate::run::{Qdisc, Rss};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -152,8 +152,9 @@ pub(crate) struct HostTable {
     pub rx_buffer: Option<Bytes>,
     /// The node that the interface's bus is on. Default 0.
     pub nic_node: Option<u32>,
-    /// Rate of that bus after its own overhead; never the limit if left out.
-    pub nic_bus: Option<Rate>,
+    /// Rate of that bus each way after its own overhead, or its build: `{ kind = "pcie", generation = 3, lanes = 16 }`,
+    /// `{ kind = "pci", mhz = 133, bits = 64 }`. Never the limit if left out.
+    pub nic_bus: Option<BusChoice>,
 }
 
 /// The value of a sysctl: text, a number or a truth value (1 or 0).

@@ -65,9 +65,7 @@ pub(super) fn hardware(
     let cores = Cores { machine: &machine, what };
     let node = table.nic_node.unwrap_or(0);
     cores.check_node(node, "nic_node", &place("nic_node"))?;
-    if let Some(rate) = table.nic_bus {
-        check_rate(rate, &format!("{what}.nic_bus"), place("nic_bus"))?;
-    }
+    let (bus, bus_shared) = super::bus::bus(table.nic_bus.as_ref(), merged, what)?;
     if let Some(size) = table.rx_buffer {
         within_bytes(size, RX_BUFFER, &format!("{what}.rx_buffer"), &place("rx_buffer"))?;
     }
@@ -86,7 +84,8 @@ pub(super) fn hardware(
     }
     let nic = Nic {
         node,
-        bus: table.nic_bus,
+        bus,
+        bus_shared,
         rx_queues: count("rx_queues", table.rx_queues, cores.count(), QUEUES)?,
         rss: table.rss.unwrap_or(Rss::Hash),
         rx_ring: count("rx_ring", table.rx_ring, DEFAULT_RING, RING)?,

@@ -67,6 +67,9 @@ pub struct Nic {
     /// Rate of that bus after its own overhead (kit-2019: width x transfers x encoding - 1 Gbit/s); `None`: never
     /// the limit.
     pub bus: Option<Rate>,
+    /// What goes out and what comes in share that rate (PCI, PCI-X); else each way has it.
+    #[serde(default)]
+    pub bus_shared: bool,
     /// Receive queues; a flow's packets all go to one.
     pub rx_queues: u32,
     /// How flows come to queues.

@@ -9,6 +9,7 @@ mod app;
 mod core;
 mod cost;
 mod dim;
+mod fetch;
 mod irq;
 mod memory;
 mod ring;
@@ -118,7 +119,12 @@ pub struct Host {
     unread: u64,
     /// The memory of each node.
     memory: Vec<Memory>,
+    /// When the bus is through with what comes.
     bus_free: SimTime,
+    /// And with what leaves, where both share it.
+    bus_out_free: SimTime,
+    /// What a packet of the train took of it that was handed over last.
+    fetched_each: Span,
     random: Random,
     lost: Lost,
     /// Packets that came from the wire, data first.
@@ -173,6 +179,8 @@ impl Host {
             unread: 0,
             memory: (0..nodes).map(|_| Memory::default()).collect(),
             bus_free: SimTime::START,
+            bus_out_free: SimTime::START,
+            fetched_each: Span::ZERO,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
             came: [0; 2],

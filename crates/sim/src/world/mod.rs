@@ -329,11 +329,21 @@ impl World {
         let arrival = place.offer(&train, &mut self.passing);
         if is_host {
             let refused = (place.refused() - before) as u32;
+            self.tell_refused(&train, way, refused.into());
             self.note_accepted(&train, train.packets - refused);
         }
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),
+        }
+    }
+
+    /// A host's queue refused so many packets of a train.
+    fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
+        if packets > 0
+            && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
+        {
+            inside.refuse(packets);
         }
     }
 
@@ -357,6 +367,7 @@ impl World {
                 }
             }
         }
+        self.tell_refused(&train, Way::Forward, refused);
         self.note_accepted(&train, train.packets - refused as u32);
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),

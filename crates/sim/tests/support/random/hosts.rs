@@ -55,7 +55,15 @@ const KNOBS: [Knob; 23] = [
     ("netdev_max_backlog", &[("1", 1), ("10", 1), ("300", 1)]),
     ("speed", &[("0.5", 1), ("10", 1), ("0.01", 1)]),
     ("rx_buffer", &[("\"2 KiB\"", 1), ("\"64 B\"", 1), ("\"1 MiB\"", 1)]),
-    ("nic_bus", &[("\"10 Gbit/s\"", 1), ("\"50 Mbit/s\"", 1)]),
+    (
+        "nic_bus",
+        &[
+            ("\"10 Gbit/s\"", 1),
+            ("\"50 Mbit/s\"", 1),
+            ("{ kind = \"pci\", mhz = 2, bits = 32 }", 1),
+            ("{ kind = \"pcie\", generation = 1, lanes = 1, shared = true }", 1),
+        ],
+    ),
     // What only matters between nodes.
     ("nic_node", &[("0", 1), ("1", 16)]),
     ("costs", &[("{ call = \"1 B\" }", 1), ("{ wakeup = \"0 s\" }", 1)]),
