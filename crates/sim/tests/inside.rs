@@ -92,3 +92,21 @@ fn a_bus_of_one_way_carries_both_ways_together() {
     assert!((1000.0..1090.0).contains(&(came + left)), "{came} and {left} Mbit/s");
     assert!((0.8..1.25).contains(&(came / left)), "{came} and {left} Mbit/s");
 }
+
+#[test]
+fn what_lies_on_another_node_is_fetched_over_the_link_between_them() {
+    // The interface is on node 0, cores 32 to 63 are node 1. Of 10 Gbit/s a flow has 8948 of 9014 B.
+    let with = |core: u32| {
+        let path = "rate = \"40 Gbit/s\"\nrtt = \"0.2 ms\"\nbuffer = \"4 MiB\"";
+        let hosts = format!(
+            "[host.sender]\npreset = \"xeon-2023-100g\"\nirq = \"0\"\napps = \"{core}\"\n\
+             machine = {{ interlink = \"10 Gbit/s\" }}\n[host.receiver]\nmtu = \"9000 B\"\n"
+        );
+        let flow = ["congestion = \"cubic\""];
+        let outcome = carry_out(&scenario(path, &flow, "duration = \"500 ms\"", &hosts)).1;
+        goodput(&outcome, 0, 250_000_000) / 1e9 * 9014.0 / 8948.0
+    };
+    let (near, far) = (with(1), with(33));
+    assert!(near > 30.0, "{near} Gbit/s");
+    assert!((9.5..10.01).contains(&far), "{far} Gbit/s");
+}

@@ -123,8 +123,8 @@ pub struct Host {
     bus_free: SimTime,
     /// And with what leaves, where both share it.
     bus_out_free: SimTime,
-    /// What a packet of the train took of it that was handed over last.
-    fetched_each: Span,
+    /// What a packet took of it that was handed over last.
+    bus_out_each: Span,
     random: Random,
     lost: Lost,
     /// Packets that came from the wire, data first.
@@ -180,7 +180,7 @@ impl Host {
             memory: (0..nodes).map(|_| Memory::default()).collect(),
             bus_free: SimTime::START,
             bus_out_free: SimTime::START,
-            fetched_each: Span::ZERO,
+            bus_out_each: Span::ZERO,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
             came: [0; 2],

@@ -284,6 +284,7 @@ impl World {
             }
             self.plan_host(host);
             if self.is_withdrawn(&train) {
+                self.tell_refused(&train, way, train.packets.into());
                 return;
             }
         }
@@ -338,12 +339,12 @@ impl World {
         }
     }
 
-    /// A host's queue refused so many packets of a train.
+    /// So many packets of a train are not sent: their host's queue refused them or others before them.
     fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
         if packets > 0
             && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
         {
-            inside.refuse(packets);
+            inside.refuse(train, packets);
         }
     }
 
