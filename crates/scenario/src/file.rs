@@ -3,11 +3,13 @@
 //! Everything is optional that a preset or a default can give; [`crate::resolve`] knows the defaults. The doc
 //! comments here are the schema's descriptions.
 
+mod bus;
 mod congestion;
 mod hardware;
 mod host;
 mod link;
 
+pub(crate) use bus::{BusChoice, BusKind, BusTable};
 pub(crate) use congestion::CongestionChoice;
 pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,

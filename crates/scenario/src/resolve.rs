@@ -1,5 +1,6 @@
 //! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
 
+mod bus;
 mod flows;
 mod hardware;
 mod hosts;

@@ -6,7 +6,7 @@ mod kernel_version;
 mod link;
 mod reach;
 
-pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
+pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 pub use reach::Reach;

@@ -100,6 +100,22 @@ fn what_a_file_leaves_out_has_a_default() {
 }
 
 #[test]
+fn the_rate_of_a_bus_follows_from_its_build() {
+    let bus = |written: &str| {
+        let nic = kit(&format!("nic_bus = {written}")).nic;
+        (nic.bus.map(Rate::get), nic.bus_shared)
+    };
+    // kit-2019: 16 x 8 GT/s x 128/130 - 1 are about 125 Gbit/s.
+    assert_eq!(bus("{ lanes = 16 }"), (Some(125_030_769_230), false), "the preset's is of generation 3");
+    assert_eq!(bus("{ lanes = 8, shared = true }"), (Some(62_015_384_615), true));
+    assert_eq!(bus("{ generation = 1, lanes = 1 }"), (Some(1_000_000_000), false), "2.5 x 8/10 - 1");
+    assert_eq!(bus("{ generation = 5 }"), (Some(503_123_076_923), false));
+    assert_eq!(bus("{ kind = \"pci\", mhz = 133, bits = 64 }"), (Some(8_512_000_000), true));
+    assert_eq!(bus("{ kind = \"pci\", mhz = 33, bits = 32, shared = false }"), (Some(1_056_000_000), false));
+    assert_eq!(bus("\"50 Gbit/s\""), (Some(50_000_000_000), false));
+}
+
+#[test]
 fn every_knob_can_be_swept() {
     let sweep = r#"[sweep]
 "host.receiver.irq" = ["balanced", "one-cpu", "0-3,8", 5]

@@ -1,6 +1,6 @@
 //! Hosts as they are written.
 
-use super::{AppsChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
+use super::{AppsChoice, BusChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
 use crate::run::{Qdisc, Rss};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -122,24 +122,39 @@ pub(crate) struct HostTable {
     pub capture_core: Option<u32>,
     /// Cores that packets' protocol work is handed to (`rps_cpus`); that of the interrupt if left out.
     pub rps: Option<CoreSet>,
-    /// Least time from one interrupt of a queue to the next (`ethtool -C rx-usecs`). Default 0: each packet may
+    /// `ethtool -C rx-usecs`. With `coalesce_frames`: how long a packet waits for its interrupt at most. Without: the
+    /// least time from one interrupt of a queue to the next, as ixgbe and e1000 throttle. Default 0: each packet may
     /// raise one.
     pub coalesce: Option<Span>,
-    /// An interrupt does not wait while fewer packets than this came since the last one (adaptive moderation).
-    /// Default 0: it always waits.
+    /// An interrupt comes when so many packets wait (`ethtool -C rx-frames`), or `coalesce` after the first of them.
+    /// Default 0: a queue's interrupts are kept apart by `coalesce`.
     pub coalesce_frames: Option<u32>,
-    /// Moderation adapts to the load (`ethtool -C adaptive-rx on`, as `net_dim` does it); `coalesce` and
-    /// `coalesce_frames` then say nothing. Default false.
+    /// Interrupts are kept apart by `coalesce` only once so many packets came since the last one (dynamic mode of e1000);
+    /// says nothing beside `coalesce_frames`. Default 0: always.
+    pub coalesce_from: Option<u32>,
+    /// Moderation adapts to the load (`ethtool -C adaptive-rx on`, as `net_dim` does it); the other three then say
+    /// nothing. Default false.
     pub adaptive_rx: Option<bool>,
     /// Interrupts stay off while packets are polled. Default true; `false`: one interrupt a packet, and a backlog.
     pub napi: Option<bool>,
+    /// `net.core.netdev_budget`: packets that softirq takes in one round on a core before it ends for others. Default 300.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub netdev_budget: Option<u32>,
+    /// `net.core.netdev_budget_usecs`: the time of such a round, counted in ticks of 4 ms as the kernel does. Default: of
+    /// the machine's kernel, two ticks (2 ms from 4.12 to 5.6). Kernels before 4.12 have no such setting.
+    pub netdev_budget_usecs: Option<Span>,
+    /// `net.core.dev_weight`: packets that one poll takes out of the backlog between interface and stack (`rps`,
+    /// `napi = false`). Polls of the interface take 64, the drivers' own. Default 64.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub dev_weight: Option<u32>,
     /// Memory of a receive buffer; every packet occupies one, whatever its length. As large as the packet if left
     /// out.
     pub rx_buffer: Option<Bytes>,
     /// The node that the interface's bus is on. Default 0.
     pub nic_node: Option<u32>,
-    /// Rate of that bus after its own overhead; never the limit if left out.
-    pub nic_bus: Option<Rate>,
+    /// Rate of that bus each way after its own overhead, or its build: `{ kind = "pcie", generation = 3, lanes = 16 }`,
+    /// `{ kind = "pci", mhz = 133, bits = 64 }`. Never the limit if left out.
+    pub nic_bus: Option<BusChoice>,
 }
 
 /// The value of a sysctl: text, a number or a truth value (1 or 0).

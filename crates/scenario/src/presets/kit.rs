@@ -13,7 +13,7 @@ macro_rules! machine {
             rss = "hash"
             adaptive_rx = true              # mlx5's default; not in their tuning table
             nic_node = 1                    # published
-            nic_bus = "125 Gbit/s"          # published: 16 x 8 GT/s x 128/130 - 1
+            nic_bus = { kind = "pcie", generation = 3, lanes = 16 }    # published: 16 x 8 GT/s x 128/130 - 1
 
             [machine]
             nodes = 2                       # published: two E5-2630 v3 or E5-2640 v3

@@ -28,7 +28,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             irq = "one-cpu"
             apps = "free"
             coalesce = "125 us"             # e1000: InterruptThrottleRate 8000
-            coalesce_frames = 4             # e1000, dynamic mode: at once while there is little
+            coalesce_from = 4               # e1000, dynamic mode: at once while there is little
             rx_buffer = "1600 B"            # 1522 B and alignment: truesize was what was asked for, not what kmalloc gave
 
             [machine]

@@ -29,7 +29,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             coalesce_frames = 0             # the same drivers set RAIDC with RXT_GATE: the timer holds back every interrupt
             rx_buffer = "9216 B"            # inferred: a window of 0.73 of the buffer, which they saw with MTU 9000, opens only if
                                             # a packet occupies less than 4/3 of its payload (tcp_grow_window)
-            nic_bus = "8.5 Gbit/s"          # published bus: 133 MHz x 64 bit
+            nic_bus = { kind = "pci", mhz = 133, bits = 64, shared = false }    # published; not shared: docs/models/hosts.md
 
             [machine]
             nodes = 1

@@ -30,7 +30,7 @@ pub(super) const PRESETS: &[Preset] = &[
             apps = "node 0"
             adaptive_rx = true              # mlx5's default
             nic_node = 0
-            nic_bus = "251 Gbit/s"          # PCIe 4 x16 by kit-2019's formula: 16 x 16 GT/s x 128/130 - 1
+            nic_bus = { kind = "pcie", generation = 4, lanes = 16 }    # by kit-2019's formula: 251 Gbit/s
 
             [machine]
             nodes = 2
@@ -88,7 +88,7 @@ pub(super) const PRESETS: &[Preset] = &[
             irq = "node 0"
             apps = "free"
             adaptive_rx = true              # mlx5's default
-            nic_bus = "503 Gbit/s"          # PCIe 5 x16 by kit-2019's formula: 16 x 32 GT/s x 128/130 - 1
+            nic_bus = { kind = "pcie", generation = 5, lanes = 16 }    # by kit-2019's formula: 503 Gbit/s
 
             [machine]
             nodes = 1

@@ -3,7 +3,7 @@
 use super::{check_rate, within, within_bytes};
 use crate::error::Complaint;
 use crate::file::{AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, HostTable, IrqChoice, MachineTable};
-use crate::run::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss};
+use crate::run::{Apps, Costs, Hardware, Irq, KernelVersion, Load, Machine, Nic, Rss, Softirq};
 use crate::tree::{Node, Place};
 use std::ops::RangeInclusive;
 use wirespeed_units::{Bytes, Span};
@@ -16,6 +16,8 @@ const QUEUES: RangeInclusive<u64> = 1..=4096;
 const RX_BUFFER: RangeInclusive<u64> = 64..=1 << 20;
 /// An entry that packets share holds the largest frame, and no driver has such large ones.
 const RX_WQE: RangeInclusive<u64> = 128 << 10..=1 << 30;
+/// What a sysctl of this kind takes, but for what stops all work.
+const BUDGET: RangeInclusive<u64> = 1..=1_000_000_000;
 const CALL: RangeInclusive<u64> = 1..=1 << 30;
 const SPEED: (f64, f64) = (0.01, 10.0);
 /// A step of work that takes longer is a slip of the unit.
@@ -29,6 +31,9 @@ const DEFAULT_INTERVAL: Span = Span::secs(10);
 const FASTEST_BALANCING: Span = Span::ms(1);
 /// `sched_min_granularity` and EEVDF's `base_slice`: 0.75 ms x (1 + log2 of the cores, 3 at most).
 const DEFAULT_GRANULARITY: Span = Span::ms(3);
+
+/// Commit 7acf8a1e8a28 ("Replace 2 jiffies with sysctl netdev_budget_usecs").
+const BUDGET_TIME_SINCE: KernelVersion = KernelVersion::new(4, 12, 0);
 
 /// What of a host's table is about its inside; `None` if it has no machine.
 pub(super) fn hardware(
@@ -60,9 +65,7 @@ pub(super) fn hardware(
     let cores = Cores { machine: &machine, what };
     let node = table.nic_node.unwrap_or(0);
     cores.check_node(node, "nic_node", &place("nic_node"))?;
-    if let Some(rate) = table.nic_bus {
-        check_rate(rate, &format!("{what}.nic_bus"), place("nic_bus"))?;
-    }
+    let (bus, bus_shared) = super::bus::bus(table.nic_bus.as_ref(), merged, what)?;
     if let Some(size) = table.rx_buffer {
         within_bytes(size, RX_BUFFER, &format!("{what}.rx_buffer"), &place("rx_buffer"))?;
     }
@@ -71,19 +74,46 @@ pub(super) fn hardware(
     }
     let coalesce = table.coalesce.unwrap_or(Span::ZERO);
     at_most(coalesce, LONGEST_WAIT, &format!("{what}.coalesce"), &place("coalesce"))?;
+    let (frames, adaptive) = (table.coalesce_frames.unwrap_or(0), table.adaptive_rx.unwrap_or(false));
+    if frames > 1 && coalesce == Span::ZERO && !adaptive {
+        let message =
+            format!("{what}.coalesce_frames: fewer than {frames} packets would wait for others for good");
+        return Err(Complaint::at(&place("coalesce_frames"), message)
+            .label("needs `coalesce`")
+            .help("say how long the first of them waits at most, for example coalesce = \"8 us\""));
+    }
     let nic = Nic {
         node,
-        bus: table.nic_bus,
+        bus,
+        bus_shared,
         rx_queues: count("rx_queues", table.rx_queues, cores.count(), QUEUES)?,
         rss: table.rss.unwrap_or(Rss::Hash),
         rx_ring: count("rx_ring", table.rx_ring, DEFAULT_RING, RING)?,
         rx_wqe: table.rx_wqe,
         tx_ring: count("tx_ring", table.tx_ring, DEFAULT_RING, RING)?,
         coalesce,
-        coalesce_frames: table.coalesce_frames.unwrap_or(0),
-        adaptive: table.adaptive_rx.unwrap_or(false),
+        coalesce_frames: frames,
+        coalesce_from: table.coalesce_from.unwrap_or(0),
+        adaptive,
         napi: table.napi.unwrap_or(true),
         rx_buffer: table.rx_buffer,
+    };
+    if table.netdev_budget_usecs.is_some() && machine.kernel < BUDGET_TIME_SINCE {
+        let message = format!(
+            "{what}.netdev_budget_usecs: Linux {} has no such setting, its time is fixed",
+            machine.kernel
+        );
+        return Err(Complaint::at(&place("netdev_budget_usecs"), message)
+            .label(format!("since Linux {BUDGET_TIME_SINCE}"))
+            .help(format!("leave it out, or name a later kernel in [{what}.machine]")));
+    }
+    let longest = table.netdev_budget_usecs.unwrap_or(Span::ZERO);
+    at_most(longest, LONGEST_WAIT, &format!("{what}.netdev_budget_usecs"), &place("netdev_budget_usecs"))?;
+    let limits = Softirq::default();
+    let softirq = Softirq {
+        budget: count("netdev_budget", table.netdev_budget, limits.budget, BUDGET)?,
+        budget_time: table.netdev_budget_usecs,
+        dev_weight: count("dev_weight", table.dev_weight, limits.dev_weight, BUDGET)?,
     };
     let interval = table.irqbalance_interval.unwrap_or(DEFAULT_INTERVAL);
     if interval < FASTEST_BALANCING {
@@ -117,7 +147,17 @@ pub(super) fn hardware(
         load.push(Load { core: entry.core, share: entry.share });
     }
     let costs = costs(table.costs.as_ref(), merged, what)?;
-    Ok(Some(Box::new(Hardware { machine, nic, irq, apps, capture: table.capture_core, rps, load, costs })))
+    Ok(Some(Box::new(Hardware {
+        machine,
+        nic,
+        irq,
+        apps,
+        capture: table.capture_core,
+        rps,
+        softirq,
+        load,
+        costs,
+    })))
 }
 
 fn machine(

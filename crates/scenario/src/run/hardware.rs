@@ -21,6 +21,9 @@ pub struct Hardware {
     pub capture: Option<u32>,
     /// Cores that each packet's protocol work is handed to (Receive Packet Steering); empty: the interrupt's own.
     pub rps: Vec<u32>,
+    /// How much of a core softirq takes before it looks around.
+    #[serde(default)]
+    pub softirq: Softirq,
     /// Other work.
     pub load: Vec<Load>,
     /// What work costs at the machine's nominal speed.
@@ -64,6 +67,9 @@ pub struct Nic {
     /// Rate of that bus after its own overhead (kit-2019: width x transfers x encoding - 1 Gbit/s); `None`: never
     /// the limit.
     pub bus: Option<Rate>,
+    /// What goes out and what comes in share that rate (PCI, PCI-X); else each way has it.
+    #[serde(default)]
+    pub bus_shared: bool,
     /// Receive queues; a flow's packets all go to one.
     pub rx_queues: u32,
     /// How flows come to queues.
@@ -76,12 +82,17 @@ pub struct Nic {
     pub rx_wqe: Option<Bytes>,
     /// Transmit descriptors.
     pub tx_ring: u32,
-    /// Least time from one interrupt of a queue to the next; zero: every packet may raise one.
+    /// With `coalesce_frames`, how long a packet waits for its interrupt at most; without, the least time from one
+    /// interrupt of a queue to the next (ITR of ixgbe and e1000). Zero: every packet may raise one.
     pub coalesce: Span,
-    /// The interrupt does not wait while fewer packets than this came since the last one (adaptive moderation);
-    /// 0: it always waits.
+    /// The interrupt comes when so many packets wait (`rx-frames`), or `coalesce` (`rx-usecs`) after the first of them;
+    /// 0: a queue's interrupts are kept apart by `coalesce`.
     pub coalesce_frames: u32,
-    /// Moderation adapts to the load as `net_dim` has it, whatever the two above say.
+    /// Interrupts are kept apart only once so many packets came since the last one (dynamic mode of e1000); 0: always.
+    /// Says nothing beside `coalesce_frames`.
+    #[serde(default)]
+    pub coalesce_from: u32,
+    /// Moderation adapts to the load as `net_dim` has it, whatever the three above say.
     #[serde(default)]
     pub adaptive: bool,
     /// Interrupts stay off while packets are polled (NAPI); `false`: one interrupt a packet, and a backlog between
@@ -120,6 +131,26 @@ pub enum Apps {
     Pinned(Vec<u32>),
     /// The scheduler chooses among these.
     Free(Vec<u32>),
+}
+
+/// Limits of softirq work that an operator sets (`net.core` sysctls).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Softirq {
+    /// `netdev_budget`: packets of one round over all queues of a core.
+    pub budget: u32,
+    /// `netdev_budget_usecs`: the time of one round; `None`: the kernel version's own.
+    pub budget_time: Option<Span>,
+    /// `dev_weight`: packets that a core takes out of its backlog between interface and stack in one poll. Polls of an
+    /// interface take the driver's weight.
+    pub dev_weight: u32,
+}
+
+impl Default for Softirq {
+    /// Linux' own (net/core/dev.c: `netdev_budget`, `weight_p`).
+    fn default() -> Self {
+        Softirq { budget: 300, budget_time: None, dev_weight: 64 }
+    }
 }
 
 /// Work that has nothing to do with the network.

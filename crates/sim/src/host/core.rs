@@ -72,6 +72,8 @@ pub struct Core {
 pub struct Session {
     /// When it began; `None`: there is none.
     pub since: Option<SimTime>,
+    /// When the present round began; `None`: there is none.
+    pub round: Option<SimTime>,
     /// Rounds that are over.
     pub rounds: u32,
     /// What the present round has used of its budget, packets.

@@ -1,6 +1,7 @@
 //! From the wire to the interrupt: the bus, the receive queues, moderation, and who is interrupted.
 
 use super::core::Kind;
+use super::cost::{part, times};
 use super::dim::Dim;
 use super::ring::Ring;
 use super::rx::{Moderation, RxQueue};
@@ -25,9 +26,10 @@ impl Host {
                 (0..count).map(|_| self.random.draw() as usize % self.cores.len()).collect()
             }
         };
-        let moderation = || match nic.adaptive {
-            true => Moderation::Adaptive(Dim::default()),
-            false => Moderation::Fixed { interval: nic.coalesce, frames: nic.coalesce_frames },
+        let moderation = || match nic.coalesce_frames {
+            _ if nic.adaptive => Moderation::Adaptive(Dim::default()),
+            0 => Moderation::Apart { interval: nic.coalesce, from: nic.coalesce_from },
+            frames => Moderation::Together { longest: nic.coalesce, frames },
         };
         let queue = |core| RxQueue::new(core, Ring::new(packets, entry, mapped), moderation());
         self.queues = targets.into_iter().map(queue).collect();
@@ -78,8 +80,9 @@ impl Host {
             rate = Some(rate.map_or(left, |rate| rate.min(left)));
         }
         let rate = rate?;
-        let each = rate.serialisation(Bytes::new(u64::from(train.frame)));
         let begins = free.max(train.at);
+        let mut each = rate.serialisation(Bytes::new(u64::from(train.frame)));
+        each = each + part(self.share_bus(begins, times(each, train.packets.into())), train.packets);
         let room = rate.serialisation(Bytes::new(FIFO));
         // Packet i comes at `at + i * gap` and is through at `begins + (i + 1) * each`.
         let behind = begins - train.at;

@@ -9,6 +9,7 @@ mod app;
 mod core;
 mod cost;
 mod dim;
+mod fetch;
 mod irq;
 mod memory;
 mod ring;
@@ -119,7 +120,12 @@ pub struct Host {
     unread: u64,
     /// The memory of each node.
     memory: Vec<Memory>,
+    /// When the bus is through with what comes.
     bus_free: SimTime,
+    /// And with what leaves, where both share it.
+    bus_out_free: SimTime,
+    /// What a packet took of it that was handed over last.
+    bus_out_each: Span,
     random: Random,
     lost: Lost,
     /// Packets that came from the wire, data first.
@@ -155,7 +161,7 @@ impl Host {
         let mut host = Host {
             name: name.to_owned(),
             settings: settings.clone(),
-            rules: Rules::of(machine),
+            rules: Rules::of(machine).with_round(settings.softirq.budget_time),
             gro: offloads.gro,
             tso: offloads.tso || offloads.gso,
             backlog_limit,
@@ -174,6 +180,8 @@ impl Host {
             unread: 0,
             memory: (0..nodes).map(|_| Memory::default()).collect(),
             bus_free: SimTime::START,
+            bus_out_free: SimTime::START,
+            bus_out_each: Span::ZERO,
             random: Random::derived(seed, &format!("host {name}")),
             lost: Lost::default(),
             came: [0; 2],

@@ -17,6 +17,8 @@ pub struct Rules {
     /// While ksoftirqd wants to run, interrupts leave softirq work to it (commit 4cd13c21b207, 4.9; taken back by
     /// d15121be7485, 6.4). Else the next interrupt, or the tick, goes on with it.
     pub leaves_to_ksoftirqd: bool,
+    /// A round of softirq ends with the tick that is so many after the one it began in (`net_rx_action`).
+    round: i64,
     /// Entries of a shared receive ring that a poll can have mapped: mlx5 has one under way (`umr_in_progress`)
     /// until 5.2, several since (`umr_last_bulk`).
     pub mapped: u32,
@@ -98,10 +100,34 @@ impl Rules {
             once_a_round: since(3, 19, 0),
             yields: since(3, 9, 0),
             leaves_to_ksoftirqd: since(4, 9, 0) && !since(6, 4, 0),
+            round: match () {
+                // Two ticks again (commit a4837980fd9f).
+                () if since(5, 7, 0) => 2,
+                // 2000 us, which are a tick of 4 ms (`usecs_to_jiffies` rounds up; commit 7acf8a1e8a28).
+                () if since(4, 12, 0) => 1,
+                // `jiffies + 2`; `jiffies - start_time > 1` until 2.6.23. From 2.6.24 to 28 (commits bea3348eef27 and
+                // 24f8b2385e03) it was the first tick, which is not followed here: how often a tick comes is not
+                // known of the hosts with such kernels, and the length of the round decides what they do.
+                () => 2,
+            },
             mapped: if since(5, 2, 0) { u32::MAX } else { 1 },
             sack_walk: SackWalk::of(machine.kernel),
             turns,
         }
+    }
+}
+
+impl Rules {
+    /// The same where an operator has set the time of a round (`netdev_budget_usecs`), if so.
+    pub fn with_round(self, time: Option<Span>) -> Rules {
+        let ticks = |time: Span| (time + TICK - Span::ps(1)).picoseconds() / TICK.picoseconds();
+        Rules { round: time.map_or(self.round, ticks), ..self }
+    }
+
+    /// Whether the time of a round of softirq that began at `began` is over at `at`.
+    pub fn round_is_over(&self, began: SimTime, at: SimTime) -> bool {
+        let tick = |time: SimTime| time.picoseconds() / TICK.picoseconds();
+        tick(at) >= tick(began) + self.round
     }
 }
 
@@ -218,6 +244,22 @@ mod tests {
         assert_eq!(of("4.4"), (true, true, false));
         assert_eq!(of("4.15"), (true, true, true));
         assert_eq!(of("6.6"), (true, true, false));
+    }
+
+    #[test]
+    fn a_round_ends_with_a_tick_of_the_version_or_the_operator() {
+        let over = |version: &str, time: Option<Span>, ms: i64| {
+            let rules = rules(version.parse().unwrap()).with_round(time);
+            // It begins 3 ms into a tick.
+            rules.round_is_over(SimTime::START + Span::ms(43), SimTime::START + Span::ms(ms))
+        };
+        for (version, first) in [("2.6.24", 48), ("3.10", 48), ("4.15", 44), ("6.12", 48)] {
+            assert!(!over(version, None, first - 1) && over(version, None, first), "{version}");
+        }
+        let set = |microseconds| Some(Span::us(microseconds));
+        assert!(over("6.12", set(0), 43), "after every poll");
+        assert!(!over("6.12", set(4000), 43) && over("6.12", set(4000), 44));
+        assert!(!over("6.12", set(4001), 47) && over("6.12", set(4001), 48), "a tick that has begun counts");
     }
 
     #[test]

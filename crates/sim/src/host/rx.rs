@@ -9,10 +9,18 @@ use wirespeed_units::{SimTime, Span};
 /// When a queue may interrupt.
 #[derive(Debug)]
 pub enum Moderation {
-    /// `interval` after the last interrupt at the earliest, once `frames` packets have come since.
-    Fixed {
+    /// `interval` after the last interrupt at the earliest, once `from` packets have come since (ITR of ixgbe, e1000).
+    Apart {
         /// The time.
         interval: Span,
+        /// The packets.
+        from: u32,
+    },
+    /// When `frames` packets wait, or `longest` after the first of them (`rx-frames` and `rx-usecs` of ethtool, which
+    /// e.g. `mlx5e_ethtool_set_coalesce` sets for a completion queue that counts from an event on).
+    Together {
+        /// The time.
+        longest: Span,
         /// The packets.
         frames: u32,
     },
@@ -162,12 +170,35 @@ impl RxQueue {
         }
         let first = self.waiting.front().or(self.coming.front())?.at;
         match (&self.moderation, self.last_irq) {
-            (Moderation::Fixed { interval, frames }, Some(last)) if self.since_irq >= *frames => {
+            (Moderation::Apart { interval, from }, Some(last)) if self.since_irq >= *from => {
                 Some(first.max(last + *interval))
             }
-            (Moderation::Fixed { .. }, _) => Some(first),
+            (Moderation::Apart { .. }, _) => Some(first),
+            (Moderation::Together { longest, frames }, _) => {
+                Some(self.full(*frames, first, first + *longest))
+            }
             (Moderation::Adaptive(dim), _) => Some(self.batch(dim.profile())),
         }
+    }
+
+    /// When `frames` packets wait, the first of them since `first`, or `latest` if they are not together by then.
+    fn full(&self, frames: u32, first: SimTime, latest: SimTime) -> SimTime {
+        let Some(missing) = frames.checked_sub(self.waiting_packets).filter(|missing| *missing > 0) else {
+            return first;
+        };
+        // Those that find no descriptor do not wait.
+        let room = self.coming.front().map_or(0, |train| self.ring.room(train.frame));
+        let by = |time| self.coming.iter().map(|train| u64::from(packets_by(train, time))).sum::<u64>();
+        if missing > room || by(latest) < u64::from(missing) {
+            return latest;
+        }
+        // Trains of several flows overlap: the first instant by which enough have come.
+        let (mut early, mut late) = (first.picoseconds() - 1, latest.picoseconds());
+        while late - early > 1 {
+            let middle = early + (late - early) / 2;
+            if by(SimTime::ps(middle)) < u64::from(missing) { early = middle } else { late = middle }
+        }
+        SimTime::ps(late)
     }
 
     /// When the packets of a profile are together, or the last that is known has been the last for long enough.
@@ -211,4 +242,80 @@ fn packets_by(train: &Train, now: SimTime) -> u32 {
     }
     let more = (now - train.at).picoseconds() / gap;
     u32::try_from(more).map_or(train.packets, |more| more.saturating_add(1).min(train.packets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Body, Ecn};
+
+    fn us(microseconds: i64) -> SimTime {
+        SimTime::START + Span::us(microseconds)
+    }
+
+    /// So many packets from microsecond `at` on, one in each `gap` microseconds.
+    fn train(flow: u32, packets: u32, at: i64, gap: i64) -> Train {
+        let body = Body::Datagram { first: 0 };
+        Train { at: us(at), gap: Span::us(gap), packets, frame: 1514, flow, ecn: Ecn::NotCapable, body }
+    }
+
+    fn queue(ring: u32, moderation: Moderation) -> RxQueue {
+        RxQueue::new(0, Ring::new(ring, None, u32::MAX), moderation)
+    }
+
+    fn together(ring: u32) -> RxQueue {
+        queue(ring, Moderation::Together { longest: Span::us(50), frames: 4 })
+    }
+
+    #[test]
+    fn an_interrupt_comes_with_the_last_of_the_frames_or_when_the_first_has_waited() {
+        let mut four = together(64);
+        four.arrive(train(0, 10, 100, 10));
+        assert_eq!(four.next_irq(), Some(us(130)), "packets at 100, 110, 120 and 130 us");
+        let mut slow = together(64);
+        slow.arrive(train(0, 10, 100, 20));
+        assert_eq!(slow.next_irq(), Some(us(150)), "the fourth would come at 160 us");
+        // Another flow's fill the gaps: 100, 105, 115, 120 us.
+        slow.arrive(train(1, 2, 105, 10));
+        assert_eq!(slow.next_irq(), Some(us(120)));
+    }
+
+    #[test]
+    fn what_waits_already_counts_and_an_interrupt_before_does_not() {
+        let mut rx = together(64);
+        rx.arrive(train(0, 3, 100, 1));
+        rx.admit(us(110), |_| panic!("there is room"));
+        assert_eq!(rx.next_irq(), Some(us(150)));
+        rx.arrive(train(0, 1, 140, 0));
+        assert_eq!(rx.next_irq(), Some(us(140)), "the fourth");
+        rx.admit(us(140), |_| panic!("there is room"));
+        rx.raise(us(140));
+        assert_eq!(rx.take(64, &mut Vec::new()), 4);
+        rx.complete(us(141));
+        rx.arrive(train(0, 1, 142, 0));
+        assert_eq!(rx.next_irq(), Some(us(192)), "the next one waits for its own 50 us, and no longer");
+    }
+
+    #[test]
+    fn frames_that_the_ring_has_no_room_for_never_wait() {
+        let mut rx = together(3);
+        rx.arrive(train(0, 10, 100, 1));
+        assert_eq!(rx.next_irq(), Some(us(150)));
+    }
+
+    #[test]
+    fn a_throttle_keeps_interrupts_apart_and_the_first_comes_at_once() {
+        let mut rx = queue(64, Moderation::Apart { interval: Span::us(50), from: 2 });
+        rx.arrive(train(0, 1, 100, 0));
+        assert_eq!(rx.next_irq(), Some(us(100)));
+        rx.admit(us(100), |_| panic!("there is room"));
+        rx.raise(us(100));
+        rx.take(64, &mut Vec::new());
+        rx.arrive(train(0, 1, 110, 0));
+        rx.admit(us(110), |_| panic!("there is room"));
+        assert_eq!(rx.next_irq(), Some(us(110)), "only one has come since");
+        rx.arrive(train(0, 1, 120, 0));
+        rx.admit(us(120), |_| panic!("there is room"));
+        assert_eq!(rx.next_irq(), Some(us(150)));
+    }
 }

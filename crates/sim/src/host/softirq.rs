@@ -10,10 +10,8 @@ use crate::net::{Body, Train};
 use crate::world::{Endpoint, Way};
 use wirespeed_units::{Bytes, SimTime, Span};
 
-/// Packets of one poll (NAPI_POLL_WEIGHT).
+/// Packets of one poll of an interface (NAPI_POLL_WEIGHT).
 const WEIGHT: u32 = 64;
-/// `net.core.netdev_budget`: packets of one round.
-const BUDGET: u32 = 300;
 /// Bytes of what GRO merges at most (GSO_LEGACY_MAX_SIZE).
 const MERGED: u64 = 65_536;
 
@@ -45,10 +43,13 @@ impl Host {
         let core = &mut self.cores[index];
         let session = &mut core.session;
         session.since.get_or_insert(at);
+        let began = *session.round.get_or_insert(at);
         session.used += used;
-        let used_up = session.used >= BUDGET;
+        let used_up =
+            session.used >= self.settings.softirq.budget || self.rules.round_is_over(began, core.free_at);
         core.squeezed += u64::from(used_up);
         if used_up || (core.polls.is_empty() && core.backlog.is_empty()) {
+            core.session.round = None;
             core.session.used = 0;
             core.session.rounds += 1;
         }
@@ -163,12 +164,13 @@ impl Host {
     }
 
     fn take_backlog(&mut self, index: usize, out: &mut Vec<Train>) -> u32 {
+        let weight = self.settings.softirq.dev_weight;
         let core = &mut self.cores[index];
         let mut taken = 0;
-        while taken < WEIGHT
+        while taken < weight
             && let Some(front) = core.backlog.front_mut()
         {
-            let wanted = WEIGHT - taken;
+            let wanted = weight - taken;
             let train = if front.packets <= wanted {
                 core.backlog.pop_front().expect("it was looked at")
             } else {

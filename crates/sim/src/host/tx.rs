@@ -20,6 +20,7 @@ impl Host {
             let before = place.at;
             self.spend(place, first + times(each, u64::from(train.packets)));
             Self::time(train, before, place.at, each);
+            self.fetch(train);
             if let Some(id) = self.capture {
                 self.capture_packets += u64::from(train.packets);
                 let at = place.at;
@@ -41,6 +42,7 @@ impl Host {
         let begin = now.max(self.cores[core].free_at);
         let until = self.steal(core, kind, now, first + times(each, u64::from(train.packets)));
         Self::time(train, begin, until, each);
+        self.fetch(train);
         self.plan_core(core, until);
         until
     }

@@ -157,8 +157,10 @@ impl World {
         host.run(at, &mut Outside { flows: &mut self.flows, out: &mut out, touched: &mut touched });
         self.hosts[index] = Some(host);
         for train in out.drain(..) {
-            if !self.is_withdrawn(&train) {
-                let way = Way::of(&train.body);
+            let way = Way::of(&train.body);
+            if self.is_withdrawn(&train) {
+                self.tell_refused(&train, way, train.packets.into());
+            } else {
                 self.depart(train, way);
             }
         }

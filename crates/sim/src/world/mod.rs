@@ -284,6 +284,7 @@ impl World {
             }
             self.plan_host(host);
             if self.is_withdrawn(&train) {
+                self.tell_refused(&train, way, train.packets.into());
                 return;
             }
         }
@@ -329,11 +330,21 @@ impl World {
         let arrival = place.offer(&train, &mut self.passing);
         if is_host {
             let refused = (place.refused() - before) as u32;
+            self.tell_refused(&train, way, refused.into());
             self.note_accepted(&train, train.packets - refused);
         }
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),
+        }
+    }
+
+    /// So many packets of a train are not sent: their host's queue refused them or others before them.
+    fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
+        if packets > 0
+            && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
+        {
+            inside.refuse(train, packets);
         }
     }
 
@@ -357,6 +368,7 @@ impl World {
                 }
             }
         }
+        self.tell_refused(&train, Way::Forward, refused);
         self.note_accepted(&train, train.packets - refused as u32);
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),

@@ -25,7 +25,7 @@ const PRESETS: [(&str, Machine); 12] = [
 /// A setting and its values. Those that name cores come with the number of cores that they need.
 type Knob = (&'static str, &'static [(&'static str, usize)]);
 
-const KNOBS: [Knob; 21] = [
+const KNOBS: [Knob; 23] = [
     ("rx_ring", &[("1", 1), ("2", 1), ("64", 1), ("1000", 1)]),
     ("rx_wqe", &[("\"128 KiB\"", 1), ("\"1 MB\"", 1)]),
     ("adaptive_rx", &[("true", 1), ("false", 1)]),
@@ -46,14 +46,24 @@ const KNOBS: [Knob; 21] = [
     ("irq", &[("\"balanced\"", 1), ("\"one-cpu\"", 1), ("\"0-3\"", 4), ("\"node 0\"", 1)]),
     ("apps", &[("\"free\"", 1), ("\"0\"", 1), ("\"0-3\"", 4), ("\"node 0\"", 1), ("\"0,1\"", 2)]),
     ("rps", &[("\"0\"", 1), ("\"1-3\"", 4), ("\"1\"", 2)]),
-    ("coalesce", &[("\"0 s\"", 1), ("\"1 ms\"", 1)]),
-    ("coalesce_frames", &[("1", 1), ("64", 1)]),
+    ("coalesce", &[("\"0 s\"", 1), ("\"1 ms\"", 1), ("\"50 us\"\ncoalesce_frames = 64", 1)]),
+    ("coalesce_from", &[("1", 1), ("64", 1)]),
     ("napi", &[("false", 1)]),
+    ("netdev_budget", &[("1", 1), ("64", 1), ("100000", 1)]),
+    ("dev_weight", &[("1", 1), ("1000", 1)]),
     ("capture_core", &[("0", 1), ("1", 2)]),
     ("netdev_max_backlog", &[("1", 1), ("10", 1), ("300", 1)]),
     ("speed", &[("0.5", 1), ("10", 1), ("0.01", 1)]),
     ("rx_buffer", &[("\"2 KiB\"", 1), ("\"64 B\"", 1), ("\"1 MiB\"", 1)]),
-    ("nic_bus", &[("\"10 Gbit/s\"", 1), ("\"50 Mbit/s\"", 1)]),
+    (
+        "nic_bus",
+        &[
+            ("\"10 Gbit/s\"", 1),
+            ("\"50 Mbit/s\"", 1),
+            ("{ kind = \"pci\", mhz = 2, bits = 32 }", 1),
+            ("{ kind = \"pcie\", generation = 1, lanes = 1, shared = true }", 1),
+        ],
+    ),
     // What only matters between nodes.
     ("nic_node", &[("0", 1), ("1", 16)]),
     ("costs", &[("{ call = \"1 B\" }", 1), ("{ wakeup = \"0 s\" }", 1)]),
