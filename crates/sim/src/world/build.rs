@@ -6,8 +6,8 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
-    QueueSettings, RedSettings,
+    CoDelSettings, FqCodelSettings, FqSettings, LinkSettings, LossSettings, PolicerSettings,
+    PortLimitSettings, QueueSettings, RedSettings,
 };
 use std::fmt;
 use std::rc::Rc;
@@ -19,8 +19,12 @@ pub(super) const ETHERNET: u64 = 14;
 /// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
-/// Packets that fq holds at most, its default in Linux.
+/// GSO packets that fq holds at most, and of one flow (sch_fq.c: `limit`, `flow_limit`).
 const FQ_LIMIT: u32 = 10_000;
+const FQ_FLOW_LIMIT: u32 = 100;
+/// Frames of the largest size that a flow sends in its turn, and in its first (sch_fq.c: `quantum`, `initial_quantum`).
+const FQ_TURN: u32 = 2;
+const FQ_FIRST_TURN: u32 = 10;
 
 /// What a run asks for and the model lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,6 +189,12 @@ pub(super) fn ring(host: &Host, frame: u64) -> Option<u32> {
     Some(hardware.nic.tx_ring.saturating_mul(piece(host, frame)))
 }
 
+/// Whether a host's fq keeps packets until they are due. Without an interface that limits there is no queue, and where a host
+/// shows its inside, what has left the socket waits in the ring, in order: there the socket waits itself.
+pub(super) fn holds_packets(host: &Host) -> bool {
+    host.qdisc == Qdisc::Fq && egress_rate(host).is_some() && host.hardware.is_none()
+}
+
 /// Bytes of the largest frame of a run.
 pub(super) fn largest_frame(run: &Run) -> u64 {
     run.hosts.iter().map(|host| host.mtu.get()).max().unwrap_or(1500) + ETHERNET
@@ -194,6 +204,15 @@ pub(super) fn largest_frame(run: &Run) -> u64 {
 fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings {
     let (piece, ring) = (piece(host, frame), ring(host, frame));
     let queue = match host.qdisc {
+        Qdisc::Fq if holds_packets(host) => {
+            let largest = (host.mtu.get() + ETHERNET) as u32;
+            QueueSettings::Fq(FqSettings {
+                quantum: FQ_TURN * largest,
+                initial_quantum: FQ_FIRST_TURN * largest,
+                limit: FQ_LIMIT,
+                flow_limit: FQ_FLOW_LIMIT,
+            })
+        }
         Qdisc::PfifoFast | Qdisc::Fq => {
             // What is in the ring has left the queueing discipline.
             let waiting = match (host.qdisc, ring) {

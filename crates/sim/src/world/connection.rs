@@ -1,6 +1,6 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate, largest_frame};
+use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use crate::host::SocketRules;
@@ -169,11 +169,13 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         } else {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
-        train_packets: if from.hardware.is_some() { 0 } else { train.shared },
+        // Those hosts and fq treat each GSO packet by itself.
+        train_packets: if from.hardware.is_some() || holds_packets(from) { 0 } else { train.shared },
         line: line.serialisation(Bytes::new(u64::from(headers + mss))),
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
+        held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
         stretch_acks: from.tcp.stretch_acks,
