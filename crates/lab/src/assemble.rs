@@ -264,7 +264,12 @@ fn describe(
 }
 
 fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
-    let (from, to) = (run.host(&flow.from).router, run.host(&flow.to).router);
+    let mut crossed: Vec<usize> = run.way_out(flow).into_iter().map(|(link, _)| link).collect();
+    for (link, _) in run.way_back(flow) {
+        if !crossed.contains(&link) {
+            crossed.push(link);
+        }
+    }
     let (kind, congestion) = match &flow.kind {
         FlowKind::Tcp { congestion, .. } => ("tcp", Some(congestion.name.clone())),
         FlowKind::Udp { .. } => ("udp", None),
@@ -278,6 +283,6 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
         start_ns: flow.start.nanoseconds(),
         stop_ns: flow.stop.nanoseconds(),
         base_rtt_ns: run.base_rtt(flow).nanoseconds(),
-        links: run.links[from.min(to)..from.max(to)].iter().map(|link| link.name.clone()).collect(),
+        links: crossed.into_iter().map(|link| run.links[link].name.clone()).collect(),
     }
 }

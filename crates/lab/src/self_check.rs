@@ -236,6 +236,8 @@ fn plan(run: &Run) -> Option<Run> {
         stop,
         bytes: None,
         kind: FlowKind::Udp { rate, datagram, rcvbuf: Some(Bytes::mib(64)) },
+        route: Vec::new(),
+        route_back: Vec::new(),
     };
     let small = Bytes::new(SMALL);
     let mut flows = vec![

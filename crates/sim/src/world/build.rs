@@ -11,7 +11,7 @@ use crate::net::{
 };
 use std::fmt;
 use std::rc::Rc;
-use wirespeed_scenario::run::{Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{Crossing, Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
 use wirespeed_units::{Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -71,10 +71,13 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
         };
         let hosts = [host(&flow.from), host(&flow.to)];
         let path = match flows.last() {
-            Some(last) if last.path.hosts == hosts => last.path.clone(),
+            Some(last) if last.path.hosts == hosts && has_route_of_last(&run.flows, index) => {
+                last.path.clone()
+            }
             _ => {
-                let routes = [plan.route(&flow.from, &flow.to), plan.route(&flow.to, &flow.from)];
-                Rc::new(Path { hosts, routes })
+                let [from, to] = hosts;
+                let (out, back) = (run.way_out(flow), run.way_back(flow));
+                Rc::new(Path { hosts, routes: [plan.route(from, &out, to), plan.route(to, &back, from)] })
             }
         };
         let endpoint = connections.endpoint(index)?;
@@ -118,7 +121,7 @@ impl Plan<'_> {
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
-                    let limit = Limit::of_link(frame, direction, link.rtt());
+                    let limit = Limit::of_link(frame, direction, shortest_trip(run, index, direction));
                     let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)
@@ -141,18 +144,23 @@ impl Plan<'_> {
         }
     }
 
-    fn route(&self, from: &str, to: &str) -> Vec<u32> {
-        let position = |name| self.run.hosts.iter().position(|host| host.name == name);
-        let (from, to) =
-            (position(from).expect("a run names its own hosts"), position(to).expect("as above"));
-        let (a, b) = (self.run.hosts[from].router, self.run.hosts[to].router);
-        let links: Vec<u32> = if a < b {
-            self.links[a..b].iter().map(|sides| sides[0]).collect()
-        } else {
-            self.links[b..a].iter().rev().map(|sides| sides[1]).collect()
-        };
+    /// The pipes from one host over links to another.
+    fn route(&self, from: usize, over: &[Crossing], to: usize) -> Vec<u32> {
+        let links = over.iter().map(|(link, rightwards)| self.links[*link][usize::from(!rightwards)]);
         self.interfaces[from].into_iter().chain(links).chain(self.access[to]).collect()
     }
+}
+
+/// The shortest round trip of flows that cross a direction of a link: that link's own. Where there are several ways to a router
+/// the one back may be shorter, and only the direction itself is sure.
+pub(super) fn shortest_trip(run: &Run, link: usize, direction: &Direction) -> Span {
+    if run.has_routes() { direction.delay } else { run.links[link].rtt() }
+}
+
+/// Whether the flow of that number crosses the same links as the one before it, as most do.
+pub(super) fn has_route_of_last(flows: &[wirespeed_scenario::run::Flow], index: usize) -> bool {
+    let (last, flow) = (&flows[index - 1], &flows[index]);
+    (&last.route, &last.route_back) == (&flow.route, &flow.route_back)
 }
 
 fn qdisc_name(qdisc: Qdisc) -> &'static str {

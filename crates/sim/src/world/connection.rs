@@ -1,6 +1,6 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame};
+use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use crate::host::SocketRules;
@@ -112,7 +112,8 @@ impl<'a> Connections<'a> {
     /// The settings of a flow, which are those of the last one if nothing differs that they depend on.
     fn settings(&mut self, flow: &'a Planned) -> Result<Shared, Unsupported> {
         if let Some((last, shared)) = &self.last
-            && (&last.kind, &last.from, &last.to) == (&flow.kind, &flow.from, &flow.to)
+            && (&last.kind, &last.from, &last.to, &last.route)
+                == (&flow.kind, &flow.from, &flow.to, &flow.route)
         {
             return Ok(shared.clone());
         }
@@ -200,15 +201,13 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
 /// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host, and how
 /// long trains there may be.
 fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
-    let (from, to) = (run.host(&flow.from), run.host(&flow.to));
     let frame = largest_frame(run);
-    if let Some(rate) = egress_rate(from) {
+    if let Some(rate) = egress_rate(run.host(&flow.from)) {
         return (rate, Limit::of_frame(frame));
     }
-    let forward = from.router < to.router;
-    let link = &run.links[if forward { from.router } else { from.router - 1 }];
-    let direction = if forward { &link.forward } else { &link.reverse };
-    (direction.rate, Limit::of_link(frame, direction, link.rtt()))
+    let (link, rightwards) = *run.way_out(flow).first().expect("a flow's hosts are at different routers");
+    let direction = if rightwards { &run.links[link].forward } else { &run.links[link].reverse };
+    (direction.rate, Limit::of_link(frame, direction, shortest_trip(run, link, direction)))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that
