@@ -5,7 +5,7 @@ use crate::intervals::{Standing, Standings, intervals};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::sent_again::{Pieces, matched};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{
     Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
     RunInfo, Topology,
@@ -264,12 +264,8 @@ fn describe(
 }
 
 fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
-    let mut crossed: Vec<usize> = run.way_out(flow).into_iter().map(|(link, _)| link).collect();
-    for (link, _) in run.way_back(flow) {
-        if !crossed.contains(&link) {
-            crossed.push(link);
-        }
-    }
+    let crossed = run.way_out(flow).into_iter().chain(run.way_back(flow));
+    let crossed: BTreeSet<usize> = crossed.map(|(link, _)| link).collect();
     let (kind, congestion) = match &flow.kind {
         FlowKind::Tcp { congestion, .. } => ("tcp", Some(congestion.name.clone())),
         FlowKind::Udp { .. } => ("udp", None),
