@@ -70,6 +70,10 @@ impl Substrate for SelfChecked {
         self.inner.build()
     }
 
+    fn program(&self) -> Option<&'static str> {
+        self.inner.program()
+    }
+
     fn check(&self, run: &Run) -> Result<(), LabError> {
         self.inner.check(run)
     }
