@@ -44,7 +44,16 @@ test: demo fmt ## the demo, then every test; skipped tests are listed with the r
 	@mkdir -p target
 	@echo '$(CARGO) test --workspace --release'
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
-	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log; exit $$code
+	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log; [ $$code -eq 0 ] || exit $$code
+	@$(MAKE) test-debug
+
+# The model's crates without optimisation and with their assertions, what they need as it is: nothing else is compiled twice.
+UNOPTIMISED := $(foreach crate,sim congestion scenario units,$(foreach setting,opt-level=0 debug-assertions=true overflow-checks=true,\
+	--config 'profile.release.package.wirespeed-$(crate).$(setting)'))
+
+.PHONY: test-debug
+test-debug: ## only that a debug build of the model gives the same bytes as a release build
+	$(CARGO) test --release $(LOCKED) $(UNOPTIMISED) -p wirespeed-sim --test determinism a_short_fingerprint
 
 .PHONY: guest
 guest: ## get what tests in a QEMU guest need: QEMU (apt-get), Debian's kernel (unpacked in the cache); says so first

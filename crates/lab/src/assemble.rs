@@ -5,7 +5,7 @@ use crate::intervals::{Standing, Standings, intervals};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::sent_again::{Pieces, matched};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{
     Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
     RunInfo, Topology,
@@ -264,7 +264,8 @@ fn describe(
 }
 
 fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
-    let (from, to) = (run.host(&flow.from).router, run.host(&flow.to).router);
+    let crossed = run.way_out(flow).into_iter().chain(run.way_back(flow));
+    let crossed: BTreeSet<usize> = crossed.map(|(link, _)| link).collect();
     let (kind, congestion) = match &flow.kind {
         FlowKind::Tcp { congestion, .. } => ("tcp", Some(congestion.name.clone())),
         FlowKind::Udp { .. } => ("udp", None),
@@ -278,6 +279,6 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
         start_ns: flow.start.nanoseconds(),
         stop_ns: flow.stop.nanoseconds(),
         base_rtt_ns: run.base_rtt(flow).nanoseconds(),
-        links: run.links[from.min(to)..from.max(to)].iter().map(|link| link.name.clone()).collect(),
+        links: crossed.into_iter().map(|link| run.links[link].name.clone()).collect(),
     }
 }

@@ -22,7 +22,28 @@ pub fn lacks(run: &Run, substrate: &str) -> Option<String> {
             .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
         FlowKind::Udp { .. } => None,
     });
-    in_links.chain(in_flows).next()
+    beside_the_chain(run, substrate).into_iter().chain(in_links).chain(in_flows).next()
+}
+
+/// Links beside the chain and ways over them: on a kernel routers know one way to each host, and between real machines the
+/// network decides.
+pub fn beside_the_chain(run: &Run, substrate: &str) -> Option<String> {
+    let remedy = "run it --on model or leave it out";
+    let link = run.links.iter().find(|link| link.between.is_some()).map(|link| {
+        let name = &link.name;
+        format!("link {name}: a link beside the others (between) is not available on substrate {substrate}; {remedy}")
+    });
+    let flow = run.flows.iter().find_map(|flow| {
+        let key = if !flow.route.is_empty() {
+            "route"
+        } else if !flow.route_back.is_empty() {
+            "route_back"
+        } else {
+            return None;
+        };
+        Some(format!("flow {}: {key} is not available on substrate {substrate}; {remedy}", flow.label))
+    });
+    link.or(flow)
 }
 
 /// What the run asks for that has no effect on a kernel, host by host. `inside`: what the inside of a host is there.
@@ -173,6 +194,22 @@ mod tests {
         for (name, message) in refused {
             assert!(message.as_ref().is_some_and(|m| m.contains(name)), "{name}: {message:?}");
         }
+    }
+
+    #[test]
+    fn ways_of_their_own_are_refused_by_name() {
+        let chain = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        assert_eq!(beside_the_chain(&chain, "hosts"), None);
+        let mut named = chain.clone();
+        named.flows[0].route_back = vec!["link0".into()];
+        let message =
+            "flow a-b: route_back is not available on substrate kernel; run it --on model or leave it out";
+        assert_eq!(lacks(&named, "kernel").as_deref(), Some(message));
+        named.links.push(named.links[0].clone());
+        named.links[1].between = Some([0, 1]);
+        let message = "link link0: a link beside the others (between) is not available on substrate hosts; run it --on \
+                       model or leave it out";
+        assert_eq!(beside_the_chain(&named, "hosts").as_deref(), Some(message));
     }
 
     #[test]

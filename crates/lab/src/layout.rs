@@ -90,7 +90,7 @@ impl Layout {
     pub fn of(run: &Run) -> Layout {
         let hosts = run.hosts.len();
         let pair = hosts == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
-        let routers = if pair { 1 } else { run.links.len() + 1 };
+        let routers = if pair { 1 } else { run.hops() + 1 };
         let node = |name: String, forwards| Node { name, routes: Vec::new(), forwards };
         let mut layout = Layout {
             nodes: run
@@ -117,10 +117,13 @@ impl Layout {
             );
         }
         if !pair {
-            for index in 0..run.links.len() {
+            for (index, link) in run.links.iter().enumerate() {
+                let [left, right] = link.ends(index);
+                // No kernel lays out links beside the chain; the account of the losses names their queues.
+                let number = if link.between.is_some() { index.to_string() } else { String::new() };
                 layout.connect(
-                    (hosts + index, "right".into(), link_egress(run, index, true, Span::ZERO)),
-                    (hosts + index + 1, "left".into(), link_egress(run, index, false, Span::ZERO)),
+                    (hosts + left, format!("right{number}"), link_egress(run, index, true, Span::ZERO)),
+                    (hosts + right, format!("left{number}"), link_egress(run, index, false, Span::ZERO)),
                     true,
                 );
             }
@@ -264,6 +267,7 @@ pub(crate) mod tests {
                     forward: direction.clone(),
                     reverse: direction.clone(),
                     emulator: Emulator::Wire,
+                    between: None,
                 })
                 .collect(),
             flows: flows
@@ -276,6 +280,8 @@ pub(crate) mod tests {
                     stop: Span::secs(1),
                     bytes: None,
                     kind: FlowKind::Udp { rate: Rate::gbit(1), datagram: Bytes::new(1472), rcvbuf: None },
+                    route: Vec::new(),
+                    route_back: Vec::new(),
                 })
                 .collect(),
             captures: Vec::new(),

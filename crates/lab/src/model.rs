@@ -29,6 +29,10 @@ impl Substrate for Model {
         None
     }
 
+    fn program(&self) -> Option<&'static str> {
+        Some(wirespeed_sim::PROGRAM)
+    }
+
     fn check(&self, run: &Run) -> Result<(), LabError> {
         wirespeed_sim::check(run).map_err(|lacking| LabError::Unsupported(lacking.to_string()))
     }

@@ -70,6 +70,10 @@ impl Substrate for SelfChecked {
         self.inner.build()
     }
 
+    fn program(&self) -> Option<&'static str> {
+        self.inner.program()
+    }
+
     fn check(&self, run: &Run) -> Result<(), LabError> {
         self.inner.check(run)
     }
@@ -236,6 +240,8 @@ fn plan(run: &Run) -> Option<Run> {
         stop,
         bytes: None,
         kind: FlowKind::Udp { rate, datagram, rcvbuf: Some(Bytes::mib(64)) },
+        route: Vec::new(),
+        route_back: Vec::new(),
     };
     let small = Bytes::new(SMALL);
     let mut flows = vec![

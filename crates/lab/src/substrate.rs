@@ -32,6 +32,11 @@ pub trait Substrate: Sync {
     /// What identifies the kernel it runs, if it runs one: a recording made on another one is not the same run.
     fn build(&self) -> Option<String>;
 
+    /// What identifies the code that computes its results, if it is no kernel that has them.
+    fn program(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it can carry out this run at all, before anything is started.
     ///
     /// # Errors

@@ -51,9 +51,9 @@ pub(crate) struct File {
     /// How hosts and links are laid out; `direct` if left out.
     #[serde(default)]
     pub topology: TopologyTable,
-    /// The links of a parking lot, left to right; what one leaves out comes from `path`.
+    /// The links of a parking lot, left to right, and in any topology links beside them (`between`); what one leaves out
+    /// comes from `path`.
     #[serde(default)]
-    #[expect(dead_code, reason = "decoded again after the path is laid under it")]
     pub link: Vec<LinkTable>,
     /// The transfers.
     #[serde(default)]
@@ -132,6 +132,11 @@ pub(crate) struct FlowTable {
     /// `tcp` (default): a bulk transfer. `udp`: datagrams at a constant rate.
     #[serde(default)]
     pub kind: Carrier,
+    /// Names of the links that its data crosses, in order. Default: those between its routers. Model only.
+    pub route: Option<Vec<String>>,
+    /// Names of the links that its acknowledgements cross, in order from the receiver on. Default: the links of the way
+    /// out. Model only.
+    pub route_back: Option<Vec<String>>,
     /// TCP: congestion control. Default `cubic`.
     pub congestion: Option<CongestionChoice>,
     /// TCP: fixed window, in bytes or "1 bdp" (slowest link x base round-trip time of the flow); the kernel

@@ -5,12 +5,14 @@ mod flows;
 mod hardware;
 mod hosts;
 mod links;
+mod routes;
 
 use crate::congestion_control;
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{CaptureTable, File};
 use crate::presets::{PresetKind, preset, presets};
+use crate::run::crossed;
 use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, Queue, Run};
 use crate::suggest;
 use crate::sweep;
@@ -90,7 +92,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
 
     let layout = hosts::layout(&file.topology, root)?;
     let hosts = hosts::hosts(&layout, root)?;
-    let links = links::links(&layout, &hosts, file.run.duration, root)?;
+    let links = links::links(&file.link, &layout, &hosts, file.run.duration, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
     let captures = captures(&file.capture, &hosts, root)?;
     let own_controls = file.congestion.into_values().map(|own| own.source).collect();
@@ -282,12 +284,19 @@ fn within_unit(
     Err(Complaint::at(at, format!("{what}: {value}{unit} is out of range")).label("out of range").help(help))
 }
 
-/// Base round-trip time and slowest rate between two hosts.
-fn span_of(from: &Host, to: &Host, links: &[crate::run::Link]) -> (Span, Option<Rate>) {
-    let rightwards = from.router <= to.router;
-    let crossed = &links[from.router.min(to.router)..from.router.max(to.router)];
-    let delay: Span = crossed.iter().map(|l| l.forward.delay + l.reverse.delay).sum();
-    let rates = crossed.iter().map(|l| if rightwards { l.forward.rate } else { l.reverse.rate });
+/// Base round-trip time of a flow between two hosts, and the slowest rate of its way out.
+fn span_of(
+    from: &Host,
+    to: &Host,
+    links: &[crate::run::Link],
+    (route, route_back): (&[String], &[String]),
+) -> (Span, Option<Rate>) {
+    let out = crossed(links, route, from.router, to.router);
+    let way_back = if route_back.is_empty() { route } else { route_back };
+    let back = crossed(links, way_back, to.router, from.router);
+    let delay = Run::delay_over(links, &out) + Run::delay_over(links, &back);
+    let rates =
+        out.iter().map(|(i, right)| if *right { links[*i].forward.rate } else { links[*i].reverse.rate });
     let slowest = rates.chain(from.nic_rate).min();
     (delay + (from.access_delay + to.access_delay) * 2, slowest)
 }

@@ -5,11 +5,14 @@ mod hardware;
 mod kernel_version;
 mod link;
 mod reach;
+mod route;
 
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 pub use reach::Reach;
+pub use route::Crossing;
+pub(crate) use route::crossed;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,7 +51,8 @@ pub struct Run {
     /// The end hosts, left ones first.
     pub hosts: Vec<Host>,
     /// The links between routers, left to right: one for `direct` and `dumbbell`, n for `parking-lot`.
-    /// Router `i` is the left end of link `i`; there is one router more than links.
+    /// Router `i` is the left end of link `i`; there is one router more than links of this chain. Links beside the chain,
+    /// which join two of its routers as well, stand behind all of those.
     pub links: Vec<Link>,
     /// The transfers, in the order of the file; their index is their number everywhere.
     pub flows: Vec<Flow>,
@@ -210,6 +214,13 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// TCP or UDP.
     pub kind: FlowKind,
+    /// Names of the links that its data crosses, in order; empty: those of the chain between its hosts. Stored only if
+    /// given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<String>,
+    /// The same for its way back; empty: the links of its way out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route_back: Vec<String>,
 }
 
 /// What carries a flow.
@@ -294,9 +305,9 @@ impl Run {
     /// Base round-trip time of a flow: propagation only, both ways.
     pub fn base_rtt(&self, flow: &Flow) -> Span {
         let (from, to) = (self.host(&flow.from), self.host(&flow.to));
-        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
-        let links: Span = self.links[low..high].iter().map(Link::rtt).sum();
-        links + (from.access_delay + to.access_delay) * 2
+        let out = Run::delay_over(&self.links, &self.way_out(flow));
+        let back = Run::delay_over(&self.links, &self.way_back(flow));
+        out + back + (from.access_delay + to.access_delay) * 2
     }
 }
 

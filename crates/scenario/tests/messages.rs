@@ -48,6 +48,32 @@ fn catalogue(cases: &[(&str, String)]) -> String {
 }
 
 #[test]
+fn routes() {
+    let with_link = |link: &str, flow: &str| with("congestion = \"cubic\"", &format!("{flow}\n{link}"));
+    let beside = "[[link]]\nname = \"detour\"\nbetween = [0, 1]";
+    let lot = |flow: &str| {
+        let lot =
+            "[topology]\nkind = \"parking-lot\"\nhops = 3\n[[link]]\nname = \"bypass\"\nbetween = [1, 3]";
+        with_link(lot, flow)
+    };
+    let all = catalogue(&[
+        ("a second link in a row", with_link("[[link]]\nname = \"detour\"", "")),
+        ("a link from a router to itself", with_link("[[link]]\nbetween = [1, 1]", "")),
+        ("a link backwards", with_link("[[link]]\nbetween = [1, 0]", "")),
+        ("a link beyond the last router", with_link("[[link]]\nbetween = [0, 2]", "")),
+        ("three routers", with_link("[[link]]\nbetween = [0, 1, 2]", "")),
+        ("an unknown link", with_link(beside, "route_back = [\"detuor\"]")),
+        ("no link", with_link(beside, "route_back = []")),
+        ("a way that begins elsewhere", lot("route = [\"bypass\"]")),
+        ("a way that goes too far", lot("to = \"cross2-receiver\"\nroute = [\"link1\", \"bypass\"]")),
+        ("a way that ends too early", lot("route = [\"link1\", \"link2\"]")),
+        ("a way back that is out of order", lot("route_back = [\"link1\", \"bypass\"]")),
+        ("a word for a list", with_link(beside, "route = \"detour\"")),
+    ]);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn the_good_file_is_good() {
     parse(GOOD, "t.toml", &[], None).unwrap();
 }

@@ -14,5 +14,9 @@ mod simulate;
 pub mod tcp;
 mod world;
 
+/// What names the program: a hash of the code of this crate and of those whose code decides what a run gives as well
+/// (`build.rs`), without comments and tests. Two programs of one name give the same; of two names, they need not.
+pub const PROGRAM: &str = env!("WIRESPEED_PROGRAM");
+
 pub use simulate::{Counts, Ended, Observer, Outcome, Progress, Samples, simulate, simulate_observed};
 pub use world::{Late, Unsupported, check, depends_on_seed};

@@ -2,6 +2,7 @@
 
 use super::compare::{QUANTITIES, Quantity};
 use super::data::Row;
+use std::collections::BTreeSet;
 use wirespeed_metrics::statistics::quantile;
 
 /// The distance in one quantity over some of the runs.
@@ -48,6 +49,20 @@ pub fn distances(rows: &[Row], others: &[Row]) -> Vec<Distance> {
     distances
 }
 
+/// Says so if `others` were not made by the program that made `rows`: their distance is then not that of trains alone.
+pub fn other_programs(rows: &[Row], others: &[Row]) -> Option<String> {
+    let of = |rows: &[Row]| rows.iter().map(|row| row.build.clone()).collect::<BTreeSet<String>>();
+    let (with, without) = (of(rows), of(others));
+    let named = |builds: BTreeSet<String>| builds.into_iter().collect::<Vec<_>>().join(", ");
+    (!rows.is_empty() && !others.is_empty() && with != without).then(|| {
+        format!(
+            "made by another program ({}) than the runs with trains ({}); `wirespeed validate --trains off` makes it anew",
+            named(without),
+            named(with)
+        )
+    })
+}
+
 /// `None` where the first is nothing and the second something.
 fn relative(one: f64, other: f64) -> Option<f64> {
     if one == other { Some(0.0) } else { (one != 0.0).then(|| (other / one - 1.0).abs()) }
@@ -67,5 +82,33 @@ mod tests {
         let goodput = &distances[0];
         assert_eq!((goodput.of.as_str(), goodput.runs, goodput.same), ("4 flows", 3, 1));
         assert!((goodput.quantiles[0] - 0.1).abs() < 1e-12 && (goodput.quantiles[2] - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn files_of_two_programs_are_told_apart() {
+        let of = |build: &str| vec![Row { build: build.into(), ..row(1, 0, 100.0) }];
+        assert_eq!(other_programs(&of("0.1.0+a"), &of("0.1.0+a")), None);
+        assert_eq!(other_programs(&of("0.1.0+a"), &[]), None, "there is no file");
+        let message = other_programs(&of("0.1.0+b"), &of("0.1.0")).expect("they differ");
+        assert!(
+            message.starts_with("made by another program (0.1.0) than the runs with trains (0.1.0+b);"),
+            "{message}"
+        );
+        let mixed = [of("0.1.0+a"), of("0.1.0+b")].concat();
+        assert!(other_programs(&of("0.1.0+a"), &mixed).is_some());
+    }
+
+    /// What `wirespeed validate` found when the page was written, from the files as they are.
+    #[test]
+    fn the_page_says_whether_the_committed_files_are_of_one_program() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation");
+        let read = |name: &str| super::super::data::read(&folder.join(name)).expect("the file is in order");
+        let differ = other_programs(&read("model.csv"), &read("model-without-trains.csv"));
+        let page = std::fs::read_to_string(folder.join("README.md")).expect("the page is there");
+        let says = page.contains("made by another program");
+        assert_eq!(says, differ.is_some(), "{differ:?}: write the page anew with `wirespeed validate`");
+        if let Some(message) = differ {
+            assert!(page.contains(&message), "{message}");
+        }
     }
 }

@@ -22,7 +22,7 @@ pub use causes::Causes;
 pub use collect::{Collector, Ended, Task, missing, of_data};
 pub use compare::{Comparison, QUANTITIES};
 pub use data::Row;
-pub use difference::distances;
+pub use difference::{distances, other_programs};
 pub use grid::Cell;
 pub use page::Page;
 

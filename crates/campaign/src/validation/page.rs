@@ -18,6 +18,8 @@ pub struct Page<'a> {
     pub trains: &'a [Distance],
     /// The kernel's builds.
     pub builds: &'a [String],
+    /// What is to be said if the runs without trains are of another program ([`super::other_programs`]).
+    pub programs: Option<&'a str>,
 }
 
 /// File name of the plot of a quantity.
@@ -109,9 +111,15 @@ impl Page<'_> {
         out.push_str(
             "\n## With and without trains\n\n\
              The same runs with trains of one packet (`run.trains = false`), the reference: relative differences of \
-             single runs, either way.\n\n\
-             | | | runs | the same | median | 95 % | largest |\n|---|---|--:|--:|--:|--:|--:|\n",
+             single runs, either way.\n\n",
         );
+        if let Some(difference) = self.programs {
+            let _ = write!(
+                out,
+                "**Not comparable as it stands:** `model-without-trains.csv` was {difference}.\n\n"
+            );
+        }
+        out.push_str("| | | runs | the same | median | 95 % | largest |\n|---|---|--:|--:|--:|--:|--:|\n");
         for distance in self.trains {
             let quantiles = distance.quantiles.map(|q| format!("{:.2} %", q * 100.0)).join(" | ");
             let title = QUANTITIES[distance.quantity].title.to_lowercase();
@@ -190,6 +198,7 @@ mod tests {
             causes: &causes,
             trains: &trains,
             builds: &["0123456789abcdef".into()],
+            programs: Some("made by another program"),
         };
         let text = page.render();
         let title = comparison.cells[1].cell.title();
@@ -200,6 +209,7 @@ mod tests {
             &format!("| 2 | {title} | **-50.0 %** | 1000 ± 0 | 500 ± 0 |"),
             "![Goodput: model against kernel](goodput_bps.svg)",
             "| 1 flow | goodput | 3 | 3 | 0.00 % | 0.00 % | 0.00 % |",
+            "`model-without-trains.csv` was made by another program.",
             "## How it is measured",
         ] {
             assert!(text.contains(wanted), "{wanted}\n---\n{text}");

@@ -12,7 +12,7 @@ use std::time::Instant;
 use wirespeed_campaign::validation::compare::Compared;
 use wirespeed_campaign::validation::{
     Causes, Cell, Collector, Comparison, Ended, Page, QUANTITIES, Row, Task, data, distances, grid, missing,
-    of_data, page, scatter,
+    of_data, other_programs, page, scatter,
 };
 use wirespeed_record::replace_file;
 
@@ -148,7 +148,10 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
     }
     let substrate = substrate(on, &[])?;
     let collector = Collector {
-        build: substrate.build().unwrap_or_else(|| tool().version),
+        build: substrate.build().unwrap_or_else(|| match substrate.program() {
+            Some(program) => format!("{}+{program}", tool().version),
+            None => tool().version,
+        }),
         substrate: &*substrate,
         scratch: &arguments.scratch,
         jobs: arguments.jobs.unwrap_or_else(cores),
@@ -167,6 +170,10 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
     }
     let comparison = Comparison::new(&rows, &model);
     let trains = if single.is_empty() { Vec::new() } else { distances(&single, &model) };
+    let programs = other_programs(&model, &single);
+    if let Some(difference) = &programs {
+        eprintln!("warning: {}: {difference}", without.display());
+    }
     let causes = Causes::read(&folder(arguments).join("causes.toml"))?;
     if is_whole {
         let comment = |how: &str| {
@@ -178,8 +185,14 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
         }
         let builds: BTreeSet<String> = rows.iter().map(|row| row.build.clone()).collect();
         let builds: Vec<String> = builds.into_iter().collect();
-        let page =
-            Page { other: name, comparison: &comparison, causes: &causes, trains: &trains, builds: &builds };
+        let page = Page {
+            other: name,
+            comparison: &comparison,
+            causes: &causes,
+            trains: &trains,
+            builds: &builds,
+            programs: programs.as_deref(),
+        };
         for (index, quantity) in QUANTITIES.iter().enumerate() {
             let plot = scatter::plot(&comparison, index, name);
             write(&folder(arguments).join(page::plot_name(quantity)), &plot)?;

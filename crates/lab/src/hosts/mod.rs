@@ -161,6 +161,9 @@ impl Substrate for Hosts {
             }
         }
         server(run).map_err(LabError::Unsupported)?;
+        if let Some(what) = crate::lacks::beside_the_chain(run, self.name()) {
+            return lacks(what);
+        }
         if !run.captures.is_empty() {
             return lacks("captures are not available on substrate hosts; leave [[capture]] out".into());
         }

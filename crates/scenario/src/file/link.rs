@@ -70,13 +70,16 @@ pub(crate) struct DirectionTable {
     pub port_limit: Option<BucketTable>,
 }
 
-/// One link of a parking lot: a name, and what differs from `path`.
+/// One link of several: a name, and what differs from `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the name is taken from the tree, the rest is decoded as part of a PathTable")]
 pub(crate) struct LinkTable {
     /// Unique name; `link1`, `link2`, ... if left out.
     pub name: Option<String>,
+    /// The two routers it joins, the left one first, in any topology: a link beside the chain, which only flows cross
+    /// whose `route` or `route_back` names it. Left out: the next link of the chain. Model only.
+    pub between: Option<[usize; 2]>,
     /// Rate of both directions.
     pub rate: Option<Rate>,
     /// Base round-trip time of this link.

@@ -1,6 +1,7 @@
 //! The transfers.
 
 use super::hosts::Layout;
+use super::routes::routes;
 use super::{called, check_rate, host_named, positive, span_of, within};
 use crate::error::Complaint;
 use crate::file::{Carrier, CongestionChoice, File, FlowTable};
@@ -60,11 +61,14 @@ pub(super) fn flows(
             if table.bytes == Some(Bytes::ZERO) {
                 return Err(Complaint::at(&place("bytes"), "flow.bytes: a flow of no bytes sends nothing"));
             }
+            let [route, route_back] = routes(table, ends, links, node)?;
+            let ways = (&route[..], &route_back[..]);
             let kind = match table.kind {
-                Carrier::Tcp => tcp(table, file, ends, links, node)?,
+                Carrier::Tcp => tcp(table, file, ends, (links, ways), node)?,
                 Carrier::Udp => udp(table, ends, node)?,
             };
-            flows.push(Flow { label: String::new(), from, to, start, stop, bytes: table.bytes, kind });
+            let (label, bytes) = (String::new(), table.bytes);
+            flows.push(Flow { label, from, to, start, stop, bytes, kind, route, route_back });
         }
     }
     label(&mut flows, &file.flow, nodes)?;
@@ -127,7 +131,7 @@ fn tcp(
     table: &FlowTable,
     file: &File,
     (from, to): (&Host, &Host),
-    links: &[Link],
+    (links, ways): (&[Link], (&[String], &[String])),
     node: &Node,
 ) -> Result<FlowKind, Complaint> {
     let place = |key: &str| node.place_of(&[key]);
@@ -143,7 +147,7 @@ fn tcp(
     let window = match table.window {
         None => None,
         Some(room) => {
-            let (rtt, slowest) = span_of(from, to, links);
+            let (rtt, slowest) = span_of(from, to, links, ways);
             let bdp = slowest.unwrap_or(Rate::bps(0)).volume(rtt);
             let window = room.bytes(bdp, from.mtu.min(to.mtu)).filter(|w| w.get() <= i32::MAX as u64);
             let Some(window) = window.filter(|w| *w > Bytes::ZERO) else {

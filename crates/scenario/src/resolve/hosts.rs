@@ -68,7 +68,8 @@ pub(super) fn layout(table: &TopologyTable, root: &Node) -> Result<Layout, Compl
     }
     };
     let host = |key: String, group, router, role| Placement { key, group, router, role };
-    let links = root.get("link").map_or(0, |node| node.elements().len());
+    let links = root.get("link").map_or(&[][..], Node::elements);
+    let links = links.iter().filter(|link| link.get("between").is_none()).count();
     let (hops, places) = match table.kind {
         TopologyKind::Direct => {
             strange("senders", table.senders.is_some(), "direct")?;

@@ -4,17 +4,21 @@ mod direction;
 mod queue;
 
 use super::hosts::Layout;
-use super::{ETHERNET_HEADER, check_delay, over_preset};
+use super::{ETHERNET_HEADER, check_delay, over_preset, within};
 use crate::decode::decode;
 use crate::error::Complaint;
-use crate::file::PathTable;
+use crate::file::{LinkTable, PathTable};
 use crate::presets::PresetKind;
 use crate::run::{Host, Link, TopologyKind};
 use crate::tree::{Node, layer};
 use direction::{Side, Way};
 use wirespeed_units::{Bytes, Span};
 
+/// Links of a run at most.
+const MOST_LINKS: u64 = 100;
+
 pub(super) fn links(
+    written: &[LinkTable],
     layout: &Layout,
     hosts: &[Host],
     duration: Span,
@@ -23,26 +27,49 @@ pub(super) fn links(
     let empty = Node::empty_table(root.at.clone());
     let path = over_preset(root.get("path").unwrap_or(&empty), PresetKind::Path, None)?;
     let tables = root.get("link").map_or(&[][..], Node::elements);
-    if layout.kind != TopologyKind::ParkingLot && !tables.is_empty() {
-        return Err(Complaint::at(&tables[0].at, "[[link]]: only a parking lot has several links")
+    let (beside, chain): (Vec<_>, Vec<_>) =
+        tables.iter().zip(written).partition(|(_, table)| table.between.is_some());
+    if let Some((first, _)) = chain.first()
+        && layout.kind != TopologyKind::ParkingLot
+    {
+        return Err(Complaint::at(&first.at, "[[link]]: only a parking lot has several links in a row")
             .label("does not belong here")
-            .help("describe the one link in [path], or set topology.kind = \"parking-lot\""));
+            .help(
+                "describe the one link in [path], set topology.kind = \"parking-lot\", or add between = [0, 1] for a \
+                 link beside the one there is",
+            ));
     }
-    if let Some(extra) = tables.get(layout.hops) {
-        let message = format!("[[link]]: {} tables, but topology.hops is {}", tables.len(), layout.hops);
+    if let Some((extra, _)) = chain.get(layout.hops) {
+        let message = format!("[[link]]: {} tables, but topology.hops is {}", chain.len(), layout.hops);
         return Err(Complaint::at(&extra.at, message)
             .label("one too many")
             .help("raise hops or remove a [[link]]"));
     }
+    if let Some((last, _)) = beside.last() {
+        within((layout.hops + beside.len()) as u64, 1..=MOST_LINKS, "number of links", &last.at)?;
+    }
     let packet = Bytes::new(hosts.iter().map(|h| h.mtu.get()).max().unwrap_or(0) + ETHERNET_HEADER);
     let mut links: Vec<Link> = Vec::with_capacity(layout.hops);
-    for i in 0..layout.hops {
-        let mut own = tables.get(i).cloned().unwrap_or_else(|| Node::empty_table(path.at.clone()));
+    let beside = beside.into_iter().map(|(node, table)| (Some(node), table.between));
+    let chain = (0..layout.hops).map(|i| (chain.get(i).map(|(node, _)| *node), None));
+    for (i, (written, between)) in chain.chain(beside).enumerate() {
+        let mut own = written.cloned().unwrap_or_else(|| Node::empty_table(path.at.clone()));
+        if let Some([left, right]) = between
+            && (left >= right || right > layout.hops)
+        {
+            let message = format!("link.between: routers {left} and {right}");
+            return Err(Complaint::at(&own.place_of(&["between"]), message)
+                .label("no way from left to right")
+                .help(format!("write two of the routers 0 to {}, the left one first: [0, 1]", layout.hops)));
+        }
+        own.remove("between");
         let named = own.remove("name");
         let name = match (&named, layout.kind) {
             (Some(entry), _) => entry.node.text().unwrap_or_default().to_owned(),
-            (None, TopologyKind::ParkingLot) => format!("link{}", i + 1),
-            (None, _) => "bottleneck".to_owned(),
+            (None, TopologyKind::Direct | TopologyKind::Dumbbell) if between.is_none() => {
+                "bottleneck".to_owned()
+            }
+            (None, _) => format!("link{}", i + 1),
         };
         if links.iter().any(|l| l.name == name) {
             let at = named.map_or(own.at.clone(), |e| e.node.at);
@@ -50,8 +77,9 @@ pub(super) fn links(
                 .label("taken by another link")
                 .help("give each link a name of its own"));
         }
-        let what = if tables.get(i).is_some() { "link" } else { "path" };
-        links.push(link(name, what, &layer(&path, &own), packet, duration)?);
+        let what = if written.is_some() { "link" } else { "path" };
+        let made = link(name, what, &layer(&path, &own), packet, duration)?;
+        links.push(Link { between, ..made });
     }
     Ok(links)
 }
@@ -62,7 +90,7 @@ fn link(name: String, what: &str, merged: &Node, packet: Bytes, duration: Span) 
     let rtt = forward + reverse;
     let side = |way, delay| Side { table: &table, way, what, merged, delay, rtt, packet, duration }.resolve();
     let (forward, reverse) = (side(Way::Forward, forward)?, side(Way::Reverse, reverse)?);
-    Ok(Link { name, forward, reverse, emulator: table.emulator.unwrap_or_default() })
+    Ok(Link { name, forward, reverse, emulator: table.emulator.unwrap_or_default(), between: None })
 }
 
 /// One-way delays: what a direction gives, and the rest of the round-trip time.

@@ -15,6 +15,9 @@ pub struct Link {
     pub reverse: Direction,
     /// What stands for the link on a Linux kernel.
     pub emulator: Emulator,
+    /// The routers it joins, the left one first, if it is no link of the chain but beside it. Stored only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[usize; 2]>,
 }
 
 /// What stands for a link on a Linux kernel; a model has links of its own.

@@ -1,56 +1,58 @@
-//! Queues that decide when a packet leaves: CoDel and FQ-CoDel before a wire.
+//! Queues that decide when a packet leaves: CoDel, FQ-CoDel and fq before a wire.
 
 use super::codel::{Control, Parameters, Tally};
+use super::fq::PacedQueue;
 use super::fq_codel::FairQueue;
 use super::inbox::Inbox;
 use super::link::Counters;
 use super::settings::{CoDelSettings, LinkSettings, QueueSettings};
 use super::store::Store;
-use super::train::{Arrival, Train};
+use super::train::{Arrival, Body, Train};
 use super::wire::Wire;
+use wirespeed_units::Span;
 
 /// Such a queue, with what has been offered to it and has not come yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Delayed {
     inbox: Inbox,
     kind: Kind,
-    parameters: Parameters,
     train_limit: u32,
 }
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Single { store: Store, control: Control, limit: u64 },
-    Fair(FairQueue),
+    Single { store: Store, control: Control, limit: u64, parameters: Parameters },
+    Fair(FairQueue, Parameters),
+    Paced(PacedQueue),
 }
 
 impl Delayed {
     /// The queue of `settings`, if it is one of those.
     pub(crate) fn new(settings: &LinkSettings) -> Option<Delayed> {
-        let (kind, parameters) = match &settings.queue {
-            QueueSettings::CoDel(s) => {
-                let kind = Kind::Single {
-                    store: Store::default(),
-                    control: Control::default(),
-                    limit: s.limit.into(),
-                };
-                (kind, s.into())
-            }
+        let kind = match &settings.queue {
+            QueueSettings::CoDel(s) => Kind::Single {
+                store: Store::default(),
+                control: Control::default(),
+                limit: s.limit.into(),
+                parameters: s.into(),
+            },
             QueueSettings::FqCodel(s) => {
                 let each =
                     CoDelSettings { target: s.target, interval: s.interval, limit: s.limit, ecn: s.ecn };
-                (Kind::Fair(FairQueue::new(s.quantum, s.limit)), (&each).into())
+                Kind::Fair(FairQueue::new(s.quantum, s.limit), (&each).into())
             }
+            QueueSettings::Fq(s) => Kind::Paced(PacedQueue::new(*s)),
             _ => return None,
         };
-        Some(Delayed { inbox: Inbox::default(), kind, parameters, train_limit: settings.train_limit.max(1) })
+        Some(Delayed { inbox: Inbox::default(), kind, train_limit: settings.train_limit.max(1) })
     }
 
     /// In the queue: packets, bytes.
     pub(crate) fn waiting(&self) -> (u64, u64) {
         match &self.kind {
             Kind::Single { store, .. } => (store.packets(), store.bytes()),
-            Kind::Fair(fair) => (fair.packets(), fair.bytes()),
+            Kind::Fair(fair, _) => (fair.packets(), fair.bytes()),
+            Kind::Paced(paced) => (paced.packets(), paced.bytes()),
         }
     }
 
@@ -74,19 +76,49 @@ impl Delayed {
         let passes = train.packets == 1 || train.gap.picoseconds() > service.whole;
         if passes && wire.transmitter.free() <= at && self.inbox.packets() == 0 && self.waiting().0 == 0 {
             // Each packet finds an empty queue and leaves an empty queue: there is nothing to decide.
-            if let Kind::Single { control, .. } = &mut self.kind {
-                control.passed(train.frame);
+            match (&mut self.kind, &train.body) {
+                (Kind::Single { control, .. }, _) => control.passed(train.frame),
+                // It is not due yet.
+                (Kind::Paced(_), Body::Data(data)) if data.held > Span::ZERO => {
+                    return self.hold(train, wire, counters, out);
+                }
+                (Kind::Paced(paced), _) => paced.passed(train),
+                (Kind::Fair(..), _) => {}
             }
             return wire.send(train, out);
+        }
+        if let (Kind::Paced(_), Body::Data(_)) = (&self.kind, &train.body) {
+            return self.hold(train, wire, counters, out);
         }
         self.inbox.put(train.clone());
         self.wake(at, wire, counters, out);
         None
     }
 
+    /// A socket's data comes to fq as a whole: whether it is refused the socket is told at once.
+    fn hold(
+        &mut self,
+        train: &Train,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) -> Option<Arrival> {
+        let at = train.at.picoseconds();
+        self.admit(at, counters);
+        if let Kind::Paced(paced) = &mut self.kind {
+            counters.overflow += paced.put(train.clone());
+        }
+        self.wake(at, wire, counters, out);
+        None
+    }
+
     /// When the transmitter can take a packet that is there.
     pub(crate) fn next_wake(&self, wire: &Wire) -> Option<i64> {
-        let come = if self.waiting().0 > 0 { Some(i64::MIN) } else { self.inbox.next() };
+        let come = match &self.kind {
+            Kind::Paced(paced) => paced.ready().into_iter().chain(self.inbox.next()).min(),
+            _ if self.waiting().0 > 0 => Some(i64::MIN),
+            _ => self.inbox.next(),
+        };
         come.map(|at| at.max(wire.transmitter.free()))
     }
 
@@ -95,7 +127,8 @@ impl Delayed {
         let mut tally = Tally::default();
         while let Some(train) = self.inbox.take(now) {
             match &mut self.kind {
-                Kind::Fair(fair) => fair.put(train, &mut tally),
+                Kind::Fair(fair, _) => fair.put(train, &mut tally),
+                Kind::Paced(paced) => tally.dropped += paced.put(train),
                 Kind::Single { store, limit, .. } => {
                     let room = limit.saturating_sub(store.packets());
                     let fits = u64::from(train.packets).min(room) as u32;
@@ -115,10 +148,11 @@ impl Delayed {
         while wire.transmitter.free() <= now {
             let mut tally = Tally::default();
             let train = match &mut self.kind {
-                Kind::Fair(fair) => fair.dequeue(&self.parameters, now, &mut tally),
-                Kind::Single { store, control, .. } => {
+                Kind::Fair(fair, parameters) => fair.dequeue(parameters, now, &mut tally),
+                Kind::Paced(paced) => paced.dequeue(now),
+                Kind::Single { store, control, parameters, .. } => {
                     let service = store.front().map_or(0, |t| wire.transmitter.service(t.frame).whole);
-                    control.dequeue(&self.parameters, store, now, (service, self.train_limit), &mut tally)
+                    control.dequeue(parameters, store, now, (service, self.train_limit), &mut tally)
                 }
             };
             counters.overflow += tally.dropped;

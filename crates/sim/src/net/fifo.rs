@@ -61,7 +61,7 @@ impl Fifo {
             QueueSettings::Red(red) => {
                 (Room::Bytes(red.limit), None, Some(Box::new(Red::new(red, settings.seed))))
             }
-            QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) => return None,
+            QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) | QueueSettings::Fq(_) => return None,
         };
         let threshold = threshold.unwrap_or(u64::MAX);
         let ring = settings.ring.map_or(u64::MAX, u64::from);

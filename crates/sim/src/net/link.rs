@@ -147,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Lets a queue that decides when a packet leaves (CoDel, FQ-CoDel) send what it can at `now`. Too early or too
+    /// Lets a queue that decides when a packet leaves (CoDel, FQ-CoDel, fq) send what it can at `now`. Too early or too
     /// often does no harm.
     pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
         if let Queue::Delayed(delayed) = &mut self.queue {

@@ -6,6 +6,7 @@ mod codel;
 mod delayed;
 mod far;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod inbox;
 mod join;
@@ -29,8 +30,8 @@ pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
-    CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
-    QueueSettings, RedSettings,
+    CoDelSettings, FqCodelSettings, FqSettings, LinkSettings, LossSettings, PolicerSettings,
+    PortLimitSettings, QueueSettings, RedSettings,
 };
 pub use tap::{Addressing, Tap};
 pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

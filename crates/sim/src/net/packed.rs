@@ -157,6 +157,8 @@ fn train_of(fields: &Fields) -> Train {
             last: flag(kind::FIRST_FLAG),
             echo,
             cwr: flag(kind::SECOND_FLAG),
+            // Behind its host's queue, where it is packed, nothing is held.
+            held: Span::ZERO,
         }),
         kind::ACK => Body::Ack(Ack {
             next: fields[NUMBER],
@@ -217,7 +219,15 @@ mod tests {
 
     fn body() -> impl Strategy<Value = Body> {
         let data = (any::<u64>(), any::<u32>(), any::<bool>(), any::<u32>(), any::<bool>())
-            .prop_map(|(first, stamp, last, echo, cwr)| Body::Data(Data { first, stamp, last, echo, cwr }));
+            .prop_map(|(first, stamp, last, echo, cwr)| Data {
+                first,
+                stamp,
+                last,
+                echo,
+                cwr,
+                held: Span::ZERO,
+            })
+            .prop_map(Body::Data);
         let stamps = (any::<u32>(), any::<u32>());
         let ack = (any::<u64>(), any::<u32>(), any::<u64>(), stamps, any::<bool>(), prop::option::of(sack()))
             .prop_map(|(next, stride, window, (stamp, echo), ece, sack)| {
@@ -267,7 +277,8 @@ mod tests {
 
     #[test]
     fn every_second_packet_of_a_flow_takes_two_bytes() {
-        let data = Data { first: 1 << 40, stamp: 1 << 30, last: false, echo: 1 << 30, cwr: false };
+        let data =
+            Data { first: 1 << 40, stamp: 1 << 30, last: false, echo: 1 << 30, cwr: false, held: Span::ZERO };
         let trains: Vec<Train> = (0..64)
             .map(|i| Train {
                 // 1211.2 ns to the nearest picosecond, so that the distance differs by one now and then.

@@ -71,6 +71,8 @@ pub enum QueueSettings {
     CoDel(CoDelSettings),
     /// Fair queueing with controlled delay.
     FqCodel(FqCodelSettings),
+    /// A host's fair queueing, which keeps packets until they are due.
+    Fq(FqSettings),
 }
 
 /// Random early detection (Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1993).
@@ -118,6 +120,19 @@ pub struct FqCodelSettings {
     pub limit: u32,
     /// Marks instead of dropping where the flow is ECN-capable; on in Linux.
     pub ecn: bool,
+}
+
+/// Linux' sch_fq, with a queue of its own for every flow instead of hashing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqSettings {
+    /// Bytes a flow may send per round; two frames of the largest size in Linux.
+    pub quantum: u32,
+    /// Bytes a flow may send at once in its first round; ten such frames in Linux.
+    pub initial_quantum: u32,
+    /// GSO packets (Linux: skbs) that may wait in all queues together; 10,000 in Linux.
+    pub limit: u32,
+    /// GSO packets of one flow that may wait; 100 in Linux.
+    pub flow_limit: u32,
 }
 
 /// What is lost on the way at random. A lost frame still takes its time of the transmitter.

@@ -100,6 +100,9 @@ pub struct Data {
     pub echo: u32,
     /// Congestion window reduced (RFC 3168 CWR) is set on the first.
     pub cwr: bool,
+    /// How long its own host's fq is to keep it, from when it comes there to its time of departure (Linux:
+    /// `skb->tstamp`); zero everywhere else.
+    pub held: Span,
 }
 
 /// TCP acknowledgements: the first acknowledges everything before `next`, each further one `stride` packets more.

@@ -6,12 +6,12 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    CoDelSettings, FqCodelSettings, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings,
-    QueueSettings, RedSettings,
+    CoDelSettings, FqCodelSettings, FqSettings, LinkSettings, LossSettings, PolicerSettings,
+    PortLimitSettings, QueueSettings, RedSettings,
 };
 use std::fmt;
 use std::rc::Rc;
-use wirespeed_scenario::run::{Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{Crossing, Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
 use wirespeed_units::{Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -19,8 +19,12 @@ pub(super) const ETHERNET: u64 = 14;
 /// Packets that a host's fq_codel holds at most, its default in Linux.
 const FQ_CODEL_PACKETS: u32 = 10_240;
 
-/// Packets that fq holds at most, its default in Linux.
+/// GSO packets that fq holds at most, and of one flow (sch_fq.c: `limit`, `flow_limit`).
 const FQ_LIMIT: u32 = 10_000;
+const FQ_FLOW_LIMIT: u32 = 100;
+/// Frames of the largest size that a flow sends in its turn, and in its first (sch_fq.c: `quantum`, `initial_quantum`).
+const FQ_TURN: u32 = 2;
+const FQ_FIRST_TURN: u32 = 10;
 
 /// What a run asks for and the model lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +71,13 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
         };
         let hosts = [host(&flow.from), host(&flow.to)];
         let path = match flows.last() {
-            Some(last) if last.path.hosts == hosts => last.path.clone(),
+            Some(last) if last.path.hosts == hosts && has_route_of_last(&run.flows, index) => {
+                last.path.clone()
+            }
             _ => {
-                let routes = [plan.route(&flow.from, &flow.to), plan.route(&flow.to, &flow.from)];
-                Rc::new(Path { hosts, routes })
+                let [from, to] = hosts;
+                let (out, back) = (run.way_out(flow), run.way_back(flow));
+                Rc::new(Path { hosts, routes: [plan.route(from, &out, to), plan.route(to, &back, from)] })
             }
         };
         let endpoint = connections.endpoint(index)?;
@@ -114,7 +121,7 @@ impl Plan<'_> {
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
-                    let limit = Limit::of_link(frame, direction, link.rtt());
+                    let limit = Limit::of_link(frame, direction, shortest_trip(run, index, direction));
                     let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)
@@ -137,18 +144,23 @@ impl Plan<'_> {
         }
     }
 
-    fn route(&self, from: &str, to: &str) -> Vec<u32> {
-        let position = |name| self.run.hosts.iter().position(|host| host.name == name);
-        let (from, to) =
-            (position(from).expect("a run names its own hosts"), position(to).expect("as above"));
-        let (a, b) = (self.run.hosts[from].router, self.run.hosts[to].router);
-        let links: Vec<u32> = if a < b {
-            self.links[a..b].iter().map(|sides| sides[0]).collect()
-        } else {
-            self.links[b..a].iter().rev().map(|sides| sides[1]).collect()
-        };
+    /// The pipes from one host over links to another.
+    fn route(&self, from: usize, over: &[Crossing], to: usize) -> Vec<u32> {
+        let links = over.iter().map(|(link, rightwards)| self.links[*link][usize::from(!rightwards)]);
         self.interfaces[from].into_iter().chain(links).chain(self.access[to]).collect()
     }
+}
+
+/// The shortest round trip of flows that cross a direction of a link: that link's own. Where there are several ways to a router
+/// the one back may be shorter, and only the direction itself is sure.
+pub(super) fn shortest_trip(run: &Run, link: usize, direction: &Direction) -> Span {
+    if run.has_routes() { direction.delay } else { run.links[link].rtt() }
+}
+
+/// Whether the flow of that number crosses the same links as the one before it, as most do.
+pub(super) fn has_route_of_last(flows: &[wirespeed_scenario::run::Flow], index: usize) -> bool {
+    let (last, flow) = (&flows[index - 1], &flows[index]);
+    (&last.route, &last.route_back) == (&flow.route, &flow.route_back)
 }
 
 fn qdisc_name(qdisc: Qdisc) -> &'static str {
@@ -185,6 +197,12 @@ pub(super) fn ring(host: &Host, frame: u64) -> Option<u32> {
     Some(hardware.nic.tx_ring.saturating_mul(piece(host, frame)))
 }
 
+/// Whether a host's fq keeps packets until they are due. Without an interface that limits there is no queue, and where a host
+/// shows its inside, what has left the socket waits in the ring, in order: there the socket waits itself.
+pub(super) fn holds_packets(host: &Host) -> bool {
+    host.qdisc == Qdisc::Fq && egress_rate(host).is_some() && host.hardware.is_none()
+}
+
 /// Bytes of the largest frame of a run.
 pub(super) fn largest_frame(run: &Run) -> u64 {
     run.hosts.iter().map(|host| host.mtu.get()).max().unwrap_or(1500) + ETHERNET
@@ -194,6 +212,15 @@ pub(super) fn largest_frame(run: &Run) -> u64 {
 fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings {
     let (piece, ring) = (piece(host, frame), ring(host, frame));
     let queue = match host.qdisc {
+        Qdisc::Fq if holds_packets(host) => {
+            let largest = (host.mtu.get() + ETHERNET) as u32;
+            QueueSettings::Fq(FqSettings {
+                quantum: FQ_TURN * largest,
+                initial_quantum: FQ_FIRST_TURN * largest,
+                limit: FQ_LIMIT,
+                flow_limit: FQ_FLOW_LIMIT,
+            })
+        }
         Qdisc::PfifoFast | Qdisc::Fq => {
             // What is in the ring has left the queueing discipline.
             let waiting = match (host.qdisc, ring) {

@@ -1,6 +1,6 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate, largest_frame};
+use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use crate::host::SocketRules;
@@ -112,7 +112,8 @@ impl<'a> Connections<'a> {
     /// The settings of a flow, which are those of the last one if nothing differs that they depend on.
     fn settings(&mut self, flow: &'a Planned) -> Result<Shared, Unsupported> {
         if let Some((last, shared)) = &self.last
-            && (&last.kind, &last.from, &last.to) == (&flow.kind, &flow.from, &flow.to)
+            && (&last.kind, &last.from, &last.to, &last.route)
+                == (&flow.kind, &flow.from, &flow.to, &flow.route)
         {
             return Ok(shared.clone());
         }
@@ -168,11 +169,13 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         } else {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
-        train_packets: if from.hardware.is_some() { 0 } else { train.shared },
+        // Those hosts and fq treat each GSO packet by itself.
+        train_packets: if from.hardware.is_some() || holds_packets(from) { 0 } else { train.shared },
         line: line.serialisation(Bytes::new(u64::from(headers + mss))),
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
+        held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
         stretch_acks: from.tcp.stretch_acks,
@@ -203,15 +206,13 @@ fn kernel(host: &Host) -> KernelVersion {
 /// The rate at which packets of a flow leave its host, or that of the first link where nothing limits the host, and how
 /// long trains there may be.
 fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
-    let (from, to) = (run.host(&flow.from), run.host(&flow.to));
     let frame = largest_frame(run);
-    if let Some(rate) = egress_rate(from) {
+    if let Some(rate) = egress_rate(run.host(&flow.from)) {
         return (rate, Limit::of_frame(frame));
     }
-    let forward = from.router < to.router;
-    let link = &run.links[if forward { from.router } else { from.router - 1 }];
-    let direction = if forward { &link.forward } else { &link.reverse };
-    (direction.rate, Limit::of_link(frame, direction, link.rtt()))
+    let (link, rightwards) = *run.way_out(flow).first().expect("a flow's hosts are at different routers");
+    let direction = if rightwards { &run.links[link].forward } else { &run.links[link].reverse };
+    (direction.rate, Limit::of_link(frame, direction, shortest_trip(run, link, direction)))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

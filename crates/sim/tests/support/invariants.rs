@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{FlowSample, QueueSample};
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{Direction, FlowKind, Queue};
+use wirespeed_scenario::run::{Direction, Flow, FlowKind, Queue};
 use wirespeed_sim::Outcome;
 use wirespeed_units::Span;
 
@@ -341,17 +341,23 @@ fn sides(run: &Run) -> (BTreeSet<&str>, BTreeSet<&str>) {
     sides
 }
 
+/// What a flow's data crosses.
+fn crossed_by<'a>(run: &'a Run, planned: &Flow) -> impl Iterator<Item = &'a Direction> {
+    let crossed = |(link, right): (usize, bool)| match right {
+        true => &run.links[link].forward,
+        false => &run.links[link].reverse,
+    };
+    run.way_out(planned).into_iter().map(crossed)
+}
+
 /// No datagram is faster than light in its links, and those that arrive are counted.
 fn datagrams(run: &Run, outcome: &Outcome) -> Result<(), String> {
     for (index, planned) in run.flows.iter().enumerate() {
         let FlowKind::Udp { .. } = planned.kind else { continue };
         let rows: Vec<_> = outcome.datagrams.iter().filter(|row| row.flow == index as u32).collect();
-        let (from, to) = (run.host(&planned.from), run.host(&planned.to));
-        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
-        let links = run.links[low..high].iter();
-        let delays = links.map(|l| if from.router < to.router { l.forward.delay } else { l.reverse.delay });
+        let delays = crossed_by(run, planned).map(|direction| direction.delay);
         // The model has both ways of an access line on the way to its host.
-        let least = delays.sum::<Span>() + to.access_delay;
+        let least = delays.sum::<Span>() + run.host(&planned.to).access_delay;
         for (number, row) in rows.iter().enumerate() {
             ensure!(row.sequence == number as u64, "{}: datagram {number} is missing", planned.label);
             if let Some(arrived) = row.arrived_ns {
@@ -374,10 +380,7 @@ fn datagrams(run: &Run, outcome: &Outcome) -> Result<(), String> {
 /// Over the whole run no flow gets more payload than each of its links carries.
 fn capacity(run: &Run, outcome: &Outcome) -> Result<(), String> {
     for (index, planned) in run.flows.iter().enumerate() {
-        let (from, to) = (run.host(&planned.from), run.host(&planned.to));
-        let (low, high) = (from.router.min(to.router), from.router.max(to.router));
-        let rates = run.links[low..high].iter();
-        let rates = rates.map(|l| if from.router < to.router { l.forward.rate } else { l.reverse.rate });
+        let rates = crossed_by(run, planned).map(|direction| direction.rate);
         let rate = rates.min().expect("a flow crosses a link");
         let last = outcome.flows.iter().rfind(|row| row.flow == index as u32);
         let delivered = last.and_then(|row| row.delivered_bytes).unwrap_or(0);

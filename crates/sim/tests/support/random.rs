@@ -98,6 +98,7 @@ impl Scenario {
             writer.flow(topology, hops, index);
         }
         writer.run();
+        writer.detour(hops);
         Scenario(writer.text)
     }
 
@@ -337,6 +338,33 @@ impl Writer<'_> {
         let parameter = &control.parameters[self.draws.below(control.parameters.len())];
         let value = if self.draws.once_in(2) { parameter.max } else { parameter.min };
         self.line(format!("congestion = {{ name = \"{name}\", {} = {value} }}", parameter.name));
+    }
+
+    /// Another link for some ways of some flows, with what the path has or not. Drawn last, so that other scenarios stay
+    /// what they were.
+    fn detour(&mut self, hops: usize) {
+        const FLOW: &str = "[[flow]]\n";
+        if hops > 1 || !self.draws.once_in(6) {
+            return;
+        }
+        let rate = self.rate * [1, 2, 10][self.draws.below(3)] / [1, 2, 10][self.draws.below(3)];
+        let rtt = ["10 ms", "0 ms", "1 us", "77 ms"][self.draws.below(4)];
+        self.line(format!(
+            "[[link]]\nname = \"detour\"\nbetween = [0, 1]\nrate = \"{} bit/s\"\nrtt = \"{rtt}\"",
+            rate.max(8_000)
+        ));
+        let flows: Vec<String> = std::mem::take(&mut self.text).split(FLOW).map(str::to_owned).collect();
+        for (index, flow) in flows.iter().enumerate() {
+            self.text.push_str(flow);
+            if index + 1 < flows.len() {
+                self.text.push_str(FLOW);
+                for key in ["route", "route_back"] {
+                    if self.draws.once_in(2) {
+                        self.line(format!("{key} = [\"detour\"]"));
+                    }
+                }
+            }
+        }
     }
 
     fn flow(&mut self, topology: usize, hops: usize, index: usize) {

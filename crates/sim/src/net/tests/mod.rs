@@ -2,6 +2,7 @@
 
 mod accounts;
 mod behind;
+mod fq;
 mod loss;
 mod managed;
 pub(crate) mod reference;

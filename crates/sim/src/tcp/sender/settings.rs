@@ -50,6 +50,8 @@ pub struct Settings {
     pub send_buffer_range: (u64, u64),
     /// Something paces the socket even if the algorithm does not ask for it (fq, SO_MAX_PACING_RATE).
     pub paced: bool,
+    /// It leaves the waiting to its host's fq (`SK_PACING_FQ`).
+    pub held: bool,
     /// Ceiling of the pacing rate in bytes per second.
     pub max_pacing: u64,
     /// TCP small queues.

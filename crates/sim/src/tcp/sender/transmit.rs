@@ -76,7 +76,7 @@ impl Sender {
 
     /// The pacer forbids sending now; it will say when (`tcp_pacing_check`).
     pub(super) fn waits_for_pacer(&mut self) -> bool {
-        if !self.is_paced() || self.pace <= self.now {
+        if !self.is_paced() || self.settings.held || self.pace <= self.now {
             return false;
         }
         self.pacing_timer = Due::at(self.pace);
@@ -293,8 +293,11 @@ impl Sender {
 
     /// When the next `packets` leave, and the distance between them: now and at once, unless acknowledgements were taken
     /// together. What the pacer holds back is not sent before; a head or a probe that a timer repeats does not wait for
-    /// it (Linux gives those the pacer's later time, which only its fq queue keeps).
+    /// it: Linux gives all the pacer's time (`skb_set_delivery_time`), which only its fq keeps.
     pub(super) fn departure(&mut self, packets: u32) -> (SimTime, Span) {
+        if self.settings.held {
+            return (self.pace.max(self.now), Span::ZERO);
+        }
         match &mut self.leaving {
             Some(leaving) if leaving.next < self.now => {
                 let next = leaving.next;
@@ -328,6 +331,8 @@ impl Sender {
         out: &mut Vec<Train>,
     ) {
         let payload = self.payload(first, packets);
+        // It comes to fq now, and is to leave later.
+        let (at, held) = if self.settings.held { (self.now, sent - self.now) } else { (sent, Span::ZERO) };
         if self.is_paced() {
             let prior = self.pace;
             self.pace = self.pace.max(self.now);
@@ -340,12 +345,23 @@ impl Sender {
         }
         self.counts.packets_out += u64::from(packets);
         self.counts.bytes_out += payload;
+        if self.settings.held {
+            // Nothing but its host's queue makes it stop, of which it hears only afterwards.
+            self.host_queue +=
+                u64::from(packets) * (u64::from(self.settings.headers + self.settings.mss) + PACKET_OVERHEAD);
+        }
         let end = first + u64::from(packets);
         let cwr = std::mem::take(&mut self.ecn_cwr);
-        let data =
-            |first| Data { first, stamp: clock::stamp(sent), echo: self.peer_stamp, last: false, cwr: false };
+        let data = |first| Data {
+            first,
+            stamp: clock::stamp(sent),
+            echo: self.peer_stamp,
+            last: false,
+            cwr: false,
+            held,
+        };
         let train = |packets, frame, body| Train {
-            at: sent,
+            at,
             gap,
             packets,
             frame,
