@@ -387,3 +387,6 @@ impl Sender {
         State::of(self)
     }
 }
+
+#[cfg(test)]
+mod tests;
