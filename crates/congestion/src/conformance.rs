@@ -233,6 +233,7 @@ fn undo_restores_window_and_threshold() {
 
 #[test]
 fn growth_at_a_gigabyte_and_at_ten_is_counted_packet_by_packet() {
+    // The others' windows at such sizes follow from equations of their own: `large_windows.rs`.
     for row in loss_based().filter(|row| !["hybla", "yeah"].contains(&row.name)) {
         for gigabytes in [1, 10] {
             let window = gigabytes * 1_000_000_000 / MSS;
