@@ -19,6 +19,8 @@ mod control;
 mod even;
 mod event;
 mod filter;
+#[cfg(test)]
+mod large_windows;
 mod loss_based;
 mod parameter;
 mod random;

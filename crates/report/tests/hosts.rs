@@ -183,6 +183,24 @@ fn the_ladder_counts_what_left_each_stage() {
 }
 
 #[test]
+fn the_ladder_says_what_went_back_to_the_queue_and_what_was_read() {
+    let mut recording = with_ledger();
+    let found = texts(&svg(&recording, "ladder").expect("there is a ledger"));
+    assert!(!found.iter().any(|t| t.ends_with("back to the queue")), "nothing did: {found:?}");
+    let last = recording.flows.iter().map(|row| row.t_ns).max().unwrap();
+    for row in recording.flows.iter_mut().filter(|row| row.t_ns == last) {
+        (row.delivered_bytes, row.read_bytes) = (Some(9_000_000), Some(7_000_000));
+    }
+    let place = recording.ledger.iter().find(|row| row.stage == Some(Stage::Qdisc)).unwrap().place.clone();
+    let row = recording.queues.last().unwrap().clone();
+    recording.queues.push(QueueSample { queue: place, kind: "pfifo_fast".into(), requeues: 512, ..row });
+    let found = texts(&svg(&recording, "ladder").expect("there is a ledger"));
+    for text in ["application read", "7 MB", "2 MB unread", "512 back to the queue"] {
+        assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
+    }
+}
+
+#[test]
 fn a_ladder_that_does_not_add_up_says_so() {
     let mut recording = with_ledger();
     recording.ledger.retain(|row| row.entry != "unexplained");

@@ -13,6 +13,7 @@ pub mod data;
 pub mod difference;
 pub mod grid;
 pub mod page;
+pub mod pages;
 pub mod scatter;
 pub mod statistics;
 #[cfg(test)]

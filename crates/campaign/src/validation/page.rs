@@ -157,7 +157,7 @@ impl Page<'_> {
 }
 
 /// Kernel with its interval, other, relative error of goodput.
-fn goodput(cell: &Compared) -> [String; 3] {
+pub(super) fn goodput(cell: &Compared) -> [String; 3] {
     let error = cell.pairs[0].and_then(|pair| pair.error());
     let error = error.map_or("no result".into(), |error| format!("{:+.1} %", error * 100.0));
     let both = both(&QUANTITIES[0], cell.pairs[0]);

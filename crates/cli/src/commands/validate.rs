@@ -12,7 +12,7 @@ use std::time::Instant;
 use wirespeed_campaign::validation::compare::Compared;
 use wirespeed_campaign::validation::{
     Causes, Cell, Collector, Comparison, Ended, Page, QUANTITIES, Row, Task, data, distances, grid, missing,
-    of_data, other_programs, page, scatter,
+    of_data, other_programs, page, pages, scatter,
 };
 use wirespeed_record::replace_file;
 
@@ -198,6 +198,9 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
             write(&folder(arguments).join(page::plot_name(quantity)), &plot)?;
         }
         write(&folder(arguments).join("README.md"), &page.render())?;
+        if on == On::Model {
+            write_pages(folder(arguments), &comparison, &causes)?;
+        }
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&as_json(name, &comparison, &causes)).expect("plain data");
@@ -210,6 +213,20 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
     }
     outcome(failed, rows.len())?;
     if comparison.agrees() { Ok(()) } else { Err(Failure::Expectation) }
+}
+
+/// Puts into the pages of the congestion controls what was found of each.
+fn write_pages(validation: &Path, comparison: &Comparison, causes: &Causes) -> Result<(), Failure> {
+    let Some(folder) = pages::folder(validation) else { return Ok(()) };
+    for control in &comparison.controls {
+        let path = folder.join(format!("{}.md", control.name));
+        let Ok(page) = std::fs::read_to_string(&path) else { continue };
+        let section = pages::section(&control.name, "model", comparison, causes);
+        if let Some(text) = section.and_then(|section| pages::put(&page, &section)) {
+            write(&path, &text)?;
+        }
+    }
+    Ok(())
 }
 
 /// The rows of the first cells, without cells of which runs are missing.

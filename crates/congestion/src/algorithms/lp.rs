@@ -8,6 +8,7 @@ use super::vegas::reno;
 use crate::control::Observer;
 use crate::event::{AckSample, Phase, Timestamps};
 use crate::loss_based::{LossBased, WindowRule};
+use crate::parameter::{Parameter, Values};
 use crate::registry::Algorithm;
 use crate::slow_start::{SlowStart, Standard};
 use crate::tick::ticks;
@@ -15,23 +16,32 @@ use crate::window::Window;
 
 /// Ticks of timestamps in a second.
 const RESOLUTION: u32 = 1_000;
-/// Percent of the range of delays that is tolerated.
-const TOLERATED_PERCENT: u32 = 15;
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "lp",
     about: "Low priority: yields to other traffic when one-way delay rises",
     reference: "Kuzmanovic, Knightly, INFOCOM 2003",
     linux: Some("lp"),
-    parameters: &[],
+    parameters: &[
+        Parameter::of_model("delta", 15, 0, 100, "rise of the delay that is tolerated, percent of its range"),
+        Parameter::of_model(
+            "inference",
+            3,
+            0,
+            1000,
+            "how long after a cut another goes to one packet, round trips",
+        ),
+    ],
     needs_pacing: false,
     needs_ecn: false,
     draws: false,
-    build: |setup, _| Ok(Box::new(LossBased::new(setup.window(), Standard, Lp::default()))),
+    build: |setup, values| Ok(Box::new(LossBased::new(setup.window(), Standard, Lp::new(values)))),
 };
 
 #[derive(Debug, Clone)]
 struct Lp {
+    tolerated_percent: u32,
+    inference_rounds: u32,
     /// Timestamps of the last ACK: where the next estimate of the receiver's clock starts.
     reference: Option<Timestamps>,
     /// The receiver's clock in ticks a second, times 64; zero if unknown.
@@ -48,9 +58,11 @@ struct Lp {
     in_inference: bool,
 }
 
-impl Default for Lp {
-    fn default() -> Self {
+impl Lp {
+    fn new(values: &Values) -> Self {
         Lp {
+            tolerated_percent: values.count("delta") as u32,
+            inference_rounds: values.count("inference") as u32,
             reference: None,
             remote_clock: 0,
             smoothed: 0,
@@ -62,9 +74,7 @@ impl Default for Lp {
             in_inference: false,
         }
     }
-}
 
-impl Lp {
     /// Ticks of the receiver's clock a second: a moving average over 64 ACKs, zero if unknown.
     fn estimate_clock(&mut self, seen: Timestamps) -> u32 {
         let known = i64::from(self.remote_clock);
@@ -112,7 +122,7 @@ impl Lp {
 
     fn is_within_threshold(&self) -> bool {
         let range = self.largest.wrapping_sub(self.least);
-        let tolerated = TOLERATED_PERCENT.wrapping_mul(range) / 100;
+        let tolerated = self.tolerated_percent.wrapping_mul(range) / 100;
         self.smoothed >> 3 < self.least.wrapping_add(tolerated)
     }
 }
@@ -126,7 +136,7 @@ impl WindowRule for Lp {
         let now = ticks(ack.now) as u32;
         let round_trip = now.wrapping_sub(seen.echo);
         if (round_trip as i32) > 0 {
-            self.inference = 3u32.wrapping_mul(round_trip);
+            self.inference = self.inference_rounds.wrapping_mul(round_trip);
         }
         self.in_inference = self.last_drop.is_some_and(|drop| now.wrapping_sub(drop) < self.inference);
         if self.is_within_threshold() {
@@ -173,7 +183,11 @@ mod tests {
     /// Delays between 10 and 31 ms are known; the smoothed one is 10 ms again. ACKs are far apart while delays
     /// change, or the estimate of the receiver's clock would leave 501..=1000, where Linux' division works.
     fn known() -> (Flow, i64) {
-        let mut flow = Flow::new("lp").at(100);
+        known_with(&[])
+    }
+
+    fn known_with(parameters: &[(&str, i64)]) -> (Flow, i64) {
+        let mut flow = Flow::with("lp", parameters).at(100);
         let mut at = 0;
         for forth in [10, 10, 30, 31, 10] {
             at += 1_000;
@@ -204,6 +218,21 @@ mod tests {
             ack(&mut flow, at + 1_000 + 10 * ms, 10);
         }
         assert!(flow.cwnd() > 1, "{}", flow.cwnd());
+    }
+
+    #[test]
+    fn what_is_tolerated_can_be_set() {
+        // The rise of the test above is within the whole range: 16 ms is below 10 + 21.
+        let (mut flow, at) = known_with(&[("delta", 100)]);
+        let before = flow.cwnd();
+        ack(&mut flow, at + 1_000, 60);
+        assert!(flow.cwnd() >= before);
+        // Without inference a second rise halves again.
+        let (mut flow, at) = known_with(&[("inference", 0)]);
+        ack(&mut flow, at + 1_000, 60);
+        let before = flow.cwnd();
+        ack(&mut flow, at + 1_002, 60);
+        assert!((before / 2..=before / 2 + 1).contains(&flow.cwnd()), "{before} to {}", flow.cwnd());
     }
 
     #[test]

@@ -5,30 +5,46 @@ use super::vegas::{Delays, FEW_SAMPLES, reno};
 use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase, Restart, Sent};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
+use crate::parameter::Parameter;
 use crate::registry::Algorithm;
 use crate::slow_start::{SlowStart, Standard};
 use crate::window::Window;
-
-/// Packets in the queue from which on losses mean congestion, in halves as the estimate is.
-const BETA_HALVES: u64 = 3 * 2;
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "veno",
     about: "Reno that tells random loss from congestion by Vegas' queue estimate",
     reference: "Fu, Liew, JSAC 2003",
     linux: Some("veno"),
-    parameters: &[],
+    parameters: &[
+        Parameter::of_model(
+            "beta",
+            3,
+            1,
+            10_000,
+            "own packets in the queue from which on losses mean congestion",
+        ),
+        Parameter::of_model("random_loss_keeps", 80, 50, 100, "window kept after any other loss, percent"),
+    ],
     needs_pacing: false,
     needs_ecn: false,
     draws: false,
-    build: |setup, _| {
-        let rule = Veno { delays: Delays::default(), queued_halves: 0, grow_next: true };
+    build: |setup, values| {
+        let rule = Veno {
+            beta_halves: 2 * values.count("beta"),
+            keeps_percent: values.count("random_loss_keeps"),
+            delays: Delays::default(),
+            queued_halves: 0,
+            grow_next: true,
+        };
         Ok(Box::new(LossBased::new(setup.window(), Standard, rule)))
     },
 };
 
 #[derive(Debug, Clone)]
 struct Veno {
+    /// `beta` in halves, as the estimate is.
+    beta_halves: u64,
+    keeps_percent: u64,
     delays: Delays,
     /// Packets of this flow in the queue, in halves.
     queued_halves: u64,
@@ -45,7 +61,7 @@ impl Veno {
             acked = window.slow_start(acked);
         }
         if acked > 0 {
-            if self.queued_halves < BETA_HALVES {
+            if self.queued_halves < self.beta_halves {
                 window.additive_increase(window.cwnd, acked);
             } else if window.count >= window.cwnd {
                 if self.grow_next {
@@ -85,7 +101,11 @@ impl WindowRule for Veno {
     }
 
     fn ssthresh(&mut self, _event: &CongestionEvent, window: &Window) -> u64 {
-        if self.queued_halves < BETA_HALVES { window.cwnd * 4 / 5 } else { window.half() }
+        if self.queued_halves < self.beta_halves {
+            window.cwnd * self.keeps_percent / 100
+        } else {
+            window.half()
+        }
     }
 
     fn on_phase(&mut self, change: &PhaseChange, _window: &mut Window) {
@@ -124,7 +144,11 @@ mod tests {
 
     /// A window of 100 with base delay 10 ms, then round trips of `rtt_us`.
     fn after(rtt_us: i64, rounds: usize) -> Flow {
-        let mut flow = Flow::new("veno").at(100);
+        after_with(&[], rtt_us, rounds)
+    }
+
+    fn after_with(parameters: &[(&str, i64)], rtt_us: i64, rounds: usize) -> Flow {
+        let mut flow = Flow::with("veno", parameters).at(100);
         for _ in 0..5 {
             flow.ack(1, Span::ms(10));
         }
@@ -145,6 +169,18 @@ mod tests {
         let before = flow.cwnd();
         flow.lose();
         assert_eq!(flow.cwnd(), before / 2);
+    }
+
+    #[test]
+    fn what_counts_as_random_and_what_it_costs_can_be_set() {
+        // Five packets are queued: congestion for beta = 3, not for 6.
+        for (parameters, kept) in [(&[("beta", 6)][..], 80), (&[("beta", 6), ("random_loss_keeps", 70)], 70)]
+        {
+            let mut flow = after_with(parameters, 10_500, 1);
+            let before = flow.cwnd();
+            flow.lose();
+            assert_eq!(flow.cwnd(), before * kept / 100);
+        }
     }
 
     #[test]

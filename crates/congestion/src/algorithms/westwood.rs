@@ -5,35 +5,44 @@
 use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
+use crate::parameter::Parameter;
 use crate::registry::Algorithm;
 use crate::slow_start::Standard;
 use crate::tick::{HZ, ticks, ticks_of};
 use crate::window::Window;
-
-/// Shortest interval of a bandwidth sample.
-const SHORTEST_SAMPLE: u64 = HZ / 20;
-/// Round-trip time before the first measurement: larger than any.
-const INITIAL_RTT: u64 = 20 * HZ;
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "westwood",
     about: "Reno that sets the window after a loss from a bandwidth estimate (Westwood+)",
     reference: "Mascolo et al., MobiCom 2001; Grieco, Mascolo, CCR 2004",
     linux: Some("westwood"),
-    parameters: &[],
+    parameters: &[
+        Parameter::of_model("rtt_min", 50, 1, 60_000, "shortest interval of a bandwidth sample, ms"),
+        Parameter::of_model("init_rtt", 20_000, 1, 3_600_000, "round-trip time until one is measured, ms"),
+        Parameter::of_model(
+            "filter_keeps",
+            7,
+            0,
+            7,
+            "weight of what is known against a new sample, in eighths",
+        ),
+    ],
     needs_pacing: false,
     needs_ecn: false,
     draws: false,
-    build: |setup, _| {
+    build: |setup, values| {
+        let initial_rtt = values.count("init_rtt") * HZ / 1000;
         let rule = Westwood {
+            shortest_sample: values.count("rtt_min") * HZ / 1000,
+            keeps: values.count("filter_keeps"),
             once: 0,
             bandwidth: 0,
             since: ticks(setup.now),
             sample_bytes: 0,
             una: None,
             accounted: 0,
-            rtt: INITIAL_RTT,
-            min_rtt: INITIAL_RTT,
+            rtt: initial_rtt,
+            min_rtt: initial_rtt,
             renew_min_rtt: true,
         };
         Ok(Box::new(LossBased::new(setup.window(), Standard, rule)))
@@ -42,6 +51,10 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 #[derive(Debug, Clone)]
 struct Westwood {
+    /// Ticks that a bandwidth sample takes at least.
+    shortest_sample: u64,
+    /// Weight of the filter, in eighths.
+    keeps: u64,
     /// The bandwidth filtered once, and twice, bytes per tick.
     once: u64,
     bandwidth: u64,
@@ -60,7 +73,7 @@ struct Westwood {
 impl Westwood {
     fn end_sample(&mut self, now: u64) {
         let elapsed = now - self.since;
-        if elapsed <= self.rtt.max(SHORTEST_SAMPLE) {
+        if elapsed <= self.rtt.max(self.shortest_sample) {
             return;
         }
         let sample = self.sample_bytes / elapsed;
@@ -68,8 +81,9 @@ impl Westwood {
             self.once = sample;
             self.bandwidth = sample;
         } else {
-            self.once = (7 * self.once + sample) / 8;
-            self.bandwidth = (7 * self.bandwidth + self.once) / 8;
+            let filter = |known, new| (self.keeps * known + (8 - self.keeps) * new) / 8;
+            self.once = filter(self.once, sample);
+            self.bandwidth = filter(self.bandwidth, self.once);
         }
         self.sample_bytes = 0;
         self.since = now;
@@ -165,6 +179,28 @@ mod tests {
         flow.lose();
         assert!((49..=50).contains(&flow.cwnd()), "{}", flow.cwnd());
         assert_eq!(flow.ssthresh(), Some(flow.cwnd()));
+    }
+
+    #[test]
+    fn the_filter_can_be_set() {
+        // Twice the rate for one sample: an eighth of an eighth of the rise counts, or half of half.
+        let rise = |keeps: i64| {
+            let mut flow = Flow::with("westwood", &[("filter_keeps", keeps)]).at(100);
+            flow.app_limited = true;
+            flow.ack(1, Span::ms(50));
+            for _ in 0..600 {
+                flow.wait(Span::ms(1));
+                flow.ack(1, Span::ms(50));
+            }
+            let before = flow.see("bandwidth_bps");
+            for _ in 0..120 {
+                flow.wait(Span::us(500));
+                flow.ack(1, Span::ms(50));
+            }
+            flow.see("bandwidth_bps") / before - 1.0
+        };
+        let (slow, fast) = (rise(7), rise(4));
+        assert!(slow < 0.1 && fast > 2.0 * slow, "{slow}, {fast}");
     }
 
     #[test]

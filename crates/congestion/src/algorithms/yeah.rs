@@ -6,22 +6,11 @@ use super::vegas::{Delays, FEW_SAMPLES};
 use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase, Restart, Sent};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
+use crate::parameter::{Parameter, Values};
 use crate::registry::Algorithm;
 use crate::slow_start::{SlowStart, Standard};
 use crate::window::Window;
 
-/// Own packets in the queue from which on it counts as full (alpha).
-const QUEUE_FULL: u64 = 80;
-/// The delay may be above the base by this part of it (1/phi).
-const DELAY_PART: u64 = 8;
-/// A loss costs at least this part of the window, as a shift (delta).
-const LEAST_DECREASE_SHIFT: u32 = 3;
-/// Taking packets out of the queue costs at most this part of the window, as a shift (epsilon).
-const MOST_EARLY_SHIFT: u32 = 1;
-/// After this many slow round trips in a row others compete, and a loss halves (rho).
-const COMPETITION: u64 = 16;
-/// After this many fast round trips the estimate of Reno's window is dropped (zeta).
-const ALONE: u64 = 50;
 /// Largest window, packets (Linux: so that its products fit in 32 bits).
 const LARGEST_WINDOW: u64 = u32::MAX as u64 / 128;
 
@@ -30,22 +19,60 @@ pub(super) const ROW: Algorithm = Algorithm {
     about: "Scalable while the queue is short, Reno with early retreat when it is not",
     reference: "Baiocchi, Castellani, Vacirca, PFLDnet 2007",
     linux: Some("yeah"),
-    parameters: &[],
+    parameters: &[
+        Parameter::of_model(
+            "alpha",
+            80,
+            1,
+            1_000_000,
+            "own packets in the queue from which on it counts as full",
+        ),
+        Parameter::of_model("gamma", 1, 1, 1_000, "early retreat takes the packets in the queue over this"),
+        Parameter::of_model(
+            "delta",
+            3,
+            1,
+            30,
+            "a loss costs at least the window over 2 to the power of this",
+        ),
+        Parameter::of_model(
+            "epsilon",
+            1,
+            1,
+            30,
+            "early retreat costs at most the window over 2 to the power of this",
+        ),
+        Parameter::of_model("phy", 8, 1, 1_000, "delay may be above the base by the base over this"),
+        Parameter::of_model("rho", 16, 1, 1_000_000, "slow round trips in a row after which a loss halves"),
+        Parameter::of_model(
+            "zeta",
+            50,
+            1,
+            1_000_000,
+            "fast round trips after which Reno's window is forgotten",
+        ),
+    ],
     needs_pacing: false,
     needs_ecn: false,
     draws: false,
-    build: |setup, _| {
+    build: |setup, values| {
         let mut window = setup.window();
         window.clamp = LARGEST_WINDOW;
         window.set(window.cwnd);
-        let rule =
-            Yeah { delays: Delays::default(), queued: 0, slow_rounds: 0, fast_rounds: 0, reno_window: 2 };
-        Ok(Box::new(LossBased::new(window, Standard, rule)))
+        Ok(Box::new(LossBased::new(window, Standard, Yeah::new(values))))
     },
 };
 
 #[derive(Debug, Clone)]
 struct Yeah {
+    /// The parameters, by their names in `tcp_yeah.c`.
+    alpha: u64,
+    gamma: u64,
+    delta: u32,
+    epsilon: u32,
+    phy: u64,
+    rho: u64,
+    zeta: u64,
     delays: Delays,
     /// Own packets in the queue at the last look.
     queued: u64,
@@ -57,11 +84,28 @@ struct Yeah {
 }
 
 impl Yeah {
+    fn new(values: &Values) -> Self {
+        Yeah {
+            alpha: values.count("alpha"),
+            gamma: values.count("gamma"),
+            delta: values.count("delta") as u32,
+            epsilon: values.count("epsilon") as u32,
+            phy: values.count("phy"),
+            rho: values.count("rho"),
+            zeta: values.count("zeta"),
+            delays: Delays::default(),
+            queued: 0,
+            slow_rounds: 0,
+            fast_rounds: 0,
+            reno_window: 2,
+        }
+    }
+
     fn look(&mut self, base: u64, rtt: u64, window: &mut Window) {
         let queued = (u128::from(window.cwnd) * u128::from(rtt - base) / u128::from(rtt)) as u64;
-        if queued > QUEUE_FULL || rtt - base > base / DELAY_PART {
-            if queued > QUEUE_FULL && window.cwnd > self.reno_window {
-                let retreat = queued.min(window.cwnd >> MOST_EARLY_SHIFT);
+        if queued > self.alpha || rtt - base > base / self.phy {
+            if queued > self.alpha && window.cwnd > self.reno_window {
+                let retreat = (queued / self.gamma).min(window.cwnd >> self.epsilon);
                 window.set((window.cwnd - retreat).max(self.reno_window));
                 window.ssthresh = window.cwnd;
             }
@@ -69,7 +113,7 @@ impl Yeah {
             self.slow_rounds += 1;
         } else {
             self.fast_rounds += 1;
-            if self.fast_rounds > ALONE {
+            if self.fast_rounds > self.zeta {
                 self.reno_window = 2;
                 self.fast_rounds = 0;
             }
@@ -108,8 +152,8 @@ impl WindowRule for Yeah {
 
     fn ssthresh(&mut self, _event: &CongestionEvent, window: &Window) -> u64 {
         let half = window.half();
-        let cost = if self.slow_rounds < COMPETITION {
-            self.queued.min(half).max(window.cwnd >> LEAST_DECREASE_SHIFT)
+        let cost = if self.slow_rounds < self.rho {
+            self.queued.min(half).max(window.cwnd >> self.delta)
         } else {
             half
         };
@@ -173,6 +217,22 @@ mod tests {
         assert!((80..=120).contains(&(before - flow.cwnd())), "{before} to {}", flow.cwnd());
         assert_eq!(flow.see("slow_bool"), 1.0);
         assert_eq!(flow.ssthresh().map(|s| s <= flow.cwnd()), Some(true));
+    }
+
+    #[test]
+    fn what_a_loss_costs_and_what_is_taken_out_early_can_be_set() {
+        let mut flow = Flow::with("yeah", &[("delta", 2)]).at(1_000);
+        (0..5).for_each(|_| flow.ack(1, Span::ms(100)));
+        flow.round(Span::ms(100));
+        let before = flow.cwnd();
+        flow.lose();
+        assert_eq!(flow.cwnd(), before - before / 4);
+        // 100 packets are queued, which 200 allow: nothing is taken out.
+        let mut flow = Flow::with("yeah", &[("alpha", 200)]).at(1_000);
+        (0..5).for_each(|_| flow.ack(1, Span::ms(100)));
+        let before = flow.cwnd();
+        (0..3).for_each(|_| flow.round(Span::ms(111)));
+        assert!(flow.cwnd() >= before, "{before} to {}", flow.cwnd());
     }
 
     #[test]

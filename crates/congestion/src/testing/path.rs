@@ -21,7 +21,11 @@ pub struct Path {
 
 impl Path {
     pub fn new(name: &'static str, service: Span, base: Span) -> Self {
-        let flow = Flow::new(name).after_handshake(base);
+        Path::with(name, &[], service, base)
+    }
+
+    pub fn with(name: &'static str, parameters: &[(&str, i64)], service: Span, base: Span) -> Self {
+        let flow = Flow::with(name, parameters).after_handshake(base);
         let start = SimTime::START;
         Path {
             flow,

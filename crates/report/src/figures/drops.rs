@@ -13,6 +13,8 @@ pub(crate) struct Drops;
 
 /// More bars than this cannot be told apart.
 const MOST_BARS: i64 = 300;
+/// Places named where nothing was lost.
+const MOST_NAMES: usize = 8;
 
 impl Draw for Drops {
     fn of_run(&self, source: &Source) -> Option<Figure> {
@@ -47,9 +49,17 @@ impl Draw for Drops {
             }
             None => {
                 let names: Vec<_> = places.iter().map(|(name, _)| name.as_str()).collect();
-                Figure::statement("drops", title, &format!("No packet was lost at {}.", names.join(", ")))
+                Figure::statement("drops", title, &format!("No packet was lost at {}.", listed(&names)))
             }
         })
+    }
+}
+
+/// Names in a sentence; of a host with many rings the first ones.
+fn listed(names: &[&str]) -> String {
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more places", names[..MOST_NAMES].join(", ")),
     }
 }
 
@@ -107,4 +117,15 @@ fn lost<R: Row, T: Number>(
     let both = rows.clone().map(|i| (samples.times()[i], values[i]));
     let readings: Vec<_> = both.filter(|(_, n)| !n.is_nan()).map(|(t, n)| (t, n as u64)).collect();
     (!readings.is_empty()).then(|| growth_per_bin(&readings, bin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn of_many_places_the_first_are_named() {
+        assert_eq!(listed(&["a", "b"]), "a, b");
+        assert_eq!(listed(&["a"; 40]), format!("{}a and 32 more places", "a, ".repeat(7)));
+    }
 }

@@ -5,12 +5,13 @@ use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::{Figure, Ink};
 use crate::html::run::share;
 use crate::ledger::{Account, Balance, Line};
-use crate::number::{count, whole};
+use crate::number::{Quantity, count, whole};
 use crate::shorten::shorten;
 use crate::source::Source;
 use crate::svg::text_width;
 use std::collections::BTreeMap;
-use wirespeed_record::{Direction, Stage};
+use wirespeed_metrics::Values;
+use wirespeed_record::{Direction, FlowSample, QueueSample, Stage};
 
 pub(crate) struct Ladder;
 
@@ -31,7 +32,11 @@ impl Draw for Ladder {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let accounts = Account::all(&source.recording.ledger);
         // A direction in which nothing went is no ladder, nor is one whose first step is missing.
-        let ladders: Vec<Way> = accounts.iter().filter_map(Way::of).collect();
+        let mut ladders: Vec<Way> = accounts.iter().filter_map(Way::of).collect();
+        for way in &mut ladders {
+            way.add_requeues(source);
+            way.add_reading(source);
+        }
         if ladders.is_empty() {
             return None;
         }
@@ -64,7 +69,7 @@ impl Draw for Ladder {
             _ => "",
         };
         let note = format!(
-            "Packets that left each stage, from the loss ledger{ways}. Beside a stage: what was lost in it, and what was still in it at the end of the run."
+            "Packets that left each stage, from the loss ledger{ways}. Beside a stage: what was lost in it, what was still in it at the end of the run, and what a full interface gave back."
         );
         Some(Figure::drawn("ladder", "Way of the packets", drawing).with_note(note))
     }
@@ -81,8 +86,8 @@ struct Step {
     /// 0: the hosts that send data; 1: between; 2: the hosts that receive it.
     band: usize,
     name: String,
-    /// Packets that left it.
-    left: i64,
+    /// What left it: packets, or what the application read.
+    left: String,
     is_end: bool,
     /// What is said beside it.
     beside: Vec<(Face, String)>,
@@ -103,7 +108,7 @@ impl<'a> Way<'a> {
         let end = |name: &str, place: usize, left: i64| Step {
             band: band(place),
             name: name.into(),
-            left,
+            left: count(left),
             is_end: true,
             beside: Vec::new(),
             hint: String::new(),
@@ -132,7 +137,8 @@ impl<'a> Way<'a> {
             let counters = lines.iter().map(|l| format!("{}: {} ({})", l.place, whole(l.packets), l.source));
             let hint = counters.collect::<Vec<_>>().join("\n");
             let beside = beside(&lines, sent);
-            steps.push(Step { band: band(place), name: name.into(), left, is_end: false, beside, hint });
+            let (name, left) = (name.into(), count(left));
+            steps.push(Step { band: band(place), name, left, is_end: false, beside, hint });
         }
         let sum = |entry: &str| {
             let lines = account.lines.iter().filter(|line| line.entry == entry);
@@ -151,6 +157,50 @@ impl<'a> Way<'a> {
             steps.push(last);
         }
         Some(Way { account, steps })
+    }
+
+    /// What a full interface gave back to the queue before it, in all: it went out later, and the capture saw it twice.
+    fn add_requeues(&mut self, source: &Source) {
+        let requeues = source.view.queue_samples.column(QueueSample::requeues);
+        let of = |queue: &str| source.view.queues.get(queue).and_then(|queue| queue.samples.clone().last());
+        let queues = self.account.lines.iter();
+        let queues = queues.filter(|line| line.entry == "lost" && line.stage == Stage::Qdisc.word());
+        let back: i64 = queues.filter_map(|line| of(&line.place)).map(|last| requeues[last] as i64).sum();
+        let step = |stage: Stage| self.steps.iter().position(|step| step.name == stage.word());
+        if back > 0
+            && let Some(place) = step(Stage::TxRing).or(step(Stage::Qdisc))
+        {
+            self.steps[place].beside.push((Face::Plain, format!("{} back to the queue", whole(back))));
+        }
+    }
+
+    /// What the receiving applications read, and what they left: the end of the way of data.
+    fn add_reading(&mut self, source: &Source) {
+        if self.account.direction != Direction::Data {
+            return;
+        }
+        let samples = &source.view.flow_samples;
+        // The last reading of each flow; a flow without any says nothing of what its application did.
+        let sum = |values: &Values| {
+            let last = |rows: &std::ops::Range<usize>| {
+                values[rows.clone()].iter().rev().find(|v| !v.is_nan()).copied()
+            };
+            source.flows().filter_map(|(_, _, rows)| last(rows)).reduce(|a, b| a + b)
+        };
+        let Some(read) = sum(&samples.column(FlowSample::read_bytes)) else { return };
+        let delivered = sum(&samples.column(FlowSample::delivered_bytes)).unwrap_or(read);
+        let mut beside = Vec::new();
+        if delivered > read {
+            beside.push((Face::Plain, format!("{} unread", Quantity::Bytes.text(delivered - read))));
+        }
+        self.steps.push(Step {
+            band: 2,
+            name: "application read".into(),
+            left: Quantity::Bytes.text(read),
+            is_end: false,
+            beside,
+            hint: "read_bytes of all flows at their last sample".into(),
+        });
     }
 
     fn band_name(&self, band: usize) -> String {
@@ -216,7 +266,7 @@ impl<'a> Way<'a> {
                 };
                 let face = if step.is_end { Face::Strong } else { Face::Plain };
                 drawing.write(left + 10.0, base, Anchor::Start, face.clone(), name);
-                drawing.write(left + width - 10.0, base, Anchor::End, face, count(step.left));
+                drawing.write(left + width - 10.0, base, Anchor::End, face, step.left.clone());
                 let lines = step.beside.len() as f64 * LINE;
                 let first = top + (height - lines).max(0.0) / 2.0 + 12.0;
                 for (index, (face, text)) in step.beside.iter().enumerate() {

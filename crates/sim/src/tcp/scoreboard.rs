@@ -278,20 +278,32 @@ impl Scoreboard {
 
     /// `packets` from number `first` leave again at `now`.
     pub fn retransmit(&mut self, first: u64, packets: u32, now: SimTime, snapshot: Snapshot) {
+        let Some(place) = self.repeat(first, packets, now, snapshot) else { return };
+        let Some(segment) = self.segments.get_mut(place).filter(|segment| !segment.retransmitted) else {
+            return;
+        };
+        segment.retransmitted = true;
+        self.retransmitted += u64::from(segment.packets);
+    }
+
+    /// They leave again as a tail loss probe, which does not count as a retransmission in flight
+    /// (`__tcp_retransmit_skb` without `tcp_retransmit_skb`).
+    pub fn probe(&mut self, first: u64, packets: u32, now: SimTime, snapshot: Snapshot) {
+        self.repeat(first, packets, now, snapshot);
+    }
+
+    /// They leave again: when, and what is known of the connection then. Returns where they are.
+    fn repeat(&mut self, first: u64, packets: u32, now: SimTime, snapshot: Snapshot) -> Option<Place> {
         // To cut may move what is behind it: the front last.
         self.cut(first + u64::from(packets));
         let place = self.cut(first);
-        let Some(segment) = self.segments.get_mut(place) else { return };
-        if segment.retransmitted {
-            self.retransmitted -= u64::from(segment.packets);
-        }
-        segment.retransmitted = true;
+        let segment = self.segments.get_mut(place)?;
         segment.ever_retransmitted = true;
         segment.sent = now;
         segment.snapshot = Some(snapshot);
-        self.retransmitted += u64::from(segment.packets);
         let entry = Retransmission { sent: now, first: segment.first, end: segment.end() };
         self.order.push_back(entry);
+        Some(place)
     }
 
     /// Whether the head has been retransmitted (`tcp_any_retrans_done` beside `retrans_out`).

@@ -5,6 +5,7 @@
 //! 1/256.
 
 mod policer;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +15,10 @@ use crate::filter::WindowedMax;
 use crate::parameter::{LARGEST, Parameter};
 use crate::random::Random;
 use crate::registry::{Algorithm, Setup};
-use crate::tick::{HZ, micros, micros_at, ticks};
+use crate::tick::{micros, micros_at, ticks};
 use crate::window::Window;
 use policer::{Finding, Look, Policer};
+use settings::{PARAMETERS, Settings};
 use wirespeed_units::{Bytes, Rate, SimTime};
 
 /// log2 of the scale of rates.
@@ -24,24 +26,10 @@ const BANDWIDTH_SHIFT: u32 = 24;
 const BANDWIDTH_UNIT: u64 = 1 << BANDWIDTH_SHIFT;
 /// One, in the scale of gains.
 const UNIT: u64 = 256;
-/// 2/ln 2: the smallest gain that doubles the rate each round trip; and its inverse.
-const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-const CWND_GAIN: u64 = 2 * UNIT;
 /// The cycle: probe, drain, cruise.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The cycle starts in one of so many phases, never in the draining one.
 const CYCLE_STARTS: u64 = 7;
-/// Round trips over which the largest rate counts.
-const BANDWIDTH_ROUNDS: u64 = 10;
-/// How long the least round-trip time counts, and how long it is probed for, ticks.
-const MIN_RTT_TICKS: u64 = 10 * HZ;
-const PROBE_RTT_TICKS: u64 = HZ / 5;
-/// Smallest window, packets.
-const LEAST_WINDOW: u64 = 4;
-/// The pipe is full if the rate did not grow by a quarter in three round trips.
-const FULL_GROWTH: u64 = UNIT * 5 / 4;
-const FULL_ROUNDS: u64 = 3;
 /// Excess of ACKs counts for five to ten round trips, and for at most 100 ms of data.
 const EXCESS_ROUNDS: u64 = 5;
 const EXCESS_MOST_US: u64 = 100_000;
@@ -61,11 +49,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     about: "Paces at the measured bandwidth, keeps twice the bandwidth-delay product in flight (version 1)",
     reference: "Cardwell et al., ACM Queue 2016; draft-cardwell-iccrg-bbr-congestion-control-00",
     linux: Some("bbr"),
-    parameters: &[],
+    parameters: PARAMETERS,
     needs_pacing: true,
     needs_ecn: false,
     draws: true,
-    build: |setup, _| Ok(Box::new(Bbr::new(setup, Version::Linux6))),
+    build: |setup, values| Ok(Box::new(Bbr::new(setup, Version::Linux6, Settings::of(values)))),
 };
 
 pub(super) const ROW_4_15: Algorithm = Algorithm {
@@ -91,7 +79,7 @@ pub(super) const ROW_4_15: Algorithm = Algorithm {
             low_rtt_us: values.count("low_rtt_us"),
             most: values.count("low_rtt_rate_mbit") * 1_000_000 / 8,
         };
-        Ok(Box::new(Bbr::new(setup, version)))
+        Ok(Box::new(Bbr::new(setup, version, Settings::of_4_15())))
     },
 };
 
@@ -141,6 +129,7 @@ struct Excess {
 #[derive(Debug, Clone)]
 struct Bbr {
     version: Version,
+    settings: Settings,
     window: Window,
     random: Random,
     mode: Mode,
@@ -175,10 +164,11 @@ struct Bbr {
 }
 
 impl Bbr {
-    fn new(setup: &Setup, version: Version) -> Self {
+    fn new(setup: &Setup, version: Version, settings: Settings) -> Self {
         let window = Window { ssthresh: u64::MAX, ..setup.window() };
         let mut bbr = Bbr {
             version,
+            settings,
             window,
             random: Random::new(setup.seed),
             mode: Mode::Startup,
@@ -194,8 +184,8 @@ impl Bbr {
             conserves: false,
             idle_restart: false,
             has_rtt: false,
-            pacing_gain: HIGH_GAIN,
-            cwnd_gain: HIGH_GAIN,
+            pacing_gain: settings.high_gain,
+            cwnd_gain: settings.high_gain,
             pacing_rate: 0,
             full_bandwidth: 0,
             full_rounds: 0,
@@ -217,8 +207,8 @@ impl Bbr {
 
     fn bytes_per_second(&self, rate: u64, gain: u64) -> u64 {
         let scaled = u128::from(rate) * u128::from(self.window.mss()) * u128::from(gain) / u128::from(UNIT);
-        // One percent below, so that queues drain on average.
-        let per_second = if self.version.is_6() { 990_000 } else { 1_000_000 };
+        // A little below, so that queues drain on average.
+        let per_second = u128::from(self.settings.paced_of_million);
         u64::try_from((scaled * per_second) >> BANDWIDTH_SHIFT).unwrap_or(u64::MAX)
     }
 
@@ -226,7 +216,7 @@ impl Bbr {
     fn begin_pacing(&mut self, srtt: Option<u64>) {
         self.has_rtt |= srtt.is_some();
         let rate = (self.window.cwnd << BANDWIDTH_SHIFT) / srtt.unwrap_or(1_000);
-        self.pacing_rate = self.bytes_per_second(rate, HIGH_GAIN);
+        self.pacing_rate = self.bytes_per_second(rate, self.settings.high_gain);
     }
 
     fn set_pacing(&mut self, rate: u64, gain: u64, srtt: Option<u64>) {
@@ -318,7 +308,7 @@ impl Bbr {
         let scaled = u128::from(sample.delivered.get()) << BANDWIDTH_SHIFT;
         let rate = u64::try_from(scaled / u128::from(micros(sample.interval))).unwrap_or(u64::MAX);
         if !sample.app_limited || rate >= self.bandwidth.get() {
-            self.bandwidth.update(BANDWIDTH_ROUNDS, self.rounds, rate);
+            self.bandwidth.update(self.settings.bandwidth_rounds, self.rounds, rate);
         }
         if self.version.is_6() && ack.newly_delivered.get() > 0 {
             self.update_excess(ack.newly_delivered.get());
@@ -392,12 +382,14 @@ impl Bbr {
             return;
         }
         let rate = self.bandwidth.get();
-        if u128::from(rate) >= u128::from(self.full_bandwidth) * u128::from(FULL_GROWTH) / u128::from(UNIT) {
+        let grown =
+            u128::from(self.full_bandwidth) * u128::from(self.settings.full_growth) / u128::from(UNIT);
+        if u128::from(rate) >= grown {
             self.full_bandwidth = rate;
             self.full_rounds = 0;
         } else {
             self.full_rounds += 1;
-            self.full = self.full_rounds >= FULL_ROUNDS;
+            self.full = self.full_rounds >= self.settings.full_rounds;
         }
     }
 
@@ -428,7 +420,7 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let now = ticks(ack.now);
-        let expired = now > self.min_rtt_tick + MIN_RTT_TICKS;
+        let expired = now > self.min_rtt_tick + self.settings.min_rtt_ticks;
         if let Some(rtt) = ack.rtt.map(micros)
             && (self.min_rtt.is_none_or(|least| rtt < least) || (expired && !ack.maybe_delayed))
         {
@@ -441,8 +433,9 @@ impl Bbr {
         }
         if let Mode::ProbeRtt { done, round_done } = self.mode {
             if done.is_none() {
-                if ack.in_flight.get() <= LEAST_WINDOW {
-                    self.mode = Mode::ProbeRtt { done: Some(now + PROBE_RTT_TICKS), round_done: false };
+                if ack.in_flight.get() <= self.settings.least_window {
+                    let done = Some(now + self.settings.probe_rtt_ticks);
+                    self.mode = Mode::ProbeRtt { done, round_done: false };
                     self.round_end = self.delivered;
                 }
             } else {
@@ -459,10 +452,11 @@ impl Bbr {
     }
 
     fn update_gains(&mut self) {
+        let Settings { high_gain, drain_gain, cwnd_gain, .. } = self.settings;
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth(index) => (if self.policer.in_use { UNIT } else { CYCLE[index] }, CWND_GAIN),
+            Mode::Startup => (high_gain, high_gain),
+            Mode::Drain => (drain_gain, high_gain),
+            Mode::ProbeBandwidth(index) => (if self.policer.in_use { UNIT } else { CYCLE[index] }, cwnd_gain),
             Mode::ProbeRtt { .. } => (UNIT, UNIT),
         };
     }
@@ -496,10 +490,10 @@ impl Bbr {
             } else if cwnd < target || self.delivered < INITIAL_WINDOW {
                 cwnd += acked;
             }
-            self.window.set(cwnd.max(LEAST_WINDOW));
+            self.window.set(cwnd.max(self.settings.least_window));
         }
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.window.set(self.window.cwnd.min(LEAST_WINDOW));
+            self.window.set(self.window.cwnd.min(self.settings.least_window));
         }
     }
 }

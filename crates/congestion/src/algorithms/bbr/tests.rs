@@ -1,8 +1,10 @@
 //! BBR on a bottleneck of known rate, with the queue that results.
 
 use super::*;
+use crate::parameter::Values;
 use crate::testing::MSS;
 use crate::testing::path::Path;
+use std::collections::BTreeMap;
 use wirespeed_units::{Packets, Span};
 
 /// 100 us a packet over 20 ms: a bandwidth-delay product of 200 packets, 115.84 Mbit/s of payload.
@@ -12,8 +14,9 @@ fn path() -> Path {
 
 #[test]
 fn gains_of_the_paper() {
-    assert!((HIGH_GAIN as f64 / 256.0 - 2.0 / 2f64.ln()).abs() < 0.005);
-    assert!((DRAIN_GAIN as f64 * HIGH_GAIN as f64 / 65_536.0 - 1.0).abs() < 0.01);
+    let Settings { high_gain, drain_gain, .. } = Settings::of_4_15();
+    assert!((high_gain as f64 / 256.0 - 2.0 / 2f64.ln()).abs() < 0.005);
+    assert!((drain_gain as f64 * high_gain as f64 / 65_536.0 - 1.0).abs() < 0.01);
     assert_eq!(CYCLE.iter().sum::<u64>(), 8 * UNIT);
 }
 
@@ -127,4 +130,35 @@ fn a_policer_is_recognised() {
     assert_eq!(found, Some(8));
     let rate = policer.rate().unwrap() as f64 / BANDWIDTH_UNIT as f64;
     assert!((rate - 0.01).abs() < 0.0005, "{rate} packets a microsecond");
+}
+
+#[test]
+fn the_defaults_are_the_constants_of_linux() {
+    let defaults = Settings::of(&Values::resolve("bbr", PARAMETERS, &BTreeMap::new()).unwrap());
+    let expected = Settings { paced_of_million: 990_000, ..Settings::of_4_15() };
+    assert_eq!(format!("{defaults:?}"), format!("{expected:?}"));
+}
+
+#[test]
+fn what_is_set_is_used() {
+    let fourth = |name: &str, value: i64| {
+        let mut path = Path::with("bbr", &[(name, value)], Span::us(100), Span::ms(20));
+        path.run(Span::ms(1_500), |_| ());
+        path
+    };
+    assert_eq!(fourth("cwnd_gain", 768).flow.see("cwnd_gain_ratio"), 3.0);
+    let rate =
+        |path: &Path| path.flow.output().pacing_rate.unwrap().get() as f64 / path.flow.see("bandwidth_bps");
+    let (tight, wide) = (fourth("pacing_margin_percent", 0), fourth("pacing_margin_percent", 10));
+    let gain = |path: &Path| path.flow.see("pacing_gain_ratio");
+    assert!((rate(&tight) / gain(&tight) - 1.0).abs() < 0.01, "{}", rate(&tight));
+    assert!((rate(&wide) / gain(&wide) - 0.9).abs() < 0.01, "{}", rate(&wide));
+    // The least round-trip time is probed every second, by a window of eight packets.
+    let mut path =
+        Path::with("bbr", &[("min_rtt_win_sec", 1), ("cwnd_min_target", 8)], Span::us(100), Span::ms(20));
+    let mut least = u64::MAX;
+    path.run(Span::secs(3), |flow| {
+        least = least.min(if flow.see("full_bool") > 0.0 { flow.cwnd() } else { u64::MAX })
+    });
+    assert_eq!(least, 8);
 }

@@ -1,7 +1,7 @@
 //! BBR version 3's probing for bandwidth: the cycle Down, Cruise, Refill, Up, and the long-term bound of what may be in
 //! flight (draft-ietf-ccwg-bbr, sections "ProbeBW" and "Updating the Model").
 
-use super::{Bbr3, HEADROOM_KEEPS, LOSS_MOST_PERCENT, Mode, TENTHS};
+use super::{Bbr3, Mode};
 use crate::event::AckSample;
 use crate::tick::ticks;
 
@@ -10,8 +10,6 @@ const WAIT_MS: u64 = 2_000;
 const WAIT_RANDOM_MS: u64 = 1_000;
 /// A Reno flow would have grown by its window in as many round trips as it has packets; at most this many count.
 const RENO_ROUNDS: u64 = 63;
-/// What is left of the target after too much loss, tenths.
-const BETA: u64 = 7;
 /// Growth while probing doubles each round trip, at most so often.
 const UP_ROUNDS_MOST: u32 = 30;
 
@@ -52,7 +50,7 @@ impl Bbr3 {
     pub(super) fn with_headroom(&self) -> u64 {
         match self.long_term {
             u64::MAX => u64::MAX,
-            bound => (bound * HEADROOM_KEEPS / 100).max(super::LEAST_WINDOW),
+            bound => (bound * self.settings.headroom_keeps / 100).max(super::LEAST_WINDOW),
         }
     }
 
@@ -105,22 +103,23 @@ impl Bbr3 {
         }
     }
 
-    /// More than two percent of what was in flight were lost.
-    pub(super) fn lost_too_much(ack: &AckSample) -> bool {
+    /// More of what was in flight was lost than is borne, two percent.
+    pub(super) fn lost_too_much(&self, ack: &AckSample) -> bool {
+        let most = self.settings.loss_most;
         ack.rate.is_some_and(|rate| {
-            rate.lost.get() > 0 && rate.lost.get() * 100 > rate.in_flight_at_send.get() * LOSS_MOST_PERCENT
+            rate.lost.get() > 0 && rate.lost.get() * 100 > rate.in_flight_at_send.get() * most
         })
     }
 
     /// True if the bound was lowered because of loss.
     fn check_in_flight(&mut self, ack: &AckSample) -> bool {
-        if !Self::lost_too_much(ack) {
+        if !self.lost_too_much(ack) {
             return false;
         }
         if self.cycle.samples_probe {
             self.cycle.samples_probe = false;
             if let Some(rate) = ack.rate.filter(|rate| !rate.app_limited) {
-                let floor = self.target_in_flight() * BETA / TENTHS;
+                let floor = self.target_in_flight() * self.settings.beta / 100;
                 self.long_term = rate.in_flight_at_send.get().max(floor);
             }
             if self.mode == Mode::Up {

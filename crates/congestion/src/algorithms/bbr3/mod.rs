@@ -5,6 +5,7 @@
 //! Rates are in packets per microsecond shifted by 24 bits, gains in hundredths.
 
 mod cycle;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -13,38 +14,18 @@ use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Sent, Undo
 use crate::filter::WindowedMax;
 use crate::random::Random;
 use crate::registry::{Algorithm, Setup};
-use crate::tick::{HZ, micros, micros_at, ticks};
+use crate::tick::{micros, micros_at, ticks};
 use crate::window::Window;
 use cycle::{AckPhase, Cycle};
+use settings::{PARAMETERS, Settings};
 use wirespeed_units::{Bytes, Rate};
 
 const BANDWIDTH_SHIFT: u32 = 24;
-const TENTHS: u64 = 10;
-/// Pacing gains, hundredths: 4 ln 2 at first.
-const STARTUP_GAIN: u64 = 277;
-const DRAIN_GAIN: u64 = 50;
-const DOWN_GAIN: u64 = 90;
-const UP_GAIN: u64 = 125;
-/// Window gains, hundredths.
-const CWND_GAIN: u64 = 200;
-const UP_CWND_GAIN: u64 = 225;
-const PROBE_RTT_CWND_GAIN: u64 = 50;
-/// Loss in a round trip that is too much, percent of what was in flight.
-const LOSS_MOST_PERCENT: u64 = 2;
-/// Of the long-term bound this is used while cruising, percent.
-const HEADROOM_KEEPS: u64 = 85;
-/// What a round trip with loss leaves of the short-term bounds, tenths.
-const BETA: u64 = 7;
-/// ACKs with loss in one round trip that end Startup, if they lost too much.
-const STARTUP_LOSSES: u64 = 6;
 const LEAST_WINDOW: u64 = 4;
 const INITIAL_WINDOW: u64 = 10;
 /// The pipe is full if the rate did not grow by a quarter in three round trips.
 const FULL_PERCENT: u64 = 125;
 const FULL_ROUNDS: u64 = 3;
-const MIN_RTT_TICKS: u64 = 10 * HZ;
-const PROBE_RTT_INTERVAL: u64 = 5 * HZ;
-const PROBE_RTT_TICKS: u64 = HZ / 5;
 /// Excess of ACKs counts for ten round trips.
 const EXCESS_ROUNDS: u64 = 10;
 /// A burst lasts a millisecond, between two packets and this many bytes.
@@ -55,11 +36,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     about: "BBR with bounds learnt from loss: probes seldom, leaves headroom, yields to 2 % of loss (version 3)",
     reference: "draft-ietf-ccwg-bbr-02, draft-cardwell-iccrg-bbr-congestion-control-02",
     linux: None,
-    parameters: &[],
+    parameters: PARAMETERS,
     needs_pacing: true,
     needs_ecn: false,
     draws: true,
-    build: |setup, _| Ok(Box::new(Bbr3::new(setup))),
+    build: |setup, values| Ok(Box::new(Bbr3::new(setup, Settings::of(values)))),
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,20 +65,21 @@ impl Mode {
     }
 
     /// Gains of pacing and window.
-    fn gains(self) -> (u64, u64) {
+    fn gains(self, set: &Settings) -> (u64, u64) {
         match self {
-            Mode::Startup => (STARTUP_GAIN, CWND_GAIN),
-            Mode::Drain => (DRAIN_GAIN, CWND_GAIN),
-            Mode::Down => (DOWN_GAIN, CWND_GAIN),
-            Mode::Cruise | Mode::Refill => (100, CWND_GAIN),
-            Mode::Up => (UP_GAIN, UP_CWND_GAIN),
-            Mode::ProbeRtt { .. } => (100, PROBE_RTT_CWND_GAIN),
+            Mode::Startup => (set.startup_gain, set.cwnd_gain),
+            Mode::Drain => (set.drain_gain, set.cwnd_gain),
+            Mode::Down => (set.down_gain, set.cwnd_gain),
+            Mode::Cruise | Mode::Refill => (100, set.cwnd_gain),
+            Mode::Up => (set.up_gain, set.up_cwnd_gain),
+            Mode::ProbeRtt { .. } => (100, set.probe_rtt_cwnd_gain),
         }
     }
 }
 
 #[derive(Debug, Clone)]
 struct Bbr3 {
+    settings: Settings,
     window: Window,
     random: Random,
     mode: Mode,
@@ -144,10 +126,11 @@ struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn new(setup: &Setup) -> Self {
+    fn new(setup: &Setup, settings: Settings) -> Self {
         let now = ticks(setup.now);
         let rtt = setup.handshake_rtt.map(micros);
         let mut bbr = Bbr3 {
+            settings,
             window: Window { ssthresh: u64::MAX, ..setup.window() },
             random: Random::new(setup.seed),
             mode: Mode::Startup,
@@ -192,12 +175,13 @@ impl Bbr3 {
     fn begin_pacing(&mut self, rtt: Option<u64>) {
         self.has_rtt |= rtt.is_some();
         let rate = (self.window.cwnd << BANDWIDTH_SHIFT) / rtt.unwrap_or(1_000);
-        self.pacing_rate = self.bytes_per_second(rate, STARTUP_GAIN);
+        self.pacing_rate = self.bytes_per_second(rate, self.settings.startup_gain);
     }
 
     fn bytes_per_second(&self, rate: u64, gain: u64) -> u64 {
-        // One percent below, so that queues drain on average.
-        let scaled = u128::from(rate) * u128::from(self.window.mss()) * u128::from(gain) / 100 * 990_000;
+        // A little below, so that queues drain on average.
+        let per_second = u128::from(self.settings.paced_of_million);
+        let scaled = u128::from(rate) * u128::from(self.window.mss()) * u128::from(gain) / 100 * per_second;
         u64::try_from(scaled >> BANDWIDTH_SHIFT).unwrap_or(u64::MAX)
     }
 
@@ -293,8 +277,9 @@ impl Bbr3 {
             let rate =
                 if self.short_term_rate == u64::MAX { self.max_bandwidth() } else { self.short_term_rate };
             let packets = if self.short_term == u64::MAX { self.window.cwnd } else { self.short_term };
-            self.short_term_rate = self.latest_rate.max((u128::from(rate) * u128::from(BETA) / 10) as u64);
-            self.short_term = self.latest_delivered.max(packets * BETA / TENTHS);
+            let beta = self.settings.beta;
+            self.short_term_rate = self.latest_rate.max((u128::from(rate) * u128::from(beta) / 100) as u64);
+            self.short_term = self.latest_delivered.max(packets * beta / 100);
         }
     }
 
@@ -334,9 +319,9 @@ impl Bbr3 {
         if self.mode == Mode::Startup
             && !self.full
             && self.loss_round_start
-            && self.losses_in_round >= STARTUP_LOSSES
+            && self.losses_in_round >= self.settings.startup_losses
             && ack.phase == Phase::Recovery
-            && Self::lost_too_much(ack)
+            && self.lost_too_much(ack)
         {
             self.full = true;
             self.long_term = self.bdp(self.max_bandwidth(), 100).max(self.latest_delivered);
@@ -351,14 +336,14 @@ impl Bbr3 {
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let now = ticks(ack.now);
-        let probe_due = now > self.probed_tick + PROBE_RTT_INTERVAL;
+        let probe_due = now > self.probed_tick + self.settings.probe_rtt_interval;
         if let Some(rtt) = ack.rtt.map(micros)
             && (self.probed_rtt.is_none_or(|least| rtt < least) || probe_due)
         {
             self.probed_rtt = Some(rtt);
             self.probed_tick = now;
         }
-        let expired = now > self.min_rtt_tick + MIN_RTT_TICKS;
+        let expired = now > self.min_rtt_tick + self.settings.min_rtt_ticks;
         if let Some(probed) = self.probed_rtt
             && (self.min_rtt.is_none_or(|least| probed < least) || expired)
         {
@@ -374,7 +359,8 @@ impl Bbr3 {
         if let Mode::ProbeRtt { done, round_done } = self.mode {
             if done.is_none() {
                 if ack.in_flight.get() <= self.probe_rtt_cwnd() {
-                    self.mode = Mode::ProbeRtt { done: Some(now + PROBE_RTT_TICKS), round_done: false };
+                    let done = Some(now + self.settings.probe_rtt_ticks);
+                    self.mode = Mode::ProbeRtt { done, round_done: false };
                     self.start_round();
                 }
             } else {
@@ -407,7 +393,7 @@ impl Bbr3 {
     }
 
     fn probe_rtt_cwnd(&self) -> u64 {
-        self.bdp(self.bandwidth(), PROBE_RTT_CWND_GAIN).max(LEAST_WINDOW)
+        self.bdp(self.bandwidth(), self.settings.probe_rtt_cwnd_gain).max(LEAST_WINDOW)
     }
 
     fn save_cwnd(&mut self) {
@@ -437,7 +423,7 @@ impl Bbr3 {
             if self.conserves {
                 cwnd = cwnd.max(ack.in_flight.get() + acked);
             } else {
-                let (_, gain) = self.mode.gains();
+                let (_, gain) = self.mode.gains(&self.settings);
                 let most = self.with_bursts(self.bdp(self.bandwidth(), gain) + self.excess.get());
                 if self.full {
                     cwnd = (cwnd + acked).min(most);
@@ -494,7 +480,7 @@ impl CongestionControl for Bbr3 {
             self.latest_rate = self.sample_rate;
             self.latest_delivered = ack.rate.map_or(0, |rate| rate.delivered.get());
         }
-        let (gain, _) = self.mode.gains();
+        let (gain, _) = self.mode.gains(&self.settings);
         self.set_pacing(gain, ack.srtt.map(micros));
         self.set_cwnd(ack);
     }
@@ -545,7 +531,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        let (gain, cwnd_gain) = self.mode.gains();
+        let (gain, cwnd_gain) = self.mode.gains(&self.settings);
         observer.value("cwnd_packets", self.window.cwnd as f64);
         // Without the pacing margin, as the kernel's `get_info` reports it.
         let bytes =

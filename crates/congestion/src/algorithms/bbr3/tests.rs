@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::event::RateSample;
+use crate::parameter::Values;
 use crate::testing::MSS;
 use crate::testing::path::Path;
+use std::collections::BTreeMap;
 use wirespeed_units::{Packets, Span};
 
 /// 100 us a packet over 20 ms: a bandwidth-delay product of 200 packets.
@@ -11,12 +13,17 @@ fn path() -> Path {
     Path::new("bbr3", Span::us(100), Span::ms(20))
 }
 
+fn defaults() -> Settings {
+    Settings::of(&Values::resolve("bbr3", PARAMETERS, &BTreeMap::new()).unwrap())
+}
+
 #[test]
 fn gains_of_the_draft() {
-    assert!((STARTUP_GAIN as f64 / 100.0 - 4.0 * 2f64.ln()).abs() < 0.01);
-    assert_eq!(Mode::Down.gains(), (90, 200));
-    assert_eq!(Mode::Up.gains(), (125, 225));
-    assert_eq!(Mode::ProbeRtt { done: None, round_done: false }.gains(), (100, 50));
+    let defaults = defaults();
+    assert!((defaults.startup_gain as f64 / 100.0 - 4.0 * 2f64.ln()).abs() < 0.01);
+    assert_eq!(Mode::Down.gains(&defaults), (90, 200));
+    assert_eq!(Mode::Up.gains(&defaults), (125, 225));
+    assert_eq!(Mode::ProbeRtt { done: None, round_done: false }.gains(&defaults), (100, 50));
 }
 
 #[test]
@@ -64,7 +71,7 @@ fn every_five_seconds_the_window_is_half_the_bandwidth_delay_product() {
 /// A control past Startup with a window of `cwnd`, and an ACK that shows `lost` of `out` packets lost.
 fn with_loss(mode: Mode, cwnd: u64, out: u64, lost: u64) -> (Bbr3, AckSample) {
     let setup = Setup { handshake_rtt: Some(Span::ms(20)), ..Setup::new(Bytes::new(MSS), cwnd) };
-    let mut bbr = Bbr3::new(&setup);
+    let mut bbr = Bbr3::new(&setup, defaults());
     bbr.full = true;
     bbr.mode = mode;
     bbr.max_rates = [0, (100u64 << BANDWIDTH_SHIFT) / 20_000];
@@ -116,4 +123,18 @@ fn cruising_leaves_headroom() {
     bbr.cycle.wait = 10_000;
     bbr.on_ack(&ack);
     assert_eq!(bbr.window.cwnd, 160 * 85 / 100);
+}
+
+#[test]
+fn what_is_set_is_used() {
+    let path = Path::with("bbr3", &[("startup_pacing_gain", 289)], Span::us(100), Span::ms(20));
+    assert_eq!(path.flow.see("pacing_gain_ratio"), 2.89);
+    // Cruise keeps two BDP, or three.
+    let window = |gain: i64| {
+        let mut path = Path::with("bbr3", &[("cwnd_gain", gain)], Span::us(100), Span::ms(20));
+        path.run(Span::ms(1_500), |_| ());
+        path.flow.cwnd()
+    };
+    let (two, three) = (window(200), window(300));
+    assert!((0.62..0.72).contains(&(two as f64 / three as f64)), "{two} of {three}");
 }

@@ -172,7 +172,7 @@ impl Sender {
             self.busy.set(false, self.now);
         }
         self.leaving = ack.leaving;
-        self.push(out);
+        self.push_new(out);
         self.leaving = None;
         self.check_space();
         self.let_application_write(out);

@@ -388,3 +388,6 @@ impl Sender {
         State::of(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,8 @@
 use super::{Pending, Sender};
 use crate::net::Train;
 use crate::tcp::clock;
+use crate::tcp::rate::Snapshot;
+use wirespeed_units::SimTime;
 
 impl Sender {
     /// Sends what is presumed lost again, as far as the window allows (`tcp_xmit_retransmit_queue`).
@@ -40,18 +42,33 @@ impl Sender {
 
     /// Sends packets again, whatever the window says (`tcp_retransmit_skb`).
     pub(super) fn retransmit(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) {
+        let (sent, snapshot) = self.leave_again(first, packets, out);
+        self.board.retransmit(first, packets, sent, snapshot);
+        if self.retransmission_stamp == 0 {
+            self.retransmission_stamp = clock::stamp(sent);
+        }
+        self.undo_retransmissions = self.undo_retransmissions.max(0) + i64::from(packets);
+    }
+
+    /// Sends the last packet again as a tail loss probe. Neither what is in flight nor what an undo waits for counts it
+    /// (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`; `tcp_init_undo` adds it to the latter).
+    pub(super) fn retransmit_tail(&mut self, out: &mut Vec<Train>) {
+        let Some(last) = self.board.tail().map(|tail| tail.end() - 1) else { return };
+        let (sent, snapshot) = self.leave_again(last, 1, out);
+        self.board.probe(last, 1, sent, snapshot);
+        self.probe_retransmitted = true;
+    }
+
+    /// Puts packets on the wire that were there before (`__tcp_retransmit_skb`).
+    fn leave_again(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) -> (SimTime, Snapshot) {
         let (sent, gap) = self.departure(packets);
         let in_flight = self.in_flight();
         let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
         self.tell_sent(sent, packets, in_flight);
         self.transmit(first, packets, sent, gap, out);
-        self.board.retransmit(first, packets, sent, snapshot);
         self.counts.retransmitted += u64::from(packets);
         self.counts.retransmitted_bytes += self.payload(first, packets);
-        if self.retransmission_stamp == 0 {
-            self.retransmission_stamp = clock::stamp(sent);
-        }
-        self.undo_retransmissions = self.undo_retransmissions.max(0) + i64::from(packets);
+        (sent, snapshot)
     }
 
     /// The head again, after a timeout.

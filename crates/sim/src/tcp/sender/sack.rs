@@ -22,7 +22,7 @@ impl Sender {
             self.adopt_window();
         }
         self.repeat(repeat, out);
-        self.push(out);
+        self.push_new(out);
     }
 
     /// `tcp_sacktag_write_queue`.

@@ -180,16 +180,17 @@ impl Sender {
             let may_send_new = self.written > self.nxt && self.window_end > self.nxt;
             if may_send_new {
                 self.write(Push::Probe, out);
-            } else if let Some(tail) = self.board.tail().copied() {
-                self.retransmit(tail.end() - 1, 1, out);
-                self.probe_retransmitted = true;
+            } else {
+                self.retransmit_tail(out);
             }
             if self.nxt > before || self.probe_retransmitted {
                 self.counts.probes += 1;
                 self.probe_end = Some(self.nxt);
+                // It is the probe's acknowledgement that is waited for now, as long as for any other.
+                self.arm(Pending::Retransmission, self.rtt.rto);
+                return;
             }
         }
-        self.timer.pending = None;
         self.arm(Pending::Retransmission, clock::ticks_of(self.timeout_distance_us().max(1)));
     }
 
@@ -200,10 +201,11 @@ impl Sender {
         self.detect_loss();
         if self.in_flight() != before {
             if self.phase != Phase::Recovery {
-                self.enter_recovery(false);
-                self.tell_congestion(CongestionKind::FastRetransmit, 0);
-                self.phase = Phase::Recovery;
-                self.ask_control();
+                // A reduction that has begun, for ECN or a drop of the host's own, is not repeated.
+                if self.enter_recovery(false) {
+                    self.tell_congestion(CongestionKind::FastRetransmit, 0);
+                    self.ask_control();
+                }
                 if self.settings.algorithm.needs_pacing {
                     self.adopt_window();
                 } else {

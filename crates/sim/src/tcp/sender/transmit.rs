@@ -393,11 +393,16 @@ impl Sender {
         }
     }
 
-    /// Retransmissions first, then new data (`tcp_xmit_recovery`, `tcp_push_pending_frames`).
+    /// What waited for the pacer or the host's queue: retransmissions first, then new data (`tcp_tsq_write`).
     pub(super) fn push(&mut self, out: &mut Vec<Train>) {
         if self.board.lost > self.board.retransmitted && self.cwnd > self.in_flight() {
             self.retransmit_lost(out);
         }
+        self.push_new(out);
+    }
+
+    /// New data, after an acknowledgement has decided what is repeated (`tcp_data_snd_check`).
+    pub(super) fn push_new(&mut self, out: &mut Vec<Train>) {
         self.write(Push::All, out);
         self.let_application_write(out);
     }
