@@ -130,7 +130,9 @@ fn inside_hosts_goodput_stays_within_its_spread() {
         (
             "cornell-2010",
             "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
-            &cubic,
+            // What the study lets be outstanding on its short path: with more the receiver's ring decides, and that by
+            // chance.
+            &["congestion = \"cubic\"\nwindow = \"2 MB\""],
             "2 s",
             hosts("cornell-2010", "irq = \"0\"\napps = \"4\""),
         ),
@@ -148,6 +150,13 @@ fn inside_hosts_goodput_stays_within_its_spread() {
             "2 s",
             hosts("cornell-2010", "irq = \"0\"\napps = \"0\""),
         ),
+        (
+            "slac-sc03",
+            "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"8 MB\"",
+            &["congestion = \"reno\"\nwindow = \"8 MB\""],
+            "2 s",
+            hosts("slac-sc03", ""),
+        ),
         ("onl-pc1core", "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"", &cubic, "4 s", hosts("onl-pc1core", "")),
         (
             "xeon-2023-100g",
@@ -161,19 +170,6 @@ fn inside_hosts_goodput_stays_within_its_spread() {
         differ.extend(beyond(0.005, name, both(path, flows, &run, &more)));
     }
     assert!(differ.is_empty(), "goodput differs by more than 0.5 %: {differ:#?}");
-}
-
-/// Without GRO a poll hands each packet to its socket, and the reader it wakes on another core takes the lock while the
-/// poll goes on; what comes then is the reader's work. A train is handed over as a whole, and the reader is woken behind
-/// it: one that is the limit gets 8 % more done. slac-sc03's costs are fitted to the results with trains.
-#[test]
-fn a_reader_beside_softirq_gets_more_done_with_trains() {
-    let path = "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"\nbuffer = \"8 MB\"";
-    let flow = ["congestion = \"reno\"\nwindow = \"8 MB\""];
-    let run = "duration = \"2 s\"\nseed = 2";
-    let [(trains, _), (packets, _)] = both(path, &flow, run, &hosts("slac-sc03", ""));
-    let more = trains / packets - 1.0;
-    assert!((0.06..0.1).contains(&more), "{more}: {trains:.4e} and {packets:.4e} bit/s");
 }
 
 /// GSO packets of two are taken together and leave as one train; what a late acknowledgement does to the sizes of those

@@ -81,6 +81,9 @@ pub(crate) struct CostsTable {
     pub copy_remote: Option<Span>,
     /// One packet for a capture.
     pub capture: Option<Span>,
+    /// Handing one packet to a capture where it passes (`dev_queue_xmit_nit`, `packet_rcv`): clock, clone, filter, queue.
+    /// Default 0.
+    pub capture_tap: Option<Span>,
     /// Bytes that the application asks for in one call.
     pub call: Option<Bytes>,
 }

@@ -50,8 +50,8 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             sack_walk = "0.1 us"            # class of host: a miss of the cache for each, out of memory
             tx_ack = "1.6 us"               # see rx_packet
             tx_segment = "2.2 us"           # class of host; with a call and a copy 4.3 us a datagram: the sender keeps up
-            tx_packet = "2.7 us"            # cornell-9a: with the ACKs, one for two packets, 2.9 Gbit/s of four flows on the
-                                            # short path; the way of a datagram, and 0.5 us of TCP's own
+            tx_packet = "2.75 us"           # cornell-9a: with the ACKs, one for two packets, 2.9 Gbit/s of four flows on the
+                                            # short path; a way like that of a datagram, and 0.55 us of TCP's own
             syscall = "1.55 us"             # cornell-6: a call a datagram, with iperf's own bookkeeping
             wakeup = "2 us"                 # class of host
             copy_cached = "0.37 ns"         # cornell-6: 0.55 us a datagram

@@ -305,6 +305,7 @@ fn costs(table: Option<&CostsTable>, merged: &Node, what: &str) -> Result<Costs,
         copy_memory: cost("copy_memory", table.copy_memory),
         copy_remote: cost("copy_remote", table.copy_remote),
         capture: cost("capture", table.capture),
+        capture_tap: cost("capture_tap", Some(table.capture_tap.unwrap_or(Span::ZERO))),
         call: table.call.unwrap_or(Bytes::ZERO),
     };
     if table.call.is_none() {

@@ -203,8 +203,10 @@ pub struct Costs {
     pub copy_memory: Span,
     /// The same from another node.
     pub copy_remote: Span,
-    /// One packet for a capture.
+    /// One packet for a capture's thread.
     pub capture: Span,
+    /// What handing a packet to a capture costs where it passes: clock, clone, filter, queue.
+    pub capture_tap: Span,
     /// Bytes that the application asks for in one call.
     pub call: Bytes,
 }

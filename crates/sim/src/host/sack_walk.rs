@@ -62,6 +62,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice::from_ref;
     use wirespeed_scenario::run::KernelVersion;
 
     fn visits(remembered: &mut Remembered, kernel: &str, una: u64, blocks: &[Range<u64>]) -> u64 {
@@ -76,11 +77,15 @@ mod tests {
     #[test]
     fn a_new_block_makes_2_6_24_walk_from_the_first_packet_in_flight() {
         let mut cache = Remembered::default();
-        assert_eq!(visits(&mut cache, "2.6.24", 100, &[1000..1001]), 901);
-        assert_eq!(visits(&mut cache, "2.6.24", 100, &[1000..1003]), 2, "the block has grown");
+        assert_eq!(visits(&mut cache, "2.6.24", 100, from_ref(&(1000..1001))), 901);
+        assert_eq!(visits(&mut cache, "2.6.24", 100, from_ref(&(1000..1003))), 2, "the block has grown");
         assert_eq!(visits(&mut cache, "2.6.24", 100, &[2000..2001, 1000..1003]), 1901, "a second hole");
         assert_eq!(visits(&mut cache, "2.6.24", 100, &[2000..2002, 1000..1003]), 1);
-        assert_eq!(visits(&mut cache, "2.6.24", 1000, &[2000..2002]), 1002, "the first hole is filled");
+        assert_eq!(
+            visits(&mut cache, "2.6.24", 1000, from_ref(&(2000..2002))),
+            1002,
+            "the first hole is filled"
+        );
     }
 
     #[test]

@@ -118,8 +118,17 @@ impl Host {
             }
             for train in taken.drain(..) {
                 // The cost of taking the packets out is spread over them.
-                self.spend(&mut place, part(times(cost, u64::from(train.packets)), count));
-                self.hand_over(train, &mut place, outside);
+                let each = part(cost, count);
+                if self.gro || train.packets == 1 || !matches!(train.body, Body::Data(_)) {
+                    self.spend(&mut place, times(each, u64::from(train.packets)));
+                    self.hand_over(train, &mut place, outside);
+                    continue;
+                }
+                // Not merged, each is the stack's by itself: the reader it wakes may have the lock when the next comes.
+                for packet in train.each() {
+                    self.spend(&mut place, each);
+                    self.hand_over(packet, &mut place, outside);
+                }
             }
             if count > 0 {
                 cost = Span::ZERO;
@@ -198,6 +207,7 @@ impl Host {
         let direction = Self::direction(&train);
         self.handed[direction] += u64::from(train.packets);
         if let Some(id) = self.capture {
+            self.spend(place, times(self.settings.costs.capture_tap, u64::from(train.packets)));
             self.capture_packets += u64::from(train.packets);
             self.wake(id, place.at);
         }

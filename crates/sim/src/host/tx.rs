@@ -50,14 +50,21 @@ impl Host {
     /// Costs of a departing train: once, and for each packet.
     fn departure(&self, train: &Train) -> (Span, Span) {
         let costs = &self.settings.costs;
+        // A capture sees what leaves before it is cut.
+        let tap = if self.capture.is_some() { costs.capture_tap } else { Span::ZERO };
         match &train.body {
-            Body::Data(_) if self.tso => (times(costs.tx_segment, train.bytes().div_ceil(PIECE)), Span::ZERO),
-            Body::Data(_) => (Span::ZERO, costs.tx_packet),
+            Body::Data(_) if self.tso => {
+                (times(costs.tx_segment + tap, train.bytes().div_ceil(PIECE)), Span::ZERO)
+            }
+            Body::Data(_) => (Span::ZERO, costs.tx_packet + tap),
             Body::Datagram { .. } => {
                 let payload = u64::from(train.frame);
-                (Span::ZERO, costs.syscall + times(costs.copy_cached, payload) + costs.tx_segment)
+                let call = costs.syscall + times(costs.copy_cached, payload);
+                (Span::ZERO, call + costs.tx_segment + tap)
             }
-            Body::Ack(_) | Body::Handshake { .. } | Body::WindowProbe { .. } => (Span::ZERO, costs.tx_ack),
+            Body::Ack(_) | Body::Handshake { .. } | Body::WindowProbe { .. } => {
+                (Span::ZERO, costs.tx_ack + tap)
+            }
         }
     }
 

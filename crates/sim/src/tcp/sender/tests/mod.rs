@@ -92,6 +92,8 @@ impl Start {
             max_pacing: u64::MAX,
             small_queues: false,
             stretch_acks: true,
+            stretch_slow_start: true,
+            held: false,
             initial_window: self.initial,
             slow_start_after_idle: true,
             algorithm: algorithm("reno").expect("the registry has reno"),
