@@ -45,9 +45,9 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             syscall = "1.4 us"              # datagram and 0.86 ns a byte; 6.6 us is one call and one piece
             tx_packet = "5.2 us"            # a packet goes the way of a datagram
             copy_cached = "0.86 ns"
-            copy_memory = "1.34 ns"         # 4.3 Gbit/s with MTU 9000 (sc03-paix-reno-16): 16.6 us a packet of the reading
+            copy_memory = "1.345 ns"        # 4.3 Gbit/s with MTU 9000 (sc03-paix-reno-16): 16.6 us a packet of the reading
                                             # processor, less its calls and what was behind the lock
-            copy_remote = "1.34 ns"         # there is no other node
+            copy_remote = "1.345 ns"        # there is no other node
             rx_packet_remote = "0 s"        # there is no other node
             rx_packet = "2 us"              # class of host
             rx_segment = "2.5 us"           # class of host
