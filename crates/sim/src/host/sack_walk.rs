@@ -46,6 +46,11 @@ impl Remembered {
 impl Host {
     /// What looking for the blocks of an acknowledgement costs.
     pub(super) fn sack_walk(&mut self, train: &Train, outside: &Outside) -> Span {
+        let each = self.settings.costs.sack_walk;
+        if each == Span::ZERO {
+            // Most hosts: nothing is to be remembered for it.
+            return Span::ZERO;
+        }
         let (Body::Ack(ack), Endpoint::Tcp(tcp)) =
             (&train.body, &outside.flows[train.flow as usize].endpoint)
         else {
@@ -55,7 +60,7 @@ impl Host {
             return Span::ZERO;
         };
         let visits = socket.told.visits(self.rules.sack_walk, tcp.sender.state().una(), sack);
-        times(self.settings.costs.sack_walk, visits)
+        times(each, visits)
     }
 }
 
