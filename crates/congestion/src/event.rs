@@ -165,6 +165,12 @@ pub enum RestartKind {
         /// The most packets that were out in that time.
         used: Packets,
     },
+    /// The socket has held the window down and goes on from there (Linux before 3.2: `tcp_moderate_cwnd`,
+    /// `tcp_complete_cwr`).
+    Moderated {
+        /// The window.
+        cwnd: Packets,
+    },
 }
 
 /// Sending starts anew after a pause.

@@ -284,6 +284,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
                 }
                 self.window.set(cwnd.max(floor));
             }
+            RestartKind::Moderated { cwnd } => self.window.set(self.window.cwnd.min(cwnd.get())),
             RestartKind::Underused { used } => {
                 let used = used.get().max(self.window.initial);
                 if self.phase == Phase::Open && used < self.window.cwnd {

@@ -140,6 +140,9 @@ impl Turns {
     }
 }
 
+/// Packets of 1460 bytes that RFC 2414 lets leave at first.
+const RFC_2414: u64 = 4;
+
 /// What a receiving TCP socket does about its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketRules {
@@ -157,6 +160,10 @@ pub struct SocketRules {
     /// ACKs that only report what is out of order are held back for a moment and sent as one (`tcp_comp_sack_nr`; commit
     /// 5d9f4262b7ea, 4.18). Before, each packet, or what GRO merged, is answered.
     pub compresses_sacks: bool,
+    /// Packets that a receiver without news offers room for at first, of 1460 bytes; `None`: as many as 64 KiB hold (commit
+    /// a337531b942b, 4.20). Before, twice the initial window of 10 (commit 85f16525a2eb, 3.12), once (356f039822b8, 2.6.38),
+    /// that of RFC 2414 (`tcp_select_initial_window`).
+    offers: Option<u64>,
     /// What may wait behind the socket's lock.
     backlog: Backlog,
 }
@@ -179,6 +186,22 @@ enum Backlog {
 }
 
 impl SocketRules {
+    /// The most that a receiver offers at first, in bytes, to packets of `mss` bytes; `shift`: the window's scale, which may be
+    /// too coarse for such a limit (`tcp_select_initial_window`, `tcp_default_init_rwnd`).
+    pub fn first_window(&self, mss: u64, shift: u32) -> u64 {
+        const USUAL: u64 = 1460;
+        let packets = match self.offers {
+            Some(_) if mss <= 1 << shift => return u64::MAX,
+            None => return u64::MAX,
+            // RFC 2414, equation 1.
+            Some(RFC_2414) if mss > 3 * USUAL => 2,
+            Some(RFC_2414) if mss > USUAL => 3,
+            Some(packets) if mss > USUAL => (USUAL * packets / mss).max(2),
+            Some(packets) => packets,
+        };
+        packets * mss
+    }
+
     /// Those of a kernel.
     pub fn of(kernel: KernelVersion) -> SocketRules {
         let since = |major, minor, patch| kernel >= KernelVersion::new(major, minor, patch);
@@ -188,6 +211,12 @@ impl SocketRules {
             prunes_all: !since(4, 9, 0),
             closes_window: since(6, 6, 0),
             compresses_sacks: since(4, 18, 0),
+            offers: match () {
+                () if since(4, 20, 0) => None,
+                () if since(3, 12, 0) => Some(20),
+                () if since(2, 6, 38) => Some(10),
+                () => Some(RFC_2414),
+            },
             backlog: match () {
                 () if since(6, 10, 0) => Backlog::TwiceAndMore,
                 () if since(6, 1, 0) => Backlog::HalfAndMore,

@@ -180,10 +180,11 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         small_queues: from.tcp.small_queues,
         stretch_acks: from.tcp.stretch_acks,
         stretch_slow_start: kernel(from) >= KernelVersion::new(3, 13, 0),
+        era: sender::Era::of(kernel(from)),
         initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),
         slow_start_after_idle: idle,
         algorithm,
-        parameters: parameters(congestion)?,
+        parameters: own(parameters(congestion)?, algorithm, kernel(from)),
     };
     let receiver = receiver::Settings {
         mss,
@@ -196,6 +197,14 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         buffer,
     };
     Ok((Rc::new(sender), Rc::new(receiver)))
+}
+
+/// The parameters of an algorithm as its kernel has it: before commit ae27e98a5152, 2.6.29, CUBIC had no HyStart.
+fn own(mut parameters: BTreeMap<String, i64>, algorithm: &Algorithm, kernel: KernelVersion) -> BTreeMap<String, i64> {
+    if algorithm.name == "cubic" && kernel < KernelVersion::new(2, 6, 29) {
+        parameters.entry("hystart".to_owned()).or_insert(0);
+    }
+    parameters
 }
 
 /// The kernel of a host: today's where nothing says another.

@@ -101,7 +101,8 @@ impl Buffer {
             wake_again: 0,
         };
         let space = buffer.payload_of(size);
-        buffer.window = (space / mss * mss).clamp(mss, UNSCALED);
+        let most = buffer.rules().rules.first_window(mss, shift).min(UNSCALED);
+        buffer.window = (space / mss * mss).clamp(mss, most);
         buffer
     }
 

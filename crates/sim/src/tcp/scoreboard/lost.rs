@@ -50,7 +50,7 @@ impl Scoreboard {
     }
 
     /// The same for retransmissions.
-    fn detect_retransmitted(
+    pub fn detect_retransmitted(
         &mut self,
         left_before: impl Fn(&Segment) -> bool,
         mut is_lost: impl FnMut(&Segment) -> bool,
@@ -102,6 +102,52 @@ impl Scoreboard {
             }
         });
         self.hint = 0;
+        marked
+    }
+
+    /// Marks as lost what is below `end` and not selectively acknowledged (`tcp_mark_head_lost`); returns how many packets
+    /// were marked.
+    pub fn mark_below(&mut self, end: u64) -> u64 {
+        if end <= self.decided {
+            return 0;
+        }
+        let place = self.place(end);
+        if self.segments.get(place).is_some_and(|segment| segment.first < end && !segment.sacked) {
+            self.split(place, end);
+        }
+        let marked = self.mark_from_undecided(|segment| segment.first < end);
+        self.decided = self.decided.max(end);
+        marked
+    }
+
+    /// The same from the first packet on, as long as it holds for them.
+    pub fn mark_while(&mut self, holds: impl Fn(&Segment) -> bool) -> u64 {
+        self.mark_from_undecided(holds)
+    }
+
+    /// The same for the first packet below `end` of which nothing is known yet.
+    pub fn mark_next_below(&mut self, end: u64) -> u64 {
+        let mut place = self.place(self.decided);
+        while let Some(segment) = self.segments.get(place).copied().filter(|segment| segment.first < end) {
+            if !segment.sacked && !segment.lost && !segment.was_retransmitted() {
+                self.cut(segment.first + 1);
+                return self.mark_from_undecided(|other| other.first <= segment.first);
+            }
+            place = self.segments.after(place);
+        }
+        0
+    }
+
+    fn mark_from_undecided(&mut self, holds: impl Fn(&Segment) -> bool) -> u64 {
+        let mut marked = 0;
+        let mut place = self.place(self.decided);
+        while let Some(segment) = self.segments.get_mut(place).filter(|segment| holds(segment)) {
+            if !segment.sacked && !segment.lost {
+                self.hint = self.hint.min(segment.first);
+                marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
+            }
+            place = self.segments.after(place);
+        }
         marked
     }
 

@@ -141,6 +141,7 @@ impl Sender {
         }
         let newly_delivered = self.delivery.delivered - delivered_before;
         let newly_lost = self.delivery.lost - lost_before;
+        let ended = self.settings.era.halves && before.is_reducing() && !self.phase.is_reducing();
         let rate = self.delivery.sample(self.now, newly_delivered, &newest, self.rtt.minimum());
         let seen = super::congestion::Seen {
             phase: if reduction.is_some() { before } else { self.phase },
@@ -148,6 +149,7 @@ impl Sender {
             delivered: newly_delivered,
             lost: newly_lost,
             may_grow: reduction.is_none()
+                && !ended
                 && if self.reordering > super::REORDERING {
                     found.data_acked || found.data_sacked
                 } else {
@@ -160,6 +162,9 @@ impl Sender {
             undone: self.counts.undone > undone_before,
             stamp: ack.stamp,
             advanced: found.advanced,
+            progress: found.advanced || found.data_acked || found.data_sacked || found.duplicate_reported,
+            dubious,
+            ended,
             together: super::congestion::Together {
                 count: ack.count,
                 gap: ack.gap,

@@ -25,6 +25,12 @@ pub(super) struct Seen {
     pub undone: bool,
     pub stamp: u32,
     pub advanced: bool,
+    /// Something new was acknowledged, in whatever way (FLAG_ANY_PROGRESS, FLAG_DSACKING_ACK).
+    pub progress: bool,
+    /// It went through `tcp_fastretrans_alert`.
+    pub dubious: bool,
+    /// A reduction was over with it.
+    pub ended: bool,
     pub together: Together,
 }
 
@@ -92,7 +98,10 @@ impl Sender {
             newly_delivered: Packets::new(seen.delivered),
             newly_lost: Packets::new(seen.lost),
             may_grow: seen.may_grow && !seen.phase.is_reducing(),
-            cwnd_limited: self.is_window_limited(),
+            cwnd_limited: match self.settings.era.grows_when_filled {
+                true => self.is_filled(seen.prior_in_flight),
+                false => self.is_window_limited(),
+            },
             snd_una: self.bytes(self.una),
             snd_nxt,
             rtt: seen.rtt_us.map(Span::us),
@@ -154,7 +163,12 @@ impl Sender {
             self.delivery.limited_by_application(self.in_flight());
         }
         if self.settings.algorithm.needs_pacing || !self.phase.is_reducing() {
-            self.cwnd = self.wanted_cwnd;
+            let reduced = std::mem::replace(&mut self.cwnd, self.wanted_cwnd);
+            if self.settings.era.halves {
+                self.moderate_window(seen, reduced);
+            }
+        } else if self.settings.era.halves {
+            self.halve_window(seen.progress);
         } else {
             self.reduce_window(seen.delivered, seen.lost, seen.advanced);
         }
@@ -173,6 +187,9 @@ impl Sender {
         self.phase = Phase::Cwr;
         self.tell_congestion(CongestionKind::LocalDrop, 0);
         self.ask_control();
+        if self.settings.era.halves {
+            self.hold_window();
+        }
     }
 
     /// `tcp_update_pacing_rate`, or the algorithm's own.

@@ -8,6 +8,9 @@
 mod ack;
 mod application;
 mod congestion;
+mod era;
+mod forward;
+mod halving;
 mod hosted;
 mod rack;
 mod recovery;
@@ -24,6 +27,7 @@ mod window_probe;
 
 pub use ack::Incoming;
 pub use application::{MAX_TCP_HEADER, initial_send_buffer};
+pub use era::Era;
 pub use settings::{Settings, Stream};
 pub use state::State;
 pub use timer::Pending;
@@ -136,6 +140,10 @@ pub struct Sender {
     prior_cwnd: u64,
     prr_delivered: u64,
     prr_out: u64,
+    /// The next ACK of a reduction is the second of two (`snd_cwnd_cnt` of rate halving).
+    second_ack: bool,
+    /// When the newest packet left that has been selectively acknowledged and left once.
+    newest_sacked: SimTime,
     undo_marker: Option<u64>,
     undo_retransmissions: i64,
     /// An undo may restore the window: the reduction had no sure cause (`prior_ssthresh`).
@@ -232,6 +240,8 @@ impl Sender {
             prior_cwnd: 0,
             prr_delivered: 0,
             prr_out: 0,
+            second_ack: false,
+            newest_sacked: SimTime::START,
             undo_marker: None,
             undo_retransmissions: 0,
             may_restore: false,

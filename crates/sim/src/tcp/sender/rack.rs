@@ -88,6 +88,10 @@ impl Sender {
             }
             return;
         }
+        if self.settings.era.forward_acks {
+            self.detect_by_forward_acks();
+            return;
+        }
         let before = self.board.retransmitted;
         if std::mem::take(&mut self.rack.advanced) {
             let wait = self.detect_loss();

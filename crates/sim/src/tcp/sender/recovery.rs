@@ -67,6 +67,7 @@ impl Sender {
         self.prior_cwnd = self.cwnd;
         self.prr_delivered = 0;
         self.prr_out = 0;
+        self.second_ack = false;
         self.ecn_cwr = self.settings.ecn;
     }
 

@@ -22,7 +22,12 @@ impl Sender {
             if room == 0 {
                 break;
             }
-            let Some(segment) = self.board.next_lost() else { break };
+            let Some(segment) = self.board.next_lost() else {
+                if self.looks_ahead() {
+                    continue;
+                }
+                break;
+            };
             // Beyond a window that was taken back nothing is sent again but the head (`__tcp_retransmit_skb`).
             let allowed = self.window_end.saturating_sub(segment.first);
             if allowed == 0 && segment.first != self.una {

@@ -13,6 +13,10 @@ impl Sender {
         let Some(sack) = ack.sack.filter(|_| self.settings.sack) else { return };
         let (mut times, mut newest) = (Times::default(), Newest::default());
         self.take_sack(sack, ack.next, self.una, &mut found, &mut times, &mut newest);
+        if self.settings.era.forward_acks {
+            // What it says is noted and no more.
+            return;
+        }
         let before = self.phase;
         let (reduction, repeat) = self.judge(self.una, 0, &mut found);
         if let Some(kind) = reduction {
@@ -48,6 +52,7 @@ impl Sender {
             let highest = self.highest_sacked();
             let (rack, delivery) = (&mut self.rack, &mut self.delivery);
             let (now, minimum) = (clock::micros(self.now), self.rtt.minimum());
+            let newest_sacked = &mut self.newest_sacked;
             let mut delivered = 0;
             self.board.sack(block.start, block.end, |segment| {
                 rack.advance(now, minimum, segment.sent, segment.end(), segment.was_retransmitted());
@@ -57,6 +62,7 @@ impl Sender {
                         reordered = reordered.min(segment.first);
                     }
                     found.original_delivered |= segment.end() <= high;
+                    *newest_sacked = segment.sent.max(*newest_sacked);
                     times.first_sacked.get_or_insert(segment.sent);
                     times.last_sacked = Some(segment.sent);
                 }

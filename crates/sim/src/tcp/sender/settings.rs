@@ -1,5 +1,6 @@
 //! What a sender is made with.
 
+use super::Era;
 use std::collections::BTreeMap;
 use wirespeed_congestion::Algorithm;
 use wirespeed_units::Span;
@@ -60,6 +61,8 @@ pub struct Settings {
     pub stretch_acks: bool,
     /// The same in slow start.
     pub stretch_slow_start: bool,
+    /// How its kernel finds and repairs losses.
+    pub era: Era,
     /// Initial window in packets.
     pub initial_window: u64,
     /// `net.ipv4.tcp_slow_start_after_idle`.

@@ -71,7 +71,10 @@ impl Sender {
 
     /// `tcp_schedule_loss_probe`; says whether it did.
     pub(super) fn schedule_probe(&mut self, advancing: bool) -> bool {
-        if self.outstanding() == 0 || !self.settings.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) {
+        if self.outstanding() == 0
+            || !self.settings.sack
+            || !self.settings.era.probes
+            || !matches!(self.phase, Phase::Open | Phase::Cwr) {
             return false;
         }
         let mut ticks = match self.rtt.smoothed8() {
@@ -140,9 +143,11 @@ impl Sender {
             self.dupacks = 0;
         }
         let (first, rtt, now) = (self.una, self.rack.rtt_us, clock::micros(self.now));
+        // Before RACK all was.
+        let all = self.settings.era.forward_acks;
         let marked = self.board.mark_after_timeout(forget, |segment| {
             // What left only recently is not yet given up.
-            forget || segment.first == first || rtt - (now - clock::micros(segment.sent)) <= 0
+            all || forget || segment.first == first || rtt - (now - clock::micros(segment.sent)) <= 0
         });
         self.delivery.lost += marked;
         let reduces = self.phase <= Phase::Disorder

@@ -11,7 +11,7 @@ use wirespeed_units::{Packets, SimTime, Span};
 /// `net.ipv4.tcp_min_tso_segs`.
 const MINIMUM_BURST: u64 = 2;
 /// `net.ipv4.tcp_tso_win_divisor`: a third of the window is worth sending at once.
-const WINDOW_DIVISOR: u64 = 3;
+pub(super) const WINDOW_DIVISOR: u64 = 3;
 /// `sk_pacing_shift`: a burst lasts a millisecond (1/1024 s) at the pacing rate.
 const PACING_SHIFT: u32 = 10;
 /// `net.ipv4.tcp_tso_rtt_log`: short paths may burst more.

@@ -15,7 +15,11 @@ impl Sender {
             self.cwnd_usage_end = self.nxt;
         }
         let tick = clock::ticks(self.now);
-        if self.is_window_limited() {
+        let is_full = match self.settings.era.grows_when_filled {
+            true => out >= self.cwnd,
+            false => self.is_window_limited(),
+        };
+        if is_full {
             self.cwnd_used = 0;
             self.cwnd_stamp = tick;
             return;

@@ -8,6 +8,7 @@
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one block is one range")]
 
 mod frto;
+mod old;
 mod prr;
 mod rack;
 mod reneging;
@@ -15,12 +16,13 @@ mod rto;
 mod tlp;
 mod undo;
 
-use super::{Incoming, Sender, Settings, Stream};
+use super::{Era, Incoming, Sender, Settings, Stream};
 use crate::net::{Body, Sack, Train};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 use wirespeed_congestion::algorithm;
+use wirespeed_scenario::run::KernelVersion;
 use wirespeed_units::{SimTime, Span};
 
 /// Payload of a packet in bytes.
@@ -48,11 +50,17 @@ struct Start {
     sack: bool,
     timestamps: bool,
     ecn: bool,
+    era: Era,
 }
 
 impl Start {
     fn of(initial: u64) -> Start {
-        Start { initial, window: 1 << 20, sack: true, timestamps: true, ecn: false }
+        Start { initial, window: 1 << 20, sack: true, timestamps: true, ecn: false, era: Era::TODAY }
+    }
+
+    /// As Linux 2.6.24 did it.
+    fn of_old(self) -> Start {
+        Start { era: Era::of(KernelVersion::new(2, 6, 24)), ..self }
     }
 
     /// The peer's window lets no more than the initial window leave.
@@ -94,6 +102,7 @@ impl Start {
             stretch_acks: true,
             stretch_slow_start: true,
             held: false,
+            era: self.era,
             initial_window: self.initial,
             slow_start_after_idle: true,
             algorithm: algorithm("reno").expect("the registry has reno"),
