@@ -139,7 +139,7 @@ fn inside_hosts_goodput_stays_within_its_spread() {
         (
             "cornell-2010, an interrupt a packet",
             "rate = \"10 Gbit/s\"\nrtt = \"5 ms\"",
-            &cubic,
+            &["congestion = \"cubic\"\nwindow = \"2 MB\""],
             "2 s",
             hosts("cornell-2010", "irq = \"0\"\napps = \"4\"\nnapi = false\ncoalesce = \"0 s\""),
         ),

@@ -105,9 +105,11 @@ impl Rules {
                 () if since(5, 7, 0) => 2,
                 // 2000 us, which are a tick of 4 ms (`usecs_to_jiffies` rounds up; commit 7acf8a1e8a28).
                 () if since(4, 12, 0) => 1,
-                // `jiffies + 2`; `jiffies - start_time > 1` until 2.6.23. From 2.6.24 to 28 (commits bea3348eef27 and
-                // 24f8b2385e03) it was the first tick, which is not followed here: how often a tick comes is not
-                // known of the hosts with such kernels, and the length of the round decides what they do.
+                // `jiffies + 2` (commit 24f8b2385e03).
+                () if since(2, 6, 29) => 2,
+                // `jiffies != start_time` (commit bea3348eef27).
+                () if since(2, 6, 24) => 1,
+                // `jiffies - start_time > 1`.
                 () => 2,
             },
             mapped: if since(5, 2, 0) { u32::MAX } else { 1 },
@@ -282,7 +284,7 @@ mod tests {
             // It begins 3 ms into a tick.
             rules.round_is_over(SimTime::START + Span::ms(43), SimTime::START + Span::ms(ms))
         };
-        for (version, first) in [("2.6.24", 48), ("3.10", 48), ("4.15", 44), ("6.12", 48)] {
+        for (version, first) in [("2.6.23", 48), ("2.6.24", 44), ("2.6.29", 48), ("3.10", 48), ("4.15", 44), ("6.12", 48)] {
             assert!(!over(version, None, first - 1) && over(version, None, first), "{version}");
         }
         let set = |microseconds| Some(Span::us(microseconds));

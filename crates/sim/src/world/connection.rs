@@ -134,7 +134,8 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     let algorithm = find(congestion)?;
     let ecn = algorithm.needs_ecn || (from.tcp.ecn == 1 && to.tcp.ecn >= 1);
     let options = if timestamps { TIMESTAMPS } else { 0 };
-    let announced = from.mtu.min(to.mtu).get().saturating_sub(IP_TCP + options).max(TCP_MIN_MSS);
+    let payload = |mtu: Bytes| mtu.get().saturating_sub(IP_TCP + options).max(TCP_MIN_MSS);
+    let announced = payload(from.mtu.min(to.mtu));
     let handshake = (ETHERNET + IP_TCP + if timestamps { 20 } else { 12 }) as u32;
     let headers = (ETHERNET + IP_TCP + options) as u32;
     // The kernel doubles what SO_SNDBUF and SO_RCVBUF ask for, within the ceilings and not below a least.
@@ -144,6 +145,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         fixed: fixed(to.tcp.rmem_max.get(), SOCK_MIN),
         range: (to.tcp.rmem[1].get(), to.tcp.rmem[2].get()),
         ceiling: to.tcp.rmem_max.get(),
+        own_mss: payload(to.mtu),
         scaling,
         // As our reader on a kernel does (crates/lab/src/agent/tcp.rs).
         low_water: to.hardware.is_none().then_some((16, 1 << 20)),

@@ -101,8 +101,10 @@ impl Buffer {
             wake_again: 0,
         };
         let space = buffer.payload_of(size);
-        let most = buffer.rules().rules.first_window(mss, shift).min(UNSCALED);
-        buffer.window = (space / mss * mss).clamp(mss, most);
+        let own = buffer.rules().own_mss;
+        let most = buffer.rules().rules.first_window(own, shift).min(UNSCALED);
+        let whole = if space > own { space / own * own } else { space };
+        buffer.window = whole.min(most).max(mss);
         buffer
     }
 
@@ -262,10 +264,18 @@ impl Buffer {
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
         let (payload, packets) = (u64::from(payload), u64::from(packets));
         let (bytes, memory) = (payload * packets, self.packet(payload) * packets);
-        if room == 0 || self.rules().adv_win_scale.is_some() && !self.may_grow(bytes, memory) {
+        if room == 0 {
             return false;
         }
-        let step = 2 * self.mss.max(bytes);
+        let step = match self.rules().adv_win_scale {
+            Some(_) if self.payload_of(memory) > bytes => {
+                if !self.may_grow(bytes, memory) {
+                    return false;
+                }
+                2 * self.mss.max(bytes)
+            }
+            _ => 2 * self.rules().own_mss.max(bytes),
+        };
         self.threshold += room.min(step);
         true
     }
@@ -273,9 +283,6 @@ impl Buffer {
     /// Before Linux 6.6: whether the window may grow although packets occupy more memory than their part of it
     /// (`__tcp_grow_window`): up to a part of the buffer that shrinks with what they carry.
     fn may_grow(&self, payload: u64, memory: u64) -> bool {
-        if self.payload_of(memory) <= payload {
-            return true;
-        }
         let (mut memory, mut window) = (self.payload_of(memory) / 2, self.payload_of(self.size) / 2);
         while self.threshold <= window {
             if memory <= payload {

@@ -20,6 +20,9 @@ pub struct BufferSettings {
     pub range: (u64, u64),
     /// `net.core.rmem_max`, which bounds the window's scale.
     pub ceiling: u64,
+    /// Payload of a full segment as the receiver's own MTU has it, of which it offers room for some at first, and more with
+    /// each packet (`advmss`).
+    pub own_mss: u64,
     /// RFC 7323 window scaling.
     pub scaling: bool,
     /// The reader is woken when so much of the buffer is filled: a part of it, and at most so many bytes. `None`:
