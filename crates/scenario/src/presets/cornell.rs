@@ -41,8 +41,8 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             [costs]
             interrupt = "2.3 us"            # cornell-3.4: 1.9 Gbit/s at an interrupt a packet is 6.3 us, 2.3 more than with
             poll = "0.8 us"                 # throttling, where interrupts are few
-            rx_packet = "1.4 us"            # with rx_segment, and an ACK for each call of the reader, 3.9 us: 3 Gbit/s back
-                                            # to back (cornell-3.4)
+            rx_packet = "1.4 us"            # with rx_segment, and an ACK for each call of the reader, 3.9 us: four flows back to
+                                            # back reach 3 Gbit/s (cornell-9a)
             rx_packet_remote = "0 s"        # one memory for all packages
             rx_segment = "2.4 us"           # see rx_packet
             rx_datagram = "1.6 us"          # cornell-6: with rx_packet and the reader's 2.1 us just over a core at 204,000

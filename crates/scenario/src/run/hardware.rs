@@ -53,7 +53,7 @@ pub struct Machine {
     pub memory: Option<Rate>,
     /// The kernel's `sched_min_granularity`: a thread runs so long before another of the same core may.
     pub granularity: Span,
-    /// The kernel, for the rules of softirq and scheduler.
+    /// The kernel, for the rules of softirq, scheduler, sockets and the repair of losses.
     #[serde(default)]
     pub kernel: KernelVersion,
 }
