@@ -211,7 +211,7 @@ impl Flow {
         arrived.ecn[train.ecn as usize] += u64::from(train.packets);
     }
 
-    /// Packets enter the host's own queue, which refuses some: of these, or (FQ-CoDel) more of those before them.
+    /// Packets enter the host's own queue, which refuses some of them.
     pub fn enter_host(&mut self, packets: u64, refused: u64, frame: u32) {
         let each = u64::from(frame) + PACKET_OVERHEAD;
         self.in_host = (self.in_host + packets * each).saturating_sub(refused * each);
