@@ -31,24 +31,17 @@ impl Host {
         }
     }
 
-    /// A train was put out by a timer or by the interface's having room again.
-    /// Returns when the work on it is done.
-    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) -> SimTime {
-        let Some(socket) = self.sockets.get(&train.flow) else { return now };
-        let put_out = train.at;
+    /// TCP put a train out by a timer or by the interface's having room again: work of the core its ACKs come to.
+    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) {
+        let Some(socket) = self.sockets.get(&train.flow) else { return };
+        let (core, put_out) = (socket.filled_by, train.at);
         let (first, each) = self.departure(train);
-        // A datagram is the application's work, what TCP puts out by itself that of the core its ACKs come to.
-        let (core, kind) = match train.body {
-            Body::Datagram { .. } => (self.threads[socket.thread].core, Kind::App),
-            _ => (socket.filled_by, Kind::SoftIrq),
-        };
         let begin = now.max(self.cores[core].free_at);
-        let until = self.steal(core, kind, now, first + times(each, u64::from(train.packets)));
+        let until = self.steal(core, Kind::SoftIrq, now, first + times(each, u64::from(train.packets)));
         Self::time(train, begin, until, each);
         self.fetch(train);
         keep_due(train, put_out);
         self.plan_core(core, until);
-        until
     }
 
     /// Costs of a departing train: once, and for each packet.
@@ -61,11 +54,8 @@ impl Host {
                 (times(costs.tx_segment + tap, train.bytes().div_ceil(PIECE)), Span::ZERO)
             }
             Body::Data(_) => (Span::ZERO, costs.tx_packet + tap),
-            Body::Datagram { .. } => {
-                let payload = u64::from(train.frame);
-                let call = costs.syscall + times(costs.copy_cached, payload);
-                (Span::ZERO, call + costs.tx_segment + tap)
-            }
+            // Its thread has spent the rest on it.
+            Body::Datagram { .. } => (Span::ZERO, tap),
             Body::Ack(_) | Body::Handshake { .. } | Body::WindowProbe { .. } => {
                 (Span::ZERO, costs.tx_ack + tap)
             }

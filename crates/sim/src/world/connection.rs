@@ -178,6 +178,8 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
+        // Until "tcp: tsq: no longer use limit_output_bytes for paced flows" (c73e5807e4f6).
+        limits_paced_output: kernel(from) < KernelVersion::new(5, 0, 0),
         stretch_acks: from.tcp.stretch_acks,
         stretch_slow_start: kernel(from) >= KernelVersion::new(3, 13, 0),
         initial_window: from.tcp.initial_window.map_or(sender::INITIAL_WINDOW, u64::from),

@@ -17,14 +17,42 @@ impl World {
             }
             let flow = &mut self.flows[train.flow as usize];
             flow.leave_host(&train);
-            if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
-                if told {
-                    tcp.sender.on_local_drop(train.packets.into());
+            match &mut flow.endpoint {
+                Endpoint::Tcp(tcp) => {
+                    if told {
+                        tcp.sender.on_local_drop(train.packets.into());
+                    }
+                    if tcp.sender.set_host_queue(flow.in_host) {
+                        self.eased.push(train.flow);
+                    }
                 }
-                if tcp.sender.set_host_queue(flow.in_host) {
-                    self.eased.push(train.flow);
-                }
+                Endpoint::Udp(_) => self.free_memory(train.flow),
             }
+        }
+    }
+
+    /// Datagrams of a flow are due: its writer's thread sends them, where its host has threads.
+    pub(super) fn send_datagrams(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let host = flow.origin(Way::Forward);
+        let Endpoint::Udp(udp) = &mut flow.endpoint else { return };
+        match &mut self.hosts[host] {
+            Some(inside) => {
+                udp.next = None;
+                inside.wake_sender(index, self.now);
+                self.plan_host(host);
+            }
+            None => udp.send(self.now, index, &mut self.outgoing),
+        }
+    }
+
+    /// Some of what a flow of datagrams has in its host is through.
+    pub(super) fn free_memory(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        let host = flow.origin(Way::Forward);
+        if let Some(inside) = &mut self.hosts[host] {
+            inside.free_memory(index, flow.in_host, self.now);
+            self.plan_host(host);
         }
     }
 

@@ -130,7 +130,8 @@ impl World {
             Endpoint::Tcp(tcp) => tcp.sender.connect(now, &mut self.outgoing),
             Endpoint::Udp(udp) => {
                 flow.established = Some(now);
-                udp.send(now, index, &mut self.outgoing);
+                udp.begin(now);
+                self.send_datagrams(index);
             }
         }
         self.settle(index);
@@ -155,7 +156,7 @@ impl World {
                     tcp.sender.on_timer(at, &mut self.outgoing);
                 }
             }
-            Endpoint::Udp(udp) => udp.send(at, index, &mut self.outgoing),
+            Endpoint::Udp(_) => self.send_datagrams(index),
         }
         self.settle(index);
     }
@@ -216,10 +217,13 @@ impl World {
         if leaves_host {
             let flow = &mut self.flows[index as usize];
             flow.leave_host(&train);
-            if let Endpoint::Tcp(tcp) = &mut flow.endpoint
-                && tcp.sender.set_host_queue(flow.in_host)
-            {
-                tcp.sender.resume(train.at, &mut self.outgoing);
+            match &mut flow.endpoint {
+                Endpoint::Tcp(tcp) => {
+                    if tcp.sender.set_host_queue(flow.in_host) {
+                        tcp.sender.resume(train.at, &mut self.outgoing);
+                    }
+                }
+                Endpoint::Udp(_) => self.free_memory(index),
             }
         }
         self.offer(next, train, way);
@@ -288,10 +292,7 @@ impl World {
         let way = Way::of(&train.body);
         let host = self.flows[train.flow as usize].origin(way);
         if let Some(inside) = &mut self.hosts[host] {
-            let done = inside.send_alone(&mut train, self.now);
-            if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
-                udp.put_off(&train, done);
-            }
+            inside.send_alone(&mut train, self.now);
             self.plan_host(host);
             if self.is_withdrawn(&train) {
                 self.tell_refused(&train, way, train.packets.into());

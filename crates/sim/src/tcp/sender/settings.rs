@@ -56,6 +56,8 @@ pub struct Settings {
     pub max_pacing: u64,
     /// TCP small queues.
     pub small_queues: bool,
+    /// Their fixed limit (`tcp_limit_output_bytes`) counts for flows that pace themselves, too.
+    pub limits_paced_output: bool,
     /// An ACK counts as the packets it acknowledges in congestion avoidance, not as one.
     pub stretch_acks: bool,
     /// The same in slow start.

@@ -196,7 +196,7 @@ impl Sender {
         }
         let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;
         let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
-        if !self.is_paced() {
+        if !self.is_paced() || self.settings.limits_paced_output {
             limit = limit.min(LIMIT_OUTPUT_BYTES);
         }
         self.throttled = self.host_queue > limit && self.board.len() > 1;

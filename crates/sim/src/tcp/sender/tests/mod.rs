@@ -91,6 +91,7 @@ impl Start {
             paced: false,
             max_pacing: u64::MAX,
             small_queues: false,
+            limits_paced_output: false,
             stretch_acks: true,
             stretch_slow_start: true,
             held: false,
