@@ -24,8 +24,8 @@ const ALL: &str = "small_queues = false";
 
 /// Dropped, marked and requeued by the sender's queue.
 fn decided(outcome: &Outcome) -> (u64, u64, u64) {
-    let rows = outcome.queues.iter().filter(|row| row.queue == "sender/qdisc");
-    let last = rows.last().expect("the queue is sampled");
+    let last = outcome.queues.iter().rfind(|row| row.queue == "sender/qdisc");
+    let last = last.expect("the queue is sampled");
     (last.dropped_packets, last.marked_packets.unwrap_or(0), last.requeues)
 }
 
