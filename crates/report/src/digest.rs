@@ -3,6 +3,7 @@
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, MetricValue, RunResult};
 use crate::ledger::Account;
+use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub(crate) struct RunDigest {
     pub events: Vec<(i64, String)>,
     /// Throughput of all flows together; time in seconds, rate in bit/s.
     pub throughput: Vec<Point>,
+    /// Losses of datagrams by pair of hosts.
+    pub pairs: Vec<Pair>,
 }
 
 impl RunDigest {
@@ -30,6 +33,7 @@ impl RunDigest {
             metrics: run.metrics,
             per_flow: run.per_flow,
             expectations: run.expectations,
+            pairs: pairs(run.recording),
             accounts: Account::all(&run.recording.ledger),
             figures: Vec::new(),
             events: Vec::new(),

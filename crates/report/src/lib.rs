@@ -22,6 +22,7 @@ mod input;
 mod ledger;
 mod machine;
 mod number;
+mod pairs;
 mod palette;
 mod rate_series;
 mod report;

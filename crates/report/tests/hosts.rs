@@ -6,7 +6,7 @@ mod xml;
 use recordings::{one_run, queue, study};
 use serde_json::json;
 use wirespeed_record::{
-    CoreSample, Datagram, Direction, LedgerInterval, LedgerRow, QueueSample, Recording, Stage,
+    CoreSample, Datagram, Direction, FlowInfo, LedgerInterval, LedgerRow, QueueSample, Recording, Stage,
 };
 use wirespeed_report::{Builder, Report, RunResult};
 use xml::well_formed;
@@ -277,6 +277,69 @@ fn many_runs_are_counted_by_how_much_they_lost() {
         assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
     }
     assert_eq!(find(&runs[..9]), None, "nine are read one by one");
+}
+
+/// Four hosts that send each other a thousand datagrams each; one of five hundred to and from `c` is lost.
+fn mesh(id: &str) -> Recording {
+    let mut recording = one_run("reno", 0);
+    recording.info.id = id.into();
+    let template = recording.info.flows[0].clone();
+    (recording.info.flows, recording.datagrams) = (Vec::new(), Vec::new());
+    for (from, to) in
+        ["a", "b", "c", "d"].into_iter().flat_map(|from| ["a", "b", "c", "d"].map(|to| (from, to)))
+    {
+        if from == to {
+            continue;
+        }
+        let number = recording.info.flows.len() as u32;
+        recording.info.flows.push(FlowInfo {
+            label: format!("{from} to {to}"),
+            kind: "udp".into(),
+            congestion: None,
+            from: from.into(),
+            to: to.into(),
+            base_rtt_ns: 10_000_000,
+            ..template.clone()
+        });
+        recording.datagrams.extend((0..1000).map(|sequence| {
+            let sent_ns = sequence as i64 * 1_000_000;
+            let is_lost = (from == "c" || to == "c") && sequence % 500 == 7;
+            let arrived_ns = (!is_lost).then_some(sent_ns + 5_000_000);
+            Datagram { flow: number, sequence, sent_ns, arrived_ns, reordered_by: 0, duplicate: false }
+        }));
+    }
+    recording
+}
+
+#[test]
+fn pairs_are_counted_by_how_much_they_lost_and_a_faulty_host_shows() {
+    let one = mesh("one");
+    let found = texts(&svg(&one, "pair-losses").expect("twelve pairs are many"));
+    // Six of the twelve pairs are those of `c`, and lose 2 of 1000.
+    for text in ["none", "to 1 %", "50", "from and to c", "others", "Share of the pairs (%)"] {
+        assert!(found.iter().any(|t| t == text), "{text} in {found:?}");
+    }
+    // What may be on its way at the end is neither lost nor sent.
+    let mut late = one.clone();
+    late.info.duration_ns = 1_000_000_000;
+    late.datagrams.iter_mut().filter(|d| d.sequence > 995).for_each(|d| d.arrived_ns = None);
+    let same = texts(&svg(&late, "pair-losses").expect("twelve pairs are many"));
+    assert!(
+        same.iter().any(|t| t == "to 1 %") && same.iter().filter(|t| *t == "50").count() >= 2,
+        "{same:?}"
+    );
+    // Over runs the measurements are counted.
+    let study = |runs: &[Recording]| {
+        let svg = report_of(runs).svgs().into_iter().find(|f| f.0 == "study-pair-losses.svg")?.1;
+        Some(texts(&svg))
+    };
+    let both = study(&[one.clone(), mesh("two")]).expect("two runs have pairs");
+    assert!(both.iter().any(|t| t == "Share of the measurements (%)"), "{both:?}");
+    assert_eq!(study(std::slice::from_ref(&one)), None, "one run has the figure itself");
+    // A few pairs are read one by one.
+    let mut few = one;
+    few.datagrams.retain(|datagram| datagram.flow < 5);
+    assert_eq!(svg(&few, "pair-losses"), None);
 }
 
 /// Datagrams sent every 120 us that arrive in threes.

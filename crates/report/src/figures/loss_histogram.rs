@@ -10,7 +10,7 @@ pub(crate) struct LossHistogram;
 /// Fewer runs are read one by one.
 const LEAST_RUNS: usize = 10;
 /// Upper ends of the classes, as shares, and how they are called; the first holds what lost nothing.
-const CLASSES: [(f64, &str); 8] = [
+pub(super) const CLASSES: [(f64, &str); 8] = [
     (0.0, "none"),
     (1e-6, "to 0.0001 %"),
     (1e-5, "to 0.001 %"),
@@ -66,7 +66,7 @@ fn share(run: &RunDigest) -> Option<f64> {
     Some(lost as f64 / sent as f64)
 }
 
-fn class(share: f64) -> usize {
+pub(super) fn class(share: f64) -> usize {
     CLASSES.iter().position(|(upper, _)| share <= *upper).unwrap_or(CLASSES.len() - 1)
 }
 

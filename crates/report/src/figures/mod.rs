@@ -15,6 +15,7 @@ mod loss_histogram;
 mod loss_timeline;
 mod losses;
 mod overlay;
+mod pair_losses;
 mod queue;
 mod rates;
 mod repeats;
@@ -52,6 +53,7 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &repeats::Repeats,
     &losses::Losses,
     &loss_histogram::LossHistogram,
+    &pair_losses::PairLosses,
     &overlay::Overlay,
     &throughput::Throughput,
     &stacked::Stacked,

@@ -2,6 +2,7 @@
 
 use super::core::Kind;
 use super::cost::times;
+use super::socket::SEND_BUFFER;
 use super::softirq::Place;
 use super::thread::{Role, ThreadId};
 use super::{Host, Outside};
@@ -125,7 +126,9 @@ impl Host {
         at: SimTime,
         outside: &mut Outside,
     ) -> Option<SimTime> {
-        let Endpoint::Tcp(tcp) = &outside.flows[flow as usize].endpoint else { return None };
+        let Endpoint::Tcp(tcp) = &outside.flows[flow as usize].endpoint else {
+            return self.start_sending(id, flow, at, outside);
+        };
         if !tcp.sender.wants_writer() {
             return None;
         }
@@ -136,6 +139,57 @@ impl Host {
         let copying = times(self.settings.costs.copy_cached, packets * mss);
         self.cores[core].finish = Some(id);
         Some(self.ends(id, at, self.settings.costs.syscall + copying))
+    }
+
+    /// The writer of datagrams sends the next (`sendto`) if it is due, and sleeps until it is. Behind time it sends one after
+    /// the other, as iperf 2 does (`Client::RunUDP`, "running delay"): nothing is given up but what is late at the end.
+    fn start_sending(
+        &mut self,
+        id: ThreadId,
+        flow: u32,
+        at: SimTime,
+        outside: &mut Outside,
+    ) -> Option<SimTime> {
+        let sending = &mut outside.flows[flow as usize];
+        let held = sending.in_host;
+        let Endpoint::Udp(udp) = &mut sending.endpoint else { return None };
+        udp.next = udp.due(at);
+        if udp.next? > at {
+            outside.touched.push(flow);
+            return None;
+        }
+        udp.next = None;
+        let bytes = u64::from(udp.frame);
+        let socket = self.sockets.get_mut(&flow)?;
+        socket.awaits_memory = held >= SEND_BUFFER;
+        if socket.awaits_memory {
+            return None;
+        }
+        let costs = &self.settings.costs;
+        let call = costs.syscall + times(costs.copy_cached, bytes) + costs.tx_segment;
+        let core = self.threads[id].core;
+        self.cores[core].finish = Some(id);
+        Some(self.ends(id, at, call))
+    }
+
+    /// The next datagram of a flow is due.
+    pub fn wake_sender(&mut self, flow: u32, at: SimTime) {
+        if let Some(socket) = self.sockets.get(&flow) {
+            self.wake(socket.thread, at);
+        }
+    }
+
+    /// The packets of a flow that its host has not sent take `held` bytes of memory now: who waits for some goes on when at
+    /// most half of the buffer is taken (`sock_def_write_space`).
+    pub fn free_memory(&mut self, flow: u32, held: u64, at: SimTime) {
+        if let Some(socket) = self.sockets.get_mut(&flow)
+            && socket.awaits_memory
+            && 2 * held <= SEND_BUFFER
+        {
+            socket.awaits_memory = false;
+            let thread = socket.thread;
+            self.wake(thread, at);
+        }
     }
 
     /// A thread's piece of work is done.
@@ -153,6 +207,7 @@ impl Host {
                 self.note_unread(flow, memory);
             }
             (Endpoint::Tcp(tcp), _) => tcp.sender.grant(at, packets, outside.out),
+            (Endpoint::Udp(udp), Role::Writer(_)) => outside.out.push(udp.write(at, flow)),
             (Endpoint::Udp(_), _) => {
                 if let Some(datagrams) = &mut socket.datagrams {
                     datagrams.waiting -= packets;

@@ -31,7 +31,13 @@ pub struct Socket {
     pub told: Remembered,
     /// Memory of what is unread, as last seen.
     pub unread: u64,
+    /// Its writer waits for memory to send datagrams from (`sock_wait_for_wmem`).
+    pub awaits_memory: bool,
 }
+
+/// Memory of the datagrams of a socket that its host has not sent yet (`net.core.wmem_default`; sk_buffs of 256 small
+/// packets, `SK_WMEM_MAX`).
+pub const SEND_BUFFER: u64 = 212_992;
 
 /// A datagram socket's receive buffer.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +68,7 @@ impl Socket {
             datagrams,
             told: Remembered::default(),
             unread: 0,
+            awaits_memory: false,
         }
     }
 

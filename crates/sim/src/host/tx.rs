@@ -16,11 +16,13 @@ impl Host {
     pub(super) fn send_from(&mut self, sent: usize, place: &mut Place, outside: &mut Outside) {
         for index in sent..outside.out.len() {
             let train = &mut outside.out[index];
+            let put_out = train.at;
             let (first, each) = self.departure(train);
             let before = place.at;
             self.spend(place, first + times(each, u64::from(train.packets)));
             Self::time(train, before, place.at, each);
             self.fetch(train);
+            keep_due(train, put_out);
             if let Some(id) = self.capture {
                 self.capture_packets += u64::from(train.packets);
                 let at = place.at;
@@ -29,22 +31,17 @@ impl Host {
         }
     }
 
-    /// A train was put out by a timer or by the interface's having room again.
-    /// Returns when the work on it is done.
-    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) -> SimTime {
-        let Some(socket) = self.sockets.get(&train.flow) else { return now };
+    /// TCP put a train out by a timer or by the interface's having room again: work of the core its ACKs come to.
+    pub fn send_alone(&mut self, train: &mut Train, now: SimTime) {
+        let Some(socket) = self.sockets.get(&train.flow) else { return };
+        let (core, put_out) = (socket.filled_by, train.at);
         let (first, each) = self.departure(train);
-        // A datagram is the application's work, what TCP puts out by itself that of the core its ACKs come to.
-        let (core, kind) = match train.body {
-            Body::Datagram { .. } => (self.threads[socket.thread].core, Kind::App),
-            _ => (socket.filled_by, Kind::SoftIrq),
-        };
         let begin = now.max(self.cores[core].free_at);
-        let until = self.steal(core, kind, now, first + times(each, u64::from(train.packets)));
+        let until = self.steal(core, Kind::SoftIrq, now, first + times(each, u64::from(train.packets)));
         Self::time(train, begin, until, each);
         self.fetch(train);
+        keep_due(train, put_out);
         self.plan_core(core, until);
-        until
     }
 
     /// Costs of a departing train: once, and for each packet.
@@ -57,11 +54,8 @@ impl Host {
                 (times(costs.tx_segment + tap, train.bytes().div_ceil(PIECE)), Span::ZERO)
             }
             Body::Data(_) => (Span::ZERO, costs.tx_packet + tap),
-            Body::Datagram { .. } => {
-                let payload = u64::from(train.frame);
-                let call = costs.syscall + times(costs.copy_cached, payload);
-                (Span::ZERO, call + costs.tx_segment + tap)
-            }
+            // Its thread has spent the rest on it.
+            Body::Datagram { .. } => (Span::ZERO, tap),
             Body::Ack(_) | Body::Handshake { .. } | Body::WindowProbe { .. } => {
                 (Span::ZERO, costs.tx_ack + tap)
             }
@@ -76,5 +70,15 @@ impl Host {
         let gap = (until - first).picoseconds() / others.max(1);
         train.at = train.at.max(first).max(begin);
         train.gap = train.gap.max(Span::ps(gap));
+    }
+}
+
+/// A train that its host's fq is to keep is due when it was (`skb->tstamp`), however long the work on it took.
+fn keep_due(train: &mut Train, put_out: SimTime) {
+    if let Body::Data(data) = &mut train.body
+        && data.held > Span::ZERO
+    {
+        let later = (train.at - put_out).max(Span::ZERO);
+        data.held = if data.held > later { data.held - later } else { Span::ZERO };
     }
 }

@@ -4,11 +4,38 @@ use super::settings::CoDelSettings;
 use super::store::Store;
 use super::train::{Ecn, Train};
 
-/// What the control decided, for the link's counters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a queue decided, for the link's counters and for the sockets of its host.
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub dropped: u64,
     pub marked: u64,
+    /// What was dropped, where somebody is to be told.
+    pub gone: Vec<Dropped>,
+    tells: bool,
+}
+
+/// What a host's queue dropped after it had come, or when it came at a time of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The packets.
+    pub train: Train,
+    /// Their socket heard of it from its call (NET_XMIT_DROP, NET_XMIT_CN).
+    pub told: bool,
+}
+
+impl Tally {
+    /// Nothing yet; `tells`: what is dropped is kept for who sent it.
+    pub(crate) fn new(tells: bool) -> Tally {
+        Tally { tells, ..Tally::default() }
+    }
+
+    /// Packets are dropped; `told`: while their own socket enqueued.
+    pub(crate) fn drop(&mut self, train: Train, told: bool) {
+        self.dropped += u64::from(train.packets);
+        if self.tells {
+            self.gone.push(Dropped { train, told });
+        }
+    }
 }
 
 /// Parameters in the clock's unit.
@@ -85,7 +112,8 @@ impl Control {
                     self.drop_next = control_law(self.drop_next, p.interval, self.count);
                     break;
                 }
-                tally.dropped += 1;
+                // `drop_func` frees the packet and tells nobody.
+                packet.into_iter().for_each(|packet| tally.drop(packet, false));
                 (packet, above) = self.next(p, store, now);
                 if above {
                     self.drop_next = control_law(self.drop_next, p.interval, self.count);
@@ -95,7 +123,7 @@ impl Control {
             }
         } else if above {
             if !self.mark(p, &mut packet, tally) {
-                tally.dropped += 1;
+                packet.into_iter().for_each(|packet| tally.drop(packet, false));
                 (packet, _) = self.next(p, store, now);
             }
             self.dropping = true;
@@ -123,7 +151,7 @@ impl Control {
 
     /// Takes a packet; whether the delay has been above the target for an interval.
     fn next(&mut self, p: &Parameters, store: &mut Store, now: i64) -> (Option<Train>, bool) {
-        let Some(packet) = store.take(1) else {
+        let Some(packet) = store.take_piece() else {
             self.first_above = None;
             return (None, false);
         };
@@ -148,7 +176,7 @@ impl Control {
         match packet {
             Some(packet) if p.ecn && packet.ecn != Ecn::NotCapable => {
                 packet.ecn = Ecn::Marked;
-                tally.marked += 1;
+                tally.marked += u64::from(packet.packets);
                 true
             }
             _ => false,

@@ -304,7 +304,7 @@ const LEAST_SURE: u32 = 3;
 
 /// A pause in what an interface sends that parts one burst from the next: longer than a few frames last at
 /// 1 Gbit/s, shorter than any round-trip time that makes rounds visible.
-const BURST_PAUSE: Span = Span::us(200);
+pub(crate) const BURST_PAUSE: Span = Span::us(200);
 
 /// What waits at `at`, to which `started` is moved.
 fn waiting_at(at: i64, started: &mut Position, wire: &Wire) -> Waiting {

@@ -3,6 +3,7 @@
 //! The default queue equals kernel/qdisc/sch_wire.c packet for packet.
 
 use super::bucket::Bucket;
+use super::codel::Dropped;
 use super::delayed::Delayed;
 use super::fifo::Fifo;
 use super::settings::LinkSettings;
@@ -32,6 +33,8 @@ enum Queue {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counters {
     pub overflow: u64,
+    /// Of those, what is told by [`Link::take_gone`].
+    pub told: u64,
     pub marked: u64,
     pub overlimits: u64,
     /// Packets that went back to the queueing discipline because no descriptor was free.
@@ -155,9 +158,17 @@ impl Link {
         }
     }
 
-    /// Packets dropped by the full queue, its management or the policer so far.
+    /// Packets that were refused so far when they were offered, by the full queue, its management or the policer.
     pub fn refused(&self) -> u64 {
-        self.counters.overflow
+        self.counters.overflow - self.counters.told
+    }
+
+    /// What a host's queue has dropped since this was last asked after it had let it in, or of others than it was offered.
+    pub fn take_gone(&mut self) -> Vec<Dropped> {
+        match &mut self.queue {
+            Queue::Fifo(_) => Vec::new(),
+            Queue::Delayed(delayed) => delayed.take_gone(),
+        }
     }
 
     /// The most packets put into one train.

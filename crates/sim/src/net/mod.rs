@@ -26,11 +26,12 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use codel::Dropped;
 pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
-    CoDelSettings, FqCodelSettings, FqSettings, LinkSettings, LossSettings, PolicerSettings,
+    CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings,
     PortLimitSettings, QueueSettings, RedSettings,
 };
 pub use tap::{Addressing, Tap};

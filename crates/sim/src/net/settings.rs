@@ -24,8 +24,8 @@ pub struct LinkSettings {
     pub policer: Option<PolicerSettings>,
     /// Limits what leaves the transmitter.
     pub port_limit: Option<PortLimitSettings>,
-    /// Transmit descriptors of a host's interface: so many of those that wait have left the queueing discipline,
-    /// and one that finds them all taken goes back there once (drop-tail in packets only).
+    /// Transmit descriptors of a host's interface, in packets: so many of those that wait have left the queueing
+    /// discipline, and one that finds them all taken goes back there once (drop-tail in packets, FQ-CoDel, fq).
     pub ring: Option<u32>,
 }
 
@@ -116,10 +116,23 @@ pub struct FqCodelSettings {
     pub target: Span,
     /// As for CoDel, for each flow.
     pub interval: Span,
-    /// Packets that may wait in all queues together; 10240 in Linux.
+    /// Packets (Linux: skbs, GSO packets where there are such) that may wait in all queues together; 10240 in Linux.
     pub limit: u32,
     /// Marks instead of dropping where the flow is ECN-capable; on in Linux.
     pub ecn: bool,
+    /// What it is beside that in the host of its senders; `None`: a router's.
+    pub host: Option<HostQueue>,
+}
+
+/// What a host's own queue knows of its packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostQueue {
+    /// Memory that they may take, bytes; 32 MiB in Linux (`memory_limit`).
+    pub memory_limit: u64,
+    /// Memory that each packet of Linux takes beside its bytes (`skb->truesize`).
+    pub overhead: u64,
+    /// Packets of TCP data that are one for the queue (GSO): served, counted, marked and dropped together.
+    pub piece: u32,
 }
 
 /// Linux' sch_fq, with a queue of its own for every flow instead of hashing.

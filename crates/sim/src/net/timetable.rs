@@ -251,6 +251,21 @@ impl Timetable {
         (0 < self.started.of_run && self.started.of_run < run.packets.into()).then_some(self.started.next)
     }
 
+    /// When a packet starts that has `before` others before it, of those that had not started then; `None`: there are not
+    /// so many.
+    pub(crate) fn start_behind(&self, mut before: u64) -> Option<i64> {
+        let mut of_run = self.started.of_run;
+        for run in self.runs.range((self.started.run - self.gone) as usize..) {
+            let left = u64::from(run.packets) - of_run;
+            if before < left {
+                return Some(run.start(of_run + before, self.service(run), self.rate));
+            }
+            before -= left;
+            of_run = 0;
+        }
+        None
+    }
+
     /// Packets that had arrived then, lost ones included.
     pub(crate) fn arrived(&self) -> u64 {
         self.arrived

@@ -94,11 +94,11 @@ impl Wire {
         None
     }
 
-    /// Sends a train that has waited, at `now`, when the transmitter is free.
+    /// Sends a train that has waited, at `now`: at once, or behind what has a descriptor already.
     pub(crate) fn send_waiting(&mut self, train: Train, now: i64, out: &mut Vec<Train>) {
         let service = self.transmitter.service(train.frame);
         // Free right now is the end of a busy period that goes on, with its remainder.
-        let behind = self.transmitter.free() == now;
+        let behind = self.transmitter.free() >= now;
         if !behind {
             self.transmitter.start(now);
         }

@@ -6,9 +6,10 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    CoDelSettings, FqCodelSettings, FqSettings, LinkSettings, LossSettings, PolicerSettings,
+    CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings,
     PortLimitSettings, QueueSettings, RedSettings,
 };
+use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
 use wirespeed_scenario::run::{Crossing, Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
@@ -16,8 +17,9 @@ use wirespeed_units::{Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
 pub(super) const ETHERNET: u64 = 14;
-/// Packets that a host's fq_codel holds at most, its default in Linux.
-const FQ_CODEL_PACKETS: u32 = 10_240;
+/// GSO packets that a host's fq_codel holds at most, and their memory (sch_fq_codel.c: `limit`, `memory_limit`).
+const FQ_CODEL_LIMIT: u32 = 10_240;
+const FQ_CODEL_MEMORY: u64 = 32 << 20;
 
 /// GSO packets that fq holds at most, and of one flow (sch_fq.c: `limit`, `flow_limit`).
 const FQ_LIMIT: u32 = 10_000;
@@ -138,7 +140,9 @@ impl Plan<'_> {
             let interface = egress_rate(host).map(|rate| {
                 let settings = interface(host, rate, run.trains, frame);
                 let name = format!("{}/qdisc", host.name);
-                self.add(Pipe::link(name, qdisc_name(host.qdisc), true, &settings, of_frame))
+                let mut pipe = Pipe::link(name, qdisc_name(host.qdisc), true, &settings, of_frame);
+                pipe.marks = host.qdisc == Qdisc::FqCodel;
+                self.add(pipe)
             });
             self.interfaces.push(interface);
         }
@@ -191,16 +195,21 @@ pub(super) fn egress_rate(host: &Host) -> Option<Rate> {
     host.nic_rate.into_iter().chain(bus).min()
 }
 
-/// Packets that have room in the transmit ring of a host, where it has one and its queue keeps the order.
+/// Packets that have room in the transmit ring of a host, where it has one.
 pub(super) fn ring(host: &Host, frame: u64) -> Option<u32> {
-    let hardware = host.hardware.as_ref().filter(|_| host.qdisc != Qdisc::FqCodel)?;
+    let hardware = host.hardware.as_ref()?;
     Some(hardware.nic.tx_ring.saturating_mul(piece(host, frame)))
 }
 
-/// Whether a host's fq keeps packets until they are due. Without an interface that limits there is no queue, and where a host
-/// shows its inside, what has left the socket waits in the ring, in order: there the socket waits itself.
+/// Whether packets leave a host in the order in which they came to its queueing discipline.
+pub(super) fn keeps_order(host: &Host) -> bool {
+    host.qdisc == Qdisc::PfifoFast
+}
+
+/// Whether a host's fq keeps packets until they are due. Without an interface that limits there is no queue: there the
+/// socket waits itself.
 pub(super) fn holds_packets(host: &Host) -> bool {
-    host.qdisc == Qdisc::Fq && egress_rate(host).is_some() && host.hardware.is_none()
+    host.qdisc == Qdisc::Fq && egress_rate(host).is_some()
 }
 
 /// Bytes of the largest frame of a run.
@@ -212,7 +221,7 @@ pub(super) fn largest_frame(run: &Run) -> u64 {
 fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings {
     let (piece, ring) = (piece(host, frame), ring(host, frame));
     let queue = match host.qdisc {
-        Qdisc::Fq if holds_packets(host) => {
+        Qdisc::Fq => {
             let largest = (host.mtu.get() + ETHERNET) as u32;
             QueueSettings::Fq(FqSettings {
                 quantum: FQ_TURN * largest,
@@ -221,22 +230,28 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
                 flow_limit: FQ_FLOW_LIMIT,
             })
         }
-        Qdisc::PfifoFast | Qdisc::Fq => {
+        Qdisc::PfifoFast => {
             // What is in the ring has left the queueing discipline.
-            let waiting = match (host.qdisc, ring) {
-                (Qdisc::Fq, Some(_)) => FQ_LIMIT.saturating_mul(piece),
-                (_, Some(_)) => host.txqueuelen.saturating_mul(piece),
-                _ => host.txqueuelen,
+            let waiting = match ring {
+                Some(_) => host.txqueuelen.saturating_mul(piece),
+                None => host.txqueuelen,
             };
             let limit = waiting.saturating_add(ring.unwrap_or(0));
             QueueSettings::DropTailPackets { limit, ecn_threshold: None }
         }
         Qdisc::FqCodel => QueueSettings::FqCodel(FqCodelSettings {
-            quantum: frame as u32,
+            // `psched_mtu`.
+            quantum: (host.mtu.get() + ETHERNET) as u32,
             target: Span::ms(5),
             interval: Span::ms(100),
-            limit: FQ_CODEL_PACKETS,
+            limit: FQ_CODEL_LIMIT,
             ecn: true,
+            host: Some(HostQueue {
+                memory_limit: FQ_CODEL_MEMORY,
+                overhead: PACKET_OVERHEAD,
+                // Other hosts send packets one by one.
+                piece: if host.hardware.is_some() { piece } else { 1 },
+            }),
         }),
     };
     LinkSettings {
@@ -287,6 +302,7 @@ fn settings(
             interval: *interval,
             limit: packets_of(limit, frame),
             ecn: *ecn,
+            host: None,
         }),
     };
     let loss = match direction.loss_model {

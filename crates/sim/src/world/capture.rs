@@ -4,7 +4,7 @@
 //! discipline, so that what that drops is not seen, and again if the interface had no descriptor free and gave it back.
 
 use super::World;
-use super::build::{egress_rate, largest_frame, ring};
+use super::build::{egress_rate, keeps_order, largest_frame, ring};
 use super::flow::{Endpoint, Flow};
 use super::path::Way;
 use crate::net::{Addressing, Tap, Train};
@@ -69,7 +69,8 @@ impl Capture {
 
 impl Interface {
     fn of(host: &Host, frame: u64) -> Option<Interface> {
-        let ring = ring(host, frame).map(Ring::new);
+        // Where the order changes, which packet is handed over when is not told here: it shows when it begins to be sent.
+        let ring = ring(host, frame).filter(|_| keeps_order(host)).map(Ring::new);
         egress_rate(host).map(|rate| Interface { rate, ring })
     }
 }

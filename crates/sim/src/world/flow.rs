@@ -1,6 +1,5 @@
 //! A flow: its two ends, its route, and what its hosts count.
 
-use super::limits::LONGEST_TRAIN;
 use super::path::Way;
 use crate::due::Due;
 use crate::net::{Addressing, Body, Ecn, Step, Train};
@@ -211,7 +210,7 @@ impl Flow {
         arrived.ecn[train.ecn as usize] += u64::from(train.packets);
     }
 
-    /// Packets enter the host's own queue, which refuses some: of these, or (FQ-CoDel) more of those before them.
+    /// Packets enter the host's own queue, which refuses some of them.
     pub fn enter_host(&mut self, packets: u64, refused: u64, frame: u32) {
         let each = u64::from(frame) + PACKET_OVERHEAD;
         self.in_host = (self.in_host + packets * each).saturating_sub(refused * each);
@@ -246,8 +245,8 @@ pub struct Udp {
     pub limit: u64,
     /// Datagrams of one event at most.
     pub batch: u32,
-    /// Datagrams of the next event.
-    next_batch: u32,
+    /// When the application began.
+    began: SimTime,
     /// When it stops.
     pub stop_at: SimTime,
     /// When the next is due.
@@ -270,7 +269,7 @@ impl Udp {
             gap,
             limit,
             batch: batch.max(1),
-            next_batch: batch.max(1),
+            began: SimTime::START,
             stop_at,
             next: None,
             sent: 0,
@@ -291,45 +290,44 @@ impl Udp {
             .picoseconds()
             .unsigned_abs()
             .div_ceil(self.gap.picoseconds().max(1).unsigned_abs());
-        let packets = u64::from(self.next_batch).min(left).min(until_stop.max(1)) as u32;
-        out.push(Train {
-            at: now,
-            gap: self.gap,
-            packets,
-            frame: self.frame,
-            flow,
-            ecn: Ecn::NotCapable,
-            body: Body::Datagram { first: self.sent },
-        });
+        let packets = u64::from(self.batch).min(left).min(until_stop.max(1)) as u32;
+        out.push(self.put_out(now, packets, flow));
+        self.next = Some(now + self.gap * i64::from(packets));
+    }
+
+    /// Packets leave the application, the first at `at`.
+    fn put_out(&mut self, at: SimTime, packets: u32, flow: u32) -> Train {
+        let first = self.sent;
         for index in 0..packets {
             self.rows.push(Datagram {
                 flow,
-                sequence: self.sent + u64::from(index),
-                sent_ns: (now + self.gap * i64::from(index)).nanoseconds(),
+                sequence: first + u64::from(index),
+                sent_ns: (at + self.gap * i64::from(index)).nanoseconds(),
                 arrived_ns: None,
                 reordered_by: 0,
                 duplicate: false,
             });
         }
         self.sent += u64::from(packets);
-        self.next = Some(now + self.gap * i64::from(packets));
+        let body = Body::Datagram { first };
+        Train { at, gap: self.gap, packets, frame: self.frame, flow, ecn: Ecn::NotCapable, body }
     }
 
-    /// The application is a thread of a modelled host: how long it takes for a datagram shows with the first.
-    pub fn await_writer(&mut self) {
-        self.next_batch = 1;
+    /// The application begins.
+    pub fn begin(&mut self, now: SimTime) {
+        self.began = now;
     }
 
-    /// The last datagrams put out leave as `train` does, and the application's core is not free for more before `done`.
-    pub fn put_off(&mut self, train: &Train, done: SimTime) {
-        let first = self.rows.len() - train.packets as usize;
-        for (index, row) in self.rows[first..].iter_mut().enumerate() {
-            row.sent_ns = (train.at + train.gap * index as i64).nanoseconds();
-        }
-        self.next = self.next.map(|next| next.max(done));
-        let each = (done - train.at).picoseconds() / i64::from(train.packets);
-        let longest = LONGEST_TRAIN.picoseconds() / each.max(self.gap.picoseconds()).max(1);
-        self.next_batch = u32::try_from(longest).unwrap_or(u32::MAX).clamp(1, self.batch);
+    /// When the next is due by the rate, however late those before it were; `None`: at `now` there is no more to send.
+    pub fn due(&self, now: SimTime) -> Option<SimTime> {
+        let after = self.gap.picoseconds().saturating_mul(i64::try_from(self.sent).unwrap_or(i64::MAX));
+        let due = self.began + Span::ps(after);
+        (self.sent < self.limit && now.max(due) < self.stop_at).then_some(due)
+    }
+
+    /// The application's thread has sent the next.
+    pub fn write(&mut self, at: SimTime, flow: u32) -> Train {
+        self.put_out(at, 1, flow)
     }
 
     /// Sends no more.

@@ -29,9 +29,8 @@ pub(super) fn hosts(run: &Run, flows: &mut [Flow]) -> Vec<Option<Box<Host>>> {
         let [from, to] = flow.path.hosts;
         if let Some(host) = &mut hosts[from] {
             host.add_socket(index as u32, counts[from], false, None);
-            match &mut flow.endpoint {
-                Endpoint::Tcp(tcp) => tcp.sender.await_writer(),
-                Endpoint::Udp(udp) => udp.await_writer(),
+            if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
+                tcp.sender.await_writer();
             }
         }
         if let Some(host) = &mut hosts[to] {

@@ -7,6 +7,7 @@ mod chance;
 #[cfg(test)]
 mod closed_window;
 mod connection;
+mod egress;
 mod flow;
 mod inside;
 mod late;
@@ -25,7 +26,7 @@ pub use record::{Recorder, happenings, ignored};
 use crate::due::Due;
 use crate::engine::{Event, Events};
 use crate::host::Host;
-use crate::net::{Arrival, Body, Train};
+use crate::net::{Arrival, Train};
 use capture::Capture;
 use limits::LONGEST_TRAIN;
 use path::Pipe;
@@ -48,6 +49,8 @@ pub struct World {
     touched: Vec<u32>,
     passing: Vec<Train>,
     captures: Vec<Capture>,
+    /// Flows whose memory their host's queue has given back by dropping it, to go on when the event is over.
+    eased: Vec<u32>,
     handled: u64,
     late: Late,
 }
@@ -71,6 +74,7 @@ impl World {
             touched: Vec::new(),
             passing: Vec::new(),
             captures: Capture::of(run),
+            eased: Vec::new(),
             handled: 0,
             late: Late::default(),
         };
@@ -99,6 +103,9 @@ impl World {
                 Event::Start(flow) => self.on_start(flow),
                 Event::Stop(flow) => self.on_stop(flow),
             }
+            while let Some(flow) = self.eased.pop() {
+                self.resume(flow);
+            }
         }
         self.now = end;
     }
@@ -123,7 +130,8 @@ impl World {
             Endpoint::Tcp(tcp) => tcp.sender.connect(now, &mut self.outgoing),
             Endpoint::Udp(udp) => {
                 flow.established = Some(now);
-                udp.send(now, index, &mut self.outgoing);
+                udp.begin(now);
+                self.send_datagrams(index);
             }
         }
         self.settle(index);
@@ -148,7 +156,7 @@ impl World {
                     tcp.sender.on_timer(at, &mut self.outgoing);
                 }
             }
-            Endpoint::Udp(udp) => udp.send(at, index, &mut self.outgoing),
+            Endpoint::Udp(_) => self.send_datagrams(index),
         }
         self.settle(index);
     }
@@ -209,10 +217,13 @@ impl World {
         if leaves_host {
             let flow = &mut self.flows[index as usize];
             flow.leave_host(&train);
-            if let Endpoint::Tcp(tcp) = &mut flow.endpoint
-                && tcp.sender.set_host_queue(flow.in_host)
-            {
-                tcp.sender.resume(train.at, &mut self.outgoing);
+            match &mut flow.endpoint {
+                Endpoint::Tcp(tcp) => {
+                    if tcp.sender.set_host_queue(flow.in_host) {
+                        tcp.sender.resume(train.at, &mut self.outgoing);
+                    }
+                }
+                Endpoint::Udp(_) => self.free_memory(index),
             }
         }
         self.offer(next, train, way);
@@ -249,6 +260,9 @@ impl World {
         self.pipes[pipe as usize].wake(self.now, &mut passed);
         self.carry(pipe, &mut passed);
         self.passing = passed;
+        if self.pipes[pipe as usize].is_host {
+            self.tell_gone(pipe);
+        }
     }
 
     /// Sends what the endpoints of a flow have put out, and sees to their timers.
@@ -278,10 +292,7 @@ impl World {
         let way = Way::of(&train.body);
         let host = self.flows[train.flow as usize].origin(way);
         if let Some(inside) = &mut self.hosts[host] {
-            let done = inside.send_alone(&mut train, self.now);
-            if let Endpoint::Udp(udp) = &mut self.flows[train.flow as usize].endpoint {
-                udp.put_off(&train, done);
-            }
+            inside.send_alone(&mut train, self.now);
             self.plan_host(host);
             if self.is_withdrawn(&train) {
                 self.tell_refused(&train, way, train.packets.into());
@@ -337,42 +348,8 @@ impl World {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),
         }
-    }
-
-    /// So many packets of a train are not sent: their host's queue refused them or others before them.
-    fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
-        if packets > 0
-            && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
-        {
-            inside.refuse(train, packets);
-        }
-    }
-
-    /// Data enters its own host's queue, which tells the socket what it holds and what it refused.
-    fn offer_to_host(&mut self, pipe: u32, train: Train) {
-        let place = &mut self.pipes[pipe as usize];
-        let before = place.refused();
-        let arrival = place.offer(&train, &mut self.passing);
-        let refused = place.refused() - before;
-        let flow = &mut self.flows[train.flow as usize];
-        flow.enter_host(u64::from(train.packets), refused, train.frame);
-        let withdraws = place.refuses_last && self.hosts[flow.origin(Way::Forward)].is_some();
-        if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
-            tcp.sender.set_host_queue(flow.in_host);
-            if refused > 0 {
-                tcp.sender.on_local_drop(refused);
-                if let Body::Data(data) = &train.body
-                    && withdraws
-                {
-                    tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
-                }
-            }
-        }
-        self.tell_refused(&train, Way::Forward, refused);
-        self.note_accepted(&train, train.packets - refused as u32);
-        match arrival {
-            Some(arrival) => self.carry_whole(pipe, train, arrival),
-            None => self.carry_parts(pipe),
+        if is_host {
+            self.tell_gone(pipe);
         }
     }
 

@@ -1,7 +1,9 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
 use super::limits::{LONGEST_TRAIN, Limit};
-use crate::net::{Arrival, Body, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train};
+use crate::net::{
+    Arrival, Body, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train,
+};
 use wirespeed_units::{SimTime, Span};
 
 /// Which way a packet of a flow goes.
@@ -79,7 +81,10 @@ impl Pipe {
             marks: false,
             means: Means::Link(Box::new(Link::new(settings))),
             on_the_way: InFlight::new(LONGEST_TRAIN),
-            refuses_last: matches!(settings.queue, QueueSettings::DropTailPackets { .. }),
+            refuses_last: matches!(
+                settings.queue,
+                QueueSettings::DropTailPackets { .. } | QueueSettings::Fq(_)
+            ),
             train_limit: limit.shared,
             limit,
             users: 0,
@@ -127,11 +132,19 @@ impl Pipe {
         }
     }
 
-    /// Packets that the queue has refused so far.
+    /// Packets that the queue has refused so far when they were offered.
     pub fn refused(&self) -> u64 {
         match &self.means {
             Means::Link(link) => link.refused(),
             Means::Delay { .. } => 0,
+        }
+    }
+
+    /// What a host's queue has dropped since this was last asked and did not refuse when it was offered.
+    pub fn take_gone(&mut self) -> Vec<Dropped> {
+        match &mut self.means {
+            Means::Link(link) => link.take_gone(),
+            Means::Delay { .. } => Vec::new(),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::reference::{assert_conserved, data, packets, wake_until};
 use crate::net::{
-    CoDelSettings, Ecn, FqCodelSettings, InFlight, Link, LinkSettings, LossSettings, PolicerSettings,
-    PortLimitSettings, QueueSettings, RedSettings,
+    CoDelSettings, Ecn, FqCodelSettings, FqSettings, HostQueue, InFlight, Link, LinkSettings, LossSettings,
+    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
 };
 use proptest::prelude::*;
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
@@ -30,11 +30,20 @@ fn queues() -> impl Strategy<Value = QueueSettings> {
         (times(), 1..100_u32, any::<bool>()).prop_map(|((target, interval), limit, ecn)| {
             QueueSettings::CoDel(CoDelSettings { target, interval, limit, ecn })
         }),
-        (times(), 1..100_u32, any::<bool>(), 100..5000_u32).prop_map(
-            |((target, interval), limit, ecn, quantum)| {
-                QueueSettings::FqCodel(FqCodelSettings { quantum, target, interval, limit, ecn })
-            }
-        ),
+        (
+            times(),
+            1..100_u32,
+            any::<bool>(),
+            100..5000_u32,
+            prop::option::of((1..50_u32, 10_000..200_000_u64))
+        )
+            .prop_map(|((target, interval), limit, ecn, quantum, host)| {
+                let host = host.map(|(piece, memory_limit)| HostQueue { memory_limit, overhead: 832, piece });
+                QueueSettings::FqCodel(FqCodelSettings { quantum, target, interval, limit, ecn, host })
+            }),
+        (100..5000_u32, 1..100_u32, 1..50_u32).prop_map(|(quantum, limit, flow_limit)| {
+            QueueSettings::Fq(FqSettings { quantum, initial_quantum: 5 * quantum, limit, flow_limit })
+        }),
     ]
 }
 
@@ -45,8 +54,12 @@ fn settings() -> impl Strategy<Value = LinkSettings> {
     ];
     let bucket = || prop::option::of((1..20_u64, 2_000..50_000_u64));
     let outages = prop::option::of((0..1000_i64, 1..1000_i64));
-    (queues(), loss, bucket(), bucket(), outages, 8..12_u64, prop_oneof![Just(1_u32), Just(16), Just(64)])
-        .prop_map(|(queue, loss, policer, port, outage, rate, train_limit)| LinkSettings {
+    let limits = (prop_oneof![Just(1_u32), Just(16), Just(64)], prop::option::of(1..100_u32));
+    (queues(), loss, bucket(), bucket(), outages, 8..12_u64, limits).prop_map(
+        |(queue, loss, policer, port, outage, rate, (train_limit, ring))| LinkSettings {
+            // Interfaces have rings, of which RED and limits in bytes know nothing.
+            ring: ring
+                .filter(|_| !matches!(queue, QueueSettings::Red(_) | QueueSettings::DropTailBytes { .. })),
             queue,
             loss,
             train_limit,
@@ -61,7 +74,8 @@ fn settings() -> impl Strategy<Value = LinkSettings> {
                 .into_iter()
                 .collect(),
             ..LinkSettings::new(Rate::bps(rate * 999_999_937), Span::us(300), Bytes::ZERO)
-        })
+        },
+    )
 }
 
 proptest! {

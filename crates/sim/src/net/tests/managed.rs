@@ -2,7 +2,7 @@
 
 use super::reference::{assert_conserved, data, packets, run, wake_until};
 use crate::net::{
-    CoDelSettings, Ecn, FqCodelSettings, Link, LinkSettings, QueueSettings, RedSettings, Train,
+    CoDelSettings, Ecn, FqCodelSettings, HostQueue, Link, LinkSettings, QueueSettings, RedSettings, Train,
 };
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
@@ -113,8 +113,14 @@ fn codel_overflows_at_its_limit() {
 }
 
 fn fair(limit: u32) -> Link {
-    let settings =
-        FqCodelSettings { quantum: 1514, target: Span::ms(5), interval: Span::ms(100), limit, ecn: false };
+    let settings = FqCodelSettings {
+        quantum: 1514,
+        target: Span::ms(5),
+        interval: Span::ms(100),
+        limit,
+        ecn: false,
+        host: None,
+    };
     link(QueueSettings::FqCodel(settings), 64)
 }
 
@@ -157,6 +163,98 @@ fn a_full_fair_queue_drops_from_the_longest() {
     assert_eq!(s.waiting_packets, 0);
     let long: Vec<u64> = packets(&out).into_iter().filter(|p| p.0 == 0).map(|p| p.1).collect();
     assert_eq!(long, [0].into_iter().chain(103..200).collect::<Vec<u64>>());
+}
+
+/// A host's FQ-CoDel before `ring` descriptors of one packet; each frame takes 832 bytes of memory beside its own.
+fn host_fair(ring: u32, limit: u32, memory_limit: u64, piece: u32, ecn: bool) -> Link {
+    let queue = QueueSettings::FqCodel(FqCodelSettings {
+        quantum: 1514,
+        target: Span::ms(5),
+        interval: Span::ms(100),
+        limit,
+        ecn,
+        host: Some(HostQueue { memory_limit, overhead: 832, piece }),
+    });
+    let settings = LinkSettings::new(Rate::mbit(8), Span::ms(10), Bytes::ZERO);
+    Link::new(&LinkSettings { queue, train_limit: 64, ring: Some(ring), ..settings })
+}
+
+#[test]
+fn codel_does_not_see_what_waits_in_the_ring() {
+    // Packet i is sent at i ms. It takes the descriptor of packet i - 11, which begins to be sent at i - 10 ms beside ten
+    // others that wait, and was taken out of the queue in vain one packet earlier: at i - 11 ms, after so long. From 5 ms
+    // on the delay is above the target, so that the drops of `codel_drops_by_its_control_law` are those of 11 packets later.
+    for size in [1, 64] {
+        let mut link = host_fair(10, 1000, 1 << 30, 1, false);
+        let out = run(&mut link, burst(300, size));
+        assert_eq!(missing(&out, 300), [105 + 11, 206 + 11, 278 + 11]);
+        let after = packets(&out).into_iter().find(|p| p.1 == 117).unwrap();
+        assert_eq!(SimTime::ps(after.2), ms(116 + 1 + 10), "the line is never idle");
+        let s = link.statistics(ms(1000));
+        assert_conserved(300, &s);
+        // One is sent, ten find descriptors; the others of what is sent are requeued once each.
+        assert_eq!((s.overflow_packets, s.delivered_packets, s.requeues), (3, 297, 297 - 11));
+        assert_eq!(s.first_requeue, Some((ms(0), 12)), "the twelfth of its burst");
+        let gone = link.take_gone();
+        assert_eq!(numbers(&gone.iter().map(|g| g.train.clone()).collect::<Vec<_>>()), [116, 217, 289]);
+        assert!(gone.iter().all(|gone| !gone.told), "nobody's call drops them");
+        assert_eq!(link.refused(), 0);
+    }
+}
+
+#[test]
+fn a_requeued_packet_is_no_longer_in_its_flows_queue() {
+    let mut link = host_fair(2, 1000, 1 << 30, 1, false);
+    let mut out = Vec::new();
+    link.offer(data(1, 0, 10, 1000, 0, 0), &mut out);
+    // Packet 0 is sent, 1 and 2 have descriptors, 3 waits outside: what comes for another flow is served before 4 only.
+    link.offer(data(2, 0, 1, 1000, 500_000_000, 0), &mut out);
+    assert_eq!(link.statistics(SimTime::ps(500_000_000)).waiting_packets, 10);
+    wake_until(&mut link, ms(1000), &mut out);
+    let order: Vec<_> = packets(&out).into_iter().map(|p| (p.0, p.1)).collect();
+    assert_eq!(order[3..6], [(1, 3), (2, 0), (1, 4)]);
+}
+
+#[test]
+fn a_hosts_queue_marks_what_it_would_drop_where_that_is_possible() {
+    let mut link = host_fair(10, 1000, 1 << 30, 1, true);
+    let out = run(&mut link, burst(300, 64).into_iter().map(capable));
+    assert_eq!((missing(&out, 300), marked(&out)), (vec![], vec![116, 216, 287]));
+    assert!(link.take_gone().is_empty());
+}
+
+#[test]
+fn a_gso_packet_is_dropped_as_a_whole() {
+    // Pieces of four packets last 4 ms. Ring and requeue hold three of them at most.
+    let mut link = host_fair(8, 1000, 1 << 30, 4, false);
+    let out = run(&mut link, burst(400, 4));
+    let missing = missing(&out, 400);
+    assert!(missing.len() >= 8 && missing.len().is_multiple_of(4), "{missing:?}");
+    assert!(missing.chunks(4).all(|four| four[0] % 4 == 0 && four[3] == four[0] + 3), "{missing:?}");
+    assert_eq!(link.statistics(ms(10_000)).overflow_packets, missing.len() as u64);
+}
+
+#[test]
+fn only_the_flow_that_fills_a_hosts_queue_hears_of_it() {
+    // The limit in packets, and the same in memory: a hundred of 1000 bytes.
+    for (limit, memory) in [(100, 1 << 30), (10_000, 100 * 1832)] {
+        let mut link = host_fair(1, limit, memory, 1, false);
+        let mut out = Vec::new();
+        for train in burst(103, 1) {
+            link.offer(train, &mut out);
+        }
+        // One is sent, one has the descriptor and one was requeued.
+        assert_eq!((link.statistics(ms(0)).waiting_packets, link.take_gone().len()), (102, 0));
+        link.offer(data(7, 0, 1, 1000, 0, 0), &mut out);
+        let gone = link.take_gone();
+        assert!(gone.len() == 50 && gone.iter().all(|gone| gone.train.flow == 0 && !gone.told), "{gone:?}");
+        for _ in 0..51 {
+            link.offer(data(0, 103, 1, 1000, 0, 0), &mut out);
+        }
+        let gone = link.take_gone();
+        assert!(gone.len() == 50 && gone.iter().all(|gone| gone.train.flow == 0 && gone.told), "{gone:?}");
+        assert_eq!(link.refused(), 0, "NET_XMIT_CN: the packet itself is let in");
+    }
 }
 
 #[test]

@@ -18,12 +18,23 @@ pub struct Era {
     /// The window may grow if what was in flight filled it when the ACK came. Since commit e114a710aa50, 3.16, if sending
     /// was stopped by it in the round trip before; slow start may be twice as far.
     pub grows_when_filled: bool,
+    /// What a socket may have in its host's queues, in bytes (default of `tcp_limit_output_bytes`): 16 pieces of 64 KiB, four
+    /// until 4.20, two until 3.19 (commits c73e5807e4f6, 5.0, and c39c4c6abb89, 4.0).
+    pub output_limit: u64,
+    /// That counts for flows that pace themselves, too (until the former of these commits).
+    pub limits_paced_output: bool,
 }
 
 impl Era {
     /// That of the kernel of today.
-    pub const TODAY: Era =
-        Era { halves: false, forward_acks: false, probes: true, grows_when_filled: false };
+    pub const TODAY: Era = Era {
+        halves: false,
+        forward_acks: false,
+        probes: true,
+        grows_when_filled: false,
+        output_limit: 16 << 16,
+        limits_paced_output: false,
+    };
 
     /// That of a kernel.
     pub fn of(kernel: KernelVersion) -> Era {
@@ -33,6 +44,12 @@ impl Era {
             forward_acks: before(4, 4),
             probes: !before(3, 10),
             grows_when_filled: before(3, 16),
+            output_limit: match () {
+                () if before(4, 0) => 2 << 16,
+                () if before(5, 0) => 4 << 16,
+                () => 16 << 16,
+            },
+            limits_paced_output: before(5, 0),
         }
     }
 }

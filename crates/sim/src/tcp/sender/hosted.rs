@@ -28,7 +28,8 @@ impl Sender {
     /// behind them was not tried; they themselves stay counted as sent (`tcpi_bytes_sent` grows before the queue is
     /// asked).
     pub fn withdraw(&mut self, from: u64, packets: u64) {
-        if from >= self.nxt || from < self.una {
+        // What left before and was to leave again has not become new by being refused.
+        if from >= self.nxt || from < self.una || !self.board.left_once(from) {
             return;
         }
         let before = self.nxt;

@@ -18,8 +18,6 @@ const PACING_SHIFT: u32 = 10;
 const RTT_LOG: u32 = 9;
 /// GSO_LEGACY_MAX_SIZE less the largest header (`sk_trim_gso_size`).
 pub const GSO_BYTES: u64 = 65_536 - super::MAX_TCP_HEADER - 1;
-/// `net.ipv4.tcp_limit_output_bytes` (Linux 6.12).
-const LIMIT_OUTPUT_BYTES: u64 = 16 * 65_536;
 /// The longest a send is put off in the hope of more (1 ms, `tcp_tso_should_defer`).
 const LONGEST_WAIT: Span = Span::ms(1);
 /// Packets that a train may have whatever their size: as many as a GSO packet of 64 KiB has at an MTU of 1500. At rates
@@ -196,8 +194,9 @@ impl Sender {
         }
         let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;
         let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
-        if !self.is_paced() {
-            limit = limit.min(LIMIT_OUTPUT_BYTES);
+        let era = &self.settings.era;
+        if !self.is_paced() || era.limits_paced_output {
+            limit = limit.min(era.output_limit);
         }
         self.throttled = self.host_queue > limit && self.board.len() > 1;
         self.throttled

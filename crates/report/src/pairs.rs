@@ -1,0 +1,131 @@
+//! What pairs of hosts lost of the datagrams they sent each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_record::{Recording, RunInfo};
+
+/// Datagrams of one host to another in a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub from: String,
+    pub to: String,
+    pub sent: u64,
+    pub lost: u64,
+}
+
+impl Pair {
+    /// Lost ones as a share of those sent.
+    pub fn share(&self) -> f64 {
+        self.lost as f64 / self.sent as f64
+    }
+
+    fn is_of(&self, host: &str) -> bool {
+        self.from == host || self.to == host
+    }
+}
+
+/// One flow, while its datagrams are counted.
+#[derive(Default, Clone)]
+struct Flow {
+    sent: u64,
+    /// When those were sent that did not arrive.
+    missing_ns: Vec<i64>,
+    longest_ns: i64,
+}
+
+/// The pairs of a recording. What did not arrive is lost, unless it was sent so late that it may still be on its way at the
+/// end: later than the base round-trip time before it, or than the longest any of its flow was under way.
+pub(crate) fn pairs(recording: &Recording) -> Vec<Pair> {
+    let RunInfo { flows, duration_ns, .. } = &recording.info;
+    let mut counts = vec![Flow::default(); flows.len()];
+    for datagram in recording.datagrams.iter().filter(|datagram| !datagram.duplicate) {
+        let Some(flow) = counts.get_mut(datagram.flow as usize) else { continue };
+        flow.sent += 1;
+        match datagram.arrived_ns {
+            Some(at) => flow.longest_ns = flow.longest_ns.max(at - datagram.sent_ns),
+            None => flow.missing_ns.push(datagram.sent_ns),
+        }
+    }
+    let mut pairs: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
+    for (info, flow) in flows.iter().zip(&counts).filter(|(_, flow)| flow.sent > 0) {
+        let known = duration_ns - flow.longest_ns.max(info.base_rtt_ns);
+        let lost = flow.missing_ns.iter().filter(|sent| **sent <= known).count() as u64;
+        let pair = pairs.entry((&info.from, &info.to)).or_default();
+        pair.0 += flow.sent - (flow.missing_ns.len() as u64 - lost);
+        pair.1 += lost;
+    }
+    let known = pairs.into_iter().filter(|(_, (sent, _))| *sent > 0);
+    known.map(|((from, to), (sent, lost))| Pair { from: from.into(), to: to.into(), sent, lost }).collect()
+}
+
+/// How many different pairs there are.
+pub(crate) fn different(pairs: &[Pair]) -> usize {
+    pairs.iter().map(|pair| (&pair.from, &pair.to)).collect::<BTreeSet<_>>().len()
+}
+
+/// A host whose every pair loses this much more than half of all other pairs do stands out.
+const STANDS_OUT: f64 = 10.0;
+/// And no less than this share.
+const WORTH_A_WORD: f64 = 1e-6;
+
+/// Hosts of which every pair loses far more than others do, as `wirespeed mesh` finds sites; the one with most pairs first.
+/// What one of them explains is not held against the other end.
+pub(crate) fn outstanding(pairs: &[Pair]) -> Vec<&str> {
+    let mut rest: Vec<&Pair> = pairs.iter().collect();
+    let mut found = Vec::new();
+    loop {
+        let hosts: BTreeSet<&str> = rest.iter().flat_map(|pair| [&*pair.from, &*pair.to]).collect();
+        let own = |host: &str| rest.iter().filter(|pair| pair.is_of(host)).count();
+        let mut candidates: Vec<&str> = hosts.into_iter().filter(|host| stands_out(host, &rest)).collect();
+        candidates.sort_by_key(|host| std::cmp::Reverse(own(host)));
+        let Some(host) = candidates.first().copied() else { return found };
+        found.push(host);
+        rest.retain(|pair| !pair.is_of(host));
+    }
+}
+
+fn stands_out(host: &str, pairs: &[&Pair]) -> bool {
+    let (own, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.is_of(host));
+    let least = own.iter().map(|pair| pair.share()).fold(f64::INFINITY, f64::min);
+    let mut others: Vec<f64> = others.iter().map(|pair| pair.share()).collect();
+    others.sort_by(f64::total_cmp);
+    // One pair is no host, and without others there is nothing to stand out from.
+    let Some(median) = others.get(others.len() / 2).filter(|_| own.len() > 1) else { return false };
+    least >= WORTH_A_WORD && least >= STANDS_OUT * median
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of `hosts` to each other; `loss` says how many of 10,000 are lost.
+    fn mesh(hosts: &[&str], loss: impl Fn(&str, &str) -> u64) -> Vec<Pair> {
+        let all = hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
+        let pair = |(from, to): (&str, &str)| Pair {
+            from: from.into(),
+            to: to.into(),
+            sent: 10_000,
+            lost: loss(from, to),
+        };
+        all.filter(|(from, to)| from != to).map(pair).collect()
+    }
+
+    #[test]
+    fn the_host_that_all_lossy_pairs_have_in_common_stands_out() {
+        let hosts = ["a", "b", "c", "d"];
+        let faulty = |from: &str, to: &str| if from == "c" || to == "c" { 44 } else { 1 };
+        assert_eq!(outstanding(&mesh(&hosts, faulty)), ["c"]);
+        assert!(outstanding(&mesh(&hosts, |_, _| 44)).is_empty(), "all lose");
+        assert!(outstanding(&mesh(&hosts, |_, _| 0)).is_empty(), "none loses");
+        let one_way = |from: &str, _: &str| if from == "c" { 44 } else { 0 };
+        assert!(outstanding(&mesh(&hosts, one_way)).is_empty(), "what it receives is whole");
+    }
+
+    #[test]
+    fn who_only_talks_to_a_faulty_host_is_not_blamed() {
+        let mut pairs = mesh(&["a", "b", "c"], |from, to| if from == "c" || to == "c" { 44 } else { 0 });
+        for (from, to) in [("c", "d"), ("d", "c")] {
+            pairs.push(Pair { from: from.into(), to: to.into(), sent: 10_000, lost: 44 });
+        }
+        assert_eq!(outstanding(&pairs), ["c"]);
+    }
+}

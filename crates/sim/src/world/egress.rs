@@ -1,0 +1,104 @@
+//! A host's own queue and those who send by it: what it holds of a socket, refuses, and drops later.
+
+use super::World;
+use super::flow::Endpoint;
+use super::path::Way;
+use crate::net::{Body, Dropped, Train};
+
+impl World {
+    /// Those whose packets a host's queue has dropped without refusing them learn that their memory is free
+    /// (`sock_wfree`, `tcp_wfree`); a TCP socket that was in its call reduces its window (`tcp_enter_cwr`).
+    pub(super) fn tell_gone(&mut self, pipe: u32) {
+        for Dropped { train, told } in self.pipes[pipe as usize].take_gone() {
+            let way = Way::of(&train.body);
+            self.tell_refused(&train, way, train.packets.into());
+            if way == Way::Back {
+                continue;
+            }
+            let flow = &mut self.flows[train.flow as usize];
+            flow.leave_host(&train);
+            match &mut flow.endpoint {
+                Endpoint::Tcp(tcp) => {
+                    if told {
+                        tcp.sender.on_local_drop(train.packets.into());
+                    }
+                    if tcp.sender.set_host_queue(flow.in_host) {
+                        self.eased.push(train.flow);
+                    }
+                }
+                Endpoint::Udp(_) => self.free_memory(train.flow),
+            }
+        }
+    }
+
+    /// Datagrams of a flow are due: its writer's thread sends them, where its host has threads.
+    pub(super) fn send_datagrams(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let host = flow.origin(Way::Forward);
+        let Endpoint::Udp(udp) = &mut flow.endpoint else { return };
+        match &mut self.hosts[host] {
+            Some(inside) => {
+                udp.next = None;
+                inside.wake_sender(index, self.now);
+                self.plan_host(host);
+            }
+            None => udp.send(self.now, index, &mut self.outgoing),
+        }
+    }
+
+    /// Some of what a flow of datagrams has in its host is through.
+    pub(super) fn free_memory(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        let host = flow.origin(Way::Forward);
+        if let Some(inside) = &mut self.hosts[host] {
+            inside.free_memory(index, flow.in_host, self.now);
+            self.plan_host(host);
+        }
+    }
+
+    /// A socket whose memory is free again goes on.
+    pub(super) fn resume(&mut self, index: u32) {
+        if let Endpoint::Tcp(tcp) = &mut self.flows[index as usize].endpoint {
+            tcp.sender.resume(self.now, &mut self.outgoing);
+        }
+        self.settle(index);
+    }
+
+    /// So many packets of a train are not sent: their host's queue refused them or others before them.
+    pub(super) fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
+        if packets > 0
+            && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
+        {
+            inside.refuse(train, packets);
+        }
+    }
+
+    /// Data enters its own host's queue, which tells the socket what it holds and what it refused.
+    pub(super) fn offer_to_host(&mut self, pipe: u32, train: Train) {
+        let place = &mut self.pipes[pipe as usize];
+        let before = place.refused();
+        let arrival = place.offer(&train, &mut self.passing);
+        let refused = place.refused() - before;
+        let flow = &mut self.flows[train.flow as usize];
+        flow.enter_host(u64::from(train.packets), refused, train.frame);
+        let withdraws = place.refuses_last && self.hosts[flow.origin(Way::Forward)].is_some();
+        if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
+            tcp.sender.set_host_queue(flow.in_host);
+            if refused > 0 {
+                tcp.sender.on_local_drop(refused);
+                if let Body::Data(data) = &train.body
+                    && withdraws
+                {
+                    tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
+                }
+            }
+        }
+        self.tell_refused(&train, Way::Forward, refused);
+        self.note_accepted(&train, train.packets - refused as u32);
+        match arrival {
+            Some(arrival) => self.carry_whole(pipe, train, arrival),
+            None => self.carry_parts(pipe),
+        }
+        self.tell_gone(pipe);
+    }
+}
