@@ -168,6 +168,13 @@ impl Flow {
         }
     }
 
+    /// Brings near what a sample will look at behind this.
+    pub fn prepare_sample(&self) {
+        if let Endpoint::Tcp(tcp) = &self.endpoint {
+            tcp.sender.prepare_sample();
+        }
+    }
+
     /// A train reaches the socket it is for.
     #[inline(always)]
     pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
@@ -223,12 +230,21 @@ impl Flow {
         self.in_host = self.in_host.saturating_sub(memory);
     }
 
-    /// When its ends' timers are due.
+    /// When its sender's timer is due.
     #[inline]
-    pub fn deadlines(&self) -> (Due, Due) {
+    pub fn sender_deadline(&self) -> Due {
         match &self.endpoint {
-            Endpoint::Tcp(tcp) => (tcp.sender.deadline(), tcp.receiver.deadline()),
-            Endpoint::Udp(udp) => (udp.next.map_or(Due::NEVER, Due::at), Due::NEVER),
+            Endpoint::Tcp(tcp) => tcp.sender.deadline(),
+            Endpoint::Udp(udp) => udp.next.map_or(Due::NEVER, Due::at),
+        }
+    }
+
+    /// When its receiver's is.
+    #[inline]
+    pub fn receiver_deadline(&self) -> Due {
+        match &self.endpoint {
+            Endpoint::Tcp(tcp) => tcp.receiver.deadline(),
+            Endpoint::Udp(_) => Due::NEVER,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Recorder {
                 prefetch(next);
             }
             if let Some(next) = world.flows.get(index + 1) {
-                next.prepare(Way::Back);
+                next.prepare_sample();
             }
             if samples.flows.len() >= many && !take(samples) {
                 return false;

@@ -346,11 +346,16 @@ impl Sender {
         self.established && self.una >= self.end
     }
 
-    /// Brings near what the next acknowledgement will look at.
-    pub fn prepare(&self) {
+    /// Brings near what a sample will look at.
+    pub fn prepare_sample(&self) {
         if let Some(cc) = self.cc.as_deref() {
             prefetch(cc);
         }
+    }
+
+    /// Brings near what the next acknowledgement will look at.
+    pub fn prepare(&self) {
+        self.prepare_sample();
         if let Some(head) = self.board.head() {
             prefetch(head);
         }
