@@ -43,11 +43,10 @@ pub(super) struct Path {
     pub routes: [Vec<u32>; 2],
 }
 
-/// A flow.
+/// A flow. Its counts come before its ends, at whose begin is what samples read besides.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Flow {
-    /// Its ends.
-    pub endpoint: Endpoint,
     /// Where its packets go.
     pub(super) path: Rc<Path>,
     /// How its packets are addressed, where somebody captures them.
@@ -68,6 +67,8 @@ pub struct Flow {
     pub departed: [Departed; 2],
     /// What arrived, forward and back.
     pub arrived: [Arrived; 2],
+    /// Its ends.
+    pub endpoint: Endpoint,
 }
 
 /// Packets that left a host.
@@ -168,7 +169,19 @@ impl Flow {
         }
     }
 
-    /// Brings near what a sample will look at behind this.
+    /// Brings near what a sample will look at.
+    #[inline]
+    pub fn prefetch_sample(&self) {
+        prefetch(&self.path);
+        prefetch(&self.departed);
+        prefetch(&self.arrived);
+        if let Endpoint::Tcp(tcp) = &self.endpoint {
+            tcp.sender.prefetch_sample();
+            tcp.receiver.prefetch_sample();
+        }
+    }
+
+    /// The same of what stands elsewhere.
     pub fn prepare_sample(&self) {
         if let Endpoint::Tcp(tcp) = &self.endpoint {
             tcp.sender.prepare_sample();
