@@ -71,4 +71,10 @@ pub trait CongestionControl: Debug + Send {
 
     /// Reports the inner state.
     fn observe(&self, _observer: &mut dyn Observer) {}
+
+    /// The same without window and threshold, which whoever holds the algorithm knows from [`CongestionControl::control`]: a
+    /// recording asks every flow with each sample.
+    fn observe_inside(&self, observer: &mut dyn Observer) {
+        self.observe(observer);
+    }
 }

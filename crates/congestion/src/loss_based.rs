@@ -308,6 +308,10 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
         if self.window.ssthresh < u64::MAX {
             observer.value("ssthresh_packets", self.window.ssthresh as f64);
         }
+        self.observe_inside(observer);
+    }
+
+    fn observe_inside(&self, observer: &mut dyn Observer) {
         self.slow_start.observe(observer);
         self.rule.observe(observer);
     }

@@ -22,6 +22,8 @@ const LITTLE: usize = 256;
 pub(crate) trait Pack: Sized {
     /// Fewer are never packed; more than [`LITTLE`].
     const FEW: usize;
+    /// Room that the first item asks for: what most sequences never outgrow. There may be one for each of thousands of flows.
+    const FIRST: usize = 4;
     /// What the items so far let expect of the next.
     type Packer: Default;
 
@@ -116,10 +118,29 @@ impl<T: Pack> Long<T> {
     /// Appends an item.
     #[inline]
     pub(crate) fn push_back(&mut self, item: T) {
-        if self.back.len() >= LITTLE && self.is_full() {
-            self.pack();
+        if self.back.len() == self.back.capacity() {
+            self.make_room();
         }
         self.back.push_back(item);
+    }
+
+    /// How many there may be at the back before they are packed.
+    fn most(&self) -> usize {
+        if self.rest.is_some() { LITTLE } else { T::FEW }
+    }
+
+    /// What is at the back has filled its memory, which is never larger than [`Long::most`] needs.
+    #[cold]
+    fn make_room(&mut self) {
+        if self.back.len() >= self.most() { self.pack() } else { self.widen() }
+    }
+
+    /// Takes a quarter more memory: of twice as much, most would stay empty.
+    #[cold]
+    fn widen(&mut self) {
+        let before = self.back.len();
+        let more = if before == 0 { T::FIRST } else { (before / 4).max(2) };
+        self.back.reserve_exact(more.min(self.most().saturating_sub(before)).max(1));
     }
 
     /// Takes the first.
@@ -244,6 +265,9 @@ impl<T: Pack> Long<T> {
         {
             return rest.insert(place, item);
         }
+        if self.back.len() == self.back.capacity() {
+            self.widen();
+        }
         self.back.insert(place.at, item);
         if self.back.len() <= LITTLE || !self.is_full() {
             return place;
@@ -294,7 +318,7 @@ impl<T: Pack> Long<T> {
     /// Whether more than a little at the back are too many.
     #[inline]
     fn is_full(&self) -> bool {
-        self.rest.is_some() || self.back.len() >= T::FEW
+        self.back.len() >= self.most()
     }
 
     /// Packs what is at the back but for a little.

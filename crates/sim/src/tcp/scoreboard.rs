@@ -18,16 +18,17 @@ use wirespeed_units::SimTime;
 /// Room for segments that is always kept: a small window's.
 const LEAST_ROOM: usize = 16;
 
-/// The segments in flight and their counts.
+/// The segments in flight and their counts, which samples read and which therefore come first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Scoreboard {
-    segments: Long<Segment>,
     /// Selectively acknowledged packets (`sacked_out`).
     pub sacked: u64,
     /// Packets presumed lost (`lost_out`).
     pub lost: u64,
     /// Retransmitted packets in flight (`retrans_out`).
     pub retransmitted: u64,
+    segments: Long<Segment>,
     /// Number after the highest packet selectively acknowledged, 0 if none is (`highest_sack`).
     pub highest_sacked: u64,
     /// Every original below this one is selectively acknowledged, presumed lost or retransmitted.

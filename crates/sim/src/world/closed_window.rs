@@ -63,7 +63,7 @@ impl Line {
     /// Lets everything happen until `end`.
     fn run_until(&mut self, end: SimTime) {
         loop {
-            let (sender, receiver) = self.flow.deadlines();
+            let (sender, receiver) = (self.flow.sender_deadline(), self.flow.receiver_deadline());
             let first = self.under_way.iter().map(|train| train.at).min();
             let timer = sender.min(receiver);
             let due = [first, timer.is_set().then(|| timer.time())].into_iter().flatten().min();

@@ -42,11 +42,10 @@ pub(super) struct Path {
     pub routes: [Vec<u32>; 2],
 }
 
-/// A flow.
+/// A flow. Its counts come before its ends, at whose begin is what samples read besides.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Flow {
-    /// Its ends.
-    pub endpoint: Endpoint,
     /// Where its packets go.
     pub(super) path: Rc<Path>,
     /// How its packets are addressed, where somebody captures them.
@@ -67,6 +66,8 @@ pub struct Flow {
     pub departed: [Departed; 2],
     /// What arrived, forward and back.
     pub arrived: [Arrived; 2],
+    /// Its ends.
+    pub endpoint: Endpoint,
 }
 
 /// Packets that left a host.
@@ -167,6 +168,25 @@ impl Flow {
         }
     }
 
+    /// Brings near what a sample will look at.
+    #[inline]
+    pub fn prefetch_sample(&self) {
+        prefetch(&self.path);
+        prefetch(&self.departed);
+        prefetch(&self.arrived);
+        if let Endpoint::Tcp(tcp) = &self.endpoint {
+            tcp.sender.prefetch_sample();
+            tcp.receiver.prefetch_sample();
+        }
+    }
+
+    /// The same of what stands elsewhere.
+    pub fn prepare_sample(&self) {
+        if let Endpoint::Tcp(tcp) = &self.endpoint {
+            tcp.sender.prepare_sample();
+        }
+    }
+
     /// A train reaches the socket it is for.
     #[inline(always)]
     pub fn take(&mut self, train: &Train, out: &mut Vec<Train>) {
@@ -222,12 +242,21 @@ impl Flow {
         self.in_host = self.in_host.saturating_sub(memory);
     }
 
-    /// When its ends' timers are due.
+    /// When its sender's timer is due.
     #[inline]
-    pub fn deadlines(&self) -> (Due, Due) {
+    pub fn sender_deadline(&self) -> Due {
         match &self.endpoint {
-            Endpoint::Tcp(tcp) => (tcp.sender.deadline(), tcp.receiver.deadline()),
-            Endpoint::Udp(udp) => (udp.next.map_or(Due::NEVER, Due::at), Due::NEVER),
+            Endpoint::Tcp(tcp) => tcp.sender.deadline(),
+            Endpoint::Udp(udp) => udp.next.map_or(Due::NEVER, Due::at),
+        }
+    }
+
+    /// When its receiver's is.
+    #[inline]
+    pub fn receiver_deadline(&self) -> Due {
+        match &self.endpoint {
+            Endpoint::Tcp(tcp) => tcp.receiver.deadline(),
+            Endpoint::Udp(_) => Due::NEVER,
         }
     }
 }

@@ -186,7 +186,7 @@ impl World {
             Some(next) => self.forward(pipe, next, way),
             None => {
                 self.deliver(pipe, way);
-                self.settle(index);
+                self.settle_arrival(index, way);
             }
         }
     }
@@ -274,6 +274,20 @@ impl World {
         self.plan_timers(index);
     }
 
+    /// The same after something has arrived that went so: only the end that it came to has been at work. What the other one
+    /// waits for is in other places of memory, which with many flows are far from the processor.
+    #[inline]
+    fn settle_arrival(&mut self, index: u32, way: Way) {
+        if !self.outgoing.is_empty() {
+            self.send_outgoing();
+        }
+        match way {
+            Way::Forward => self.plan_receiver(index),
+            Way::Back => self.plan_sender(index),
+        }
+        debug_assert!(self.is_planned(index), "the other end's timer is as it was");
+    }
+
     fn send_outgoing(&mut self) {
         if self.outgoing.len() > 1 {
             let mut outgoing = std::mem::take(&mut self.outgoing);
@@ -317,18 +331,37 @@ impl World {
     /// Sees to the timers of a flow's endpoints.
     #[inline]
     fn plan_timers(&mut self, index: u32) {
+        self.plan_sender(index);
+        self.plan_receiver(index);
+    }
+
+    #[inline]
+    fn plan_sender(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
-        let (sender, receiver) = flow.deadlines();
-        let (events, late, now) = (&mut self.events, &mut self.late, self.now);
-        let mut schedule = |due: Due, planned: &mut Due, event| {
-            if due < *planned {
-                let at = late.not_before(now, due.time());
-                *planned = Due::at(at);
-                events.push(at, event);
-            }
-        };
-        schedule(sender, &mut flow.sender_event, Event::Sender(index));
-        schedule(receiver, &mut flow.receiver_event, Event::Receiver(index));
+        let due = flow.sender_deadline();
+        if due < flow.sender_event {
+            let at = self.late.not_before(self.now, due.time());
+            flow.sender_event = Due::at(at);
+            self.events.push(at, Event::Sender(index));
+        }
+    }
+
+    #[inline]
+    fn plan_receiver(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let due = flow.receiver_deadline();
+        if due < flow.receiver_event {
+            let at = self.late.not_before(self.now, due.time());
+            flow.receiver_event = Due::at(at);
+            self.events.push(at, Event::Receiver(index));
+        }
+    }
+
+    /// Whether an event is pending by the time that each timer of a flow is due.
+    fn is_planned(&self, index: u32) -> bool {
+        let flow = &self.flows[index as usize];
+        let by = |planned: Due, due: Due| planned <= due.max(Due::at(self.now));
+        by(flow.sender_event, flow.sender_deadline()) && by(flow.receiver_event, flow.receiver_deadline())
     }
 
     #[inline]

@@ -5,7 +5,6 @@ use super::build::KNOWN_SYSCTLS;
 use super::flow::Endpoint;
 use super::path::Way;
 use super::row::fill_flow;
-use crate::prefetch::prefetch;
 use crate::simulate::Samples;
 use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
@@ -73,10 +72,10 @@ impl Recorder {
         // Flows by the thousand are more than a cache holds: each is looked at once, and asked for before.
         for (index, flow) in world.flows.iter().enumerate() {
             if let Some(next) = world.flows.get(index + AHEAD) {
-                prefetch(next);
+                next.prefetch_sample();
             }
             if let Some(next) = world.flows.get(index + 1) {
-                next.prepare(Way::Back);
+                next.prepare_sample();
             }
             if samples.flows.len() >= many && !take(samples) {
                 return false;

@@ -115,7 +115,7 @@ fn fill_connection(row: &mut FlowSample, state: State<'_>, now: SimTime) {
     row.vegas_min_rtt_ns = None;
     row.dctcp_alpha_ratio = None;
     if let Some(congestion) = state.congestion() {
-        congestion.observe(&mut Private { row });
+        congestion.observe_inside(&mut Private { row });
     }
 }
 

@@ -23,20 +23,21 @@ const TCP_MIN_MSS: u64 = 88;
 /// Packets of the initial target (TCP_INIT_CWND).
 const INITIAL_PACKETS: u64 = 10;
 
+/// The first three are what samples read.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Buffer {
+    pub(super) unread_packets: u64,
+    /// Bytes read in the last round trip (`rcvq_space`).
+    space: u64,
+    pub(super) rtt8: i64,
     /// What all receivers of its kind have in common.
     settings: Rc<Settings>,
     pub(super) mss: u64,
-    shift: u32,
     pub(super) size: u64,
-    ratio: u32,
-    /// The ratio is not what packets carry yet.
-    learns: bool,
     /// Memory of what is in order and unread, and of what is out of order.
     pub(super) used: u64,
     pub(super) held: u64,
-    pub(super) unread_packets: u64,
     /// How many of them, the first, were copied together for lack of memory.
     pub(super) copied: u64,
     pub(super) merged: Merged,
@@ -47,17 +48,19 @@ pub(super) struct Buffer {
     pub(super) window: u64,
     /// What was acknowledged when `window` was offered.
     pub(super) offered_at: u64,
-    /// Bytes read in the last round trip, where it began and when (`rcvq_space`).
-    space: u64,
+    /// Where that round trip began, and when.
     space_from: u64,
     space_at: SimTime,
     read_bytes: u64,
-    pub(super) rtt8: i64,
     pub(super) rtt_from: u64,
     pub(super) rtt_at: Option<SimTime>,
-    pub(super) last_echo: u32,
     wake_at: u64,
     wake_again: u64,
+    shift: u32,
+    ratio: u32,
+    pub(super) last_echo: u32,
+    /// The ratio is not what packets carry yet.
+    learns: bool,
 }
 
 impl Buffer {

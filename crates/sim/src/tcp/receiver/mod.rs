@@ -14,6 +14,7 @@ mod shortage;
 
 use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
+use crate::prefetch::prefetch;
 use crate::tcp::clock;
 use buffer::Buffer;
 use order::Order;
@@ -75,38 +76,39 @@ struct Rare {
     shortage: Shortage,
 }
 
-/// The receiving end.
+/// The receiving end. As in [`Sender`](crate::tcp::sender::Sender), what samples read comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
-    settings: Rc<Settings>,
-    /// Number of the flow.
-    flow: u32,
-    now: SimTime,
     next: u64,
+    counts: Counts,
+    buffer: Buffer,
+    settings: Rc<Settings>,
+    now: SimTime,
     /// What was next at the last ACK (`rcv_wup`).
     acknowledged: u64,
     order: Order,
-    buffer: Buffer,
-    quick: u32,
     interval: i64,
     last_data: i64,
     delayed: Due,
-    compressed: u32,
     compressed_at: Due,
     compressed_next: u64,
-    duplicate_acks: u32,
-    echo: u32,
-    /// The millisecond clock of the packet that the next ACK will echo (`ts_recent`).
-    congestion_seen: bool,
-    ecn_was_seen: bool,
     opened: SimTime,
     /// Round-trip time of the handshake in microseconds, 0 before it is over.
     handshake_us: i64,
-    ack_now: bool,
     end: Option<u64>,
-    counts: Counts,
     /// What few flows ever need.
     rare: Option<Box<Rare>>,
+    /// Number of the flow.
+    flow: u32,
+    quick: u32,
+    compressed: u32,
+    duplicate_acks: u32,
+    /// The millisecond clock of the packet that the next ACK will echo (`ts_recent`).
+    echo: u32,
+    congestion_seen: bool,
+    ecn_was_seen: bool,
+    ack_now: bool,
 }
 
 impl Receiver {
@@ -163,6 +165,13 @@ impl Receiver {
             self.handshake_us = (clock::micros(now) - clock::micros(self.opened)).max(1);
             self.buffer.open(now);
         }
+    }
+
+    /// Brings near what a sample will look at.
+    #[inline]
+    pub fn prefetch_sample(&self) {
+        prefetch(&self.next);
+        prefetch(&self.buffer.rtt8);
     }
 
     /// When [`Receiver::on_timer`] is due.

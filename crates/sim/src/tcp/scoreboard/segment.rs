@@ -107,6 +107,8 @@ mod bit {
 impl Pack for Segment {
     // As with trains: 10 Gbit/s has so many in 10 ms if each packet is a segment.
     const FEW: usize = 8192;
+    // As many packets as an initial window has.
+    const FIRST: usize = 10;
     type Packer = Packer;
 
     fn key(&self) -> u64 {

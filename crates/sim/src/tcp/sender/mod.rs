@@ -18,6 +18,7 @@ mod retransmit;
 mod sack;
 mod settings;
 mod state;
+mod stopwatch;
 mod timer;
 mod together;
 mod transmit;
@@ -30,6 +31,7 @@ pub use application::{MAX_TCP_HEADER, initial_send_buffer};
 pub use era::Era;
 pub use settings::{Settings, Stream};
 pub use state::State;
+pub use stopwatch::Stopwatch;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
@@ -77,65 +79,64 @@ pub struct Counts {
     pub window_probes: u32,
 }
 
-/// Time spent in one state, in picoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Stopwatch {
-    total: i64,
-    since: Option<SimTime>,
-}
-
-impl Stopwatch {
-    fn set(&mut self, running: bool, now: SimTime) {
-        match (running, self.since) {
-            (true, None) => self.since = Some(now),
-            (false, Some(since)) => {
-                self.total += (now - since).picoseconds().max(0);
-                self.since = None;
-            }
-            _ => {}
-        }
-    }
-
-    /// Nanoseconds until `now`.
-    pub fn nanoseconds(&self, now: SimTime) -> i64 {
-        (self.total + self.since.map_or(0, |since| (now - since).picoseconds().max(0))) / 1000
-    }
-}
-
 /// The sending end.
+///
+/// In this order, what samples read comes first: with thousands of flows those are most of the memory that is gone through, and
+/// half of each is not looked at.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
     settings: Rc<Settings>,
-    stream: Stream,
-    established: bool,
-    connecting_since: SimTime,
     cc: Option<Box<dyn CongestionControl>>,
+    una: u64,
+    nxt: u64,
+    /// What the application has written, in packets.
+    written: u64,
+    /// The window in force, in packets (`tp->snd_cwnd`).
+    cwnd: u64,
+    /// The slow start threshold, `u64::MAX` for none.
+    ssthresh: u64,
+    window_bytes: u64,
+    /// Duplicate ACKs in place of selective ones, without SACK (`tcp_add_reno_sack`).
+    dupacks: u64,
+    reordering: u64,
+    pacing_rate: u64,
+    phase: Phase,
+    established: bool,
+    /// An undo may restore the window: the reduction had no sure cause (`prior_ssthresh`).
+    may_restore: bool,
+    frto: bool,
+    probe_retransmitted: bool,
+    cwnd_limited: bool,
+    /// The writer waits for room (`SOCK_NOSPACE`).
+    blocked: bool,
+    /// The writer was woken and has not run yet.
+    woken: bool,
+    ecn_cwr: bool,
+    throttled: bool,
+    /// Packets left of the GSO packet that the application filled last.
+    piece: u32,
+    rtt: Rtt,
+    delivery: Delivery,
+    counts: Counts,
+    busy: Stopwatch,
+    window_limited: Stopwatch,
+    buffer_limited: Stopwatch,
+    board: Scoreboard,
+    stream: Stream,
+    connecting_since: SimTime,
     control: Control,
     /// Of that, in packets: the window, at least one.
     wanted_cwnd: u64,
-    /// The slow start threshold, `u64::MAX` for none.
-    ssthresh: u64,
-    /// The window in force, in packets (`tp->snd_cwnd`).
-    cwnd: u64,
     now: SimTime,
-    una: u64,
-    nxt: u64,
     /// Packets the application has to send; the stream ends here once it is closed.
     end: u64,
     /// Number after the last packet the peer's window allows, exclusive.
     window_end: u64,
-    window_bytes: u64,
-    /// Full segments in that.
+    /// Full segments in the peer's window.
     window_packets: u64,
     max_window: u64,
-    board: Scoreboard,
-    rtt: Rtt,
-    delivery: Delivery,
-    phase: Phase,
     high: u64,
-    /// Duplicate ACKs in place of selective ones, without SACK (`tcp_add_reno_sack`).
-    dupacks: u64,
-    reordering: u64,
     rack: Rack,
     prior_cwnd: u64,
     prr_delivered: u64,
@@ -146,19 +147,8 @@ pub struct Sender {
     newest_sacked: SimTime,
     undo_marker: Option<u64>,
     undo_retransmissions: i64,
-    /// An undo may restore the window: the reduction had no sure cause (`prior_ssthresh`).
-    may_restore: bool,
-    /// Millisecond clock of the first retransmission of the episode, 0 for none (`retrans_stamp`).
-    retransmission_stamp: u32,
-    echo: u32,
-    /// The peer's millisecond clock of the latest ACK, echoed in data.
-    peer_stamp: u32,
-    frto: bool,
     probe_end: Option<u64>,
-    probe_retransmitted: bool,
     timer: timer::Timer,
-    retries: u32,
-    cwnd_limited: bool,
     max_packets_out: u64,
     cwnd_usage_end: u64,
     cwnd_used: u64,
@@ -167,35 +157,26 @@ pub struct Sender {
     /// The pacer lets the next packet leave (`tcp_wstamp_ns`).
     pace: SimTime,
     pacing_timer: Due,
-    pacing_rate: u64,
-    /// Packets of one GSO packet, which follows from that rate, the least round-trip time and the algorithm's wish.
+    /// Packets of one GSO packet, which follows from the pacing rate, the least round-trip time and the algorithm's wish.
     burst: u64,
-    /// Packets left of the GSO packet that the application filled last.
-    piece: u32,
     /// Packets of a full one.
     goal: u64,
-    /// What the application has written, in packets.
-    written: u64,
-    /// What it may have written by now: no end unless it is a thread of a modelled host.
+    /// What the application may have written by now: no end unless it is a thread of a modelled host.
     granted: u64,
     /// What was pushed when it had written so much (`pushed_seq`).
     pushed: u64,
-    /// The writer waits for room (`SOCK_NOSPACE`).
-    blocked: bool,
-    /// The writer was woken and has not run yet.
-    woken: bool,
     send_buffer: u64,
-    ecn_cwr: bool,
     host_queue: u64,
-    throttled: bool,
     /// When what an acknowledgement lets go leaves, if not at once.
     leaving: Option<together::Leaving>,
     /// When what the latest acknowledgement took off had left: (number after it, time).
     sent_times: Vec<(u64, SimTime)>,
-    counts: Counts,
-    busy: Stopwatch,
-    window_limited: Stopwatch,
-    buffer_limited: Stopwatch,
+    /// Millisecond clock of the first retransmission of the episode, 0 for none (`retrans_stamp`).
+    retransmission_stamp: u32,
+    echo: u32,
+    /// The peer's millisecond clock of the latest ACK, echoed in data.
+    peer_stamp: u32,
+    retries: u32,
 }
 
 impl Sender {
@@ -356,11 +337,29 @@ impl Sender {
         self.established && self.una >= self.end
     }
 
-    /// Brings near what the next acknowledgement will look at.
-    pub fn prepare(&self) {
+    /// Brings near what a sample will look at.
+    #[inline]
+    pub fn prefetch_sample(&self) {
+        prefetch(&self.settings);
+        prefetch(&self.nxt);
+        prefetch(&self.rtt);
+        prefetch(&self.delivery);
+        prefetch(&self.counts);
+        prefetch(&self.window_limited);
+        prefetch(&self.board.sacked);
+        prefetch(&self.board.retransmitted);
+    }
+
+    /// The same of what stands elsewhere.
+    pub fn prepare_sample(&self) {
         if let Some(cc) = self.cc.as_deref() {
             prefetch(cc);
         }
+    }
+
+    /// Brings near what the next acknowledgement will look at.
+    pub fn prepare(&self) {
+        self.prepare_sample();
         if let Some(head) = self.board.head() {
             prefetch(head);
         }
