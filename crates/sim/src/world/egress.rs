@@ -90,6 +90,7 @@ impl World {
                     && withdraws
                 {
                     tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
+                    self.plan_sender(train.flow);
                 }
             }
         }
