@@ -284,7 +284,9 @@ mod tests {
             // It begins 3 ms into a tick.
             rules.round_is_over(SimTime::START + Span::ms(43), SimTime::START + Span::ms(ms))
         };
-        for (version, first) in [("2.6.23", 48), ("2.6.24", 44), ("2.6.29", 48), ("3.10", 48), ("4.15", 44), ("6.12", 48)] {
+        for (version, first) in
+            [("2.6.23", 48), ("2.6.24", 44), ("2.6.29", 48), ("3.10", 48), ("4.15", 44), ("6.12", 48)]
+        {
             assert!(!over(version, None, first - 1) && over(version, None, first), "{version}");
         }
         let set = |microseconds| Some(Span::us(microseconds));

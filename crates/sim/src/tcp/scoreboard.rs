@@ -70,7 +70,9 @@ impl Scoreboard {
     /// Whether a packet that is in flight has left once only.
     pub fn left_once(&mut self, number: u64) -> bool {
         let place = self.place(number);
-        self.segments.get(place).is_some_and(|segment| segment.first <= number && !segment.was_retransmitted())
+        self.segments
+            .get(place)
+            .is_some_and(|segment| segment.first <= number && !segment.was_retransmitted())
     }
 
     /// New data from `from` on has not left after all. Returns where the data that has left ends.

@@ -202,7 +202,11 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
 }
 
 /// The parameters of an algorithm as its kernel has it: before commit ae27e98a5152, 2.6.29, CUBIC had no HyStart.
-fn own(mut parameters: BTreeMap<String, i64>, algorithm: &Algorithm, kernel: KernelVersion) -> BTreeMap<String, i64> {
+fn own(
+    mut parameters: BTreeMap<String, i64>,
+    algorithm: &Algorithm,
+    kernel: KernelVersion,
+) -> BTreeMap<String, i64> {
     if algorithm.name == "cubic" && kernel < KernelVersion::new(2, 6, 29) {
         parameters.entry("hystart".to_owned()).or_insert(0);
     }

@@ -17,7 +17,8 @@ impl Sender {
         if recovers && self.board.retransmitted > 0 {
             // What left after a retransmission has arrived: so should it have.
             let arrived = self.newest_sacked;
-            self.delivery.lost += self.board.detect_retransmitted(|segment| segment.sent <= arrived, |_| true);
+            self.delivery.lost +=
+                self.board.detect_retransmitted(|segment| segment.sent <= arrived, |_| true);
         }
         // `fackets_out`.
         let reach = self.highest_sacked() - self.una;

@@ -35,7 +35,11 @@ impl Sender {
 
     /// `tcp_cwnd_min`.
     fn least_window(&self) -> u64 {
-        if DOWN_TO_THRESHOLD.contains(&self.settings.algorithm.name) { self.ssthresh } else { self.ssthresh / 2 }
+        if DOWN_TO_THRESHOLD.contains(&self.settings.algorithm.name) {
+            self.ssthresh
+        } else {
+            self.ssthresh / 2
+        }
     }
 
     /// After an ACK that leaves no reduction going on: what a reduction that ended left is kept (`tcp_complete_cwr`), and an

@@ -74,7 +74,8 @@ impl Sender {
         if self.outstanding() == 0
             || !self.settings.sack
             || !self.settings.era.probes
-            || !matches!(self.phase, Phase::Open | Phase::Cwr) {
+            || !matches!(self.phase, Phase::Open | Phase::Cwr)
+        {
             return false;
         }
         let mut ticks = match self.rtt.smoothed8() {
