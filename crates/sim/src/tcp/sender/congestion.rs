@@ -98,10 +98,7 @@ impl Sender {
             newly_delivered: Packets::new(seen.delivered),
             newly_lost: Packets::new(seen.lost),
             may_grow: seen.may_grow && !seen.phase.is_reducing(),
-            cwnd_limited: match self.settings.era.grows_when_filled {
-                true => self.is_filled(seen.prior_in_flight),
-                false => self.is_window_limited(),
-            },
+            cwnd_limited: self.may_grow_with(seen.prior_in_flight),
             snd_una: self.bytes(self.una),
             snd_nxt,
             rtt: seen.rtt_us.map(Span::us),

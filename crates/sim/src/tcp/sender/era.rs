@@ -19,7 +19,7 @@ pub struct Era {
     /// was stopped by it in the round trip before; slow start may be twice as far.
     pub grows_when_filled: bool,
     /// What a socket may have in its host's queues, in bytes (default of `tcp_limit_output_bytes`): 16 pieces of 64 KiB, four
-    /// until 4.20, two until 3.19 (commits c73e5807e4f6, 5.0, and c39c4c6abb89, 4.0).
+    /// until 4.20, two until 4.0 (commits c73e5807e4f6, 5.0, and c39c4c6abb89, 4.1).
     pub output_limit: u64,
     /// That counts for flows that pace themselves, too (until the former of these commits).
     pub limits_paced_output: bool,
@@ -45,7 +45,7 @@ impl Era {
             probes: !before(3, 10),
             grows_when_filled: before(3, 16),
             output_limit: match () {
-                () if before(4, 0) => 2 << 16,
+                () if before(4, 1) => 2 << 16,
                 () if before(5, 0) => 4 << 16,
                 () => 16 << 16,
             },

@@ -41,4 +41,20 @@ impl Sender {
         let (now, rto) = (clock::micros(self.now), self.rtt.rto * 1000);
         move |segment| now - clock::micros(segment.sent) > rto
     }
+
+    /// Whether there is nothing that could be sent for the first time.
+    fn has_nothing_new(&self) -> bool {
+        self.written <= self.nxt || self.window_end <= self.nxt
+    }
+
+    /// What is next if all that is presumed lost has been repeated: below the highest packet that has arrived, what is not known
+    /// to have arrived, if there is nothing new (forward retransmissions, rule 3 of `NextSeg` in RFC 6675). From then on it
+    /// counts as lost, where Linux counts it twice as in flight.
+    pub(super) fn looks_ahead(&mut self) -> bool {
+        self.settings.era.forward_acks
+            && self.phase == Phase::Recovery
+            && self.board.sacked > 0
+            && self.has_nothing_new()
+            && self.board.mark_next_below(self.board.highest_sacked) > 0
+    }
 }

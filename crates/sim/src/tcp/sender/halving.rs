@@ -6,7 +6,7 @@
 
 use super::Sender;
 use super::congestion::Seen;
-use wirespeed_congestion::{Phase, Restart, RestartKind};
+use wirespeed_congestion::{Restart, RestartKind};
 use wirespeed_units::Packets;
 
 /// Packets that may leave at once for an ACK that says something unusual (`tcp_max_burst`).
@@ -58,28 +58,5 @@ impl Sender {
             let restart = Restart { now: self.now, kind, snd_nxt: self.bytes(self.nxt) };
             self.tell_restart(&restart);
         }
-    }
-
-    /// Whether what was in flight filled the window when the ACK came (`tcp_is_cwnd_limited` until Linux 3.16). With GSO it may
-    /// be short of a third, which a send waits for.
-    pub(super) fn is_filled(&self, in_flight: u64) -> bool {
-        let left = self.cwnd.saturating_sub(in_flight);
-        left == 0 || (self.settings.gso_packets > 1 && left * super::transmit::WINDOW_DIVISOR < self.cwnd)
-    }
-
-    /// Whether there is nothing that could be sent for the first time.
-    fn has_nothing_new(&self) -> bool {
-        self.written <= self.nxt || self.window_end <= self.nxt
-    }
-
-    /// What is next if all that is presumed lost has been repeated: below the highest packet that has arrived, what is not known
-    /// to have arrived, if there is nothing new (forward retransmissions, rule 3 of `NextSeg` in RFC 6675). From then on it
-    /// counts as lost, where Linux counts it twice as in flight.
-    pub(super) fn looks_ahead(&mut self) -> bool {
-        self.settings.era.forward_acks
-            && self.phase == Phase::Recovery
-            && self.board.sacked > 0
-            && self.has_nothing_new()
-            && self.board.mark_next_below(self.board.highest_sacked) > 0
     }
 }

@@ -1,6 +1,7 @@
 //! Whether the window limits sending, or the application (`tcp_cwnd_validate`, RFC 7661's predecessor).
 
 use super::Sender;
+use super::transmit::WINDOW_DIVISOR;
 use crate::tcp::clock;
 use wirespeed_congestion::{Phase, Restart, RestartKind};
 use wirespeed_units::Packets;
@@ -41,6 +42,16 @@ impl Sender {
             }
             self.cwnd_stamp = tick;
         }
+    }
+
+    /// Whether the window is used so far that it may grow with an ACK that found `in_flight` packets in flight.
+    pub(super) fn may_grow_with(&self, in_flight: u64) -> bool {
+        if !self.settings.era.grows_when_filled {
+            return self.is_window_limited();
+        }
+        // `tcp_is_cwnd_limited` until Linux 3.16. With GSO it may be short of a third, which a send waits for.
+        let left = self.cwnd.saturating_sub(in_flight);
+        left == 0 || (self.settings.gso_packets > 1 && left * WINDOW_DIVISOR < self.cwnd)
     }
 
     /// `tcp_is_cwnd_limited`.
