@@ -18,7 +18,8 @@ impl Pair {
         self.lost as f64 / self.sent as f64
     }
 
-    fn is_of(&self, host: &str) -> bool {
+    /// Whether a host is one of its ends.
+    pub fn is_of(&self, host: &str) -> bool {
         self.from == host || self.to == host
     }
 }

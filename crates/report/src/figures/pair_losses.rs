@@ -43,11 +43,10 @@ fn histogram(pairs: &[Pair], unit: &str, what: &str) -> Option<Figure> {
     }
     let mut hosts = outstanding(pairs);
     hosts.truncate(MOST_HOSTS);
-    let is_of = |pair: &Pair, host: &str| pair.from == host || pair.to == host;
     let mut rest: Vec<&Pair> = pairs.iter().collect();
     let mut layers = Vec::new();
     for (place, host) in hosts.iter().enumerate() {
-        let (own, others): (Vec<&Pair>, Vec<&Pair>) = rest.into_iter().partition(|pair| is_of(pair, host));
+        let (own, others): (Vec<&Pair>, Vec<&Pair>) = rest.into_iter().partition(|pair| pair.is_of(host));
         layers.push(layer(format!("from and to {host}"), Ink::Place(place), &own, pairs.len()));
         rest = others;
     }
