@@ -167,12 +167,12 @@ fn two_large_flows_that_one_core_takes_in_are_named() {
     expect(test, attempt, |run| findings(run).iter().any(names_it));
 }
 
-/// What TCP of a machine counts, by the kernel's names.
-fn tcp_counts(bed: &Bed, place: isize, names: &[&str]) -> Vec<i64> {
-    let told = bed.told(bed.name(place), "cat /proc/net/netstat");
+/// What a protocol of a machine counts, by the kernel's names.
+fn counted(bed: &Bed, place: isize, protocol: &str, names: &[&str]) -> Vec<i64> {
+    let told = bed.told(bed.name(place), "cat /proc/net/snmp /proc/net/netstat");
     let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
     let of = |wanted: &&str| {
-        let pair = lines.chunks_exact(2).find(|pair| pair[0][0] == "TcpExt:").expect("the kernel has TCP");
+        let pair = lines.chunks_exact(2).find(|pair| pair[0][0] == protocol).expect("the kernel has it");
         // A kernel that does not count it, as those before 6.17 what is beyond the window, says nothing of it.
         let index = pair[0].iter().position(|name| name == wanted);
         index.map_or(0, |index| pair[1][index].parse().expect("a number"))
@@ -224,7 +224,7 @@ fn a_receiver_that_stands_still_drops_in_its_buffer() {
         "TCPBacklogDrop",
         "OfoPruned",
     ];
-    let counts = || tcp_counts(&bed, -1, &COUNTERS);
+    let counts = || counted(&bed, -1, "TcpExt:", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         receiver.while_stopped(|| {
             sleep(Duration::from_millis(20));
@@ -239,17 +239,49 @@ fn a_receiver_that_stands_still_drops_in_its_buffer() {
         Ok(run) => run,
         Err(why) => return skip(test, &format!("no way into an agent: {why}")),
     };
-    let counted = counts();
-    println!("{COUNTERS:?} {counted:?}, sent {}", entry(&run, "data", "sent"));
-    let [pruned, in_order, closed, beyond, out_of_order, backlog, thrown_away] = counted[..] else {
+    let counts = counts();
+    println!("{COUNTERS:?} {counts:?}, sent {}", entry(&run, "data", "sent"));
+    let [pruned, in_order, closed, beyond, out_of_order, backlog, thrown_away] = counts[..] else {
         unreachable!()
     };
-    assert!(pruned > 0 && in_order > 0 && thrown_away == 0, "{counted:?}");
+    assert!(pruned > 0 && in_order > 0 && thrown_away == 0, "{counts:?}");
     let in_buffer = in_order + closed + beyond;
-    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counted:?}: {}", run["ledger"]);
-    assert_eq!(lost(&run, "tcp_ofo"), out_of_order, "{counted:?}: {}", run["ledger"]);
-    assert_eq!(lost(&run, "tcp_backlog"), backlog, "{counted:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counts:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_ofo"), out_of_order, "{counts:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_backlog"), backlog, "{counts:?}: {}", run["ledger"]);
     assert_eq!(lost_anywhere(&run), in_buffer + out_of_order + backlog, "{}", run["ledger"]);
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+}
+
+/// An MTU that is lowered while TCP puts packets out: those of this moment are too large for the interface and may not be cut.
+/// IP throws them away, before any queue; TCP has counted them as sent.
+#[test]
+fn packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue() {
+    let _alone = alone();
+    let test = "packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue";
+    let Some(bed) = Bed::new(test, 1) else { return };
+    let counts = || counted(&bed, 0, "Ip:", &["FragFails"])[0];
+    let run = with_receiver(&bed, |_| {
+        let began = Instant::now();
+        while counts() == 0 && began.elapsed() < Duration::from_secs(4) {
+            for mtu in ["340", "1500"] {
+                bed.inside(bed.name(0), &format!("ip link set right mtu {mtu}")).unwrap();
+                sleep(Duration::from_millis(20));
+            }
+        }
+        Ok(())
+    });
+    let run = match run {
+        Ok(run) => run,
+        Err(why) => return skip(test, &format!("no way into an agent: {why}")),
+    };
+    let too_large = counts();
+    println!("IpFragFails {too_large}, sent {}", entry(&run, "data", "sent"));
+    if too_large == 0 {
+        return skip(test, "no packet was on its way to the interface at any of the moments");
+    }
+    assert_eq!(lost(&run, "ip_out"), too_large, "{}", run["ledger"]);
+    assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
     assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
 }
 
@@ -270,7 +302,7 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
     bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 1600000 1600000'").unwrap();
     const COUNTERS: [&str; 5] =
         ["TCPBacklogDrop", "TCPRcvQDrop", "TCPZeroWindowDrop", "BeyondWindow", "TCPOFODrop"];
-    let counts = || tcp_counts(&bed, -1, &COUNTERS);
+    let counts = || counted(&bed, -1, "TcpExt:", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         const SMALL: i32 = 150_000;
         const LARGE: i32 = 800_000;
@@ -292,13 +324,15 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
         Ok(run) => run,
         Err(why) => return skip(test, &format!("no reader can be held up here: {why}")),
     };
-    let counted = counts();
-    println!("{COUNTERS:?} {counted:?}, sent {}", entry(&run, "data", "sent"));
-    assert!(counted[0] > 0, "{counted:?}");
-    assert_eq!(lost(&run, "tcp_backlog"), counted[0], "{}", run["ledger"]);
-    let in_buffer: i64 = counted[1..4].iter().sum();
-    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counted:?}: {}", run["ledger"]);
-    assert_eq!(lost(&run, "tcp_ofo"), counted[4], "{counted:?}: {}", run["ledger"]);
+    let counts = counts();
+    println!("{COUNTERS:?} {counts:?}, sent {}", entry(&run, "data", "sent"));
+    // Perhaps some of the moment in which the MTU became small.
+    println!("too large for the interface: {}", lost(&run, "ip_out"));
+    assert!(counts[0] > 0, "{counts:?}");
+    assert_eq!(lost(&run, "tcp_backlog"), counts[0], "{}", run["ledger"]);
+    let in_buffer: i64 = counts[1..4].iter().sum();
+    assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counts:?}: {}", run["ledger"]);
+    assert_eq!(lost(&run, "tcp_ofo"), counts[4], "{counts:?}: {}", run["ledger"]);
     assert_eq!(lost(&run, "network"), 0, "{}", run["ledger"]);
     assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
 }

@@ -80,6 +80,7 @@ macro_rules! stage_rows {
 
 stage_rows! {
     SndBuf "sndbuf",
+    IpOut "ip_out",
     Qdisc "qdisc",
     TxRing "tx_ring",
     Network "network",

@@ -7,6 +7,8 @@ words! {
     Stage {
         /// Send buffer of the socket.
         SndBuf = "sndbuf",
+        /// The way from TCP to the interface: no route, or larger than its MTU.
+        IpOut = "ip_out",
         /// Queueing discipline of the sending host.
         Qdisc = "qdisc",
         /// Transmit descriptors of the interface.

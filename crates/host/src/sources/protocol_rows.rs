@@ -18,6 +18,8 @@ const RX: Sense = Sense::packets(Way::Rx).software();
 const TX: Sense = Sense::packets(Way::Tx).software();
 const LOST_RX: Sense = Sense::lost(Way::Rx).unit(Unit::Buffers).software();
 const LOST_TX: Sense = Sense::lost(Way::Tx).unit(Unit::Buffers).software();
+/// Dropped between TCP or UDP and the interface.
+const NOT_PUT_OUT: Sense = Sense::loss(Stage::IpOut, Way::Tx).software();
 const SENT_AGAIN: Sense = Sense::again().software();
 /// A guess of the sender about what the network did.
 const GUESS: Sense = sign(Stage::Network).tx();
@@ -135,12 +137,15 @@ pub const ROWS: &[Row] = &[
     // IP.
     row("IpInDiscards", LOST_RX).about("no memory, or the socket refused it"),
     row("IpOutDiscards", LOST_TX).about("the device's queue refused it"),
-    row("IpOutNoRoutes", LOST_TX),
+    row("IpOutNoRoutes", NOT_PUT_OUT.unit(Unit::Buffers)).about("nowhere to send it"),
     row("IpInHdrErrors", LOST_RX),
     row("IpInAddrErrors", LOST_RX),
     row("IpInUnknownProtos", LOST_RX),
     row("IpReasmFails", Sense::loss(Stage::Network, Way::Rx).unit(Unit::Events).software()).about("a fragment was missing"),
-    row("IpFragFails", LOST_TX),
+    row("IpFragFails", NOT_PUT_OUT).about(
+        "larger than the MTU of the interface or route, and not to be cut: TCP's last ones when an MTU is lowered, packet by \
+         packet even if they were one buffer",
+    ),
     row("IpInReceives", RX.unit(Unit::Buffers)),
     row("IpInDelivers", RX.unit(Unit::Buffers)),
     row("IpOutRequests", TX.unit(Unit::Buffers)),
@@ -160,7 +165,8 @@ pub const ROWS: &[Row] = &[
     row("Ip6InDiscards", LOST_RX),
     row("Ip6OutDiscards", LOST_TX),
     row("Ip6InNoRoutes", LOST_RX),
-    row("Ip6OutNoRoutes", LOST_TX),
+    row("Ip6OutNoRoutes", NOT_PUT_OUT.unit(Unit::Buffers)),
+    row("Ip6FragFails", NOT_PUT_OUT).about("as IpFragFails"),
     row("Ip6InHdrErrors", LOST_RX),
     row("Ip6InAddrErrors", LOST_RX),
     row("Ip6InTruncatedPkts", LOST_RX),

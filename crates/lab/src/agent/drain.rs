@@ -21,14 +21,20 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
             let _ = socket::end_writing(fd);
         }
     }
-    // What is read later than so many steps after the last is not waited for. Nobody knows of a datagram that waits in a
-    // ring because its core is taken: it would be blamed on the network.
-    let patience = if parts.iter().all(|part| is_tcp(part)) { 1 } else { 6 };
+    // What arrives later than so many steps after the last is not waited for. Nobody knows of a datagram that waits in a ring
+    // because its core is taken, nor of a copy of what has been acknowledged already: they would be blamed on the network.
+    const SOON: usize = 1;
+    const LATE: usize = 6;
+    let datagrams = !parts.iter().all(|part| is_tcp(part));
+    let sent_again = |rows: &[FlowSample]| -> Vec<_> { rows.iter().map(|row| row.retrans_packets).collect() };
     let mut quiet = 0;
     let began = Instant::now();
-    let mut read = None;
+    let (mut read, mut sent_again_before) = (None, None);
     loop {
         let rows = rows();
+        // Copies sent before the end came through every queue before it.
+        let copies = *sent_again_before.get_or_insert_with(|| sent_again(&rows)) != sent_again(&rows);
+        let patience = if datagrams || copies { LATE } else { SOON };
         let unacknowledged =
             |row: &FlowSample| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0;
         let sends = |part: &Arc<Part>| {
@@ -48,7 +54,7 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
         let now: Vec<Option<u64>> = rows.iter().map(|row| row.read_bytes).collect();
         let goes_on = read.replace(now.clone()).is_none_or(|before| before != now);
         quiet = if pending || goes_on { 0 } else { quiet + 1 };
-        if quiet == patience || began.elapsed() > DRAIN {
+        if quiet >= patience || began.elapsed() > DRAIN {
             return;
         }
         thread::sleep(STEP);

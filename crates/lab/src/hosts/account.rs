@@ -353,6 +353,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_too_large_for_the_interface_is_not_the_networks() {
+        assert_eq!(
+            rows(838, &[("protocols/IpFragFails", 162)], &[]),
+            [
+                plain("sent", "a", 1000),
+                lost(Stage::IpOut, "a/IpFragFails", 162),
+                plain("delivered", "b", 838)
+            ]
+        );
+    }
+
+    #[test]
     fn the_network_has_what_no_host_explains() {
         assert_eq!(
             rows(990, &[], &[("link/rx_missed_errors", 6)]),

@@ -37,9 +37,11 @@ pub fn most_packets(pieces: i64) -> i64 {
 /// What a host lost of what it sent by an interface. Places that were looked at and lost nothing are among them.
 pub fn outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
     let mut places = counted_outward(host, device, changes);
+    let stopped_before =
+        places.iter().filter(|lost| lost.stage == Stage::IpOut).map(|lost| lost.packets).sum();
     // A queue counts pieces, but what it sent packet by packet.
     if let Some(queue) = places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && lost.packets > 0)
-        && let Some(packets) = dropped_by_queue(device, changes, queue.packets)
+        && let Some(packets) = dropped_by_queue(device, changes, stopped_before, queue.packets)
     {
         queue.source = format!("put out less sent; {} counts {} pieces", queue.source, queue.packets);
         (queue.packets, queue.exact) = (packets, true);
@@ -109,14 +111,15 @@ fn merge_idle(found: Vec<Lost>) -> Vec<Lost> {
     kept
 }
 
-/// Packets that the root queue of an interface dropped: what TCP and UDP put out less what it sent.
-fn dropped_by_queue(device: &str, changes: &Changes, drops: i64) -> Option<i64> {
+/// Packets that the root queue of an interface dropped: what TCP and UDP put out, less what was stopped before the queue,
+/// less what it sent.
+fn dropped_by_queue(device: &str, changes: &Changes, stopped_before: i64, drops: i64) -> Option<i64> {
     const PUT_OUT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
     let grown = |change: &Change| change.growth.at_least() as i64;
     let of = |name: &str| {
         changes.changes.iter().find(|c| c.reading.source == "protocols" && c.reading.counter == name)
     };
-    let put_out: i64 = PUT_OUT.iter().filter_map(|name| of(name)).map(grown).sum();
+    let put_out = PUT_OUT.iter().filter_map(|name| of(name)).map(grown).sum::<i64>() - stopped_before;
     let is_root = |change: &&Change| {
         let reading = &change.reading;
         matches!(&reading.place, Place::Qdisc { device: found, parent: Place::ROOT, .. } if *found.name == *device)
@@ -177,6 +180,22 @@ mod tests {
         let found = counted_inward("b", "eth0", &all);
         let told: Vec<_> = found.iter().map(|lost| (lost.stage, lost.place.as_str(), lost.packets)).collect();
         assert_eq!(told, [(Stage::RxRing, "b/eth0", 0), (Stage::SoftnetBacklog, "b/softnet backlog", 0)]);
+    }
+
+    #[test]
+    fn what_was_stopped_before_the_queue_is_not_the_queues() {
+        let all = changes(
+            "eth0",
+            &[
+                ("qdisc/drops", 2),
+                ("qdisc/sent_packets", 950),
+                ("protocols/TcpOutSegs", 1000),
+                ("protocols/IpFragFails", 30),
+            ],
+        );
+        let found = outward("a", "eth0", &all);
+        let told: Vec<_> = found.iter().map(|lost| (lost.stage, lost.packets, lost.exact)).collect();
+        assert_eq!(told, [(Stage::IpOut, 30, true), (Stage::Qdisc, 20, true)]);
     }
 
     #[test]

@@ -129,7 +129,9 @@ impl<'a> Way<'a> {
         for (stage, lines) in stages {
             left -= lines.iter().map(|line| line.packets).sum::<i64>();
             let (name, place) = match stage {
-                Some(Stage::SndBuf | Stage::Qdisc | Stage::TxRing) => (stage.map_or("", Stage::word), 0),
+                Some(Stage::SndBuf | Stage::IpOut | Stage::Qdisc | Stage::TxRing) => {
+                    (stage.map_or("", Stage::word), 0)
+                }
                 Some(Stage::Network) => ("network", 1),
                 Some(stage) => (stage.word(), 2),
                 None => ("elsewhere", 2),
