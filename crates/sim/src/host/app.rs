@@ -49,6 +49,13 @@ impl Host {
         at + self.takes(self.threads[id].core, at, nominal + switch)
     }
 
+    /// The same of a piece of a thread's work that has an effect when it ends ([`Self::finish_work`]).
+    fn finishes(&mut self, id: ThreadId, at: SimTime, nominal: Span) -> SimTime {
+        let core = self.threads[id].core;
+        self.cores[core].finish = Some(id);
+        self.ends(id, at, nominal)
+    }
+
     fn account(&mut self, id: ThreadId, at: SimTime, until: SimTime) {
         let thread = &mut self.threads[id];
         let core = &mut self.cores[thread.core];
@@ -76,9 +83,8 @@ impl Host {
             socket.working_on = packets;
             self.note_unread(flow, memory);
             let (copying, carried) = self.copy(core, at, bytes, filled);
-            let until = self.ends(id, at, times(self.settings.costs.syscall, packets) + copying).max(carried);
-            self.cores[core].finish = Some(id);
-            return Some(until);
+            let calls = times(self.settings.costs.syscall, packets);
+            return Some(self.finishes(id, at, calls + copying).max(carried));
         }
         if !socket.backlog.is_empty() {
             return Some(self.take_socket_backlog(id, flow, at, outside));
@@ -91,11 +97,10 @@ impl Host {
         }
         socket.working_on = packets;
         let (copying, carried) = self.copy(core, at, packets * mss, filled);
-        let until = self.ends(id, at, self.settings.costs.syscall + copying).max(carried);
+        let until = self.finishes(id, at, self.settings.costs.syscall + copying).max(carried);
         if let Some(socket) = self.sockets.get_mut(&flow) {
             socket.locked_until = until;
         }
-        self.cores[core].finish = Some(id);
         Some(until)
     }
 
@@ -135,10 +140,8 @@ impl Host {
         let mss = u64::from(tcp.sender.state().mss());
         let packets = (self.settings.costs.call.get() / mss).max(1);
         self.sockets.get_mut(&flow)?.working_on = packets;
-        let core = self.threads[id].core;
         let copying = times(self.settings.costs.copy_cached, packets * mss);
-        self.cores[core].finish = Some(id);
-        Some(self.ends(id, at, self.settings.costs.syscall + copying))
+        Some(self.finishes(id, at, self.settings.costs.syscall + copying))
     }
 
     /// The writer of datagrams sends the next (`sendto`) if it is due, and sleeps until it is. Behind time it sends one after
@@ -167,9 +170,7 @@ impl Host {
         }
         let costs = &self.settings.costs;
         let call = costs.syscall + times(costs.copy_cached, bytes) + costs.tx_segment;
-        let core = self.threads[id].core;
-        self.cores[core].finish = Some(id);
-        Some(self.ends(id, at, call))
+        Some(self.finishes(id, at, call))
     }
 
     /// The next datagram of a flow is due.

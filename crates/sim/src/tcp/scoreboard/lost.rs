@@ -115,14 +115,9 @@ impl Scoreboard {
         if self.segments.get(place).is_some_and(|segment| segment.first < end && !segment.sacked) {
             self.split(place, end);
         }
-        let marked = self.mark_from_undecided(|segment| segment.first < end);
+        let marked = self.mark_while(|segment| segment.first < end);
         self.decided = self.decided.max(end);
         marked
-    }
-
-    /// The same from the first packet on, as long as it holds for them.
-    pub fn mark_while(&mut self, holds: impl Fn(&Segment) -> bool) -> u64 {
-        self.mark_from_undecided(holds)
     }
 
     /// The same for the first packet below `end` of which nothing is known yet.
@@ -131,14 +126,15 @@ impl Scoreboard {
         while let Some(segment) = self.segments.get(place).copied().filter(|segment| segment.first < end) {
             if !segment.sacked && !segment.lost && !segment.was_retransmitted() {
                 self.cut(segment.first + 1);
-                return self.mark_from_undecided(|other| other.first <= segment.first);
+                return self.mark_while(|other| other.first <= segment.first);
             }
             place = self.segments.after(place);
         }
         0
     }
 
-    fn mark_from_undecided(&mut self, holds: impl Fn(&Segment) -> bool) -> u64 {
+    /// The same from the first packet on of which it is not known, as long as `holds`.
+    pub fn mark_while(&mut self, holds: impl Fn(&Segment) -> bool) -> u64 {
         let mut marked = 0;
         let mut place = self.place(self.decided);
         while let Some(segment) = self.segments.get_mut(place).filter(|segment| holds(segment)) {
