@@ -145,12 +145,14 @@ impl Campaign<'_> {
         }
     }
 
-    /// Whether the very same run is there, whole: same resolved scenario, same substrate.
+    /// Whether the very same run is there, whole: same resolved scenario, same substrate. What another version of the model
+    /// computed is not the same.
     fn is_there(&self, path: &Path, run: &Run) -> bool {
         let Ok(RunState::Complete(info)) = open(path) else { return false };
         info.scenario == as_json(run)
             && info.substrate == self.substrate.name()
             && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
+            && info.tool.program.as_deref() == self.substrate.program()
     }
 
     fn copy(&self, run: &Run, original: &Run, path: &Path) -> Result<(), LabError> {
@@ -172,7 +174,8 @@ impl Campaign<'_> {
         let directory = RunDirectory::create(path)?;
         match self.substrate.carry_out(run, &directory, control) {
             Ok(mut recording) => {
-                recording.info.tool = self.tool.clone();
+                let program = self.substrate.program().map(str::to_owned);
+                recording.info.tool = ToolInfo { program, ..self.tool.clone() };
                 recording.info.command = (self.command)(run);
                 Ok(directory.finish(&recording)?)
             }
@@ -196,8 +199,10 @@ mod tests {
     use wirespeed_record::Recording;
 
     /// Carries out runs by writing down what they are; the second of the study fails.
+    #[derive(Default)]
     struct Scribe {
         count: AtomicUsize,
+        program: Option<&'static str>,
     }
 
     impl Substrate for Scribe {
@@ -206,6 +211,9 @@ mod tests {
         }
         fn build(&self) -> Option<String> {
             None
+        }
+        fn program(&self) -> Option<&'static str> {
+            self.program
         }
         fn check(&self, _: &Run) -> Result<(), LabError> {
             Ok(())
@@ -259,7 +267,7 @@ mod tests {
     #[test]
     fn what_is_there_is_kept_and_what_failed_is_tried_again() {
         let folder = tempfile::tempdir().unwrap();
-        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let (runs, scribe) = (runs(), Scribe::default());
         let go = AtomicBool::new(false);
         let first = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
         assert!(matches!(first[..], [Outcome::Done(_), Outcome::Failed(_), Outcome::Done(_)]), "{first:?}");
@@ -273,12 +281,27 @@ mod tests {
     #[test]
     fn a_changed_run_is_not_taken_for_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let (mut runs, scribe) = (runs(), Scribe::default());
         let go = AtomicBool::new(false);
         campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
         runs[0].seed += 1;
         let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
         assert!(matches!(again[0], Outcome::Done(_)), "{again:?}");
+    }
+
+    #[test]
+    fn what_another_version_of_the_model_computed_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, go) = (runs(), AtomicBool::new(false));
+        let first_outcome = |program: Option<&'static str>| {
+            let scribe = Scribe { program, ..Default::default() };
+            campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent).swap_remove(0)
+        };
+        // A recording of before programs were told apart is of nobody knows which.
+        assert!(matches!(first_outcome(None), Outcome::Done(_)));
+        assert!(matches!(first_outcome(Some("a")), Outcome::Done(_)));
+        assert!(matches!(first_outcome(Some("a")), Outcome::Kept(_)));
+        assert!(matches!(first_outcome(Some("b")), Outcome::Done(_)));
     }
 
     /// Three repetitions of a path without losses and of one with: one run and two copies, and three runs.
@@ -288,7 +311,7 @@ mod tests {
                     [[flow]]\n[run]\nduration = \"1 s\"\nrepeat = 3\n[sweep]\n\"path.loss\" = [0, 0.01]\n";
         let runs = wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap().runs;
         let folder = tempfile::tempdir().unwrap();
-        let scribe = Scribe { count: AtomicUsize::new(0) };
+        let scribe = Scribe::default();
         let go = AtomicBool::new(false);
         let outcomes = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Done(_))), "{outcomes:?}");
@@ -307,7 +330,7 @@ mod tests {
     #[test]
     fn a_cancelled_campaign_starts_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let (runs, scribe) = (runs(), Scribe::default());
         let outcomes =
             campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(true), &Silent);
         assert!(outcomes.iter().all(|o| matches!(o, Outcome::Interrupted)));
@@ -317,7 +340,7 @@ mod tests {
     #[test]
     fn the_reason_of_a_failure_stays_in_its_directory() {
         let folder = tempfile::tempdir().unwrap();
-        let (runs, scribe) = (runs(), Scribe { count: AtomicUsize::new(0) });
+        let (runs, scribe) = (runs(), Scribe::default());
         campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
         let state = open(&folder.path().join(&runs[1].id)).unwrap();
         assert_eq!(state, RunState::Incomplete("no room".into()));

@@ -93,6 +93,8 @@ fn tool() -> wirespeed_record::ToolInfo {
     wirespeed_record::ToolInfo {
         version: env!("CARGO_PKG_VERSION").into(),
         git: env!("WIRESPEED_GIT").into(),
+        // Which that is, the substrate knows.
+        program: None,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
+use crate::stage::Direction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the run directory's format. A reader refuses newer ones and fixes up older ones.
 pub const FORMAT_VERSION: u32 = 1;
@@ -75,6 +76,19 @@ impl RunInfo {
         let negative = lasting.into_iter().find(|time_ns| *time_ns < 0);
         far.or(negative).map(|time_ns| format!("{time_ns} ns is no time of a run"))
     }
+
+    /// What the packets of a direction of the ledger are, in words. Against the direction of data go acknowledgements, unless
+    /// some flows run that way themselves: then the data of these is among them.
+    pub fn packets_of(&self, direction: Direction) -> &'static str {
+        let acknowledged = self.flows.is_empty() || self.flows.iter().any(|flow| flow.kind == "tcp");
+        let receivers: BTreeSet<&str> = self.flows.iter().map(|flow| flow.to.as_str()).collect();
+        let run_both_ways = self.flows.iter().any(|flow| receivers.contains(flow.from.as_str()));
+        match direction {
+            Direction::Data => "data packets",
+            Direction::Ack if acknowledged && !run_both_ways => "ACKs",
+            Direction::Ack => "reverse packets",
+        }
+    }
 }
 
 /// A shared link, as metrics and figures need it.
@@ -136,6 +150,10 @@ pub struct ToolInfo {
     pub version: String,
     /// Git commit it was built from, with `-dirty` if the tree was changed.
     pub git: String,
+    /// What identifies the code that computed the results; absent where a kernel has them, and in recordings made before
+    /// this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// The kernel a run was made on.
@@ -162,4 +180,27 @@ pub struct Cost {
     pub packets: u64,
     /// Peak resident memory of the process that ran it.
     pub peak_rss_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn against_the_data_go_acknowledgements_unless_flows_run_that_way() {
+        let of = |flows: &[(&str, &str, &str)]| {
+            let flow = |(kind, from, to): &(&str, &str, &str)| FlowInfo {
+                kind: kind.to_string(),
+                from: from.to_string(),
+                to: to.to_string(),
+                ..Default::default()
+            };
+            let info = RunInfo { flows: flows.iter().map(flow).collect(), ..Default::default() };
+            assert_eq!(info.packets_of(Direction::Data), "data packets");
+            info.packets_of(Direction::Ack)
+        };
+        assert_eq!(of(&[("tcp", "a", "b"), ("udp", "a", "c")]), "ACKs");
+        assert_eq!(of(&[("tcp", "a", "b"), ("tcp", "b", "a")]), "reverse packets");
+        assert_eq!(of(&[("udp", "a", "b")]), "reverse packets");
+    }
 }

@@ -381,7 +381,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
             .map(|name| HostInfo { name: name.into(), settings: settings("1500"), ..Default::default() })
             .into(),
         flows: flows.collect(),
-        tool: ToolInfo { version: "0.1.0".into(), git: "synthetic".into() },
+        tool: ToolInfo { version: "0.1.0".into(), git: "synthetic".into(), program: None },
         kernel: Some(KernelInfo {
             release: "0.0-synthetic".into(),
             version: "no kernel was run".into(),

@@ -34,7 +34,7 @@ impl RunDigest {
             per_flow: run.per_flow,
             expectations: run.expectations,
             pairs: pairs(run.recording),
-            accounts: Account::all(&run.recording.ledger),
+            accounts: Account::all(run.recording),
             figures: Vec::new(),
             events: Vec::new(),
             throughput: Vec::new(),

@@ -1,11 +1,13 @@
 //! The loss ledger as an account that balances, or says by how much it does not.
 
-use wirespeed_record::{Direction, LedgerRow};
+use wirespeed_record::{Direction, LedgerRow, Recording};
 
 /// The account of one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Account {
     pub direction: Direction,
+    /// What is accounted, in words.
+    pub packets: &'static str,
     pub lines: Vec<Line>,
     /// Sum of the `sent` entries; `None` if there is none, then nothing can balance.
     pub sent: Option<i64>,
@@ -42,12 +44,13 @@ const ORDER: [&str; 6] = ["sent", "delivered", "lost", "in_flight", "unseen", "u
 
 impl Account {
     /// The accounts of a recording, data first; a direction without rows has none.
-    pub fn all(rows: &[LedgerRow]) -> Vec<Account> {
-        Direction::ALL.iter().filter_map(|direction| Account::of(*direction, rows)).collect()
+    pub fn all(recording: &Recording) -> Vec<Account> {
+        Direction::ALL.iter().filter_map(|direction| Account::of(*direction, recording)).collect()
     }
 
-    fn of(direction: Direction, rows: &[LedgerRow]) -> Option<Account> {
-        let mut rows: Vec<&LedgerRow> = rows.iter().filter(|row| row.direction == direction).collect();
+    fn of(direction: Direction, recording: &Recording) -> Option<Account> {
+        let mut rows: Vec<&LedgerRow> =
+            recording.ledger.iter().filter(|row| row.direction == direction).collect();
         if rows.is_empty() {
             return None;
         }
@@ -79,7 +82,7 @@ impl Account {
                 source: row.source.clone(),
             })
             .collect();
-        Some(Account { direction, lines, sent, balance })
+        Some(Account { direction, packets: recording.info.packets_of(direction), lines, sent, balance })
     }
 
     /// Where an entry stands in an account.
@@ -111,8 +114,12 @@ mod tests {
         LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, packets, source }
     }
 
+    fn accounts(rows: &[LedgerRow]) -> Vec<Account> {
+        Account::all(&Recording { ledger: rows.to_vec(), ..Default::default() })
+    }
+
     fn balance(rows: &[LedgerRow]) -> Balance {
-        Account::all(rows)[0].balance
+        accounts(rows)[0].balance
     }
 
     #[test]
@@ -129,14 +136,14 @@ mod tests {
         rows.push(row("unexplained", None, -1));
         assert_eq!(balance(&rows), Balance::Unexplained(-1));
         assert_eq!(balance(&rows[..1]), Balance::Open);
-        assert!(Account::all(&[]).is_empty());
+        assert!(accounts(&[]).is_empty());
     }
 
     #[test]
     fn entries_stand_in_the_order_of_the_account() {
         let rows =
             [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
-        let account = &Account::all(&rows)[0];
+        let account = &accounts(&rows)[0];
         let stages: Vec<_> = account.lines.iter().map(|l| l.stage.as_str()).collect();
         assert_eq!(stages, ["", "qdisc", "network"]);
         assert_eq!(account.lost_by_stage(), [("network".to_string(), 7), ("qdisc".to_string(), 1)]);

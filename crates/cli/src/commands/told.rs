@@ -36,7 +36,7 @@ pub(super) fn run(judged: &Judged, analysis: &Analysis) -> String {
     path_checks(info)
         + &held_back(&analysis.held_back, info)
         + &ledger(&judged.recording.ledger)
-        + &when_lost(&analysis.timeline)
+        + &when_lost(&analysis.timeline, info)
         + &retransmissions(judged)
         + &word_of_servers(info)
         + &kernel_reasons(&judged.recording.counters)
@@ -130,7 +130,7 @@ fn ledger(rows: &[LedgerRow]) -> String {
 }
 
 /// When packets were lost and where, a line an interval; of many those in which most were.
-fn when_lost(timeline: &[Moment]) -> String {
+fn when_lost(timeline: &[Moment], info: &RunInfo) -> String {
     const MOST: usize = 10;
     let mut lossy: Vec<&Moment> = timeline.iter().filter(|moment| moment.lost_anywhere() > 0).collect();
     if lossy.is_empty() {
@@ -143,7 +143,10 @@ fn when_lost(timeline: &[Moment]) -> String {
     let seconds = |ns: i64| (ns as f64 / 1e9 * 10.0).round() / 10.0;
     let mut text = String::from("  when:\n");
     for moment in lossy {
-        let whose = if moment.direction == Direction::Ack { " of the ACKs" } else { "" };
+        let whose = match moment.direction {
+            Direction::Data => String::new(),
+            Direction::Ack => format!(" of the {}", info.packets_of(moment.direction)),
+        };
         let places = moment.lost.iter().filter(|lost| lost.packets > 0);
         let places: Vec<String> =
             places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, lost.place)).collect();

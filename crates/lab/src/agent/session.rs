@@ -14,6 +14,7 @@ use super::request::{Plan, Request};
 use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_found, write_log};
 use crate::intervals::Borders;
 use crate::iperf3::place;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -146,7 +147,11 @@ fn session(
     let host = &run.hosts[plan.host as usize].name;
     let parts = ends.start(Clock::starting_at(origin_ns))?;
     let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
-    let settings = [("interface.device".to_owned(), here.device().to_owned())].into();
+    let mut settings: BTreeMap<_, _> = [("interface.device".to_owned(), here.device().to_owned())].into();
+    // Namespaces of one machine have counters in common.
+    if let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        settings.insert("machine.boot_id".to_owned(), boot.trim().to_owned());
+    }
     out.write(&Message::Settings { host: host.clone(), settings })?;
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
     let mut peer = ends.peer.take();

@@ -17,6 +17,8 @@ pub struct Evidence<'a> {
     pub changes: &'a BTreeMap<String, Changes>,
     /// The interface of each host that carried the test.
     pub devices: &'a BTreeMap<String, String>,
+    /// The machine that each host is or is a namespace of (its boot ID).
+    pub machines: &'a BTreeMap<String, String>,
     /// The host that is an iperf3 server, which all flows go to or come from.
     pub server: Option<&'a str>,
 }
@@ -177,17 +179,22 @@ impl Account<'_> {
     fn places(&self) -> (Vec<Lost>, Vec<Lost>) {
         let (mut below, mut above) = (Vec::new(), Vec::new());
         let known = |host: &str| Some((self.evidence.changes.get(host)?, self.evidence.devices.get(host)?));
+        let machine = |host: &str| self.evidence.machines.get(host);
+        // A virtual pair is within one machine, whose backlog the sender's interface has counted already.
+        let mut counted_by_pairs = BTreeSet::new();
         for host in self.from {
             let Some((changes, device)) = known(host) else { continue };
-            below.extend(outward(host, device, changes));
+            let lost = outward(host, device, changes);
+            if lost.iter().any(|lost| lost.stage == Stage::SoftnetBacklog) {
+                counted_by_pairs.insert(machine(host));
+            }
+            below.extend(lost);
         }
-        // A virtual pair is one machine, whose backlog the sender's interface has counted already.
-        let paired = below.iter().any(|lost| lost.stage == Stage::SoftnetBacklog);
         for host in self.to {
             let Some((changes, device)) = known(host) else { continue };
             for lost in counted_inward(host, device, changes) {
                 match lost.stage {
-                    Stage::SoftnetBacklog if paired => {}
+                    Stage::SoftnetBacklog if counted_by_pairs.contains(&machine(host)) => {}
                     Stage::TcpBacklog | Stage::TcpOfo | Stage::RcvBuf | Stage::App => {
                         // Above TCP only data is dropped: ACKs are taken where they are.
                         above.extend((self.direction == Direction::Data).then_some(lost));
@@ -278,14 +285,33 @@ mod tests {
         (run, totals)
     }
 
+    static UNKNOWN: BTreeMap<String, String> = BTreeMap::new();
+
+    fn evidence<'a>(
+        totals: &'a BTreeMap<u32, Total>,
+        changes: &'a BTreeMap<String, Changes>,
+        devices: &'a BTreeMap<String, String>,
+    ) -> Evidence<'a> {
+        Evidence { totals, changes, devices, machines: &UNKNOWN, server: None }
+    }
+
     /// A TCP flow from a to b: 1000 packets sent, so many arrived; and what counters of the hosts grew by.
     fn rows(arrived: u64, a: &[(&'static str, u64)], b: &[(&'static str, u64)]) -> Vec<Told> {
+        rows_on(&UNKNOWN, arrived, a, b)
+    }
+
+    /// The same of hosts that are on these machines.
+    fn rows_on(
+        machines: &BTreeMap<String, String>,
+        arrived: u64,
+        a: &[(&'static str, u64)],
+        b: &[(&'static str, u64)],
+    ) -> Vec<Told> {
         let (run, totals) = sent(arrived);
         let changes = [("a".to_owned(), changes("eth0", a)), ("b".to_owned(), changes("eth1", b))].into();
         let devices =
             [("a", "eth0"), ("b", "eth1")].map(|(host, device)| (host.to_owned(), device.to_owned())).into();
-        let rows =
-            ledger(&run, &Evidence { totals: &totals, changes: &changes, devices: &devices, server: None });
+        let rows = ledger(&run, &Evidence { machines, ..evidence(&totals, &changes, &devices) });
         for direction in [Direction::Data, Direction::Ack] {
             let here = || rows.iter().filter(|row| row.direction == direction);
             let of =
@@ -301,7 +327,7 @@ mod tests {
         let (run, totals) = sent(990);
         let changes = [("a".to_owned(), changes("eth0", &[("link/tx_carrier_errors", 4)]))].into();
         let devices = [("a".to_owned(), "eth0".to_owned())].into();
-        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices, server: Some("b") };
+        let evidence = Evidence { server: Some("b"), ..evidence(&totals, &changes, &devices) };
         let rows = ledger(&run, &evidence);
         let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
         let data = Direction::Data;
@@ -314,7 +340,7 @@ mod tests {
         let counters = [("protocols/TcpExtTCPBacklogDrop", 3), ("link/tx_carrier_errors", 2)];
         let changes = [("b".to_owned(), changes("eth1", &counters))].into();
         let devices = [("b".to_owned(), "eth1".to_owned())].into();
-        let evidence = Evidence { totals: &totals, changes: &changes, devices: &devices, server: Some("a") };
+        let evidence = Evidence { server: Some("a"), ..evidence(&totals, &changes, &devices) };
         let rows = ledger(&run, &evidence);
         let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
         let (data, ack) = (Direction::Data, Direction::Ack);
@@ -387,6 +413,17 @@ mod tests {
                 plain("delivered", "b", 900),
             ]
         );
+    }
+
+    #[test]
+    fn a_backlog_is_counted_twice_only_within_one_machine() {
+        let machines = |b: &str| [("a".to_owned(), "one".to_owned()), ("b".to_owned(), b.to_owned())].into();
+        let rows = |b| rows_on(&machines(b), 990, &[("veth/tx_dropped", 6)], &[("softnet/dropped", 4)]);
+        let [sent, delivered] = [plain("sent", "a", 1000), plain("delivered", "b", 990)];
+        let at_a = |packets| lost(Stage::SoftnetBacklog, "a/eth0", packets);
+        assert_eq!(rows("one"), [sent.clone(), at_a(10), delivered.clone()]);
+        let at_b = lost(Stage::SoftnetBacklog, "b/softnet backlog", 4);
+        assert_eq!(rows("another"), [sent, at_a(6), at_b, delivered]);
     }
 
     #[test]

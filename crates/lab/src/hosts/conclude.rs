@@ -37,11 +37,12 @@ pub(super) fn recording(
 ) -> Result<Recording, LabError> {
     let server = server(run).map_err(LabError::Unsupported)?;
     let Merged { mut recording, totals, borders, changes, word } = merge.finish("hosts", clocks_ns);
-    let devices = devices(&recording);
+    let (devices, machines) = (told(&recording, "interface.device"), told(&recording, "machine.boot_id"));
     let evidence = Evidence {
         totals: &totals,
         changes: &changes,
         devices: &devices,
+        machines: &machines,
         server: server.as_ref().map(|server| server.host),
     };
     recording.ledger = account::ledger(run, &evidence);
@@ -64,9 +65,9 @@ fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeM
     recording.info.warnings.extend(word.warnings(server, totals));
 }
 
-/// The interface of each host that carried the test, as its agent said.
-fn devices(recording: &Recording) -> BTreeMap<String, String> {
-    let of = |host: &HostInfo| Some((host.name.clone(), host.settings.get("interface.device")?.clone()));
+/// What the agent of each host said of a setting: the interface that carried the test, the machine.
+fn told(recording: &Recording, setting: &str) -> BTreeMap<String, String> {
+    let of = |host: &HostInfo| Some((host.name.clone(), host.settings.get(setting)?.clone()));
     recording.info.hosts.iter().filter_map(of).collect()
 }
 

@@ -9,6 +9,8 @@ use wirespeed_record::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sheet {
     pub direction: Direction,
+    /// What is counted, in words.
+    pub packets: &'static str,
     pub lines: Vec<Line>,
 }
 
@@ -28,7 +30,8 @@ pub(super) fn sheets(runs: &[Vec<&[Account]>]) -> Vec<Sheet> {
         let of = |accounts: &&[Account]| accounts.iter().find(|a| a.direction == *direction).cloned();
         let sides: Vec<Vec<Account>> = runs.iter().map(|runs| runs.iter().filter_map(of).collect()).collect();
         let lines = lines(&sides);
-        (!lines.is_empty()).then_some(Sheet { direction: *direction, lines })
+        let packets = sides.iter().flatten().next()?.packets;
+        (!lines.is_empty()).then_some(Sheet { direction: *direction, packets, lines })
     };
     Direction::ALL.iter().filter_map(sheet).collect()
 }
@@ -74,16 +77,6 @@ impl Line {
     }
 }
 
-impl Sheet {
-    /// What is counted.
-    pub fn what(&self) -> &'static str {
-        match self.direction {
-            Direction::Data => "data packets",
-            Direction::Ack => "ACKs",
-        }
-    }
-}
-
 /// Whether an account of the run does not come out even.
 pub(super) fn is_odd(accounts: &[Account]) -> bool {
     accounts.iter().any(|a| matches!(a.balance, Balance::Wrong(_) | Balance::Unexplained(_)))
@@ -101,7 +94,7 @@ pub(super) fn json(sheets: &[Sheet]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{LedgerRow, Stage};
+    use wirespeed_record::{LedgerRow, Recording, Stage};
 
     fn account(lost: i64) -> Vec<Account> {
         let row = |entry: &str, stage, packets| LedgerRow {
@@ -112,12 +105,13 @@ mod tests {
             packets,
             source: "y".into(),
         };
-        Account::all(&[
+        let ledger = vec![
             row("lost", Some(Stage::Network), lost),
             row("lost", Some(Stage::Qdisc), 0),
             row("sent", None, 100),
             row("delivered", None, 100 - lost),
-        ])
+        ];
+        Account::all(&Recording { ledger, ..Default::default() })
     }
 
     #[test]

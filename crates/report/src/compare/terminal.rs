@@ -142,7 +142,7 @@ fn ledger(out: &mut String, comparison: &Comparison, total: usize, colour: bool)
     }
     let mut rows = Rows::new(comparison.sides.len());
     for sheet in &sheets {
-        rows.head(sheet.what().into());
+        rows.head(sheet.packets.into());
         for line in &sheet.lines {
             let values: Vec<f64> = line.packets.iter().flatten().copied().collect();
             // Counts of many packets are whole, however many runs they are the mean of.

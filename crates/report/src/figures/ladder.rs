@@ -20,6 +20,8 @@ pub(super) const LOSS: Ink = Ink::Place(1);
 
 /// Places of a stage that are named; the others are summed.
 const MOST_PLACES: usize = 4;
+/// Letters of a place and its count: more would not fit between two columns.
+const LONGEST_PLACE: usize = 27;
 const BOX: [f64; 2] = [216.0, 30.0];
 /// Where the boxes of a column begin in it.
 const LEFT: f64 = 14.0;
@@ -30,7 +32,7 @@ const HEAD: f64 = 34.0;
 
 impl Draw for Ladder {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let accounts = Account::all(&source.recording.ledger);
+        let accounts = Account::all(source.recording);
         // A direction in which nothing went is no ladder, nor is one whose first step is missing.
         let mut ladders: Vec<Way> = accounts.iter().filter_map(Way::of).collect();
         for way in &mut ladders {
@@ -65,8 +67,13 @@ impl Draw for Ladder {
             way.draw(&mut drawing, LEFT + column as f64 * (SHEET / 2.0), tops, heights);
         }
         let ways = match &ladders[..] {
-            [_, _, ..] => ": data from the top down, acknowledgements from the bottom up",
-            _ => "",
+            [down, up, ..] => {
+                format!(
+                    ": {} from the top down, {} from the bottom up",
+                    down.account.packets, up.account.packets
+                )
+            }
+            _ => String::new(),
         };
         let note = format!(
             "Packets that left each stage, from the loss ledger{ways}. Beside a stage: what was lost in it, what was still in it at the end of the run, and what a full interface gave back."
@@ -261,10 +268,10 @@ impl<'a> Way<'a> {
                 let hint = step.hint.clone();
                 drawing.place_with_hint([left, top, width, height], Paint::Frame, hint);
                 let base = top + 19.5;
-                let name = match (step.is_end, is_data) {
-                    (true, true) => format!("data {}", step.name),
-                    (true, false) => format!("ACKs {}", step.name),
-                    _ => step.name.replace('_', " "),
+                let name = if step.is_end {
+                    format!("{} {}", self.account.packets.trim_end_matches(" packets"), step.name)
+                } else {
+                    step.name.replace('_', " ")
                 };
                 let face = if step.is_end { Face::Strong } else { Face::Plain };
                 drawing.write(left + 10.0, base, Anchor::Start, face.clone(), name);
@@ -294,7 +301,7 @@ fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
         let more: i64 = places.iter().skip(MOST_PLACES).map(|line| line.packets).sum();
         for line in places.iter().take(MOST_PLACES).filter(|line| !line.place.is_empty()) {
             let count = if places.len() > 1 { format!("{} ", whole(line.packets)) } else { String::new() };
-            out.push((Face::Quiet, shorten(&format!("{count}at {}", line.place), 30)));
+            out.push((Face::Quiet, shorten(&format!("{count}at {}", line.place), LONGEST_PLACE)));
         }
         if more != 0 {
             let count = places.len() - MOST_PLACES;

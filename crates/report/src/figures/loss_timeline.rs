@@ -37,7 +37,10 @@ impl Draw for LossTimeline {
             }
         }
         let layers = lost.iter().enumerate().map(|(place, ((direction, stage), packets))| {
-            let whose = if *direction == Direction::Ack { "ACKs at " } else { "" };
+            let whose = match direction {
+                Direction::Data => String::new(),
+                Direction::Ack => format!("{} at ", source.recording.info.packets_of(*direction)),
+            };
             let name = format!("{whose}{stage}: {}", crate::number::whole(packets.iter().sum()));
             let points: Vec<Point> = bars
                 .iter()

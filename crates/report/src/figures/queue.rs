@@ -38,7 +38,11 @@ impl Draw for Queue {
             if buffer <= largest.saturating_mul(4) {
                 levels.push(Level { at: buffer as f64, label: format!("buffer {text}") });
             } else {
-                note.push_str(&format!(" The buffer holds {text}, beyond this axis."));
+                let beyond = format!(" The buffer holds {text}, beyond this axis.");
+                // Links of one make have buffers of one size.
+                if !note.contains(&beyond) {
+                    note.push_str(&beyond);
+                }
             }
         }
         let figure = Figure::over_time(

@@ -8,7 +8,6 @@ use crate::palette::Palette;
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use wirespeed_record::Direction;
 
 /// From this many runs on a list to choose from is better than buttons.
 const MOST_BUTTONS: usize = 10;
@@ -142,10 +141,7 @@ fn flows(out: &mut String, run: &RunDigest) {
 }
 
 fn ledger(out: &mut String, account: &Account) {
-    let what = match account.direction {
-        Direction::Data => "data packets",
-        Direction::Ack => "ACKs",
-    };
+    let what = account.packets;
     let verdict = match account.balance {
         Balance::Even => "<span class=\"pass\">✓ balances: every packet is accounted for</span>".into(),
         Balance::Unexplained(n) => {
