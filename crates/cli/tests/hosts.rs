@@ -269,7 +269,7 @@ fn probe_prints_where_the_packets_went() {
     let output = bed.wirespeed(&["probe", bed.name(0), bed.name(-1), "--time", "1 s"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", errors(&output));
-    for words in ["Where the packets went", "data:", "0 lost", "ack:", "nothing at sender: qdisc"] {
+    for words in ["Where the packets went", "data:", "0 lost", "ack:", "nothing at sender: ip_out, qdisc"] {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(errors(&output).contains("round trip"));
