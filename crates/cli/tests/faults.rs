@@ -180,20 +180,28 @@ fn counted(bed: &Bed, place: isize, protocol: &str, names: &[&str]) -> Vec<i64> 
     names.iter().map(of).collect()
 }
 
-/// Runs a flow, and does something to its receiver in the middle. `Err` if that cannot be done here.
-fn with_receiver(bed: &Bed, during: impl FnOnce(&Receiver) -> std::io::Result<()>) -> std::io::Result<Value> {
+/// Past slow start, and past what a busy machine takes to begin.
+const WELL_BEGUN: Duration = Duration::from_millis(800);
+
+/// Runs a flow, and does something beside it from its beginning on.
+fn beside_a_flow<T>(bed: &Bed, during: impl FnOnce() -> T) -> (Value, T) {
     std::thread::scope(|scope| {
         let running = scope.spawn(|| {
             run(bed, "[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"6 s\"\nsample = \"50 ms\"\n")
         });
-        // Past slow start, and past what a busy machine takes to begin.
-        let done = Receiver::of(bed, -1).and_then(|receiver| {
-            sleep(Duration::from_millis(800));
-            during(&receiver)
-        });
-        let run = running.join().expect("the run comes to its end");
-        done.map(|()| run)
+        let done = during();
+        (running.join().expect("the run comes to its end"), done)
     })
+}
+
+/// Runs a flow, and does something to its receiver in the middle. `Err` if that cannot be done here.
+fn with_receiver(bed: &Bed, during: impl FnOnce(&Receiver) -> std::io::Result<()>) -> std::io::Result<Value> {
+    let (run, done) = beside_a_flow(bed, || {
+        let receiver = Receiver::of(bed, -1)?;
+        sleep(WELL_BEGUN);
+        during(&receiver)
+    });
+    done.map(|()| run)
 }
 
 /// Until something is so, or a while is over.
@@ -261,7 +269,8 @@ fn packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue() {
     let test = "packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue";
     let Some(bed) = Bed::new(test, 0) else { return };
     let counts = || counted(&bed, 0, "Ip:", &["FragFails"])[0];
-    let run = with_receiver(&bed, |_| {
+    let (run, ()) = beside_a_flow(&bed, || {
+        sleep(WELL_BEGUN);
         let began = Instant::now();
         while counts() == 0 && began.elapsed() < Duration::from_secs(4) {
             for mtu in ["340", "1500"] {
@@ -269,12 +278,7 @@ fn packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue() {
                 sleep(Duration::from_millis(20));
             }
         }
-        Ok(())
     });
-    let run = match run {
-        Ok(run) => run,
-        Err(why) => return skip(test, &format!("no way into an agent: {why}")),
-    };
     let too_large = counts();
     println!("IpFragFails {too_large}, sent {}", entry(&run, "data", "sent"));
     if too_large == 0 {

@@ -80,14 +80,13 @@ impl RunInfo {
     /// What the packets of a direction of the ledger are, in words. Against the direction of data go acknowledgements, unless
     /// some flows run that way themselves: then the data of these is among them.
     pub fn packets_of(&self, direction: Direction) -> &'static str {
+        if direction == Direction::Data {
+            return "data packets";
+        }
         let acknowledged = self.flows.is_empty() || self.flows.iter().any(|flow| flow.kind == "tcp");
         let receivers: BTreeSet<&str> = self.flows.iter().map(|flow| flow.to.as_str()).collect();
         let run_both_ways = self.flows.iter().any(|flow| receivers.contains(flow.from.as_str()));
-        match direction {
-            Direction::Data => "data packets",
-            Direction::Ack if acknowledged && !run_both_ways => "ACKs",
-            Direction::Ack => "reverse packets",
-        }
+        if acknowledged && !run_both_ways { "ACKs" } else { "reverse packets" }
     }
 }
 

@@ -141,12 +141,10 @@ fn when_lost(timeline: &[Moment], info: &RunInfo) -> String {
     lossy.truncate(MOST);
     lossy.sort_by_key(|moment| (moment.from_ns, moment.direction));
     let seconds = |ns: i64| (ns as f64 / 1e9 * 10.0).round() / 10.0;
+    let of_reverse = format!(" of the {}", info.packets_of(Direction::Ack));
     let mut text = String::from("  when:\n");
     for moment in lossy {
-        let whose = match moment.direction {
-            Direction::Data => String::new(),
-            Direction::Ack => format!(" of the {}", info.packets_of(moment.direction)),
-        };
+        let whose = if moment.direction == Direction::Ack { &*of_reverse } else { "" };
         let places = moment.lost.iter().filter(|lost| lost.packets > 0);
         let places: Vec<String> =
             places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, lost.place)).collect();

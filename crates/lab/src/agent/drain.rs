@@ -26,14 +26,14 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
     const SOON: usize = 1;
     const LATE: usize = 6;
     let datagrams = !parts.iter().all(|part| is_tcp(part));
-    let sent_again = |rows: &[FlowSample]| -> Vec<_> { rows.iter().map(|row| row.retrans_packets).collect() };
     let mut quiet = 0;
     let began = Instant::now();
     let (mut read, mut sent_again_before) = (None, None);
     loop {
         let rows = rows();
         // Copies sent before the end came through every queue before it.
-        let copies = *sent_again_before.get_or_insert_with(|| sent_again(&rows)) != sent_again(&rows);
+        let sent_again: u64 = rows.iter().filter_map(|row| row.retrans_packets).sum();
+        let copies = *sent_again_before.get_or_insert(sent_again) != sent_again;
         let patience = if datagrams || copies { LATE } else { SOON };
         let unacknowledged =
             |row: &FlowSample| row.unacked_packets.unwrap_or(0) > 0 || row.notsent_bytes.unwrap_or(0) > 0;

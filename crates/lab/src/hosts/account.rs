@@ -265,8 +265,26 @@ fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
 }
 
 #[cfg(test)]
+pub mod testing {
+    use super::*;
+
+    /// Machines of which nobody said which they are.
+    pub static UNKNOWN: BTreeMap<String, String> = BTreeMap::new();
+
+    /// Of hosts on such machines, none of them a server of iperf3.
+    pub fn evidence<'a>(
+        totals: &'a BTreeMap<u32, Total>,
+        changes: &'a BTreeMap<String, Changes>,
+        devices: &'a BTreeMap<String, String>,
+    ) -> Evidence<'a> {
+        Evidence { totals, changes, devices, machines: &UNKNOWN, server: None }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::places::testing::changes;
+    use super::testing::{UNKNOWN, evidence};
     use super::*;
     use crate::layout::tests::run;
     use wirespeed_record::FlowSample;
@@ -283,16 +301,6 @@ mod tests {
         (row.data_packets_out, row.data_packets_in) = (Some(1000), Some(arrived));
         let totals = [(0, Total { row, sender: [1001, 500], receiver: [501, 1000] })].into();
         (run, totals)
-    }
-
-    static UNKNOWN: BTreeMap<String, String> = BTreeMap::new();
-
-    fn evidence<'a>(
-        totals: &'a BTreeMap<u32, Total>,
-        changes: &'a BTreeMap<String, Changes>,
-        devices: &'a BTreeMap<String, String>,
-    ) -> Evidence<'a> {
-        Evidence { totals, changes, devices, machines: &UNKNOWN, server: None }
     }
 
     /// A TCP flow from a to b: 1000 packets sent, so many arrived; and what counters of the hosts grew by.

@@ -302,6 +302,7 @@ fn is_above(key: &Key) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::account::testing::evidence;
     use super::super::places::testing::changes;
     use super::*;
     use crate::hosts::account::ledger;
@@ -336,13 +337,7 @@ mod tests {
         let (last, inner) = at.split_last().unwrap();
         let last = border(last);
         let devices = [("a".to_owned(), "eth0".to_owned()), ("b".to_owned(), "eth1".to_owned())].into();
-        let evidence = Evidence {
-            totals: &last.totals,
-            changes: &last.changes,
-            devices: &devices,
-            machines: &BTreeMap::new(),
-            server: None,
-        };
+        let evidence = evidence(&last.totals, &last.changes, &devices);
         let whole = ledger(&run, &evidence);
         let inner: BTreeMap<i64, Border> =
             inner.iter().enumerate().map(|(second, at)| ((second as i64 + 1) * SECOND, border(at))).collect();
@@ -466,13 +461,7 @@ mod tests {
         let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let last = border(&At(30, 30, 0, &[], &[]));
         let devices = BTreeMap::new();
-        let evidence = Evidence {
-            totals: &last.totals,
-            changes: &last.changes,
-            devices: &devices,
-            machines: &BTreeMap::new(),
-            server: None,
-        };
+        let evidence = evidence(&last.totals, &last.changes, &devices);
         let borders = Borders { borders: &inner, hosts: 2, clocks_ns: 0, datagrams: &[] };
         let found = standings(&run, &evidence, &borders, &ledger(&run, &evidence));
         assert_eq!(found.iter().map(|standing| standing.t_ns).collect::<Vec<_>>(), [2 * SECOND]);

@@ -36,11 +36,9 @@ impl Draw for LossTimeline {
                     place.packets;
             }
         }
+        let of_reverse = format!("{} at ", source.recording.info.packets_of(Direction::Ack));
         let layers = lost.iter().enumerate().map(|(place, ((direction, stage), packets))| {
-            let whose = match direction {
-                Direction::Data => String::new(),
-                Direction::Ack => format!("{} at ", source.recording.info.packets_of(*direction)),
-            };
+            let whose = if *direction == Direction::Ack { &*of_reverse } else { "" };
             let name = format!("{whose}{stage}: {}", crate::number::whole(packets.iter().sum()));
             let points: Vec<Point> = bars
                 .iter()
