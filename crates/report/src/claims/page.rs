@@ -105,7 +105,7 @@ fn explanations(out: &mut String, page: &ClaimsPage) {
     if explained.is_empty() {
         return;
     }
-    out.push_str("<section id=\"why\"><h2>Why results differ</h2>");
+    out.push_str("<section id=\"why\"><h2>Explanations</h2>");
     for claim in explained {
         let _ = write!(
             out,
