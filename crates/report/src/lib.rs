@@ -17,6 +17,7 @@ mod digest;
 mod drawing;
 mod figure;
 mod figures;
+mod flow_lines;
 mod html;
 mod input;
 mod ledger;

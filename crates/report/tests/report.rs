@@ -147,6 +147,28 @@ fn a_figure_is_there_if_its_data_are() {
 }
 
 #[test]
+fn of_a_crowd_the_spread_is_drawn_and_not_every_flow() {
+    let mut recording = one_run("reno", 0);
+    let first = recording.flows.clone();
+    for number in 1..60 {
+        recording.info.flows.push(flow(&format!("bic-{number}"), "bic"));
+        recording.flows.extend(first.iter().map(|s| FlowSample { flow: number, ..s.clone() }));
+    }
+    recording.flows.sort_by_key(|s| s.t_ns);
+    let report = report_of(&[recording]);
+    let files = report.svgs();
+    // One group is the flow that the others were made of; each has five lines.
+    for name in ["throughput", "cwnd", "rtt"] {
+        let svg = &files.iter().find(|f| f.0.ends_with(&format!("-{name}.svg"))).expect("it is drawn").1;
+        assert_eq!(svg.matches("stroke-linejoin=").count(), 2 * 5, "{name}");
+        assert!(svg.contains("bic") && svg.contains("median of 59"), "{name}");
+    }
+    let stacked = &files.iter().find(|f| f.0.ends_with("-throughput-stacked.svg")).expect("it is drawn").1;
+    assert!(stacked.contains("bic, 59 together"));
+    assert!(markup(&report).contains("<summary>All 60 flows</summary>"));
+}
+
+#[test]
 fn several_flows_are_stacked_and_compared() {
     let mut recording = one_run("reno", 0);
     recording.info.flows.push(flow("b", "bic"));

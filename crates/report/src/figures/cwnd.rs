@@ -1,26 +1,29 @@
 //! Congestion window and slow-start threshold.
 
 use super::Draw;
-use crate::figure::{Dash, Figure, From, Layer, Level};
+use crate::figure::{Dash, Figure, From, Level};
+use crate::flow_lines::{FlowLines, Kind};
 use crate::number::Quantity;
 use crate::source::Source;
 use wirespeed_record::FlowSample;
 
 pub(crate) struct Cwnd;
 
+const KINDS: &[Kind] = &[
+    Kind { what: "cwnd", dash: Dash::Solid, is_main: true },
+    Kind { what: "ssthresh", dash: Dash::Dotted, is_main: false },
+];
+
 impl Draw for Cwnd {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let mut layers = Vec::new();
+        let mut lines = FlowLines::new(source, KINDS);
         let mut levels = Vec::new();
         let samples_of = &source.view.flow_samples;
         let (cwnd_of, ssthresh_of) =
             (samples_of.column(FlowSample::cwnd_bytes), samples_of.column(FlowSample::ssthresh_bytes));
         for (flow, info, samples) in source.flows() {
-            let (label, ink) = (source.label(flow), source.ink(flow));
-            let cwnd = source.line(samples, &cwnd_of, |v| v);
-            let ssthresh = source.line(samples, &ssthresh_of, |v| v);
-            layers.push(Layer::line(format!("{label} cwnd"), ink.clone(), Dash::Solid, cwnd));
-            layers.push(Layer::line(format!("{label} ssthresh"), ink, Dash::Dotted, ssthresh));
+            lines.add(flow, 0, || source.line(samples, &cwnd_of, |v| v));
+            lines.add(flow, 1, || source.line(samples, &ssthresh_of, |v| v));
             if let (1, Some(info), Some(rate)) =
                 (source.recording.info.flows.len(), info, source.capacity_bps())
                 && info.base_rtt_ns > 0
@@ -29,6 +32,9 @@ impl Draw for Cwnd {
                 levels.push(Level { at: bdp, label: format!("BDP {}", Quantity::Bytes.text(bdp)) });
             }
         }
+        let (layers, note) = lines.finish(
+            "Solid: cwnd. Dotted: ssthresh, absent while it is infinite. Extremes are kept when points are merged.",
+        );
         let figure = Figure::over_time(
             "cwnd",
             "Congestion window",
@@ -39,8 +45,6 @@ impl Draw for Cwnd {
             layers,
             levels,
         )?;
-        Some(figure.with_note(
-            "Solid: cwnd. Dotted: ssthresh, absent while it is infinite. Extremes are kept when points are merged.",
-        ))
+        Some(figure.with_note(note))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Draw;
 use crate::figure::{Dash, Figure, From, Ink, Layer, Shape};
+use crate::flow_lines::is_crowd;
 use crate::number::{Quantity, whole};
 use crate::source::Source;
 use std::collections::BTreeMap;
@@ -22,9 +23,11 @@ impl Draw for Datagrams {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let bin = (source.duration_ns() / MOST_BINS / source.bin_ns).max(1) * source.bin_ns;
         let mut flows: BTreeMap<u32, Flow> = BTreeMap::new();
+        let is_crowd = is_crowd(source);
         let (mut reordered, mut duplicates) = (0, 0);
         for datagram in &source.recording.datagrams {
-            let flow = flows.entry(datagram.flow).or_default();
+            // Of a crowd all together.
+            let flow = flows.entry(if is_crowd { 0 } else { datagram.flow }).or_default();
             let sent = datagram.sent_ns.div_euclid(bin);
             if datagram.duplicate {
                 duplicates += 1;
@@ -42,7 +45,8 @@ impl Draw for Datagrams {
         };
         let mut layers = Vec::new();
         for (place, (number, flow)) in flows.into_iter().enumerate() {
-            let (label, ink) = (source.label(number), source.ink(number));
+            let label = if is_crowd { "all flows".into() } else { source.label(number) };
+            let ink = source.ink(number);
             let lost: u64 = flow.lost.values().sum();
             let name = format!("{label} lost: {}", whole(lost as i64));
             layers.push(Layer::shaped(

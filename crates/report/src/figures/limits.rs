@@ -1,7 +1,8 @@
 //! What held the sender back: share of each interval limited by the receive window or the send buffer.
 
 use super::Draw;
-use crate::figure::{Dash, Figure, From, Layer};
+use crate::figure::{Dash, Figure, From};
+use crate::flow_lines::{FlowLines, Kind, is_crowd};
 use crate::number::Quantity;
 use crate::source::Source;
 use crate::thin::Point;
@@ -11,23 +12,27 @@ use wirespeed_record::FlowSample;
 
 pub(crate) struct Limits;
 
+const KINDS: &[Kind] = &[
+    Kind { what: "receive window", dash: Dash::Solid, is_main: true },
+    Kind { what: "send buffer", dash: Dash::Dashed, is_main: true },
+];
+
 impl Draw for Limits {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let mut layers = Vec::new();
-        let mut is_measured = false;
+        let mut lines = FlowLines::new(source, KINDS);
+        let (mut is_measured, mut is_limited) = (false, false);
         let samples_of = &source.view.flow_samples;
-        let kinds = [
-            ("receive window", Dash::Solid, samples_of.column(FlowSample::rwnd_limited_ns)),
-            ("send buffer", Dash::Dashed, samples_of.column(FlowSample::sndbuf_limited_ns)),
-        ];
+        let columns = [FlowSample::rwnd_limited_ns, FlowSample::sndbuf_limited_ns]
+            .map(|column| samples_of.column(column));
         for (flow, _, samples) in source.flows() {
-            let (label, ink) = (source.label(flow), source.ink(flow));
-            for (kind, dash, column) in &kinds {
+            for (kind, column) in columns.iter().enumerate() {
                 let shares = shares(source, samples, column);
                 is_measured |= !shares.is_empty();
-                // A line along 0 says no more than the note.
-                if shares.iter().any(|p| p.1 > 0.0) {
-                    layers.push(Layer::line(format!("{label} {kind}"), ink.clone(), *dash, shares));
+                let stands_still = shares.iter().any(|p| p.1 > 0.0);
+                is_limited |= stands_still;
+                // A line along 0 says no more than the note; of a crowd all count.
+                if stands_still || is_crowd(source) {
+                    lines.add(flow, kind, || shares);
                 }
             }
         }
@@ -37,12 +42,13 @@ impl Draw for Limits {
         let title = "Limited by the hosts";
         let quantity = Quantity::Plain("%".into());
         let what = "Share of time";
+        let (layers, note) = lines.finish(
+            "Time the sender stood still because the receive window (solid) or its send buffer (dashed) was full.",
+        );
         let figure =
             Figure::over_time("limits", title, what, &quantity, From::Zero, &source.time, layers, vec![]);
-        Some(match figure {
-            Some(figure) => figure.with_note(
-                "Time the sender stood still because the receive window (solid) or its send buffer (dashed) was full.",
-            ),
+        Some(match figure.filter(|_| is_limited) {
+            Some(figure) => figure.with_note(note),
             None => Figure::statement(
                 "limits",
                 title,

@@ -1,20 +1,27 @@
 //! Rates as the sender sees them: pacing, delivery, and BBR's model of the path.
 
 use super::Draw;
-use super::throughput::capacity;
-use crate::figure::{Dash, Figure, From, Ink, Layer};
+use super::throughput::capacity_of_flow;
+use crate::figure::{Dash, Figure, From, Ink};
+use crate::flow_lines::{FlowLines, Kind};
 use crate::number::Quantity;
 use crate::source::Source;
 use wirespeed_record::FlowSample;
 
 pub(crate) struct Rates;
 
+const KINDS: &[Kind] = &[
+    Kind { what: "delivery rate", dash: Dash::Dotted, is_main: false },
+    Kind { what: "pacing rate", dash: Dash::Solid, is_main: true },
+    Kind { what: "bandwidth estimate", dash: Dash::Dashed, is_main: false },
+];
+
 /// Controls that set the pacing rate themselves: for the others it only follows cwnd / RTT.
 const PACED: &[&str] = &["bbr", "bbr2", "bbr3"];
 
 impl Draw for Rates {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let mut layers = Vec::new();
+        let mut lines = FlowLines::new(source, KINDS);
         let samples_of = &source.view.flow_samples;
         let bandwidth_of = samples_of.column(FlowSample::bbr_bw_bps);
         let shown = source.flows().filter(|(_, info, samples)| {
@@ -28,22 +35,14 @@ impl Draw for Rates {
         let delivery_of = samples_of.column(FlowSample::delivery_rate_bps);
         let pacing_of = samples_of.column(FlowSample::pacing_rate_bps);
         for (flow, _, samples) in shown {
-            let (label, ink) = (source.label(flow), source.ink(flow));
-            let delivery = source.line(samples, &delivery_of, |v| v);
-            let pacing = source.line(samples, &pacing_of, |v| v);
-            let bandwidth = source.line(samples, &bandwidth_of, |v| v);
+            lines.add(flow, 0, || source.line(samples, &delivery_of, |v| v));
+            lines.add(flow, 1, || source.line(samples, &pacing_of, |v| v));
+            lines.add(flow, 2, || source.line(samples, &bandwidth_of, |v| v));
+        }
+        let (mut layers, note) = lines.finish("");
+        if let [delivery, _, bandwidth] = layers.as_mut_slice() {
             // With one flow, three quantities can have three colours.
-            let one = !source.has_several_flows();
-            let (of_delivery, of_bandwidth) =
-                if one { (Ink::Muted, Ink::Total) } else { (ink.clone(), ink.clone()) };
-            layers.push(Layer::line(format!("{label} delivery rate"), of_delivery, Dash::Dotted, delivery));
-            layers.push(Layer::line(format!("{label} pacing rate"), ink, Dash::Solid, pacing));
-            layers.push(Layer::line(
-                format!("{label} bandwidth estimate"),
-                of_bandwidth,
-                Dash::Dashed,
-                bandwidth,
-            ));
+            (delivery.ink, bandwidth.ink) = (Ink::Muted, Ink::Total);
         }
         let figure = Figure::over_time(
             "rates",
@@ -53,10 +52,9 @@ impl Draw for Rates {
             From::Zero,
             &source.time,
             layers,
-            capacity(source),
+            capacity_of_flow(source),
         )?;
-        Some(figure.with_note(
-            "What the sender paces at, and the delivery rate it samples (tcpi_pacing_rate, tcpi_delivery_rate).",
-        ))
+        let what = "What the sender paces at, and the delivery rate it samples (tcpi_pacing_rate, tcpi_delivery_rate).";
+        Some(figure.with_note(format!("{what} {note}").trim_end()))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Draw;
 use crate::figure::{Dash, Figure, From, Ink, Layer, Level};
+use crate::flow_lines::{FlowLines, Kind, is_crowd};
 use crate::number::Quantity;
 use crate::rate_series::{goodput, throughput, total_goodput, total_throughput};
 use crate::source::Source;
@@ -9,17 +10,16 @@ use crate::thin::Point;
 
 pub(crate) struct Throughput;
 
+const KINDS: &[Kind] = &[Kind { what: "", dash: Dash::Solid, is_main: true }];
+
 impl Draw for Throughput {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let bin = Quantity::Seconds.text(source.bin_ns as f64 / 1e9);
-        let of_frames = figure(source, "Throughput", throughput, total_throughput).map(|figure| {
-            figure.with_note(format!(
-                "Frames that arrived at the receiver, headers included, over bins of {bin}."
-            ))
-        });
+        let frames = format!("Frames that arrived at the receiver, headers included, over bins of {bin}.");
+        let of_frames = figure(source, "Throughput", frames, throughput, total_throughput);
         of_frames.or_else(|| {
-            let figure = figure(source, "Goodput", goodput, total_goodput)?;
-            Some(figure.with_note(format!("Payload over bins of {bin}; packets were not counted.")))
+            let payload = format!("Payload over bins of {bin}; packets were not counted.");
+            figure(source, "Goodput", payload, goodput, total_goodput)
         })
     }
 }
@@ -27,19 +27,27 @@ impl Draw for Throughput {
 fn figure(
     source: &Source,
     title: &str,
+    note: String,
     of_flow: fn(&Source, u32) -> Vec<Point>,
     of_all: fn(&Source) -> Vec<Point>,
 ) -> Option<Figure> {
-    let mut layers = Vec::new();
-    if source.has_several_flows() {
-        layers.push(Layer::line("all flows", Ink::Muted, Dash::Solid, of_all(source)));
-    }
+    let mut lines = FlowLines::new(source, KINDS);
     for (flow, _, _) in source.flows() {
-        let points = of_flow(source, flow);
-        layers.push(Layer::line(source.label(flow), source.ink(flow), Dash::Solid, points));
+        lines.add(flow, 0, || of_flow(source, flow));
     }
-    let (zero, capacity) = (From::Zero, capacity(source));
-    Figure::over_time("throughput", title, title, &Quantity::Rate, zero, &source.time, layers, capacity)
+    let (mut layers, crowd) = lines.finish("");
+    if source.has_several_flows() && !is_crowd(source) {
+        layers.insert(0, Layer::line("all flows", Ink::Muted, Dash::Solid, of_all(source)));
+    }
+    let (zero, capacity) = (From::Zero, capacity_of_flow(source));
+    let figure =
+        Figure::over_time("throughput", title, title, &Quantity::Rate, zero, &source.time, layers, capacity)?;
+    Some(figure.with_note(format!("{note} {crowd}").trim_end()))
+}
+
+/// The rate of the narrowest link where one flow can have much of it: beside it one of a crowd is too small to see.
+pub(super) fn capacity_of_flow(source: &Source) -> Vec<Level> {
+    if is_crowd(source) { Vec::new() } else { capacity(source) }
 }
 
 /// The rate of the narrowest link.

@@ -2,6 +2,7 @@
 
 use super::{escape, figures};
 use crate::digest::{Group, RunDigest, metric_words};
+use crate::flow_lines::CROWD;
 use crate::ledger::{Account, Balance};
 use crate::number::{Column, significant, whole, with_unit};
 use crate::palette::Palette;
@@ -107,7 +108,12 @@ fn flows(out: &mut String, run: &RunDigest) {
         .iter()
         .map(|(name, unit)| Column::new(unit, (0..run.per_flow.len()).filter_map(|flow| value(flow, name))))
         .collect();
-    out.push_str("<h3>Flows</h3><div class=\"scroll\"><table><thead><tr><th>Flow</th><th>Control</th><th>From, to</th><th class=\"number\">Start</th>");
+    out.push_str("<h3>Flows</h3>");
+    let is_crowd = run.info.flows.len() > CROWD;
+    if is_crowd {
+        let _ = write!(out, "<details><summary>All {} flows</summary>", whole(run.info.flows.len() as i64));
+    }
+    out.push_str("<div class=\"scroll\"><table><thead><tr><th>Flow</th><th>Control</th><th>From, to</th><th class=\"number\">Start</th>");
     for ((name, _), form) in columns.iter().zip(&forms) {
         let unit = if form.unit.is_empty() {
             String::new()
@@ -138,6 +144,9 @@ fn flows(out: &mut String, run: &RunDigest) {
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
+    if is_crowd {
+        out.push_str("</details>");
+    }
 }
 
 fn ledger(out: &mut String, account: &Account) {
