@@ -255,6 +255,7 @@ fn one_receiver_short_of_memory_bandwidth_loses_at_the_links_rate_and_two_do_not
                 ("topology.roles", roles),
                 ("host.receiver.machine.memory", memory),
                 ("run.duration", "3 s"),
+                ("run.omit", "1 s"),
                 ("run.repeat", "1"),
             ],
         )

@@ -28,7 +28,12 @@ impl Receiver {
                 index += taken;
                 continue;
             }
-            self.now = self.now.max(train.at + train.gap * i64::from(index));
+            let at = train.at + train.gap * i64::from(index);
+            // What is due between two packets of a train comes between them.
+            if index > 0 && self.deadline().has_come(at) {
+                self.on_timer(self.deadline().time(), out);
+            }
+            self.now = self.now.max(at);
             self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
             index += 1;
         }

@@ -44,9 +44,14 @@ impl Sender {
             });
             index += taken.acks;
             left -= taken.acks;
+            let now = at + gap * i64::from(index - 1);
+            // What is due between two acknowledgements of a train comes between them.
+            if index > 1 && self.deadline().has_come(now) {
+                self.on_timer(self.deadline().time(), out);
+            }
             self.on_ack(
                 Incoming {
-                    now: at + gap * i64::from(index - 1),
+                    now,
                     next: ack.next + u64::from(ack.stride) * u64::from(index - 1),
                     window: ack.window,
                     echo: ack.echo,

@@ -101,7 +101,7 @@ impl Sender {
         if limit >= burst || limit >= length {
             return false;
         }
-        if limit >= self.window_packets.min(self.cwnd) / WINDOW_DIVISOR {
+        if limit * WINDOW_DIVISOR >= self.window_packets.min(self.cwnd) {
             return false;
         }
         let Some(until_ack) = self.until_ack(self.now) else { return false };

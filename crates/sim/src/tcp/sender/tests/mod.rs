@@ -7,6 +7,7 @@
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one block is one range")]
 
+mod burst;
 mod frto;
 mod old;
 mod prr;
@@ -81,9 +82,8 @@ impl Start {
         Start { ecn: true, ..self }
     }
 
-    /// Connects; the initial window has left.
-    fn go(self) -> Script {
-        let settings = Settings {
+    fn settings(&self) -> Settings {
+        Settings {
             mss: MSS as u32,
             mss_clamp: MSS as u32 + 12,
             headers: 66,
@@ -107,7 +107,17 @@ impl Start {
             slow_start_after_idle: true,
             algorithm: algorithm("reno").expect("the registry has reno"),
             parameters: BTreeMap::new(),
-        };
+        }
+    }
+
+    /// Connects; the initial window has left.
+    fn go(self) -> Script {
+        let settings = self.settings();
+        self.go_with(settings, START)
+    }
+
+    /// The same with other settings, and a handshake of so many microseconds.
+    fn go_with(self, settings: Settings, handshake: i64) -> Script {
         let stream =
             Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
         let mut script = Script {
@@ -119,7 +129,7 @@ impl Start {
             window: self.window,
         };
         script.sender.connect(SimTime::START, &mut script.out);
-        script.sender.on_reply(at(START), script.window * MSS, &mut script.out);
+        script.sender.on_reply(at(handshake), script.window * MSS, &mut script.out);
         assert_eq!(script.left(), (0..self.initial).collect::<Vec<_>>());
         script
     }
