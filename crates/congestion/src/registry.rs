@@ -75,6 +75,8 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
     /// The socket must pace at [`crate::Control::pacing_rate`].
     pub needs_pacing: bool,
+    /// It measures by [`crate::AckSample::rate`] of every acknowledgement: none may be taken together.
+    pub reads_rates: bool,
     /// The connection must use ECN.
     pub needs_ecn: bool,
     /// It draws from the stream of [`Setup::seed`].

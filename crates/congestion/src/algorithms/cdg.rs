@@ -39,6 +39,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::new("use_tolerance", 0, 0, 1, "ignore loss that no delay announced"),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: true,
     build: |setup, values| {

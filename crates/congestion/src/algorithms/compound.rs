@@ -31,6 +31,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::of_model("low_window", 38, 0, LARGEST, "only Reno's window below this, packets"),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -57,6 +57,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -17,6 +17,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     linux: Some("highspeed"),
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -29,6 +29,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     linux: Some("hybla"),
     parameters: &[Parameter::new("rtt0", 25, 1, LARGEST, "reference round-trip time, ms")],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

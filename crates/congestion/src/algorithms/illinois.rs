@@ -34,6 +34,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::new("theta", 5, 0, LARGEST, "round trips of low delay before full growth").at_loading(),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -33,6 +33,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| Ok(Box::new(LossBased::new(setup.window(), Standard, Lp::new(values)))),

@@ -46,6 +46,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::new("nv_min_cwnd", 2, 1, LARGEST, "window below which it does not shrink, packets"),
     ],
     needs_pacing: false,
+    reads_rates: true,
     needs_ecn: false,
     draws: true,
     build: |setup, values| {

@@ -25,6 +25,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::new("gamma", 1, 0, LARGEST, "leave slow start when more packets than this are queued"),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

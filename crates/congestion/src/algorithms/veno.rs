@@ -26,6 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         Parameter::of_model("random_loss_keeps", 80, 50, 100, "window kept after any other loss, percent"),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -53,6 +53,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
     ],
     needs_pacing: false,
+    reads_rates: false,
     needs_ecn: false,
     draws: false,
     build: |setup, values| {

@@ -285,7 +285,7 @@ impl Train {
             && self.frame == next.frame
             && self.ecn == next.ecn
             && match (&self.body, &next.body) {
-                // The receiver measures by the stamp, in milliseconds.
+                // Both sides measure by stamps, in milliseconds.
                 (Body::Data(a), Body::Data(b)) => {
                     !a.last && !b.cwr && a.first + packets == b.first && a.stamp == b.stamp
                 }
@@ -295,6 +295,8 @@ impl Train {
                         && a.stride == b.stride
                         && a.ece == b.ece
                         && a.window == b.window
+                        && a.stamp == b.stamp
+                        && a.echo == b.echo
                         && a.next + packets * u64::from(a.stride) == b.next
                 }
                 (Body::Datagram { first: a }, Body::Datagram { first: b }) => a + packets == *b,

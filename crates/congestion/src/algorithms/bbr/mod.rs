@@ -51,6 +51,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     linux: Some("bbr"),
     parameters: PARAMETERS,
     needs_pacing: true,
+    reads_rates: true,
     needs_ecn: false,
     draws: true,
     build: |setup, values| Ok(Box::new(Bbr::new(setup, Version::Linux6, Settings::of(values)))),
@@ -72,6 +73,7 @@ pub(super) const ROW_4_15: Algorithm = Algorithm {
         Parameter::of_model("low_rtt_rate_mbit", 10_000, 1, LARGEST, "largest pacing rate there, Mbit/s"),
     ],
     needs_pacing: true,
+    reads_rates: true,
     needs_ecn: false,
     draws: true,
     build: |setup, values| {

@@ -38,6 +38,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     linux: None,
     parameters: PARAMETERS,
     needs_pacing: true,
+    reads_rates: true,
     needs_ecn: false,
     draws: true,
     build: |setup, values| Ok(Box::new(Bbr3::new(setup, Settings::of(values)))),

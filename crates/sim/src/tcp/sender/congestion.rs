@@ -140,7 +140,7 @@ impl Sender {
             let told = u64::from(count - 1) * stride;
             sample.newly_acked = Packets::new(seen.acked - told);
             sample.newly_delivered = Packets::new(seen.delivered - told);
-            sample.prior_in_flight = Packets::new(seen.prior_in_flight);
+            sample.prior_in_flight = Packets::new(seen.prior_in_flight - told);
         }
         cc.on_ack(&sample);
         self.ask_control();

@@ -71,7 +71,7 @@ impl Sender {
     fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
         let burst = self.burst;
         self.phase == Phase::Open
-            && !self.settings.algorithm.needs_pacing
+            && !self.settings.algorithm.reads_rates
             // Only where the congestion window is the limit: a writer or a receiver's window that is, each
             // acknowledgement lets go on.
             && self.written >= self.nxt + 2 * burst
@@ -92,6 +92,9 @@ impl Sender {
         if self.throttled {
             // What the host's own queue holds back goes on when that empties.
             return Taken { acks: left, first: left };
+        }
+        if !self.may_wait(at) {
+            return Taken { acks: 1, first: 1 };
         }
         let room = self.cwnd.saturating_sub(self.in_flight());
         let acks_until =

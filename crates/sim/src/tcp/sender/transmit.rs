@@ -92,9 +92,6 @@ impl Sender {
         if self.phase >= Phase::Recovery {
             return false;
         }
-        if (self.now - self.last_sent) > LONGEST_WAIT {
-            return false;
-        }
         let window = self.window_end.saturating_sub(self.nxt);
         let congestion = self.cwnd - self.in_flight();
         let limit = window.min(congestion);
@@ -104,8 +101,7 @@ impl Sender {
         if limit * WINDOW_DIVISOR >= self.window_packets.min(self.cwnd) {
             return false;
         }
-        let Some(until_ack) = self.until_ack(self.now) else { return false };
-        if until_ack > self.longest_wait() {
+        if !self.may_wait(self.now) {
             return false;
         }
         if congestion < window {
@@ -114,6 +110,13 @@ impl Sender {
             limits.receiver |= window <= length;
         }
         true
+    }
+
+    /// Whether less than could be sent at once waits for more at `now`: something left not long ago, and an
+    /// acknowledgement is to come soon.
+    pub(super) fn may_wait(&self, now: SimTime) -> bool {
+        (now - self.last_sent) <= LONGEST_WAIT
+            && self.until_ack(now).is_some_and(|until| until <= self.longest_wait())
     }
 
     /// From `now` until the head is acknowledged, as far as the round-trip time tells.
