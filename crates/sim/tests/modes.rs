@@ -40,6 +40,16 @@ fn a_flow_alone_without_random_loss_is_the_same() {
         // Its search overshoots by 1500 packets, and less than a GSO packet leaves with many an acknowledgement.
         ("bic", "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"2 bdp\"", "congestion = \"bic\""),
         ("10G", "rate = \"10 Gbit/s\"\nrtt = \"2 ms\"\nbuffer = \"1 bdp\"", "congestion = \"cubic\""),
+        // Seventeen packets on the way: acknowledgements are held back until a timer that is due within a train.
+        (
+            "scalable",
+            "rate = \"1 Gbit/s\"\nrtt = \"0.2 ms\"\nbuffer = \"1 bdp\"",
+            "congestion = \"scalable\"",
+        ),
+        // It measures by every acknowledgement.
+        ("nv", "rate = \"1 Gbit/s\"\nrtt = \"6.2 ms\"\nbuffer = \"0.1 bdp\"", "congestion = \"nv\""),
+        // One-way delays by stamps.
+        ("lp", "rate = \"1 Gbit/s\"\nrtt = \"6.2 ms\"\nbuffer = \"0.1 bdp\"", "congestion = \"lp\""),
         (
             "limited",
             "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"",

@@ -31,6 +31,11 @@ pub fn stamp(time: SimTime) -> u32 {
     (ticks(time) + 1) as u32
 }
 
+/// When the next tick after `time` begins.
+pub fn next_tick(time: SimTime) -> SimTime {
+    SimTime::ps((ticks(time) + 1) * TICK as i64)
+}
+
 /// Ticks that cover so many microseconds (`usecs_to_jiffies`).
 #[inline]
 pub fn ticks_of(micros: i64) -> i64 {

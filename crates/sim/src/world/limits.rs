@@ -47,9 +47,8 @@ impl Limit {
         let (rate, queue) = (direction.rate, direction.rate.serialisation(direction.buffer));
         let each = rate.serialisation(Bytes::new(frame)).picoseconds().max(1);
         let packets = rtt.min(queue).picoseconds() / each;
-        let alone = (packets / SHARE_ALONE).clamp(LEAST, of_frame.alone.into()) as u32;
-        let shared = (packets / SHARE).clamp(of_frame.shared.into(), of_frame.alone.into()) as u32;
-        Limit { shared: shared.min(alone), alone }
+        let part = |share: i64| (packets / share).clamp(LEAST, of_frame.alone.into()) as u32;
+        Limit { shared: part(SHARE), alone: part(SHARE_ALONE) }
     }
 }
 
@@ -69,9 +68,9 @@ mod tests {
         assert_eq!((least.shared, least.alone), (43, 344));
         // 100 Gbit/s: 1386 frames of 721 ns in a millisecond.
         assert_eq!(limit(100_000_000_000, 9014, 1_000, 12_500_000), (173, 344));
-        assert_eq!(limit(100_000_000_000, 9014, 1_000, 1_250_000), (43, 69), "the queue empties in 100 us");
+        assert_eq!(limit(100_000_000_000, 9014, 1_000, 1_250_000), (17, 69), "the queue empties in 100 us");
         assert_eq!(limit(10_000_000_000, 1514, 100_000, 125_000_000), (344, 344), "never more than alone");
-        assert_eq!(limit(1_000_000_000, 1514, 200, 25_000), (8, 8), "16 packets on the way");
+        assert_eq!(limit(1_000_000_000, 1514, 200, 25_000), (2, 8), "16 packets on the way");
         assert_eq!(limit(1_000_000_000, 1514, 10, 1_500), (2, 2));
     }
 }

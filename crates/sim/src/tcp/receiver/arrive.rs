@@ -5,6 +5,7 @@ use crate::due::Due;
 use crate::net::{Ack, Body, Data, Ecn, Train};
 use crate::tcp::clock;
 use std::cmp::Ordering;
+use wirespeed_units::{SimTime, Span};
 
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
@@ -23,15 +24,15 @@ impl Receiver {
             self.end = Some(data.first + u64::from(train.packets));
         }
         while index < train.packets {
-            let taken = self.take_even(train, data, index, out);
-            if taken > 0 {
-                index += taken;
-                continue;
-            }
             let at = train.at + train.gap * i64::from(index);
             // What is due between two packets of a train comes between them.
             if index > 0 && self.deadline().has_come(at) {
                 self.on_timer(self.deadline().time(), out);
+            }
+            let taken = self.take_even(train, data, index, at, out);
+            if taken > 0 {
+                index += taken;
+                continue;
             }
             self.now = self.now.max(at);
             self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
@@ -39,9 +40,16 @@ impl Receiver {
         }
     }
 
-    /// Takes as many of the train's packets as arrive in order while nothing but every other packet's ACK is due;
-    /// returns how many, 0 if they must be looked at one by one.
-    fn take_even(&mut self, train: &Train, data: &Data, index: u32, out: &mut Vec<Train>) -> u32 {
+    /// Takes as many of the train's packets, from number `index` on, which comes at `at`, as arrive in order while nothing
+    /// but every other packet's ACK is due; returns how many, 0 if they must be looked at one by one.
+    fn take_even(
+        &mut self,
+        train: &Train,
+        data: &Data,
+        index: u32,
+        at: SimTime,
+        out: &mut Vec<Train>,
+    ) -> u32 {
         let left = train.packets - index;
         let first = data.first + u64::from(index);
         let even = left > 1
@@ -57,12 +65,12 @@ impl Receiver {
         if !even {
             return 0;
         }
-        let packets = left.min(self.buffer.takes_unread(train.frame_payload(self.settings.mss)));
+        let room = self.buffer.takes_unread(train.frame_payload(self.settings.mss));
+        let packets = if room > 1 { before_tick(at, train.gap, left.min(room)) } else { 0 };
         if packets < 2 {
             return 0;
         }
-        let at = train.at + train.gap * i64::from(index);
-        let last = train.at + train.gap * i64::from(index + packets - 1);
+        let last = at + train.gap * i64::from(packets - 1);
         let waiting = (self.next - self.acknowledged) as u32;
         self.counts.packets_in += u64::from(packets);
         self.now = self.now.max(last);
@@ -264,4 +272,14 @@ impl Receiver {
             }
         }
     }
+}
+
+/// How many of `packets` that come at `at`, `at + gap`, ... do so before the millisecond clock goes on: the stamps of
+/// their acknowledgements are the same.
+fn before_tick(at: SimTime, gap: Span, packets: u32) -> u32 {
+    if clock::stamp(at) == clock::stamp(at + gap * i64::from(packets - 1)) {
+        return packets;
+    }
+    let left = (clock::next_tick(at) - at).picoseconds() as u64;
+    left.div_ceil(gap.picoseconds().max(1) as u64) as u32
 }
