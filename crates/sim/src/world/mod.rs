@@ -9,6 +9,7 @@ mod closed_window;
 mod connection;
 mod egress;
 mod flow;
+mod held_back;
 mod inside;
 mod late;
 mod limits;
@@ -51,6 +52,8 @@ pub struct World {
     captures: Vec<Capture>,
     /// Flows whose memory their host's queue has given back by dropping it, to go on when the event is over.
     eased: Vec<u32>,
+    /// By host: flows whose receivers there hold acknowledgements back.
+    holding: Vec<Vec<u32>>,
     handled: u64,
     late: Late,
 }
@@ -75,6 +78,7 @@ impl World {
             passing: Vec::new(),
             captures: Capture::of(run),
             eased: Vec::new(),
+            holding: vec![Vec::new(); run.hosts.len()],
             handled: 0,
             late: Late::default(),
         };
@@ -167,12 +171,17 @@ impl World {
             return;
         }
         flow.receiver_event = Due::NEVER;
+        let mut releases = false;
         if let Endpoint::Tcp(tcp) = &mut flow.endpoint
             && tcp.receiver.deadline().has_come(at)
         {
+            releases = tcp.receiver.may_release_at().has_come(at);
             tcp.receiver.on_timer(at, &mut self.outgoing);
         }
         self.settle(index);
+        if releases {
+            self.release_with(index, at);
+        }
     }
 
     /// The first train on a pipe is at its end.
@@ -282,7 +291,10 @@ impl World {
             self.send_outgoing();
         }
         match way {
-            Way::Forward => self.plan_receiver(index),
+            Way::Forward => {
+                self.note_holding(index);
+                self.plan_receiver(index);
+            }
             Way::Back => self.plan_sender(index),
         }
         debug_assert!(self.is_planned(index), "the other end's timer is as it was");

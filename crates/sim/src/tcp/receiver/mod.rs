@@ -109,6 +109,8 @@ pub struct Receiver {
     congestion_seen: bool,
     ecn_was_seen: bool,
     ack_now: bool,
+    /// Its host knows that it holds acknowledgements back.
+    is_known_to_hold: bool,
 }
 
 impl Receiver {
@@ -137,6 +139,7 @@ impl Receiver {
             opened: SimTime::START,
             handshake_us: 0,
             ack_now: false,
+            is_known_to_hold: false,
             end: None,
             counts: Counts::default(),
             rare: None,

@@ -4,7 +4,7 @@ use super::{DELAY_MAX_TICKS, Receiver};
 use crate::due::Due;
 use crate::net::{Ack, Body, Ecn, Train};
 use crate::tcp::clock;
-use wirespeed_units::Span;
+use wirespeed_units::{SimTime, Span};
 
 /// `net.ipv4.tcp_comp_sack_nr`: duplicate ACKs held back at most.
 const COMPRESSED_MOST: u32 = 44;
@@ -58,6 +58,34 @@ impl Receiver {
         if self.compressed > 0 {
             self.acknowledge(out);
         }
+    }
+
+    /// Whether it has begun to hold acknowledgements back since this was last asked and answered.
+    #[inline]
+    pub fn begins_to_hold(&mut self) -> bool {
+        let begins = self.compressed_at.is_set() && !self.is_known_to_hold;
+        self.is_known_to_hold |= begins;
+        begins
+    }
+
+    /// From when on what it holds back may leave with what others do: when its timer is due without the slack.
+    pub fn may_release_at(&self) -> Due {
+        if self.compressed_at.is_set() {
+            Due::at(self.compressed_at.time() + COMPRESSED_SLACK * -1)
+        } else {
+            Due::NEVER
+        }
+    }
+
+    /// Nobody keeps in mind any longer that it holds something back.
+    pub fn is_released(&mut self) {
+        self.is_known_to_hold = false;
+    }
+
+    /// What it holds back leaves.
+    pub fn release(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        self.now = self.now.max(now);
+        self.flush_compressed(out);
     }
 
     /// `tcp_send_delayed_ack`.
