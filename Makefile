@@ -84,7 +84,9 @@ fmt: ## check the formatting
 	$(CARGO) fmt --all --check
 
 .PHONY: lint
-lint: fmt ## formatting, clippy, documentation, licences and advisories
+lint: fmt ## formatting, no recordings in the repository, clippy, documentation, licences and advisories
+	@large=$$(git ls-files -z | xargs -0 du -k -- 2>/dev/null | awk '$$1 > 1024 { print $$2 }'); \
+	    test -z "$$large" || { echo "over 1 MiB, a recording or a capture? $$large"; exit 1; }
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then \
