@@ -14,6 +14,8 @@ pub struct EvenAcks<'a> {
     pub gap: Span,
     /// Packets that each acknowledged.
     pub stride: u64,
+    /// Whether header prediction takes the first as it does the others ([`AckSample::predicted`]).
+    pub first_predicted: bool,
     /// Bytes of a packet.
     pub mss: u64,
     /// When what they acknowledged had left: (number after it, time), ascending.
@@ -46,6 +48,7 @@ impl EvenAcks<'_> {
             }
             sample.now = SimTime::ps(now - gap * i64::from(back));
             sample.rtt = segment.map(|(_, sent_us)| Span::us(micros_at(sample.now) as i64 - sent_us));
+            sample.predicted = back < self.count || self.first_predicted;
             sample.snd_una = una.saturating_mul(self.mss);
             sample.prior_in_flight = Packets::new(in_flight + behind + self.stride);
             sample.in_flight = Packets::new(in_flight + behind);

@@ -73,6 +73,9 @@ pub struct AckSample {
     pub may_grow: bool,
     /// The window, not the application or the receiver, limited sending (Linux `tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
+    /// Header prediction took it: it offers the window of the ACK before and has neither SACK nor ECN-Echo (Linux without
+    /// `CA_ACK_SLOWPATH`).
+    pub predicted: bool,
     /// First byte not acknowledged, this ACK included.
     pub snd_una: u64,
     /// Next byte to send.

@@ -95,6 +95,11 @@ impl Westwood {
         // The first ACK only sets where counting starts.
         let una = self.una.replace(ack.snd_una).unwrap_or(ack.snd_una);
         let cumulative = ack.snd_una.saturating_sub(una);
+        // Nothing is left out of what header prediction takes, which is most often the ACK that ends a recovery
+        // (`westwood_fast_bw`): losses make the estimate higher.
+        if ack.predicted {
+            return cumulative;
+        }
         if cumulative == 0 {
             self.accounted += mss;
             return mss;

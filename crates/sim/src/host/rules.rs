@@ -162,6 +162,8 @@ pub struct SocketRules {
     /// ACKs that only report what is out of order are held back for a moment and sent as one (`tcp_comp_sack_nr`; commit
     /// 5d9f4262b7ea, 4.18). Before, each packet, or what GRO merged, is answered.
     pub compresses_sacks: bool,
+    /// A single full packet with PSH is answered as soon as it has been read (commit 4720852ed9af, 6.6).
+    pub answers_pushed: bool,
     /// Packets that a receiver without news offers room for at first, of 1460 bytes; `None`: as many as 64 KiB hold (commit
     /// a337531b942b, 4.20). Before, twice the initial window of 10 (commit 85f16525a2eb, 3.12), once (356f039822b8, 2.6.38),
     /// that of RFC 2414 (`tcp_select_initial_window`).
@@ -213,6 +215,7 @@ impl SocketRules {
             prunes_all: !since(4, 9, 0),
             closes_window: since(6, 6, 0),
             compresses_sacks: since(4, 18, 0),
+            answers_pushed: since(6, 6, 0),
             offers: match () {
                 () if since(4, 20, 0) => None,
                 () if since(3, 12, 0) => Some(20),

@@ -96,6 +96,9 @@ pub struct Data {
     pub stamp: u32,
     /// The last packet ends the stream (FIN).
     pub last: bool,
+    /// The last packet is to be handed on at once (PSH). Of packets in the middle that are, nothing is known: GSO packets
+    /// that make one train lose theirs.
+    pub push: bool,
     /// Receiver's millisecond clock of the latest ACK, echoed (RFC 7323 TSecr).
     pub echo: u32,
     /// Congestion window reduced (RFC 3168 CWR) is set on the first.
@@ -226,6 +229,7 @@ impl Train {
             part.packets = packets;
             if let Body::Data(data) = &mut part.body {
                 data.last = false;
+                data.push = false;
             }
         }
         part
@@ -241,6 +245,7 @@ impl Train {
                 body: Body::Data(Data {
                     first: data.first + u64::from(index),
                     last: data.last && index + 1 == self.packets,
+                    push: data.push && index + 1 == self.packets,
                     cwr: data.cwr && index == 0,
                     ..*data
                 }),
@@ -275,6 +280,7 @@ impl Train {
         self.packets += next.packets;
         if let (Body::Data(data), Body::Data(more)) = (&mut self.body, &next.body) {
             data.last = more.last;
+            data.push = more.push;
         }
     }
 

@@ -29,7 +29,6 @@ use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Train};
 use capture::Capture;
-use limits::LONGEST_TRAIN;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
@@ -402,8 +401,7 @@ impl World {
     #[inline(always)]
     fn carry_whole(&mut self, index: u32, train: Train, arrival: Arrival) {
         let pipe = &mut self.pipes[index as usize];
-        let lasting = arrival.gap * i64::from(train.packets - 1);
-        if train.packets > 1 && (!self.trains || lasting > LONGEST_TRAIN) {
+        if train.packets > 1 && (!self.trains || train.packets > pipe.longest(arrival.gap)) {
             self.passing.push(train.arriving(arrival));
             return self.carry_parts(index);
         }
@@ -429,12 +427,7 @@ impl World {
                 is_first |= pipe.on_the_way.push_packets(&train);
                 continue;
             }
-            // A burst that a slow link spreads out is several trains: what one does, it does at its first packet.
-            let most = if train.last_at() - train.at > LONGEST_TRAIN {
-                (LONGEST_TRAIN.picoseconds() / train.gap.picoseconds()) as u32 + 1
-            } else {
-                u32::MAX
-            };
+            let most = pipe.longest(train.gap);
             if train.packets <= most {
                 is_first |= pipe.on_the_way.push(train, pipe.train_limit);
                 continue;

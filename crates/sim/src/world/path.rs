@@ -119,6 +119,19 @@ impl Pipe {
         self.train_limit = if alone { self.limit.alone } else { self.limit.shared };
     }
 
+    /// Packets at most of a train whose packets arrive `gap` apart: what a train does, it does at its first packet. One that a
+    /// slow link spreads out, or that was longer than what the link would put together, is several.
+    #[inline]
+    pub fn longest(&self, gap: Span) -> u32 {
+        if gap <= Span::ZERO {
+            u32::MAX
+        } else if gap * i64::from(self.train_limit) <= LONGEST_TRAIN {
+            self.train_limit
+        } else {
+            (LONGEST_TRAIN.picoseconds() / gap.picoseconds()) as u32 + 1
+        }
+    }
+
     /// Takes a train in. Answers when it arrives at the end if it gets there as a whole; otherwise what does is in `out`.
     #[inline]
     pub fn offer(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {

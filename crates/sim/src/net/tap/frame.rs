@@ -12,6 +12,7 @@ const OPTIONS: usize = 40;
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
+const PSH: u8 = 8;
 const ACK: u8 = 16;
 const ECE: u8 = 64;
 const CWR: u8 = 128;
@@ -101,6 +102,9 @@ impl Frame {
                 s.window = 65_535;
                 if data.last && i + 1 == train.packets {
                     s.flags |= FIN;
+                }
+                if data.push && i + 1 == train.packets {
+                    s.flags |= PSH;
                 }
                 if data.cwr && i == 0 {
                     s.flags |= CWR;

@@ -32,9 +32,11 @@ impl Receiver {
             let taken = self.take_even(train, data, index, at, out);
             if taken > 0 {
                 index += taken;
+                self.pushed = data.push && index == train.packets && self.next > self.acknowledged;
                 continue;
             }
             self.now = self.now.max(at);
+            self.pushed |= data.push && index + 1 == train.packets;
             self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
             index += 1;
         }
@@ -218,13 +220,13 @@ impl Receiver {
         if !fits && self.refuses_later(number, out) {
             return;
         }
-        if self.order.contains(number) {
-            self.counts.duplicates += 1;
-            self.order.forget_duplicate();
-            self.order.report_duplicate(number..number + 1);
-        } else {
+        let is_new = !self.order.contains(number);
+        self.order.forget_duplicate();
+        if is_new {
             self.counts.out_of_order += 1;
-            self.order.forget_duplicate();
+        } else {
+            self.counts.duplicates += 1;
+            self.order.report_duplicate(number..number + 1);
         }
         let fragments = self.buffer.layout().fragments(number, 1) as u32;
         let place = self.order.insert(number, fragments, self.buffer.each(u64::from(payload)));
@@ -232,8 +234,9 @@ impl Receiver {
         if self.settings.sack && place >= BLOCKS_EXPECTED {
             self.flush_compressed(out);
         }
-        if self.settings.sack {
-            self.buffer.grow(payload, 1);
+        // As long as the window opens, acknowledgements are not held back.
+        if is_new && self.settings.sack && self.buffer.grow(payload, 1) {
+            self.quick |= 1;
         }
         self.settle(out);
     }

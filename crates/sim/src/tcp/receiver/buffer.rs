@@ -455,6 +455,11 @@ impl Buffer {
         self.shift
     }
 
+    /// Nothing is in it, neither unread nor out of order.
+    pub(super) fn is_empty(&self) -> bool {
+        self.unread_bytes == 0 && self.held == 0
+    }
+
     pub(super) fn unread(&self) -> u64 {
         self.unread_packets
     }

@@ -16,6 +16,7 @@ impl Receiver {
             self.end = Some(data.first + u64::from(train.packets));
         }
         self.now = self.now.max(train.at);
+        self.pushed |= data.push;
         let payload = train.frame.saturating_sub(self.header()).max(1);
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
         if !in_order || self.settings.ecn || !self.buffer.fits() || self.buffer.current(self.next) == 0 {
@@ -74,11 +75,6 @@ impl Receiver {
     pub fn read_some(&mut self, now: SimTime, packets: u64, out: &mut Vec<Train>) {
         self.now = self.now.max(now);
         self.buffer.read_some(self.now, packets);
-        if self.next > self.acknowledged
-            && (self.next - self.acknowledged > 1 || self.buffer.is_much_wider(self.next))
-            || self.buffer.is_much_wider(self.next)
-        {
-            self.acknowledge(out);
-        }
+        self.answer_reader(out);
     }
 }

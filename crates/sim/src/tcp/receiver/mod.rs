@@ -109,6 +109,8 @@ pub struct Receiver {
     congestion_seen: bool,
     ecn_was_seen: bool,
     ack_now: bool,
+    /// Something that is not acknowledged yet was pushed (`ICSK_ACK_PUSHED`).
+    pushed: bool,
     /// Its host knows that it holds acknowledgements back.
     is_known_to_hold: bool,
 }
@@ -139,6 +141,7 @@ impl Receiver {
             opened: SimTime::START,
             handshake_us: 0,
             ack_now: false,
+            pushed: false,
             is_known_to_hold: false,
             end: None,
             counts: Counts::default(),

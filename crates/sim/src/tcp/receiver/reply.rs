@@ -114,6 +114,7 @@ impl Receiver {
         self.compressed = 0;
         self.compressed_at = Due::NEVER;
         self.ack_now = false;
+        self.pushed = false;
         self.counts.acks_out += 1;
         out.push(Train {
             at: self.now,
@@ -148,7 +149,18 @@ impl Receiver {
             return;
         }
         self.buffer.read(self.now);
-        if self.next - self.acknowledged > 1 || self.buffer.is_much_wider(self.next) {
+        self.answer_reader(out);
+    }
+
+    /// The application has read: an ACK leaves if more than a packet waits for one, or if one does that was pushed and nothing
+    /// else is left, or if the window has become much wider (`tcp_cleanup_rbuf`).
+    pub(super) fn answer_reader(&mut self, out: &mut Vec<Train>) {
+        let waiting = self.next.saturating_sub(self.acknowledged);
+        let answers_pushed = self.settings.buffer.rules.answers_pushed;
+        if waiting > 1
+            || waiting == 1 && self.pushed && answers_pushed && self.buffer.is_empty()
+            || self.buffer.is_much_wider(self.next)
+        {
             self.acknowledge(out);
         }
     }

@@ -48,6 +48,7 @@ pub(super) struct Findings {
     pub duplicate_reported: bool,
     pub duplicate_of_probe: bool,
     pub window_updated: bool,
+    pub predicted: bool,
     pub ece: bool,
     pub retransmission_lost: bool,
     pub reneging: bool,
@@ -97,6 +98,7 @@ impl Sender {
         let lost_before = self.delivery.lost;
         let had_data_out = self.outstanding() > 0;
         found.advanced = ack.next > self.una;
+        found.predicted = ack.window == self.window_bytes && ack.sack.is_none() && !ack.ece;
         self.update_window(&ack, &mut found);
         if found.advanced {
             self.retries = 0;
@@ -164,6 +166,7 @@ impl Sender {
             advanced: found.advanced,
             progress: found.advanced || found.data_acked || found.data_sacked || found.duplicate_reported,
             dubious,
+            predicted: found.predicted,
             ended,
             together: super::congestion::Together {
                 count: ack.count,

@@ -42,7 +42,7 @@ impl Sender {
 
     /// Memory that sent and unsent data occupy (`sk_wmem_queued`).
     fn queued_memory(&self) -> u64 {
-        let unsent = (self.written - self.nxt).div_ceil(self.goal.max(1));
+        let unsent = (self.written - self.nxt).div_ceil(self.pieces.goal());
         (self.written - self.una) * u64::from(self.settings.mss)
             + PACKET_OVERHEAD * (self.board.len() as u64 + unsent)
     }
@@ -50,41 +50,46 @@ impl Sender {
     /// The application writes until the buffer is full, and what may leave leaves on the way (`tcp_sendmsg_locked`):
     /// at each full piece that is alone or half a window beyond the last push, and at the end.
     pub(super) fn fill(&mut self, out: &mut Vec<Train>) {
-        self.goal = self.piece_goal();
+        let goal = self.piece_goal();
+        self.pieces.set_goal(goal, self.nxt, self.written - self.nxt);
         let half = self.max_window / 2 / u64::from(self.settings.mss);
         while self.written < self.end.min(self.granted) {
             let unsent = self.written - self.nxt;
-            let head = u64::from(self.piece).min(unsent);
-            let tail = if unsent <= head { head } else { (unsent - head) % self.goal };
-            if unsent == 0 || tail == 0 || tail >= self.goal {
+            let is_head = unsent <= self.pieces.head();
+            let tail = self.pieces.tail(self.nxt, unsent);
+            if tail == 0 || tail >= goal {
                 let queued = self.queued_memory();
                 if queued >= self.send_buffer {
                     self.blocked = true;
+                    // What is written is pushed before the writer waits.
+                    if unsent > 0 {
+                        self.pushed = self.written;
+                    }
                     break;
                 }
                 if unsent == 0 {
-                    self.piece = self.goal as u32;
+                    self.pieces.fill_head();
                 }
                 // Behind data that waits, pieces up to the next push or a full buffer change nothing but what is written.
-                let pieces = if unsent > head {
-                    let each = self.goal * u64::from(self.settings.mss) + PACKET_OVERHEAD;
-                    let before_push = (self.pushed + half).saturating_sub(self.written) / self.goal;
+                let pieces = if !is_head {
+                    let each = goal * u64::from(self.settings.mss) + PACKET_OVERHEAD;
+                    let before_push = (self.pushed + half).saturating_sub(self.written) / goal;
                     (self.send_buffer - queued).div_ceil(each).min(before_push).max(1)
                 } else {
                     1
                 };
-                self.written = (self.written + pieces * self.goal).min(self.end.min(self.granted));
+                self.written = (self.written + pieces * goal).min(self.end.min(self.granted));
             } else {
                 // The last piece is filled up first, whatever room there is.
-                self.written = (self.written + self.goal - tail).min(self.end.min(self.granted));
-                if unsent == head {
-                    self.piece = self.goal as u32;
+                self.written = (self.written + goal - tail).min(self.end.min(self.granted));
+                if is_head {
+                    self.pieces.fill_head();
                 }
             }
             if self.written > self.pushed + half {
                 self.pushed = self.written;
                 self.write(Push::All, out);
-            } else if self.written - self.nxt <= u64::from(self.piece) {
+            } else if self.written - self.nxt <= self.pieces.head() {
                 self.write(Push::One, out);
             }
         }

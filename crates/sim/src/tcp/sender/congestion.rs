@@ -29,6 +29,8 @@ pub(super) struct Seen {
     pub progress: bool,
     /// It went through `tcp_fastretrans_alert`.
     pub dubious: bool,
+    /// Header prediction took it, or the first of several.
+    pub predicted: bool,
     /// A reduction was over with it.
     pub ended: bool,
     pub together: Together,
@@ -99,6 +101,7 @@ impl Sender {
             newly_lost: Packets::new(seen.lost),
             may_grow: seen.may_grow && !seen.phase.is_reducing(),
             cwnd_limited: self.may_grow_with(seen.prior_in_flight),
+            predicted: seen.predicted || seen.together.count > 1,
             snd_una: self.bytes(self.una),
             snd_nxt,
             rtt: seen.rtt_us.map(Span::us),
@@ -130,6 +133,7 @@ impl Sender {
                 count: count - 1,
                 gap,
                 stride,
+                first_predicted: seen.predicted,
                 mss: u64::from(self.settings.mss),
                 sent: &self.sent_times,
                 next: &sample,

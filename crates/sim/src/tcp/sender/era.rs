@@ -23,6 +23,8 @@ pub struct Era {
     pub output_limit: u64,
     /// That counts for flows that pace themselves, too (until the former of these commits).
     pub limits_paced_output: bool,
+    /// The last packet of a GSO packet has PSH set (commit 051ba67447de, 5.4).
+    pub pushes: bool,
 }
 
 impl Era {
@@ -34,6 +36,7 @@ impl Era {
         grows_when_filled: false,
         output_limit: 16 << 16,
         limits_paced_output: false,
+        pushes: true,
     };
 
     /// That of a kernel.
@@ -50,6 +53,7 @@ impl Era {
                 () => 16 << 16,
             },
             limits_paced_output: before(5, 0),
+            pushes: !before(5, 4),
         }
     }
 }

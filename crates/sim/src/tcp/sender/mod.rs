@@ -12,6 +12,7 @@ mod era;
 mod forward;
 mod halving;
 mod hosted;
+mod pieces;
 mod rack;
 mod recovery;
 mod retransmit;
@@ -35,6 +36,7 @@ pub use stopwatch::Stopwatch;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
+use pieces::Pieces;
 use rack::Rack;
 
 use crate::due::Due;
@@ -114,8 +116,6 @@ pub struct Sender {
     woken: bool,
     ecn_cwr: bool,
     throttled: bool,
-    /// Packets left of the GSO packet that the application filled last.
-    piece: u32,
     rtt: Rtt,
     delivery: Delivery,
     counts: Counts,
@@ -159,8 +159,8 @@ pub struct Sender {
     pacing_timer: Due,
     /// Packets of one GSO packet, which follows from the pacing rate, the least round-trip time and the algorithm's wish.
     burst: u64,
-    /// Packets of a full one.
-    goal: u64,
+    /// What waits to be sent.
+    pieces: Pieces,
     /// What the application may have written by now: no end unless it is a thread of a modelled host.
     granted: u64,
     /// What was pushed when it had written so much (`pushed_seq`).
@@ -184,7 +184,7 @@ impl Sender {
     pub fn new(settings: Rc<Settings>, stream: Stream) -> Self {
         let send_buffer = settings.send_buffer.unwrap_or(settings.send_buffer_range.0);
         let end = stream.packets;
-        let piece = settings.gso_packets;
+        let pieces = Pieces::new(settings.gso_packets);
         Sender {
             settings,
             stream,
@@ -244,8 +244,7 @@ impl Sender {
             pacing_timer: Due::NEVER,
             pacing_rate: 0,
             burst: 1,
-            piece,
-            goal: 1,
+            pieces,
             written: 0,
             granted: u64::MAX,
             pushed: 0,

@@ -100,7 +100,7 @@ impl Sender {
         let acks_until =
             |packets: u64| acks_for(packets.saturating_sub(room), stride).clamp(1, u64::from(left)) as u32;
         let burst = self.burst;
-        let next = burst.min(u64::from(self.piece)).max(1);
+        let next = burst.min(self.pieces.head()).max(1);
         let first = acks_until(next);
         if first < left && gap <= self.settings.line * i64::from(stride) && self.comes_as_expected(at) {
             let acks = self.acks_of_bursts(room, stride, left).max(first);

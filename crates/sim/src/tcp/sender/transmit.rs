@@ -155,7 +155,7 @@ impl Sender {
                 limits.receiver = true;
                 break;
             }
-            let length = u64::from(self.piece).max(quota).min(available);
+            let length = self.pieces.length(self.nxt, quota).min(available);
             if length > 1 && push == Push::All && self.should_wait(length, burst, &mut limits) {
                 break;
             }
@@ -224,7 +224,7 @@ impl Sender {
     /// [`Sender::write`] would come to, each whole and with nothing to decide about. At least one.
     fn equal_pieces(&self, packets: u64, most: u64) -> u32 {
         let train = u64::from(self.settings.train_packets);
-        let is_whole = packets == u64::from(self.piece) && packets == self.goal;
+        let is_whole = packets == self.pieces.goal() && self.pieces.are_full();
         if 2 * packets > train || !is_whole || self.host_queue > 0 || self.is_paced() {
             return 1;
         }
@@ -242,10 +242,7 @@ impl Sender {
         self.note_sent(packets, sent);
         self.transmit(first, packets * pieces, sent, gap, out);
         self.busy.set(true, sent);
-        // The application fills GSO packets of a fixed size; a send takes from the front.
-        let full = self.goal as u32;
-        self.piece =
-            if packets < self.piece { self.piece - packets } else { full - (packets - self.piece) % full };
+        self.pieces.take(first, packets);
         // Of several, each but the first only moves its memory from what is written to what is sent.
         self.check_space();
         if first == self.una || self.timer.pending == Some(Pending::Probe) {
@@ -359,6 +356,7 @@ impl Sender {
             stamp: clock::stamp(sent),
             echo: self.peer_stamp,
             last: false,
+            push: self.pushes(end, packets),
             cwr: false,
             held,
         };
@@ -393,6 +391,12 @@ impl Sender {
             let frame = self.settings.headers + self.stream.last_bytes;
             out.push(train(1, frame, Body::Data(Data { last: true, ..data(end - 1) })));
         }
+    }
+
+    /// Whether the last of `packets`, which is number `end - 1`, is marked to be handed on: those of a GSO packet
+    /// (`__tcp_transmit_skb`), and where the writer pushed last.
+    fn pushes(&self, end: u64, packets: u32) -> bool {
+        end == self.pushed || packets > 1 && self.settings.era.pushes
     }
 
     /// What waited for the pacer or the host's queue: retransmissions first, then new data (`tcp_tsq_write`).

@@ -28,7 +28,7 @@ impl Sender {
     /// An acknowledgement came while nothing was out: whether the window has opened far enough for what is next
     /// (`tcp_ack_probe`).
     pub(super) fn on_window_known(&mut self) {
-        let next = (self.written - self.nxt).min(u64::from(self.piece));
+        let next = (self.written - self.nxt).min(self.pieces.head());
         if next == 0 {
             return;
         }
