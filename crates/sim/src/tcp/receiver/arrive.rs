@@ -229,8 +229,12 @@ impl Receiver {
             self.order.report_duplicate(number..number + 1);
         }
         let fragments = self.buffer.layout().fragments(number, 1) as u32;
-        let place = self.order.insert(number, fragments, self.buffer.each(u64::from(payload)));
-        self.buffer.hold(self.order.memory());
+        let (each, before) = (self.buffer.each(u64::from(payload)), self.order.memory());
+        let place = self.order.insert(number, fragments, each);
+        // What becomes part of a held packet counts at once, any other packet only after this (`skb_set_owner_r`).
+        if self.order.memory() - before < each.fragment + each.overhead {
+            self.buffer.hold(self.order.memory());
+        }
         if self.settings.sack && place >= BLOCKS_EXPECTED {
             self.flush_compressed(out);
         }
@@ -238,6 +242,7 @@ impl Receiver {
         if is_new && self.settings.sack && self.buffer.grow(payload, 1) {
             self.quick |= 1;
         }
+        self.buffer.hold(self.order.memory());
         self.settle(out);
     }
 
