@@ -98,7 +98,8 @@ fn fields_of(train: &Train) -> Fields {
     fields[ECN] = train.ecn as u64;
     match &train.body {
         Body::Data(data) => {
-            fields[KIND] = kind::DATA | flags(data.last, data.cwr, data.push);
+            fields[KIND] = kind::DATA | flags(data.last, data.cwr, false);
+            fields[STRIDE] = data.pushes;
             fields[NUMBER] = data.first;
             fields[STAMP] = data.stamp.into();
             fields[ECHO] = data.echo.into();
@@ -157,7 +158,7 @@ fn train_of(fields: &Fields) -> Train {
             last: flag(kind::FIRST_FLAG),
             echo,
             cwr: flag(kind::SECOND_FLAG),
-            push: flag(kind::THIRD_FLAG),
+            pushes: fields[STRIDE],
             // Behind its host's queue, where it is packed, nothing is held.
             held: Span::ZERO,
         }),
@@ -219,12 +220,12 @@ mod tests {
     }
 
     fn body() -> impl Strategy<Value = Body> {
-        let data = (any::<u64>(), any::<u32>(), any::<bool>(), any::<u32>(), any::<bool>(), any::<bool>())
-            .prop_map(|(first, stamp, last, echo, cwr, push)| Data {
+        let data = (any::<u64>(), any::<u32>(), any::<bool>(), any::<u32>(), any::<bool>(), any::<u64>())
+            .prop_map(|(first, stamp, last, echo, cwr, pushes)| Data {
                 first,
                 stamp,
                 last,
-                push,
+                pushes,
                 echo,
                 cwr,
                 held: Span::ZERO,
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn every_second_packet_of_a_flow_takes_two_bytes() {
         let data =
-            Data { first: 1 << 40, stamp: 1 << 30, last: false, push: false, echo: 1 << 30, cwr: false, held: Span::ZERO };
+            Data { first: 1 << 40, stamp: 1 << 30, last: false, pushes: 0, echo: 1 << 30, cwr: false, held: Span::ZERO };
         let trains: Vec<Train> = (0..64)
             .map(|i| Train {
                 // 1211.2 ns to the nearest picosecond, so that the distance differs by one now and then.

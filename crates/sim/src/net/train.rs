@@ -96,9 +96,9 @@ pub struct Data {
     pub stamp: u32,
     /// The last packet ends the stream (FIN).
     pub last: bool,
-    /// The last packet is to be handed on at once (PSH). Of packets in the middle that are, nothing is known: GSO packets
-    /// that make one train lose theirs.
-    pub push: bool,
+    /// Packets with PSH, as GSO packets end: bit n is the packet n before the last. Nothing is known of those further from
+    /// the end than it has bits.
+    pub pushes: u64,
     /// Receiver's millisecond clock of the latest ACK, echoed (RFC 7323 TSecr).
     pub echo: u32,
     /// Congestion window reduced (RFC 3168 CWR) is set on the first.
@@ -106,6 +106,13 @@ pub struct Data {
     /// How long its own host's fq is to keep it, from when it comes there to its time of departure (Linux:
     /// `skb->tstamp`); zero everywhere else.
     pub held: Span,
+}
+
+impl Data {
+    /// [`Data::pushes`] as seen from the packet `back` before the last.
+    pub fn pushes_before(&self, back: u32) -> u64 {
+        self.pushes.checked_shr(back).unwrap_or(0)
+    }
 }
 
 /// TCP acknowledgements: the first acknowledges everything before `next`, each further one `stride` packets more.
@@ -226,10 +233,11 @@ impl Train {
             part.skip(from);
         }
         if packets < part.packets {
+            let behind = part.packets - packets;
             part.packets = packets;
             if let Body::Data(data) = &mut part.body {
                 data.last = false;
-                data.push = false;
+                data.pushes = data.pushes_before(behind);
             }
         }
         part
@@ -245,7 +253,7 @@ impl Train {
                 body: Body::Data(Data {
                     first: data.first + u64::from(index),
                     last: data.last && index + 1 == self.packets,
-                    push: data.push && index + 1 == self.packets,
+                    pushes: data.pushes_before(self.packets - 1 - index) & 1,
                     cwr: data.cwr && index == 0,
                     ..*data
                 }),
@@ -280,7 +288,9 @@ impl Train {
         self.packets += next.packets;
         if let (Body::Data(data), Body::Data(more)) = (&mut self.body, &next.body) {
             data.last = more.last;
-            data.push = more.push;
+            // What a train has lost at its front is of no account.
+            let own = !u64::MAX.checked_shl(next.packets).unwrap_or(0);
+            data.pushes = data.pushes.checked_shl(next.packets).unwrap_or(0) | more.pushes & own;
         }
     }
 

@@ -103,7 +103,7 @@ impl Frame {
                 if data.last && i + 1 == train.packets {
                     s.flags |= FIN;
                 }
-                if data.push && i + 1 == train.packets {
+                if data.pushes_before(train.packets - 1 - i) & 1 == 1 {
                     s.flags |= PSH;
                 }
                 if data.cwr && i == 0 {

@@ -20,6 +20,7 @@ impl Receiver {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
         }
         let mut index = 0;
+        let pushes = |index: u32| data.pushes_before(train.packets - 1 - index) & 1 == 1;
         if data.last {
             self.end = Some(data.first + u64::from(train.packets));
         }
@@ -32,11 +33,11 @@ impl Receiver {
             let taken = self.take_even(train, data, index, at, out);
             if taken > 0 {
                 index += taken;
-                self.pushed = data.push && index == train.packets && self.next > self.acknowledged;
+                self.pushed = self.next > self.acknowledged && pushes(index - 1);
                 continue;
             }
             self.now = self.now.max(at);
-            self.pushed |= data.push && index + 1 == train.packets;
+            self.pushed |= pushes(index);
             self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
             index += 1;
         }

@@ -70,7 +70,7 @@ impl Sender {
         let in_flight = self.in_flight();
         let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
         self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, packets, sent, gap, out);
+        self.transmit(first, (packets, packets), sent, gap, out);
         self.counts.retransmitted += u64::from(packets);
         self.counts.retransmitted_bytes += self.payload(first, packets);
         (sent, snapshot)

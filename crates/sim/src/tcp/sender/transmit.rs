@@ -240,7 +240,7 @@ impl Sender {
         }
         let (sent, gap) = self.departure(packets * pieces);
         self.note_sent(packets, sent);
-        self.transmit(first, packets * pieces, sent, gap, out);
+        self.transmit(first, (packets * pieces, packets), sent, gap, out);
         self.busy.set(true, sent);
         self.pieces.take(first, packets);
         // Of several, each but the first only moves its memory from what is written to what is sent.
@@ -320,11 +320,11 @@ impl Sender {
         self.last_sent = sent;
     }
 
-    /// Puts packets on the wire and pays the pacer.
+    /// Puts packets on the wire, in GSO packets of `piece`, and pays the pacer.
     pub(super) fn transmit(
         &mut self,
         first: u64,
-        packets: u32,
+        (packets, piece): (u32, u32),
         sent: SimTime,
         gap: Span,
         out: &mut Vec<Train>,
@@ -356,7 +356,7 @@ impl Sender {
             stamp: clock::stamp(sent),
             echo: self.peer_stamp,
             last: false,
-            push: self.pushes(end, packets),
+            pushes: 0,
             cwr: false,
             held,
         };
@@ -374,7 +374,8 @@ impl Sender {
         let whole = packets - u32::from(short);
         if whole > 0 {
             let last = end == self.stream.packets && !short;
-            let next = train(whole, full, Body::Data(Data { last, cwr, ..data(first) }));
+            let pushes = if short { 0 } else { self.pushes(end, piece) };
+            let next = train(whole, full, Body::Data(Data { last, cwr, pushes, ..data(first) }));
             match out.last_mut() {
                 Some(open)
                     if open.packets + whole <= self.settings.train_packets
@@ -393,10 +394,14 @@ impl Sender {
         }
     }
 
-    /// Whether the last of `packets`, which is number `end - 1`, is marked to be handed on: those of a GSO packet
+    /// Which packets up to number `end` have PSH ([`Data::pushes`]): the last of each GSO packet of `piece`
     /// (`__tcp_transmit_skb`), and where the writer pushed last.
-    fn pushes(&self, end: u64, packets: u32) -> bool {
-        end == self.pushed || packets > 1 && self.settings.era.pushes
+    fn pushes(&self, end: u64, piece: u32) -> u64 {
+        if piece > 1 && self.settings.era.pushes {
+            (0..u64::BITS).step_by(piece as usize).fold(0, |all, back| all | 1 << back)
+        } else {
+            u64::from(end == self.pushed)
+        }
     }
 
     /// What waited for the pacer or the host's queue: retransmissions first, then new data (`tcp_tsq_write`).
