@@ -10,9 +10,11 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts `after_ns` from now.
+    /// A clock that starts `after_ns` from now or up to a millisecond later: with a whole one, as the clocks begin that TCP
+    /// counts milliseconds by. What depends on their phase is then the same in each run, and in the model.
     pub fn starting_in(after_ns: i64) -> Self {
-        Clock::starting_at(monotonic() + after_ns)
+        let earliest = monotonic() + after_ns;
+        Clock::starting_at(earliest + (-earliest).rem_euclid(1_000_000))
     }
 
     /// A clock that starts at a time of CLOCK_MONOTONIC.

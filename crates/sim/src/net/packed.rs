@@ -280,8 +280,15 @@ mod tests {
 
     #[test]
     fn every_second_packet_of_a_flow_takes_two_bytes() {
-        let data =
-            Data { first: 1 << 40, stamp: 1 << 30, last: false, pushes: 0, echo: 1 << 30, cwr: false, held: Span::ZERO };
+        let data = Data {
+            first: 1 << 40,
+            stamp: 1 << 30,
+            last: false,
+            pushes: 0,
+            echo: 1 << 30,
+            cwr: false,
+            held: Span::ZERO,
+        };
         let trains: Vec<Train> = (0..64)
             .map(|i| Train {
                 // 1211.2 ns to the nearest picosecond, so that the distance differs by one now and then.

@@ -63,7 +63,7 @@ impl Sender {
                     self.blocked = true;
                     // What is written is pushed before the writer waits.
                     if unsent > 0 {
-                        self.pushed = self.written;
+                        self.note_push();
                     }
                     break;
                 }
@@ -81,19 +81,26 @@ impl Sender {
                 self.written = (self.written + pieces * goal).min(self.end.min(self.granted));
             } else {
                 // The last piece is filled up first, whatever room there is.
-                self.written = (self.written + goal - tail).min(self.end.min(self.granted));
+                let full = (self.written + goal - tail).min(self.end.min(self.granted));
+                self.pieces.fill_tail(self.written, full);
+                self.written = full;
                 if is_head {
                     self.pieces.fill_head();
                 }
             }
             if self.written > self.pushed + half {
-                self.pushed = self.written;
+                self.note_push();
                 self.write(Push::All, out);
             } else if self.written - self.nxt <= self.pieces.head() {
                 self.write(Push::One, out);
             }
         }
         self.write(Push::All, out);
+    }
+
+    fn note_push(&mut self) {
+        self.pushed = self.written;
+        self.pieces.push(self.nxt, self.written);
     }
 
     /// Something left or was acknowledged: the buffer may grow, the writer may wake (`tcp_check_space`).

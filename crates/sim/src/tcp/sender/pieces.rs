@@ -12,12 +12,14 @@ pub(super) struct Pieces {
     /// Those written while the goal was a lower one: the packet up to which they are, and that goal. The goal grows with
     /// the largest window that was ever offered, so there are none for long.
     older: Vec<(u64, u32)>,
+    /// Where pieces end that were the last ones when the writer pushed (`tcp_mark_push`).
+    pushed: Vec<u64>,
 }
 
 impl Pieces {
     /// Nothing is written yet; the first piece has `head` packets.
     pub(super) fn new(head: u32) -> Pieces {
-        Pieces { head, goal: 1, older: Vec::new() }
+        Pieces { head, goal: 1, older: Vec::new(), pushed: Vec::new() }
     }
 
     /// Packets of a full piece that is written now, at least one.
@@ -62,6 +64,22 @@ impl Pieces {
         (next + unsent - start) % self.goal()
     }
 
+    /// The writer pushes what it has written up to packet `end`; `next` is the first that waits.
+    pub(super) fn push(&mut self, next: u64, end: u64) {
+        self.pushed.retain(|pushed| *pushed > next);
+        self.pushed.push(end);
+    }
+
+    /// The last piece, which ended before packet `end`, is filled up to packet `full`.
+    pub(super) fn fill_tail(&mut self, end: u64, full: u64) {
+        self.pushed.iter_mut().filter(|pushed| **pushed == end).for_each(|pushed| *pushed = full);
+    }
+
+    /// Whether the writer pushed when the piece that ends before packet `end` was the last.
+    pub(super) fn was_pushed(&self, end: u64) -> bool {
+        self.pushed.contains(&end)
+    }
+
     /// The first piece becomes a full one: nothing waits, or it is all that waits and is filled up.
     pub(super) fn fill_head(&mut self) {
         self.head = self.goal;
@@ -70,7 +88,11 @@ impl Pieces {
     /// The most that leaves at once of what begins with packet `next`, if `quota` may.
     #[inline]
     pub(super) fn length(&self, next: u64, quota: u64) -> u64 {
-        if quota <= self.head() { self.head() } else { quota.min(self.head() + self.size_at(next + self.head())) }
+        if quota <= self.head() {
+            self.head()
+        } else {
+            quota.min(self.head() + self.size_at(next + self.head()))
+        }
     }
 
     /// Packets of the piece that begins with packet `first`.

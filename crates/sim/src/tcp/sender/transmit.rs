@@ -395,12 +395,12 @@ impl Sender {
     }
 
     /// Which packets up to number `end` have PSH ([`Data::pushes`]): the last of each GSO packet of `piece`
-    /// (`__tcp_transmit_skb`), and where the writer pushed last.
+    /// (`__tcp_transmit_skb`), and where the writer pushed.
     fn pushes(&self, end: u64, piece: u32) -> u64 {
         if piece > 1 && self.settings.era.pushes {
             (0..u64::BITS).step_by(piece as usize).fold(0, |all, back| all | 1 << back)
         } else {
-            u64::from(end == self.pushed)
+            u64::from(self.pieces.was_pushed(end))
         }
     }
 
