@@ -2,6 +2,8 @@
 //! (`tcp_xmit_size_goal`), a send takes from the first, and where one is smaller than what may leave at once, from the
 //! second too (`tcp_grow_skb`).
 
+use std::collections::VecDeque;
+
 /// The write queue.
 #[derive(Debug)]
 pub(super) struct Pieces {
@@ -12,14 +14,14 @@ pub(super) struct Pieces {
     /// Those written while the goal was a lower one: the packet up to which they are, and that goal. The goal grows with
     /// the largest window that was ever offered, so there are none for long.
     older: Vec<(u64, u32)>,
-    /// Where pieces end that were the last ones when the writer pushed (`tcp_mark_push`).
-    pushed: Vec<u64>,
+    /// Where pieces end that were the last ones when the writer pushed (`tcp_mark_push`), ascending.
+    pushed: VecDeque<u64>,
 }
 
 impl Pieces {
     /// Nothing is written yet; the first piece has `head` packets.
     pub(super) fn new(head: u32) -> Pieces {
-        Pieces { head, goal: 1, older: Vec::new(), pushed: Vec::new() }
+        Pieces { head, goal: 1, older: Vec::new(), pushed: VecDeque::new() }
     }
 
     /// Packets of a full piece that is written now, at least one.
@@ -66,18 +68,26 @@ impl Pieces {
 
     /// The writer pushes what it has written up to packet `end`; `next` is the first that waits.
     pub(super) fn push(&mut self, next: u64, end: u64) {
-        self.pushed.retain(|pushed| *pushed > next);
-        self.pushed.push(end);
+        while self.pushed.front().is_some_and(|pushed| *pushed <= next) {
+            self.pushed.pop_front();
+        }
+        if self.pushed.back() != Some(&end) {
+            self.pushed.push_back(end);
+        }
     }
 
     /// The last piece, which ended before packet `end`, is filled up to packet `full`.
     pub(super) fn fill_tail(&mut self, end: u64, full: u64) {
-        self.pushed.iter_mut().filter(|pushed| **pushed == end).for_each(|pushed| *pushed = full);
+        if let Some(last) = self.pushed.back_mut()
+            && *last == end
+        {
+            *last = full;
+        }
     }
 
     /// Whether the writer pushed when the piece that ends before packet `end` was the last.
     pub(super) fn was_pushed(&self, end: u64) -> bool {
-        self.pushed.contains(&end)
+        self.pushed.binary_search(&end).is_ok()
     }
 
     /// The first piece becomes a full one: nothing waits, or it is all that waits and is filled up.
