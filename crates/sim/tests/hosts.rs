@@ -1,6 +1,9 @@
 //! What happens inside hosts, shown by runs of the studies' own files: nothing of it is decided anywhere in the code.
 
+mod support;
+
 use std::path::PathBuf;
+use support::frames;
 use wirespeed_sim::{Outcome, simulate};
 
 /// The runs of a study's file with some settings changed.
@@ -134,16 +137,7 @@ fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
 
 /// The frames of a pcap file with data in them: whole ones, for the snap length cuts off less than they have headers.
 fn data_frames(capture: &[u8]) -> Vec<&[u8]> {
-    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
-    let (mut at, mut frames) = (24, Vec::new());
-    while at < capture.len() {
-        let (kept, length) = (word(at + 8) as usize, word(at + 12));
-        if length > 200 {
-            frames.push(&capture[at + 16..at + 16 + kept]);
-        }
-        at += 16 + kept;
-    }
-    frames
+    frames(capture).into_iter().filter(|(_, length, _)| *length > 200).map(|(.., kept)| kept).collect()
 }
 
 /// onl-wiki: hardware duplicates, and a drop that no capture at the sender shows.

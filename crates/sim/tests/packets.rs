@@ -11,7 +11,7 @@
 mod support;
 
 use std::fmt::Write;
-use support::{outcome, run_of};
+use support::{frames, outcome, run_of};
 
 /// The kernel rounds the time that each packet takes up to whole nanoseconds, and its timers.
 const LATE_NS: i64 = 4_000;
@@ -27,16 +27,13 @@ enum Packet {
 
 /// The packets of a capture behind the handshake, with their times in nanoseconds.
 fn packets(capture: &[u8]) -> Vec<(i64, Packet)> {
-    let word = |at: usize| i64::from(u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes")));
-    let (mut at, mut all, mut start) = (24, Vec::new(), None);
-    while at < capture.len() {
-        let time = word(at) * 1_000_000_000 + word(at + 4);
-        let tcp = &capture[at + 16 + 14 + 20..at + 16 + word(at + 8) as usize];
-        let payload = word(at + 12) as usize - 14 - 20 - usize::from(tcp[12] >> 4) * 4;
-        all.extend(packet(tcp, payload, &mut start).map(|packet| (time, packet)));
-        at += 16 + word(at + 8) as usize;
-    }
-    all
+    let mut start = None;
+    let of_frame = |(time, length, kept): (i64, usize, &[u8])| {
+        let tcp = &kept[14 + 20..];
+        let payload = length - 14 - 20 - usize::from(tcp[12] >> 4) * 4;
+        packet(tcp, payload, &mut start).map(|packet| (time, packet))
+    };
+    frames(capture).into_iter().filter_map(of_frame).collect()
 }
 
 /// A TCP packet of so much payload; `start`: sequence number of the stream's first byte.

@@ -110,8 +110,13 @@ pub struct Data {
 
 impl Data {
     /// [`Data::pushes`] as seen from the packet `back` before the last.
-    pub fn pushes_before(&self, back: u32) -> u64 {
+    fn pushes_before(&self, back: u32) -> u64 {
         self.pushes.checked_shr(back).unwrap_or(0)
+    }
+
+    /// Whether the packet `back` before the last has PSH.
+    pub fn is_pushed(&self, back: u32) -> bool {
+        self.pushes_before(back) & 1 == 1
     }
 }
 
@@ -253,7 +258,7 @@ impl Train {
                 body: Body::Data(Data {
                     first: data.first + u64::from(index),
                     last: data.last && index + 1 == self.packets,
-                    pushes: data.pushes_before(self.packets - 1 - index) & 1,
+                    pushes: data.is_pushed(self.packets - 1 - index).into(),
                     cwr: data.cwr && index == 0,
                     ..*data
                 }),

@@ -70,3 +70,16 @@ pub fn mean(outcome: &Outcome, flow: u32, from_ns: i64, value: impl Fn(&FlowSamp
     assert!(!values.is_empty(), "no sample of flow {flow} has the value");
     values.iter().sum::<f64>() / values.len() as f64
 }
+
+/// The frames of a capture: when each was seen, in nanoseconds, its length, and what was kept of it.
+pub fn frames(capture: &[u8]) -> Vec<(i64, usize, &[u8])> {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
+    let (mut at, mut frames) = (24, Vec::new());
+    while at < capture.len() {
+        let time = i64::from(word(at)) * 1_000_000_000 + i64::from(word(at + 4));
+        let end = at + 16 + word(at + 8) as usize;
+        frames.push((time, word(at + 12) as usize, &capture[at + 16..end]));
+        at = end;
+    }
+    frames
+}

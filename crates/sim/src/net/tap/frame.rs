@@ -103,7 +103,7 @@ impl Frame {
                 if data.last && i + 1 == train.packets {
                     s.flags |= FIN;
                 }
-                if data.pushes_before(train.packets - 1 - i) & 1 == 1 {
+                if data.is_pushed(train.packets - 1 - i) {
                     s.flags |= PSH;
                 }
                 if data.cwr && i == 0 {

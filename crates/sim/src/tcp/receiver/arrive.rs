@@ -20,7 +20,7 @@ impl Receiver {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
         }
         let mut index = 0;
-        let pushes = |index: u32| data.pushes_before(train.packets - 1 - index) & 1 == 1;
+        let is_pushed = |index: u32| data.is_pushed(train.packets - 1 - index);
         if data.last {
             self.end = Some(data.first + u64::from(train.packets));
         }
@@ -33,11 +33,11 @@ impl Receiver {
             let taken = self.take_even(train, data, index, at, out);
             if taken > 0 {
                 index += taken;
-                self.pushed = self.next > self.acknowledged && pushes(index - 1);
+                self.pushed = self.next > self.acknowledged && is_pushed(index - 1);
                 continue;
             }
             self.now = self.now.max(at);
-            self.pushed |= pushes(index);
+            self.pushed |= is_pushed(index);
             self.on_packet(data.first + u64::from(index), train.frame, train.ecn, data, out);
             index += 1;
         }

@@ -16,7 +16,7 @@ impl Receiver {
             self.end = Some(data.first + u64::from(train.packets));
         }
         self.now = self.now.max(train.at);
-        self.pushed |= data.pushes & 1 == 1;
+        self.pushed |= data.is_pushed(0);
         let payload = train.frame.saturating_sub(self.header()).max(1);
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
         if !in_order || self.settings.ecn || !self.buffer.fits() || self.buffer.current(self.next) == 0 {

@@ -374,7 +374,7 @@ impl Sender {
         let whole = packets - u32::from(short);
         if whole > 0 {
             let last = end == self.stream.packets && !short;
-            let pushes = if short { 0 } else { self.pushes(end, piece) };
+            let pushes = if short { 0 } else { self.pushes(end, packets, piece) };
             let next = train(whole, full, Body::Data(Data { last, cwr, pushes, ..data(first) }));
             match out.last_mut() {
                 Some(open)
@@ -394,11 +394,11 @@ impl Sender {
         }
     }
 
-    /// Which packets up to number `end` have PSH ([`Data::pushes`]): the last of each GSO packet of `piece`
+    /// Which of `packets` up to number `end` have PSH ([`Data::pushes`]): the last of each GSO packet of `piece`
     /// (`__tcp_transmit_skb`), and where the writer pushed.
-    fn pushes(&self, end: u64, piece: u32) -> u64 {
+    fn pushes(&self, end: u64, packets: u32, piece: u32) -> u64 {
         if piece > 1 && self.settings.era.pushes {
-            (0..u64::BITS).step_by(piece as usize).fold(0, |all, back| all | 1 << back)
+            (0..packets.min(u64::BITS)).step_by(piece as usize).fold(0, |all, back| all | 1 << back)
         } else {
             u64::from(self.pieces.was_pushed(end))
         }
