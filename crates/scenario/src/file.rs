@@ -125,6 +125,9 @@ pub(crate) struct FlowTable {
     pub start: Option<Span>,
     /// How much later each next one of `count` starts. Default 0 s.
     pub stagger: Option<Span>,
+    /// Each starts later than that by a random time of up to this, drawn from the run's seed: another in every
+    /// repetition. Default 0 s.
+    pub start_jitter: Option<Span>,
     /// How long each sends; to the run's end if left out.
     pub duration: Option<Span>,
     /// How much each sends at most.

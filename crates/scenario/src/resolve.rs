@@ -43,6 +43,8 @@ pub(crate) struct Resolved {
     pub run: Run,
     pub repeat: u32,
     pub seed: u64,
+    /// By flow: how much later it may start.
+    start_jitters: Vec<Span>,
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
@@ -51,11 +53,19 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// The repetitions as runs of their own.
     pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
-        (0..self.repeat).map(|repeat| Run {
-            id: sweep::identifier(&self.run.factors, repeat),
-            repeat,
-            seed: sweep::seed(self.seed, &self.run.factors, repeat),
-            ..self.run.clone()
+        (0..self.repeat).map(|repeat| {
+            let mut run = Run {
+                id: sweep::identifier(&self.run.factors, repeat),
+                repeat,
+                seed: sweep::seed(self.seed, &self.run.factors, repeat),
+                ..self.run.clone()
+            };
+            for (index, (flow, jitter)) in run.flows.iter_mut().zip(&self.start_jitters).enumerate() {
+                let later = sweep::start_later(run.seed, index, *jitter);
+                flow.start = flow.start + later;
+                flow.stop = (flow.stop + later).min(run.duration);
+            }
+            run
         })
     }
 }
@@ -94,6 +104,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
     let hosts = hosts::hosts(&layout, root)?;
     let links = links::links(&file.link, &layout, &hosts, file.run.duration, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
+    let start_jitters = flows::start_jitters(&file);
     let captures = captures(&file.capture, &hosts, root)?;
     let own_controls = file.congestion.into_values().map(|own| own.source).collect();
     let run = Run {
@@ -114,7 +125,14 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         captures,
     };
     let warnings = warnings(&run);
-    Ok(Resolved { run, repeat, seed: file.run.seed.unwrap_or(DEFAULT_SEED), warnings, own_controls })
+    Ok(Resolved {
+        run,
+        repeat,
+        seed: file.run.seed.unwrap_or(DEFAULT_SEED),
+        start_jitters,
+        warnings,
+        own_controls,
+    })
 }
 
 /// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.

@@ -6,6 +6,7 @@ use crate::run::Factor;
 use crate::tree::{Node, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use wirespeed_units::Span;
 
 /// One swept factor.
 #[derive(Debug, Clone)]
@@ -150,6 +151,20 @@ pub(crate) fn seed(study: u64, factors: &BTreeMap<String, Factor>, repeat: u32) 
     hash.update(repeat.to_le_bytes());
     let digest = hash.finalize();
     u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"))
+}
+
+/// How much later flow number `index` of the run with that seed starts, in whole microseconds below `jitter`. A flow
+/// keeps its time when others are added.
+pub(crate) fn start_later(seed: u64, index: usize, jitter: Span) -> Span {
+    let mut hash = Sha256::new();
+    hash.update(b"wirespeed start jitter 1\n");
+    hash.update(seed.to_le_bytes());
+    hash.update((index as u64).to_le_bytes());
+    let digest = hash.finalize();
+    let drawn = u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"));
+    let micros = jitter.picoseconds().unsigned_abs() / 1_000_000;
+    // Below `micros`, which is an i64's.
+    Span::us((u128::from(drawn) * u128::from(micros) >> 64) as i64)
 }
 
 /// Letters every file system takes; blanks go, the rest becomes `-`.

@@ -212,6 +212,26 @@ fn packets_count_the_largest_mtu() {
 }
 
 #[test]
+fn a_jittered_start_is_anothers_in_every_repetition_and_stays_when_flows_are_added() {
+    let flows = "[[flow]]\ncount = 3\nstart = \"1 s\"\nstagger = \"2 s\"\nstart_jitter = \"500 ms\"\nduration = \"4 s\"\n";
+    let text = format!("{}{flows}", SMALL.replace("[run]", "[run]\nrepeat = 20"));
+    let (runs, more) = (study(&text).runs, study(&format!("{text}[[flow]]\n")).runs);
+    let mut seen = std::collections::BTreeSet::new();
+    for (run, more) in runs.iter().zip(&more) {
+        assert_eq!(run.flows[0].start, Span::ZERO, "no jitter was asked for");
+        for (index, flow) in run.flows.iter().enumerate().skip(1) {
+            let later = flow.start - Span::secs(2 * index as i64 - 1);
+            assert!(later >= Span::ZERO && later < Span::ms(500), "{later}");
+            assert_eq!(flow.stop, (flow.start + Span::secs(4)).min(run.duration));
+            assert_eq!(flow.start, more.flows[index].start);
+            assert!(seen.insert(later), "{later} is drawn twice");
+        }
+    }
+    let mean = seen.iter().map(|later| later.picoseconds()).sum::<i64>() / seen.len() as i64;
+    assert!((150..350).contains(&(mean / 1_000_000_000)), "{mean} ps");
+}
+
+#[test]
 fn a_dumbbell_pairs_hosts_in_turn() {
     let run = small(
         "[topology]\nkind = \"dumbbell\"\nsenders = 3\nreceivers = 2\n[host.sender]\nmtu = \"9000 B\"\necn = 1\n\

@@ -335,6 +335,7 @@ fn flows() {
         ("congestion is a number", flow("congestion = 3")),
         ("starts too late", flow("start = \"10 s\"")),
         ("staggered beyond the end", flow("count = 3\nstagger = \"5 s\"")),
+        ("jittered beyond the end", flow("start = \"9 s\"\nstart_jitter = \"1 s\"")),
         ("nothing to stagger", flow("stagger = \"1 s\"")),
         ("no flows", flow("count = 0")),
         ("zero bytes", flow("bytes = \"0 B\"")),

@@ -99,7 +99,15 @@ fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result
     Ok(())
 }
 
-/// Start and stop of the `i`-th of a table's flows.
+/// How much later each flow may start than it says: `start_jitter` of its table.
+pub(super) fn start_jitters(file: &File) -> Vec<Span> {
+    let each = |table: &FlowTable| {
+        std::iter::repeat_n(table.start_jitter.unwrap_or(Span::ZERO), table.count.unwrap_or(1) as usize)
+    };
+    file.flow.iter().flat_map(each).collect()
+}
+
+/// Start and stop of the `i`-th of a table's flows, without jitter.
 fn times(table: &FlowTable, i: u32, end: Span, node: &Node) -> Result<(Span, Span), Complaint> {
     let first = table.start.unwrap_or(Span::ZERO);
     let step = table.stagger.unwrap_or(Span::ZERO);
@@ -118,6 +126,16 @@ fn times(table: &FlowTable, i: u32, end: Span, node: &Node) -> Result<(Span, Spa
             .label("would never start")
             .help("start it earlier, or raise run.duration"));
     };
+    if let Some(jitter) = table.start_jitter {
+        let place = node.place_of(&["start_jitter"]);
+        if jitter >= end - start {
+            let message =
+                format!("flow.start_jitter: {start} and up to {jitter} is not before the run's end at {end}");
+            return Err(Complaint::at(&place, message)
+                .label("might never start")
+                .help("lower it, start earlier, or raise run.duration"));
+        }
+    }
     match table.duration {
         None => Ok((start, end)),
         Some(duration) => {
