@@ -68,6 +68,7 @@ struct tcp_congestion_ops {
 	char name[16];
 	u32 flags;
 	void (*init)(struct sock *sk);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
 	/* Since 7.1, in the place of that event. Last, since the loader takes it out for older kernels. */
 	void (*cwnd_event_tx_start)(struct sock *sk);
 };
@@ -127,6 +128,7 @@ static inline bool window_was_full(struct tcp_sock *tp)
 #define HOOK_EVENT(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1]); }
 #define HOOK_ACKED(f) SEC("struct_ops") void f##_hook(u64 *ctx) \
 	{ f(SOCKET(ctx), (const struct ack_sample *)ctx[1]); }
+#define HOOK_ACK(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1]); }
 #define HOOK(f) (void *)f##_hook
 
 /*

@@ -7,6 +7,8 @@
 
 /* Shortest interval of a bandwidth sample. */
 #define SHORTEST_SAMPLE 50
+/* Flag of an acknowledgement that header prediction did not take (CA_ACK_SLOWPATH). */
+#define SLOW_PATH 1
 /* Round-trip time before the first measurement: larger than any. */
 #define INITIAL_RTT 20000
 
@@ -63,8 +65,11 @@ static inline void end_sample(struct westwood *s, u64 now)
 	s->since = now;
 }
 
-/* Bytes an acknowledgement stands for: a duplicate for one segment, which the cumulative one that follows leaves out. */
-static inline u64 count(struct westwood *s, const struct tcp_sock *tp)
+/*
+ * Bytes an acknowledgement stands for: a duplicate for one segment, which the cumulative one that follows leaves out,
+ * unless header prediction takes that one.
+ */
+static inline u64 count(struct westwood *s, const struct tcp_sock *tp, bool predicted)
 {
 	u32 mss = tp->mss_cache, una = tp->snd_una;
 	/* The first only sets where counting starts. */
@@ -72,6 +77,8 @@ static inline u64 count(struct westwood *s, const struct tcp_sock *tp)
 
 	s->una = una;
 	s->una_is_known = true;
+	if (predicted)
+		return cumulative;
 	if (!cumulative) {
 		s->accounted += mss;
 		return mss;
@@ -87,21 +94,30 @@ static inline u64 count(struct westwood *s, const struct tcp_sock *tp)
 	return cumulative;
 }
 
-/* Here and not in in_ack_event, so that the round-trip time of the same acknowledgement counts on every kernel. */
 static inline void westwood_acked(struct sock *sk, const struct ack_sample *sample)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct westwood *s = state_of(sk);
 	u32 rtt = rtt_of(sample);
 
 	if (rtt)
-		s->rtt = ms_of(rtt);
+		((struct westwood *)state_of(sk))->rtt = ms_of(rtt);
+}
+HOOK_ACKED(westwood_acked)
+
+/*
+ * Older kernels tell of an acknowledgement before its round-trip time is known, those of today (6.12.117) after: the same
+ * as their own module is told.
+ */
+static inline void westwood_ack(struct sock *sk, u32 flags)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct westwood *s = state_of(sk);
+
 	end_sample(s, now_ms(tp));
-	s->sample_bytes += count(s, tp);
+	s->sample_bytes += count(s, tp, !(flags & SLOW_PATH));
 	s->min_rtt = s->renew_min_rtt ? s->rtt : least(s->min_rtt, s->rtt);
 	s->renew_min_rtt = false;
 }
-HOOK_ACKED(westwood_acked)
+HOOK_ACK(westwood_ack)
 
 /* Bandwidth times least round-trip time in packets. */
 static inline u32 fitting(const struct westwood *s, const struct tcp_sock *tp)
@@ -148,5 +164,6 @@ CONTROL(westwood,
 	.ssthresh = HOOK(westwood_ssthresh),
 	.cwnd_event = HOOK(westwood_event),
 	.pkts_acked = HOOK(westwood_acked),
+	.in_ack_event = HOOK(westwood_ack),
 	.undo_cwnd = HOOK(westwood_undo),
 );

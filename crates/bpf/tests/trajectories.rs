@@ -28,6 +28,31 @@ fn both(name: &str, window: u64, handshake: Span) -> [Box<dyn CongestionControl>
     [row.build(&setup, &Default::default()).unwrap(), native::build(name, &setup)]
 }
 
+/// An acknowledgement of so many packets.
+fn ack(packets: u64, rtt_us: Option<i64>, phase: Phase, marked: bool) -> steps::Step {
+    steps::Step::Ack { packets, sacked: 0, lost: 0, rtt_us, phase, limited: phase == Phase::Open, marked }
+}
+
+/// Found by the test below: a duplicate that is not by header prediction, and what follows is.
+#[test]
+fn what_header_prediction_takes_leaves_no_duplicate_out() {
+    use Phase::{Cwr, Open};
+    let steps = [
+        (141_634, ack(0, None, Open, true)),
+        (79_074, ack(4_361, None, Open, false)),
+        (1_958_450, ack(0, Some(833_901), Open, false)),
+        (0, ack(0, Some(244_002), Open, false)),
+        (5_168, ack(19_200, None, Open, false)),
+        (1_378_850, ack(3_252, None, Open, false)),
+        (392, ack(7_994, Some(202_028), Cwr, false)),
+        (0, steps::Step::Congestion(CongestionKind::EcnEcho)),
+        (2_477_698, ack(0, None, Open, false)),
+    ];
+    let [mut rust, mut c] = both("westwood", 10, Span::ms(20));
+    let (rust, c) = (play_on(rust.as_mut(), &steps), play_on(c.as_mut(), &steps));
+    assert_eq!(rust, c);
+}
+
 proptest! {
     // The list of numbers is all that could be kept, and means something else once a step is added.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]

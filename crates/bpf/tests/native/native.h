@@ -53,6 +53,7 @@ struct tcp_congestion_ops {
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*cwnd_event_tx_start)(struct sock *sk);
 };
 
@@ -118,5 +119,6 @@ static inline u32 tcp_reno_undo_cwnd(struct sock *sk)
 #define HOOK_PHASE(f)
 #define HOOK_EVENT(f)
 #define HOOK_ACKED(f)
+#define HOOK_ACK(f)
 #define HOOK(f) f
 #define CONTROL(control, ...) const struct tcp_congestion_ops ws_##control = { __VA_ARGS__ }

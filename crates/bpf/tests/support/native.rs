@@ -55,6 +55,7 @@ pub struct Operations {
     pkts_acked: Option<unsafe extern "C" fn(*mut Socket, *const Sample)>,
     undo_cwnd: Hook<u32>,
     init: Option<Hook<()>>,
+    in_ack_event: Option<unsafe extern "C" fn(*mut Socket, u32)>,
     cwnd_event_tx_start: Option<Hook<()>>,
 }
 
@@ -215,6 +216,12 @@ impl WindowRule for Native {
         let sample = Sample { pkts_acked: ack.newly_acked.get() as u32, rtt_us };
         if let Some(hook) = self.operations.pkts_acked {
             self.call(window, |socket| unsafe { hook(socket, &raw const sample) });
+        }
+        // As kernels of today do it; older ones tell of the acknowledgement first.
+        const SLOW_PATH: u32 = 1;
+        if let Some(hook) = self.operations.in_ack_event {
+            let flags = if ack.predicted { 0 } else { SLOW_PATH };
+            self.call(window, |socket| unsafe { hook(socket, flags) });
         }
     }
 
