@@ -62,7 +62,7 @@ impl Resolved {
             };
             for (index, (flow, jitter)) in run.flows.iter_mut().zip(&self.start_jitters).enumerate() {
                 let later = sweep::start_later(run.seed, index, *jitter);
-                flow.start = flow.start + later;
+                flow.start += later;
                 flow.stop = (flow.stop + later).min(run.duration);
             }
             run

@@ -164,7 +164,7 @@ pub(crate) fn start_later(seed: u64, index: usize, jitter: Span) -> Span {
     let drawn = u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"));
     let micros = jitter.picoseconds().unsigned_abs() / 1_000_000;
     // Below `micros`, which is an i64's.
-    Span::us((u128::from(drawn) * u128::from(micros) >> 64) as i64)
+    Span::us(((u128::from(drawn) * u128::from(micros)) >> 64) as i64)
 }
 
 /// Letters every file system takes; blanks go, the rest becomes `-`.
