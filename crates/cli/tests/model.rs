@@ -76,6 +76,35 @@ fn first_look_has_every_field_and_a_report() {
     assert!(report.contains("first-look") && report.contains("<svg"), "the report shows figures");
 }
 
+#[test]
+fn a_report_says_of_recorded_runs_what_was_said_when_they_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().join("first-look.toml").display().to_string();
+    let mut then = run(folder.path(), &file, &["run.duration=1 s"]);
+    let output = wirespeed(folder.path(), &["report", "out", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let mut now: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    assert_eq!(now["study"], then["study"]);
+    // The scenario's bounds are no part of a recording.
+    let [then, now] = [&mut then, &mut now].map(|results| {
+        let runs = results["runs"].as_array_mut().expect("there are runs");
+        runs.iter_mut().for_each(|run| run["expectations"] = Value::Null);
+        runs.sort_by_key(|run| run["id"].to_string());
+        runs.clone()
+    });
+    assert_eq!(then.len(), 3);
+    assert_eq!(then, now);
+
+    let words = wirespeed(folder.path(), &["report", "out/runs/congestion=bic,r0"]);
+    let words = String::from_utf8(words.stdout).unwrap();
+    assert!(words.contains("What limited:") && words.contains("report.html"), "{words}");
+    fs::write(folder.path().join("out/runs/congestion=bic,r0/INCOMPLETE"), "killed").unwrap();
+    let output = wirespeed(folder.path(), &["report", "out", "--json"]);
+    let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let incomplete = |run: &&Value| run["complete"] == false && run["reason"].is_string();
+    assert_eq!(results["runs"].as_array().unwrap().iter().filter(incomplete).count(), 1);
+}
+
 /// The same names come from both substrates, where there is a kernel to ask.
 #[test]
 fn a_run_has_the_fields_it_has_on_the_kernel() {

@@ -11,6 +11,7 @@ pub mod mesh;
 pub mod probe;
 pub mod report;
 pub mod reproduce;
+mod results;
 pub mod run;
 pub mod serve_agent;
 mod told;

@@ -1,6 +1,7 @@
 //! `wirespeed report`: the report of runs that are there.
 
-use crate::commands::run::{Figures, create, write_report};
+use super::results::Said;
+use super::run::{Figures, create, write_report};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
@@ -22,22 +23,33 @@ pub struct Arguments {
     /// Write the report's figures as files too.
     #[arg(long, value_enum, value_name = "FORMAT")]
     figures: Option<Figures>,
+    /// Print the results as JSON instead of the table, in the form of `wirespeed run --json`.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut results = Vec::new();
     let mut study = StudyInfo { generated_by: format!("wirespeed {}", crate::VERSION), ..Default::default() };
+    let mut paths = Vec::new();
     for folder in &arguments.folders {
-        for path in runs_in(folder)? {
-            let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            match open(&path)? {
-                RunState::Incomplete(reason) => results.push(Err((id, reason))),
-                RunState::Complete(info) => {
-                    study.name.clone_from(&info.study);
-                    study.about.clone_from(&info.about);
-                    results.push(Ok(judge(read_lazily(&path)?, None, &[])?));
-                }
+        paths.extend(runs_in(folder)?);
+    }
+    let mut said = Said::new(arguments.json, paths.len());
+    for path in paths {
+        let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        match open(&path)? {
+            RunState::Incomplete(reason) => {
+                said.add_incomplete(&id, None, &reason);
+                results.push(Err((id, reason)));
+            }
+            RunState::Complete(info) => {
+                study.name.clone_from(&info.study);
+                study.about.clone_from(&info.about);
+                let judged = judge(read_lazily(&path)?, None, &[])?;
+                said.add(&judged)?;
+                results.push(Ok(judged));
             }
         }
     }
@@ -45,9 +57,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     study.command = format!("wirespeed report {}", words.join(" "));
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
+    let name = study.name.clone();
     let report = report(study, results)?;
     write_report(&out, &report, arguments.figures)?;
-    show(&report, &out)
+    said.print(&name, &report, &out)
 }
 
 /// The runs in a folder, at least one.

@@ -1,21 +1,16 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
-use super::told::{self, Analysis};
+use super::results::Said;
 use crate::failure::Failure;
 use crate::progress::Display;
-use crate::{interrupt, print, print_plain, tool};
+use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
+use wirespeed_campaign::{Campaign, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{
-    Hosts, Model, Namespaces, Program, SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED, SelfChecked, Substrate,
-    VirtualTime,
-};
-use wirespeed_metrics::{Moment, View};
-use wirespeed_record::{Counter, LedgerRow, Recording, replace_file};
+use wirespeed_lab::{Hosts, Model, Namespaces, Program, SelfChecked, Substrate, VirtualTime};
+use wirespeed_record::replace_file;
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
 
@@ -239,25 +234,15 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// Report, table, exit code.
 fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcome]) -> Result<(), Failure> {
-    let mut rows = Vec::new();
+    let mut said = Said::new(arguments.json, study.runs.len());
     let mut met = true;
     let mut results = Vec::new();
-    let mut limits = Vec::new();
-    // Of many runs nobody reads it as text; the JSON has it of all.
-    let is_only = study.runs.len() == 1;
-    let mut only = String::new();
     for (run, outcome) in study.runs.iter().zip(outcomes) {
         results.push(match outcome.directory() {
             Some(directory) => {
                 let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
-                if arguments.json || is_only {
-                    let view = View::new(&judged.recording)?;
-                    let analysis = Analysis::of(&view);
-                    rows.push(json_row(&judged, &analysis));
-                    only = told::run(&judged, &analysis);
-                }
-                limits.extend(judged.limit.as_ref().map(|limit| format!("{}: {limit}", run.id)));
+                said.add(&judged)?;
                 Ok(judged)
             }
             None => {
@@ -265,9 +250,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
                     Outcome::Failed(error) => error.to_string(),
                     _ => "interrupted".into(),
                 };
-                rows.push(
-                    json!({ "id": run.id, "factors": run.factors, "complete": false, "reason": reason }),
-                );
+                said.add_incomplete(&run.id, Some(&run.factors), &reason);
                 Err((run.id.clone(), reason))
             }
         });
@@ -281,17 +264,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
     };
     let report = report(info, results)?;
     write_report(out, &report, arguments.figures)?;
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&json!({ "study": study.name, "runs": rows }))
-            .expect("results are plain data");
-        print(&format!("{text}\n"))?;
-    } else {
-        super::report::show(&report, out)?;
-        print_plain(&told::limits(&limits))?;
-        if is_only {
-            print_plain(&only)?;
-        }
-    }
+    said.print(&study.name, &report, out)?;
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
     if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {
         Err(Failure::Interrupted)
@@ -319,89 +292,6 @@ pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Re
         }
     }
     Ok(())
-}
-
-fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
-    let Recording { info, ledger, counters, .. } = &judged.recording;
-    let metrics: Map<String, Value> =
-        judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
-    json!({
-        "id": info.id,
-        "factors": info.factors,
-        "repeat": info.repeat,
-        "seed": info.seed,
-        "substrate": info.substrate,
-        "metrics": metrics,
-        "ledger": json_ledger(ledger),
-        "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
-        "drops_missed": told::missed(counters),
-        "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
-        "limit": judged.limit,
-        "held_back": analysis.held_back.iter().map(|i| json!({
-            "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
-        })).collect::<Vec<_>>(),
-        "placement": info.placement.iter().map(|placement| json!({
-            "flow": placement.flow,
-            "host": placement.host,
-            "application_core": placement.application_core(),
-            "incoming_core": placement.incoming_core(),
-            "queue": placement.queue,
-        })).collect::<Vec<_>>(),
-        "findings": analysis.findings,
-        "path_checks": info.path_checks,
-        "expectations": judged.expectations.iter().map(|e| json!({
-            "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
-        })).collect::<Vec<_>>(),
-        "warnings": info.warnings,
-        "cost": info.cost,
-        "complete": true,
-    })
-}
-
-/// By direction: sent, delivered, unexplained, and what was lost or is in flight by place.
-fn json_ledger(rows: &[LedgerRow]) -> Value {
-    let mut ledger = Map::new();
-    for row in rows {
-        let account = ledger.entry(row.direction.word()).or_insert_with(|| json!({}));
-        match row.stage {
-            None => account[&row.entry] = json!(row.packets),
-            Some(stage) => {
-                let place = json!({ "stage": stage.word(), "place": row.place, "packets": row.packets });
-                match account.get_mut(&row.entry).and_then(Value::as_array_mut) {
-                    Some(places) => places.push(place),
-                    None => account[&row.entry] = json!([place]),
-                }
-            }
-        }
-    }
-    Value::Object(ledger)
-}
-
-/// Packets sent again for a drop, if that is what a counter counts.
-fn json_sent_again(row: &Counter) -> Option<Value> {
-    let reason = row.counter.strip_prefix(SENT_AGAIN_FOR);
-    (reason.is_some() || row.counter == SENT_AGAIN_UNMATCHED)
-        .then(|| json!({ "for": reason, "host": row.host, "packets": row.after - row.before }))
-}
-
-/// The account of an interval and a direction.
-fn json_moment(moment: &Moment) -> Value {
-    json!({
-        "from_ns": moment.from_ns,
-        "to_ns": moment.to_ns,
-        "direction": moment.direction.word(),
-        "sent": moment.sent,
-        "delivered": moment.delivered,
-        "lost": moment.lost.iter().map(|lost| json!({
-            "stage": lost.stage.word(), "place": lost.place, "packets": lost.packets,
-        })).collect::<Vec<_>>(),
-        "in_flight": moment.in_flight,
-        "unseen": moment.unseen,
-        "unexplained": moment.unexplained,
-        "uncertain": moment.uncertain,
-        "sent_again": moment.sent_again,
-        "spurious": moment.spurious,
-    })
 }
 
 #[cfg(test)]

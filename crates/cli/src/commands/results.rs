@@ -1,0 +1,147 @@
+//! What is said of runs, whether they were carried out just now or lie there: a table with words under it, or JSON.
+
+use super::told::{self, Analysis};
+use crate::failure::Failure;
+use crate::{print, print_plain};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use wirespeed_campaign::Judged;
+use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+use wirespeed_metrics::{Moment, View};
+use wirespeed_record::{Counter, LedgerRow, Recording};
+use wirespeed_report::Report;
+use wirespeed_scenario::Factor;
+
+/// Collects what is to be said, run by run.
+pub(super) struct Said {
+    as_json: bool,
+    /// Of many runs nobody reads it as text; the JSON has it of all.
+    is_only: bool,
+    rows: Vec<Value>,
+    limits: Vec<String>,
+    only: String,
+}
+
+impl Said {
+    /// Of so many runs.
+    pub fn new(as_json: bool, runs: usize) -> Said {
+        Said { as_json, is_only: runs == 1, rows: Vec::new(), limits: Vec::new(), only: String::new() }
+    }
+
+    /// A run that was completed.
+    pub fn add(&mut self, judged: &Judged) -> Result<(), Failure> {
+        if self.as_json || self.is_only {
+            let view = View::new(&judged.recording)?;
+            let analysis = Analysis::of(&view);
+            if self.as_json {
+                self.rows.push(json_row(judged, &analysis));
+            } else {
+                self.only = told::run(judged, &analysis);
+            }
+        }
+        let id = &judged.recording.info.id;
+        self.limits.extend(judged.limit.as_ref().map(|limit| format!("{id}: {limit}")));
+        Ok(())
+    }
+
+    /// A run that was not; its factors, where they are known.
+    pub fn add_incomplete(&mut self, id: &str, factors: Option<&BTreeMap<String, Factor>>, reason: &str) {
+        self.rows.push(json!({ "id": id, "factors": factors, "complete": false, "reason": reason }));
+    }
+
+    /// Prints it all; the report is in the folder `out`.
+    pub fn print(&self, study: &str, report: &Report, out: &Path) -> Result<(), Failure> {
+        if self.as_json {
+            let text = serde_json::to_string_pretty(&json!({ "study": study, "runs": self.rows }))
+                .expect("results are plain data");
+            return print(&format!("{text}\n"));
+        }
+        super::report::show(report, out)?;
+        print_plain(&told::limits(&self.limits))?;
+        if self.is_only { print_plain(&self.only) } else { Ok(()) }
+    }
+}
+
+fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
+    let Recording { info, ledger, counters, .. } = &judged.recording;
+    let metrics: Map<String, Value> =
+        judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
+    json!({
+        "id": info.id,
+        "factors": info.factors,
+        "repeat": info.repeat,
+        "seed": info.seed,
+        "substrate": info.substrate,
+        "metrics": metrics,
+        "ledger": json_ledger(ledger),
+        "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
+        "drops_missed": told::missed(counters),
+        "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
+        "limit": judged.limit,
+        "held_back": analysis.held_back.iter().map(|i| json!({
+            "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
+        })).collect::<Vec<_>>(),
+        "placement": info.placement.iter().map(|placement| json!({
+            "flow": placement.flow,
+            "host": placement.host,
+            "application_core": placement.application_core(),
+            "incoming_core": placement.incoming_core(),
+            "queue": placement.queue,
+        })).collect::<Vec<_>>(),
+        "findings": analysis.findings,
+        "path_checks": info.path_checks,
+        "expectations": judged.expectations.iter().map(|e| json!({
+            "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,
+        })).collect::<Vec<_>>(),
+        "warnings": info.warnings,
+        "cost": info.cost,
+        "complete": true,
+    })
+}
+
+/// By direction: sent, delivered, unexplained, and what was lost or is in flight by place.
+fn json_ledger(rows: &[LedgerRow]) -> Value {
+    let mut ledger = Map::new();
+    for row in rows {
+        let account = ledger.entry(row.direction.word()).or_insert_with(|| json!({}));
+        match row.stage {
+            None => account[&row.entry] = json!(row.packets),
+            Some(stage) => {
+                let place = json!({ "stage": stage.word(), "place": row.place, "packets": row.packets });
+                match account.get_mut(&row.entry).and_then(Value::as_array_mut) {
+                    Some(places) => places.push(place),
+                    None => account[&row.entry] = json!([place]),
+                }
+            }
+        }
+    }
+    Value::Object(ledger)
+}
+
+/// Packets sent again for a drop, if that is what a counter counts.
+fn json_sent_again(row: &Counter) -> Option<Value> {
+    let reason = row.counter.strip_prefix(SENT_AGAIN_FOR);
+    (reason.is_some() || row.counter == SENT_AGAIN_UNMATCHED)
+        .then(|| json!({ "for": reason, "host": row.host, "packets": row.after - row.before }))
+}
+
+/// The account of an interval and a direction.
+fn json_moment(moment: &Moment) -> Value {
+    json!({
+        "from_ns": moment.from_ns,
+        "to_ns": moment.to_ns,
+        "direction": moment.direction.word(),
+        "sent": moment.sent,
+        "delivered": moment.delivered,
+        "lost": moment.lost.iter().map(|lost| json!({
+            "stage": lost.stage.word(), "place": lost.place, "packets": lost.packets,
+        })).collect::<Vec<_>>(),
+        "in_flight": moment.in_flight,
+        "unseen": moment.unseen,
+        "unexplained": moment.unexplained,
+        "uncertain": moment.uncertain,
+        "sent_again": moment.sent_again,
+        "spurious": moment.spurious,
+    })
+}
