@@ -43,8 +43,8 @@ pub(crate) struct Resolved {
     pub run: Run,
     pub repeat: u32,
     pub seed: u64,
-    /// By flow: how much later it may start.
-    start_jitters: Vec<Span>,
+    /// The flows that may start later, by number, and how much.
+    start_jitters: Vec<(usize, Span)>,
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
@@ -60,8 +60,9 @@ impl Resolved {
                 seed: sweep::seed(self.seed, &self.run.factors, repeat),
                 ..self.run.clone()
             };
-            for (index, (flow, jitter)) in run.flows.iter_mut().zip(&self.start_jitters).enumerate() {
-                let later = sweep::start_later(run.seed, index, *jitter);
+            for (index, jitter) in &self.start_jitters {
+                let later = sweep::start_later(run.seed, *index, *jitter);
+                let flow = &mut run.flows[*index];
                 flow.start += later;
                 flow.stop = (flow.stop + later).min(run.duration);
             }

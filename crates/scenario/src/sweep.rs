@@ -149,8 +149,7 @@ pub(crate) fn seed(study: u64, factors: &BTreeMap<String, Factor>, repeat: u32) 
         hash.update(format!("{path}={value}\n"));
     }
     hash.update(repeat.to_le_bytes());
-    let digest = hash.finalize();
-    u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"))
+    number(hash)
 }
 
 /// How much later flow number `index` of the run with that seed starts, in whole microseconds below `jitter`. A flow
@@ -160,11 +159,16 @@ pub(crate) fn start_later(seed: u64, index: usize, jitter: Span) -> Span {
     hash.update(b"wirespeed start jitter 1\n");
     hash.update(seed.to_le_bytes());
     hash.update((index as u64).to_le_bytes());
-    let digest = hash.finalize();
-    let drawn = u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"));
+    let drawn = number(hash);
     let micros = jitter.picoseconds().unsigned_abs() / 1_000_000;
     // Below `micros`, which is an i64's.
     Span::us(((u128::from(drawn) * u128::from(micros)) >> 64) as i64)
+}
+
+/// The first eight bytes of the digest, little endian.
+fn number(hash: Sha256) -> u64 {
+    let digest = hash.finalize();
+    u64::from_le_bytes(digest[..8].try_into().expect("a SHA-256 digest has 32 bytes"))
 }
 
 /// Letters every file system takes; blanks go, the rest becomes `-`.

@@ -99,12 +99,11 @@ fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result
     Ok(())
 }
 
-/// How much later each flow may start than it says: `start_jitter` of its table.
-pub(super) fn start_jitters(file: &File) -> Vec<Span> {
-    let each = |table: &FlowTable| {
-        std::iter::repeat_n(table.start_jitter.unwrap_or(Span::ZERO), table.count.unwrap_or(1) as usize)
-    };
-    file.flow.iter().flat_map(each).collect()
+/// The flows that may start later than they say, by number, and how much: `start_jitter` of their tables.
+pub(super) fn start_jitters(file: &File) -> Vec<(usize, Span)> {
+    let each = |table: &FlowTable| std::iter::repeat_n(table.start_jitter, table.count.unwrap_or(1) as usize);
+    let all = file.flow.iter().flat_map(each).enumerate();
+    all.filter_map(|(index, jitter)| Some((index, jitter?))).collect()
 }
 
 /// Start and stop of the `i`-th of a table's flows, without jitter.
