@@ -125,9 +125,9 @@ impl Host {
                     continue;
                 }
                 // Not merged, each is the stack's by itself: the reader it wakes may have the lock when the next comes.
-                for packet in train.each() {
+                for index in 0..train.packets {
                     self.spend(&mut place, each);
-                    self.hand_over(packet, &mut place, outside);
+                    self.hand_over(train.packet(index), &mut place, outside);
                 }
             }
             if count > 0 {

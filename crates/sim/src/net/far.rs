@@ -64,7 +64,7 @@ impl Far {
 
     /// Takes `train` from the transmitter to the far end; its transmissions end from `end` on every `gap`. Answers
     /// when it arrives if all of it does; otherwise what does is in `out`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn carry(
         &mut self,
         train: &Train,

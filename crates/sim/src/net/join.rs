@@ -101,13 +101,15 @@ impl InFlight {
     /// Appends the packets of `train` with the times they have, each by itself and joined with none.
     pub fn push_packets(&mut self, train: &Train) -> bool {
         if self.trains.back().is_some_and(|last| train.at < last.at) {
-            return train.each().fold(false, |is_first, packet| self.push(packet, 1) | is_first);
+            return (0..train.packets).fold(false, |is_first, i| self.push(train.packet(i), 1) | is_first);
         }
         self.close();
         self.joined = false;
         self.last_at = train.last_at();
         let is_first = self.trains.is_empty();
-        train.each().for_each(|packet| self.trains.push_back(packet));
+        for index in 0..train.packets {
+            self.trains.push_back(train.packet(index));
+        }
         is_first
     }
 

@@ -15,7 +15,7 @@ const MINIMUM_WINDOW_TICKS: i64 = 300_000;
 const MICROSECOND: u64 = 1_000_000;
 
 /// The estimator. Times in microseconds; the scaling by 8 and 4 is Linux', its rounding included.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rtt {
     srtt8: i64,
     mdev4: i64,
@@ -124,16 +124,18 @@ impl Rtt {
             && self.keeps_minimum(last / 1000);
         let (mut at, mut taken) = (acks.first, 0);
         if settled {
-            // Nothing but the averages changes, unless a time is among the least.
+            // Nothing but the averages changes, unless a time is among the least. Each is at least the one before.
             while taken < acks.count {
                 let now = micros(at);
                 let rtt = (now - sent_us).max(0);
-                if rtt <= self.best[2].1 {
-                    if rtt == 0 || rtt > self.best[0].1 {
-                        break;
-                    }
-                    self.best = [(now / 1000, rtt); 3];
+                if rtt > self.best[2].1 {
+                    self.average(at, acks.gap, acks.count - taken, sent_us);
+                    return;
                 }
+                if rtt == 0 || rtt > self.best[0].1 {
+                    break;
+                }
+                self.best = [(now / 1000, rtt); 3];
                 self.step(rtt);
                 self.srtt8 = self.srtt8.max(1);
                 at += acks.gap;
@@ -146,6 +148,27 @@ impl Rtt {
             self.observe_minimum(rtt, super::clock::ticks(now), false);
             self.smooth(rtt, acks.una + acks.stride * u64::from(taken), nxt);
             at += acks.gap;
+        }
+    }
+
+    /// The moving averages over `count` measurements of what left at `sent_us`, the first at `at` and each further one `gap`
+    /// later; none is 0. The same as [`Rtt::step`] for each: a large part of what a long train of acknowledgements costs.
+    fn average(&mut self, mut at: i64, gap: i64, count: u32, sent_us: i64) {
+        let (mut srtt8, mut mdev4, mut largest) = (self.srtt8, self.mdev4, self.mdev_max);
+        for _ in 0..count {
+            let m = (at as u64 / MICROSECOND) as i64 - sent_us - (srtt8 >> 3);
+            srtt8 += m;
+            let deviation = m.abs() - (mdev4 >> 2);
+            // 3 if `m` is negative and the deviation positive, as in `step`; all bits are the sign's.
+            mdev4 += deviation >> (3 & (m >> 63) & (-deviation >> 63));
+            largest = largest.max(mdev4);
+            at += gap;
+        }
+        self.srtt8 = srtt8;
+        self.mdev4 = mdev4;
+        if largest > self.mdev_max {
+            self.mdev_max = largest;
+            self.var = self.var.max(largest);
         }
     }
 
@@ -232,6 +255,38 @@ mod tests {
         }
         assert_eq!(rtt.smoothed(), 12_200);
         assert_eq!(rtt.rto, 213, "200 ms beyond the round trip (RFC 6298 with Linux' least variance)");
+    }
+
+    #[test]
+    fn many_measurements_at_once_are_as_many_one_by_one() {
+        // Around an average of 20 ms: below the least, among the least, beyond them; times that are the same; a sudden decrease.
+        for (first_us, gap_ps) in [
+            (19_000, 12_000_000),
+            (19_999, 1_000_000),
+            (20_000, 0),
+            (20_400, 24_224_000),
+            (0, 0),
+            (90_000, 300_000),
+        ] {
+            for count in [1, 2, 7, 300] {
+                let mut rtt = Rtt::default();
+                for i in 0..50 {
+                    rtt.observe_minimum(20_000 + i % 3, 100, false);
+                    rtt.measure(20_000 + i % 3, i as u64, 1000);
+                }
+                let (mut one, sent_us) = (rtt.clone(), 1_000_000);
+                let first = (sent_us + first_us) * MICROSECOND as i64;
+                let acks = Even { first, gap: gap_ps, count, una: 60, stride: 2 };
+                rtt.measure_each(&acks, sent_us, 1000);
+                for i in 0..i64::from(count) {
+                    let now = SimTime::ps(first + gap_ps * i);
+                    let elapsed = crate::tcp::clock::micros(now) - sent_us;
+                    one.observe_minimum(elapsed, crate::tcp::clock::ticks(now), false);
+                    one.smooth(elapsed, acks.una + 2 * i as u64, 1000);
+                }
+                assert_eq!(rtt, one, "{count} from {first_us} us every {gap_ps} ps");
+            }
+        }
     }
 
     #[test]

@@ -188,15 +188,30 @@ impl World {
         if self.flows.len() > CACHED {
             self.prepare(pipe);
         }
-        let Some(train) = self.pipes[pipe as usize].first() else { return };
+        let place = &mut self.pipes[pipe as usize];
+        let Some(train) = place.first() else { return };
         let (index, way) = (train.flow, Way::of(&train.body));
-        match self.flows[index as usize].next_pipe(way, pipe) {
-            Some(next) => self.forward(pipe, next, way),
-            None => {
-                self.deliver(pipe, way);
-                self.settle_arrival(index, way);
-            }
+        let flow = &mut self.flows[index as usize];
+        if let Some(next) = flow.next_pipe(way, pipe) {
+            return self.forward(pipe, next, way);
         }
+        // It reaches the host it is for, and is looked at where it is.
+        Self::show_arriving(&mut self.captures, flow, train);
+        let host = flow.destination(way);
+        let inside = &mut self.hosts[host];
+        if let Some(inside) = inside {
+            inside.arrive(train.clone());
+        } else {
+            flow.count_arrival(train, way);
+            flow.take(train, &mut self.outgoing);
+        }
+        let has_inside = inside.is_some();
+        let next = place.remove_first();
+        self.events.set_arrival(pipe, next);
+        if has_inside {
+            self.plan_host(host);
+        }
+        self.settle_arrival(index, way);
     }
 
     /// The flows of the trains that arrive after the first are brought into the cache.
@@ -237,28 +252,6 @@ impl World {
         self.offer(next, train, way);
         if leaves_host {
             self.settle(index);
-        }
-    }
-
-    /// The first train on a pipe reaches the host it is for, and is looked at where it is.
-    fn deliver(&mut self, pipe: u32, way: Way) {
-        let place = &mut self.pipes[pipe as usize];
-        let Some(train) = place.first() else { return };
-        let flow = &mut self.flows[train.flow as usize];
-        Self::show_arriving(&mut self.captures, flow, train);
-        let host = flow.destination(way);
-        let inside = &mut self.hosts[host];
-        if let Some(inside) = inside {
-            inside.arrive(train.clone());
-        } else {
-            flow.count_arrival(train, way);
-            flow.take(train, &mut self.outgoing);
-        }
-        let has_inside = inside.is_some();
-        let next = place.remove_first();
-        self.events.set_arrival(pipe, next);
-        if has_inside {
-            self.plan_host(host);
         }
     }
 
@@ -401,7 +394,7 @@ impl World {
     #[inline(always)]
     fn carry_whole(&mut self, index: u32, train: Train, arrival: Arrival) {
         let pipe = &mut self.pipes[index as usize];
-        if train.packets > 1 && (!self.trains || train.packets > pipe.longest(arrival.gap)) {
+        if train.packets > 1 && (!self.trains || pipe.is_too_long(train.packets, arrival.gap)) {
             self.passing.push(train.arriving(arrival));
             return self.carry_parts(index);
         }
@@ -427,11 +420,11 @@ impl World {
                 is_first |= pipe.on_the_way.push_packets(&train);
                 continue;
             }
-            let most = pipe.longest(train.gap);
-            if train.packets <= most {
+            if !pipe.is_too_long(train.packets, train.gap) {
                 is_first |= pipe.on_the_way.push(train, pipe.train_limit);
                 continue;
             }
+            let most = pipe.longest(train.gap);
             let mut from = 0;
             while train.packets - from > most {
                 is_first |= pipe.on_the_way.push(train.part(from, most), most);

@@ -121,7 +121,6 @@ impl Pipe {
 
     /// Packets at most of a train whose packets arrive `gap` apart: what a train does, it does at its first packet. One that a
     /// slow link spreads out, or that was longer than what the link would put together, is several.
-    #[inline]
     pub fn longest(&self, gap: Span) -> u32 {
         if gap <= Span::ZERO {
             u32::MAX
@@ -130,6 +129,12 @@ impl Pipe {
         } else {
             (LONGEST_TRAIN.picoseconds() / gap.picoseconds()) as u32 + 1
         }
+    }
+
+    /// Whether so many that arrive `gap` apart are more than [`Pipe::longest`]: asked of each train, and without its division.
+    #[inline]
+    pub fn is_too_long(&self, packets: u32, gap: Span) -> bool {
+        gap > Span::ZERO && (packets > self.train_limit || gap * i64::from(packets - 1) > LONGEST_TRAIN)
     }
 
     /// Takes a train in. Answers when it arrives at the end if it gets there as a whole; otherwise what does is in `out`.

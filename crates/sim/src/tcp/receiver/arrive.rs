@@ -68,8 +68,8 @@ impl Receiver {
         if !even {
             return 0;
         }
-        let room = self.buffer.takes_unread(train.frame_payload(self.settings.mss));
-        let packets = if room > 1 { before_tick(at, train.gap, left.min(room)) } else { 0 };
+        let room = self.buffer.takes_unread(train.frame_payload(self.settings.mss), left);
+        let packets = if room > 1 { before_tick(at, train.gap, room) } else { 0 };
         if packets < 2 {
             return 0;
         }

@@ -185,15 +185,16 @@ impl Buffer {
         self.space = self.space.min(self.clamp);
     }
 
-    /// How many packets can be taken before the reader is woken or the window needs a look, for the quick way.
-    pub(super) fn takes_unread(&self, payload: u32) -> u32 {
+    /// How many of `packets` can be taken before the reader is woken or the window needs a look, for the quick way.
+    #[inline]
+    pub(super) fn takes_unread(&self, payload: u32, packets: u32) -> u32 {
         let payload = u64::from(payload.max(1));
-        let room = self.wake_at.saturating_sub(self.unread_bytes + 1) / payload;
-        let unpressed = self.pressed_above().saturating_sub(self.used + self.held) / self.packet(payload);
-        let room = room.min(unpressed);
+        let room = at_most(packets, payload, self.wake_at.saturating_sub(self.unread_bytes + 1));
+        let unpressed = self.pressed_above().saturating_sub(self.used + self.held);
+        let room = at_most(room, self.packet(payload), unpressed);
         // A buffer of fixed size limits the flow by every packet's memory.
         let settled = self.tuned() && self.threshold >= self.clamp.min(self.free()) && !self.learns;
-        if settled && self.fits() && self.window > 0 { room.min(u64::from(u32::MAX)) as u32 } else { 0 }
+        if settled && self.fits() && self.window > 0 { room } else { 0 }
     }
 
     /// How packets lie in memory when they come.
@@ -467,4 +468,10 @@ impl Buffer {
     pub(super) fn space(&self) -> u64 {
         self.space
     }
+}
+
+/// How many of `packets` fit into `room` with `each`: mostly all, and divisions are slow.
+#[inline]
+fn at_most(packets: u32, each: u64, room: u64) -> u32 {
+    if u64::from(packets) * each <= room { packets } else { (room / each) as u32 }
 }

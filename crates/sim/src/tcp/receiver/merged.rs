@@ -25,6 +25,10 @@ impl Layout {
         if !self.in_pages || packets == 0 {
             return packets;
         }
+        if packets == 1 {
+            let before = (first * self.mss) & ((1 << PAGE_BITS) - 1);
+            return 1 + ((before + self.mss - 1) >> PAGE_BITS);
+        }
         let end = first + packets;
         let ends = ((end * self.mss - 1) >> PAGE_BITS) - ((first * self.mss) >> PAGE_BITS);
         // Pages that end where a packet does cut none.
@@ -142,6 +146,8 @@ mod tests {
         assert_eq!(IN_PAGES.fragments(0, 23), 24);
         assert_eq!(IN_PAGES.fragments(22, 1), 2);
         assert_eq!(IN_PAGES.fragments(23, 50), 52);
+        let large = Layout { mss: 65_483, in_pages: true };
+        assert_eq!((large.fragments(0, 1), large.fragments(0, 2), large.fragments(1, 1)), (2, 5, 3));
         assert_eq!((IN_PAGES.fragments(4095, 1), IN_PAGES.fragments(4096, 1)), (1, 1));
         for (first, packets) in [(0, 9000), (4000, 200), (4096, 4096)] {
             let apart: u64 = (first..first + packets).map(|i| IN_PAGES.fragments(i, 1)).sum();

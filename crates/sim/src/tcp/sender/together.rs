@@ -40,7 +40,7 @@ impl Sender {
             };
             let leaving = (taken.first < taken.acks).then(|| Leaving {
                 next: at + gap * i64::from(index + taken.first - 1),
-                gap: Span::ps(gap.picoseconds() / i64::from(ack.stride.max(1))),
+                gap: Span::ps(per_stride(gap.picoseconds(), ack.stride)),
             });
             index += taken.acks;
             left -= taken.acks;
@@ -166,7 +166,7 @@ impl Sender {
                 continue;
             }
             // Those up to the segment's end measure the same segment.
-            let of_segment = ((end - una) / stride.max(1) + 1).min(u64::from(left)) as u32;
+            let of_segment = (per_stride((end - una) as i64, ack.stride) + 1).min(left.into()) as u32;
             let each = Even { first: now, gap, count: of_segment, una, stride };
             self.rtt.measure_each(&each, clock::micros(*sent), self.nxt);
             measured = true;
@@ -180,9 +180,20 @@ impl Sender {
     }
 }
 
-/// Acknowledgements of `stride` packets each that acknowledge `packets`.
-fn acks_for(packets: u64, stride: u32) -> u64 {
+/// What a number, not negative, is for each of `stride` packets, rounded down.
+#[inline]
+fn per_stride(of_all: i64, stride: u32) -> i64 {
     // Every packet or every other is what receivers acknowledge; divisions are slow.
+    match stride {
+        0 | 1 => of_all,
+        2 => of_all >> 1,
+        _ => of_all / i64::from(stride),
+    }
+}
+
+/// Acknowledgements of `stride` packets each that acknowledge `packets`.
+#[inline]
+fn acks_for(packets: u64, stride: u32) -> u64 {
     match stride {
         0 | 1 => packets,
         2 => packets.div_ceil(2),
