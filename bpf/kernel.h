@@ -128,7 +128,7 @@ static inline bool window_was_full(struct tcp_sock *tp)
 #define HOOK_EVENT(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1]); }
 #define HOOK_ACKED(f) SEC("struct_ops") void f##_hook(u64 *ctx) \
 	{ f(SOCKET(ctx), (const struct ack_sample *)ctx[1]); }
-#define HOOK_ACK(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1]); }
+#define HOOK_ACK_FLAGS(f) SEC("struct_ops") void f##_hook(u64 *ctx) { f(SOCKET(ctx), ctx[1]); }
 #define HOOK(f) (void *)f##_hook
 
 /*

@@ -117,7 +117,7 @@ static inline void westwood_ack(struct sock *sk, u32 flags)
 	s->min_rtt = s->renew_min_rtt ? s->rtt : least(s->min_rtt, s->rtt);
 	s->renew_min_rtt = false;
 }
-HOOK_ACK(westwood_ack)
+HOOK_ACK_FLAGS(westwood_ack)
 
 /* Bandwidth times least round-trip time in packets. */
 static inline u32 fitting(const struct westwood *s, const struct tcp_sock *tp)

@@ -119,6 +119,6 @@ static inline u32 tcp_reno_undo_cwnd(struct sock *sk)
 #define HOOK_PHASE(f)
 #define HOOK_EVENT(f)
 #define HOOK_ACKED(f)
-#define HOOK_ACK(f)
+#define HOOK_ACK_FLAGS(f)
 #define HOOK(f) f
 #define CONTROL(control, ...) const struct tcp_congestion_ops ws_##control = { __VA_ARGS__ }
