@@ -156,14 +156,16 @@ impl<T: Pack> Long<T> {
         first
     }
 
-    /// Drops the first.
+    /// Drops the first. Answers which is the first then.
     #[inline]
-    pub(crate) fn drop_front(&mut self) {
+    pub(crate) fn drop_front(&mut self) -> Option<&T> {
         // To move it out of either place into one would be most of the work.
         if self.rest.is_some() {
             drop(self.pop_rest());
+            self.front()
         } else {
             drop(self.back.pop_front());
+            self.back.front()
         }
     }
 

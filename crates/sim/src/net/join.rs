@@ -38,18 +38,29 @@ pub(crate) fn join(last: &mut Train, last_at: SimTime, next: &Train, arrival: Ar
 #[derive(Debug, Clone)]
 pub struct InFlight {
     trains: Long<Train>,
+    /// Each packet is seen by itself: the first of a train, which is the first of `trains`, may be taken off it already.
+    each: bool,
+    first: Option<Train>,
     /// When the very last packet arrives. The last train's own distance, in whole picoseconds, may be off by a
     /// fraction that adds up over its packets.
     last_at: SimTime,
     /// The last train has grown by joining.
     joined: bool,
-    longest: Span,
+    /// No train that is put together lasts longer from first to last packet.
+    pub longest: Span,
 }
 
 impl InFlight {
-    /// An empty link. No train that is put together lasts more than `longest` from first to last packet.
+    /// An empty link.
     pub fn new(longest: Span) -> InFlight {
-        InFlight { trains: Long::default(), last_at: SimTime::START, joined: false, longest }
+        InFlight {
+            trains: Long::default(),
+            each: false,
+            first: None,
+            last_at: SimTime::START,
+            joined: false,
+            longest,
+        }
     }
 
     /// Appends `train` with the times it has.
@@ -76,7 +87,7 @@ impl InFlight {
                 self.joined = true;
                 return false;
             }
-            if arrival.at < last.at {
+            if arrival.at < last.at || self.each && arrival.at < self.last_at {
                 return self.insert(train.arriving(arrival));
             }
             self.close();
@@ -92,56 +103,108 @@ impl InFlight {
 
     /// Puts a train before those that arrive later. Answers whether it is the first.
     fn insert(&mut self, train: Train) -> bool {
-        let not_later = self.trains.last_below(train.key() + 1);
-        let place = not_later.map_or(self.trains.begin(), |place| self.trains.after(place));
+        if let Some(first) = self.first.take() {
+            self.trains.insert(self.trains.begin(), first);
+        }
+        let Some(earlier) = self.trains.last_below(train.key() + 1) else {
+            self.trains.insert(self.trains.begin(), train);
+            return true;
+        };
+        let place = self.trains.after(earlier);
+        if self.each
+            && let Some(before) = self.trains.get_mut(earlier)
+            && before.last_at() > train.at
+        {
+            // It comes between the packets of that one.
+            let steps = (train.at - before.at).picoseconds() / before.gap.picoseconds();
+            let front = before.split(steps as u32 + 1);
+            let rest = std::mem::replace(before, front);
+            self.trains.insert(place, rest);
+        }
         self.trains.insert(place, train);
-        not_later.is_none()
+        false
     }
 
-    /// Appends the packets of `train` with the times they have, each by itself and joined with none.
+    /// Appends `train` with the times it has. Each of its packets is seen by itself and joined with none: all that this link
+    /// carries comes so, or by single packets.
     pub fn push_packets(&mut self, train: &Train) -> bool {
-        if self.trains.back().is_some_and(|last| train.at < last.at) {
+        self.each = true;
+        let is_first = self.trains.is_empty();
+        if !is_first && train.at < self.last_at {
             return (0..train.packets).fold(false, |is_first, i| self.push(train.packet(i), 1) | is_first);
         }
         self.close();
         self.joined = false;
         self.last_at = train.last_at();
-        let is_first = self.trains.is_empty();
-        for index in 0..train.packets {
-            self.trains.push_back(train.packet(index));
-        }
+        self.trains.push_back(train.clone());
         is_first
     }
 
     /// When the first train arrives.
     pub fn front_at(&self) -> Option<SimTime> {
-        self.trains.front().map(|t| t.at)
+        self.first.as_ref().or_else(|| self.trains.front()).map(|train| train.at)
     }
 
     /// The first train, as it arrives.
     #[inline]
     pub fn first(&mut self) -> Option<&Train> {
-        if self.trains.is_one() {
-            self.close();
+        if self.each {
+            return self.first_packet();
         }
+        self.close_only();
         self.trains.front()
     }
 
-    /// Forgets the first train, which was looked at. Answers how many packets it had.
+    /// The first packet by itself.
+    fn first_packet(&mut self) -> Option<&Train> {
+        if self.first.is_none()
+            && let Some(front) = self.trains.front_mut()
+            && front.packets > 1
+        {
+            self.first = Some(front.split(1));
+        }
+        self.first.as_ref().or_else(|| self.trains.front())
+    }
+
+    /// Forgets the first train, which was looked at. Answers when the next one arrives.
     #[inline]
-    pub fn remove_first(&mut self) -> u64 {
-        let packets = self.trains.front().map_or(0, |train| u64::from(train.packets));
-        self.trains.drop_front();
-        packets
+    pub fn remove_first(&mut self) -> Option<SimTime> {
+        if self.first.is_some() {
+            return self.remove_packet();
+        }
+        self.trains.drop_front().map(|train| train.at)
+    }
+
+    /// The same for a packet that was taken off its train: the next one is.
+    fn remove_packet(&mut self) -> Option<SimTime> {
+        let rest = self.trains.front_mut()?;
+        let at = rest.at;
+        match &mut self.first {
+            Some(first) if rest.packets > 1 => rest.split_into(first),
+            _ => self.first = None,
+        }
+        Some(at)
     }
 
     /// Takes the first train.
     #[inline]
     pub fn pop(&mut self) -> Option<Train> {
-        if self.trains.is_one() {
+        if self.each {
+            self.first_packet()?;
+            if let Some(first) = self.first.take() {
+                return Some(first);
+            }
+        }
+        self.close_only();
+        self.trains.pop_front()
+    }
+
+    /// Nothing is put together any more with a train that is the last and the first.
+    #[inline]
+    fn close_only(&mut self) {
+        if self.joined && self.trains.is_one() {
             self.close();
         }
-        self.trains.pop_front()
     }
 
     /// The train that arrives after `before` others, a few, if it is at hand.
@@ -151,7 +214,7 @@ impl InFlight {
 
     /// How many trains are on the way.
     pub fn len(&self) -> usize {
-        self.trains.len()
+        self.trains.len() + usize::from(self.first.is_some())
     }
 
     /// Whether nothing is on the way.
@@ -176,6 +239,7 @@ mod tests {
     use super::*;
     use crate::net::tests::reference::{data, packets};
     use crate::net::{Body, Ecn};
+    use proptest::prelude::*;
 
     fn flight() -> InFlight {
         InFlight::new(Span::ms(1))
@@ -261,6 +325,40 @@ mod tests {
             let [whole, parts] =
                 [whole, parts].map(|mut flight| std::iter::from_fn(move || flight.pop()).collect::<Vec<_>>());
             assert_eq!(whole, parts);
+        }
+    }
+
+    proptest! {
+        /// Trains that are seen packet by packet, with others that come between and the first ones gone already, against
+        /// packets that are each by themselves.
+        #[test]
+        fn trains_seen_packet_by_packet_are_their_packets(
+            steps in prop::collection::vec((0..3_usize, 1..6_u32, 0..4_000_i64, 0..1_500_i64, 0..8_usize), 1..40),
+        ) {
+            let (mut flight, mut expected) = (flight(), Vec::<Train>::new());
+            for (flow, packets, at, gap, taken) in steps {
+                let train = data(flow as u32, 7, packets, 1514, at, gap);
+                let parts: Vec<_> = (0..packets).map(|index| train.part(index, 1)).collect();
+                let first = expected.first().map(|train| train.at);
+                let is_first = if packets == 1 { flight.push(train, 1) } else { flight.push_packets(&train) };
+                for part in parts {
+                    expected.insert(expected.partition_point(|other| other.at <= part.at), part);
+                }
+                prop_assert_eq!(is_first, first != Some(expected[0].at));
+                prop_assert_eq!(flight.front_at(), Some(expected[0].at));
+                for index in 0..taken.min(expected.len()) {
+                    let packet = expected.remove(0);
+                    let next = expected.first().map(|train| train.at);
+                    if index % 3 == 2 {
+                        prop_assert_eq!(flight.pop(), Some(packet));
+                        prop_assert_eq!(flight.front_at(), next);
+                    } else {
+                        prop_assert_eq!(flight.first(), Some(&packet));
+                        prop_assert_eq!(flight.remove_first(), next);
+                    }
+                }
+                prop_assert_eq!(flight.is_empty(), expected.is_empty());
+            }
         }
     }
 

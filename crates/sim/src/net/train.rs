@@ -227,6 +227,25 @@ impl Train {
         front
     }
 
+    /// Takes off the first packet, which becomes `packet`: until now the one before it.
+    ///
+    /// # Panics
+    /// In debug builds if nothing would be left.
+    #[inline]
+    pub fn split_into(&mut self, packet: &mut Train) {
+        match (&mut self.body, &mut packet.body) {
+            // Nearly all are data, of which little differs.
+            (Body::Data(data), Body::Data(one)) => {
+                packet.at = self.at;
+                one.first = data.first;
+                one.pushes = data.is_pushed(self.packets - 1).into();
+                one.cwr = data.cwr;
+                self.skip(1);
+            }
+            _ => *packet = self.split(1),
+        }
+    }
+
     /// A copy of `packets` of them from number `from` (counted from 0) on.
     ///
     /// # Panics

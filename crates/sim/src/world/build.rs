@@ -79,7 +79,7 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
             _ => {
                 let [from, to] = hosts;
                 let (out, back) = (run.way_out(flow), run.way_back(flow));
-                Rc::new(Path { hosts, routes: [plan.route(from, &out, to), plan.route(to, &back, from)] })
+                Rc::new(Path::new(hosts, [plan.route(from, &out, to), plan.route(to, &back, from)]))
             }
         };
         let endpoint = connections.endpoint(index)?;

@@ -40,6 +40,16 @@ pub(super) struct Path {
     pub hosts: [usize; 2],
     /// Pipes from the sender to the receiver, and back.
     pub routes: [Vec<u32>; 2],
+    /// The last of each, which most packets are asked for; none if there is none.
+    last: [Option<u32>; 2],
+}
+
+impl Path {
+    /// Between two hosts, along pipes to and fro.
+    pub fn new(hosts: [usize; 2], routes: [Vec<u32>; 2]) -> Path {
+        let last = [0, 1].map(|side| routes[side].last().copied());
+        Path { hosts, routes, last }
+    }
 }
 
 /// A flow. Its counts come before its ends, at whose begin is what samples read besides.
@@ -132,11 +142,11 @@ impl Flow {
 
     /// Where they go on after `pipe`; `None`: they have arrived.
     pub fn next_pipe(&self, way: Way, pipe: u32) -> Option<u32> {
-        let route = &self.path.routes[side(way)];
         // No pipe is passed twice.
-        if route.last() == Some(&pipe) {
+        if self.path.last[side(way)] == Some(pipe) {
             return None;
         }
+        let route = &self.path.routes[side(way)];
         let position = route.iter().position(|p| *p == pipe)?;
         route.get(position + 1).copied()
     }

@@ -6,6 +6,9 @@ use wirespeed_units::{Bytes, Span};
 
 /// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
 pub(super) const LONGEST_TRAIN: Span = Span::ms(1);
+/// The same where one flow has its whole path for itself: two ticks of the clock that its ends go by (HZ is 1000). Longer ones
+/// would save nothing, for acknowledgements with different time stamps are trains of their own.
+const LONGEST_ALONE: Span = Span::ms(2);
 /// The packets of a train that any link may put together: what Linux moves as one GSO packet, 64 KiB.
 pub(super) const TRAIN_BYTES: u64 = 65_536;
 /// As many times longer trains may be at most, which they are where one flow has the whole path for itself. More would
@@ -33,6 +36,11 @@ pub struct Limit {
 impl Limit {
     /// Every packet is an event of its own.
     pub(super) const ONE: Limit = Limit { shared: 1, alone: 1 };
+
+    /// The packets of a train at most and how long it lasts, where one flow has its whole path for itself or not.
+    pub(super) fn of_train(self, is_alone: bool) -> (u32, Span) {
+        if is_alone { (self.alone, LONGEST_ALONE) } else { (self.shared, LONGEST_TRAIN) }
+    }
 
     /// Of a pipe of which nothing is known but the largest `frame`.
     pub(super) fn of_frame(frame: u64) -> Limit {

@@ -190,7 +190,7 @@ impl World {
         }
         let place = &mut self.pipes[pipe as usize];
         let Some(train) = place.first() else { return };
-        let (index, way) = (train.flow, Way::of(&train.body));
+        let (index, packets, way) = (train.flow, train.packets, Way::of(&train.body));
         let flow = &mut self.flows[index as usize];
         if let Some(next) = flow.next_pipe(way, pipe) {
             return self.forward(pipe, next, way);
@@ -206,7 +206,7 @@ impl World {
             flow.take(train, &mut self.outgoing);
         }
         let has_inside = inside.is_some();
-        let next = place.remove_first();
+        let next = place.remove_first(packets);
         self.events.set_arrival(pipe, next);
         if has_inside {
             self.plan_host(host);

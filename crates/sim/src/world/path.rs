@@ -116,25 +116,27 @@ impl Pipe {
 
     /// Says whether the flow that uses the pipe has its whole path for itself.
     pub fn set_alone(&mut self, alone: bool) {
-        self.train_limit = if alone { self.limit.alone } else { self.limit.shared };
+        (self.train_limit, self.on_the_way.longest) = self.limit.of_train(alone);
     }
 
     /// Packets at most of a train whose packets arrive `gap` apart: what a train does, it does at its first packet. One that a
     /// slow link spreads out, or that was longer than what the link would put together, is several.
     pub fn longest(&self, gap: Span) -> u32 {
+        let longest = self.on_the_way.longest;
         if gap <= Span::ZERO {
             u32::MAX
-        } else if gap * i64::from(self.train_limit) <= LONGEST_TRAIN {
+        } else if gap * i64::from(self.train_limit) <= longest {
             self.train_limit
         } else {
-            (LONGEST_TRAIN.picoseconds() / gap.picoseconds()) as u32 + 1
+            (longest.picoseconds() / gap.picoseconds()) as u32 + 1
         }
     }
 
     /// Whether so many that arrive `gap` apart are more than [`Pipe::longest`]: asked of each train, and without its division.
     #[inline]
     pub fn is_too_long(&self, packets: u32, gap: Span) -> bool {
-        gap > Span::ZERO && (packets > self.train_limit || gap * i64::from(packets - 1) > LONGEST_TRAIN)
+        gap > Span::ZERO
+            && (packets > self.train_limit || gap * i64::from(packets - 1) > self.on_the_way.longest)
     }
 
     /// Takes a train in. Answers when it arrives at the end if it gets there as a whole; otherwise what does is in `out`.
@@ -180,11 +182,11 @@ impl Pipe {
         self.on_the_way.first()
     }
 
-    /// The first train has been seen to where it was. Answers when the next arrives.
+    /// The first train, of so many packets, has been seen to where it was. Answers when the next arrives.
     #[inline]
-    pub fn remove_first(&mut self) -> Option<SimTime> {
-        self.left += self.on_the_way.remove_first();
-        self.on_the_way.front_at()
+    pub fn remove_first(&mut self, packets: u32) -> Option<SimTime> {
+        self.left += u64::from(packets);
+        self.on_the_way.remove_first()
     }
 
     /// Packets that entered and are neither through nor known to be lost.

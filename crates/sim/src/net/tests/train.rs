@@ -36,6 +36,13 @@ proptest! {
         prop_assert_eq!(&rest.split(cut), &front);
         prop_assert_eq!(&rest, &back);
         joined.append(&back);
-        prop_assert_eq!(joined, whole);
+        prop_assert_eq!(&joined, &whole);
+        let (mut left, mut packet) = (whole.clone(), whole.part(0, 1));
+        prop_assert_eq!(&left.split(1), &packet);
+        for index in 1..n - 1 {
+            left.split_into(&mut packet);
+            prop_assert_eq!(&packet, &whole.part(index, 1));
+        }
+        prop_assert_eq!(left, whole.part(n - 1, 1));
     }
 }

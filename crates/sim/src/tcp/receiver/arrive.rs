@@ -19,6 +19,9 @@ impl Receiver {
         if self.settings.timestamps {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
         }
+        if train.packets == 1 && self.take_plain(train, data, out) {
+            return;
+        }
         let mut index = 0;
         let is_pushed = |index: u32| data.is_pushed(train.packets - 1 - index);
         if data.last {
@@ -43,6 +46,49 @@ impl Receiver {
         }
     }
 
+    /// Nothing is missing or to be reported, so that only every second packet is acknowledged.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.order.is_empty()
+            && !self.order.has_duplicate()
+            && self.quick == 0
+            && !self.ack_now
+            && !self.settings.ecn
+            && self.interval > 0
+    }
+
+    /// Takes a packet alone that is the next one, if nothing else is to be seen to than whether it is acknowledged: the same as
+    /// [`Receiver::on_packet`] without what then comes to nothing. Says whether it did.
+    #[inline]
+    fn take_plain(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) -> bool {
+        let waiting = self.next - self.acknowledged;
+        let payload = train.frame.saturating_sub(self.header()).max(1);
+        let is_plain = data.first == self.next
+            && waiting <= 1
+            && !data.last
+            && self.is_plain()
+            && self.buffer.takes_plain(payload, self.next);
+        if !is_plain {
+            return false;
+        }
+        self.now = self.now.max(train.at);
+        self.counts.packets_in += 1;
+        if waiting == 0 {
+            self.echo = data.stamp;
+        }
+        self.buffer.take(self.next, 1, payload);
+        self.buffer.measure_round_trip(self.now, self.next);
+        self.note_arrival();
+        self.next += 1;
+        if waiting > 0 || self.quick > 0 {
+            self.acknowledge(out);
+        } else {
+            self.pushed |= data.is_pushed(0);
+            self.delay();
+        }
+        true
+    }
+
     /// Takes as many of the train's packets, from number `index` on, which comes at `at`, as arrive in order while nothing
     /// but every other packet's ACK is due; returns how many, 0 if they must be looked at one by one.
     fn take_even(
@@ -57,14 +103,9 @@ impl Receiver {
         let first = data.first + u64::from(index);
         let even = left > 1
             && first == self.next
-            && self.order.is_empty()
-            && !self.order.has_duplicate()
-            && self.quick == 0
-            && !self.ack_now
-            && !self.settings.ecn
             && self.next - self.acknowledged <= 1
             && !data.last
-            && self.interval > 0;
+            && self.is_plain();
         if !even {
             return 0;
         }

@@ -197,6 +197,18 @@ impl Buffer {
         if settled && self.fits() && self.window > 0 { room } else { 0 }
     }
 
+    /// Whether a packet, the one that `next` is the number of, can be taken without a look at the reader or the window.
+    #[inline]
+    pub(super) fn takes_plain(&self, payload: u32, next: u64) -> bool {
+        let payload = u64::from(payload);
+        let occupied = self.occupied();
+        occupied + self.packet(payload) <= self.pressed_above()
+            && self.unread_bytes + payload < self.wake_at
+            && self.current(next) > 2 * self.mss
+            && !self.learns
+            && self.threshold >= self.clamp.min(self.free())
+    }
+
     /// How packets lie in memory when they come.
     pub(super) fn layout(&self) -> Layout {
         Layout::new(self.mss, self.rules().packet_memory.is_none())

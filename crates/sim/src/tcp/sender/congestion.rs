@@ -54,7 +54,10 @@ impl Sender {
     /// Asks the algorithm what the socket may do.
     pub(super) fn ask_control(&mut self) {
         let control = self.cc.as_ref().expect("the connection is established").control();
-        // Both seldom change, and divisions are slow.
+        // It seldom changes; divisions are slow, and so is a copy of what was written just now.
+        if control == self.control {
+            return;
+        }
         let mss = u64::from(self.settings.mss);
         if control.cwnd != self.control.cwnd {
             self.wanted_cwnd = (control.cwnd.get() / mss).max(1);
