@@ -121,7 +121,8 @@ impl Failure {
 
     fn rendered(&self, theme: GraphicalTheme) -> String {
         let mut text = String::new();
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+        // Every message says its cause, so that it stands in one line where it goes elsewhere.
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(100).without_cause_chain();
         if handler.render_report(&mut text, self).is_err() {
             text = format!("{self}\n");
         }
@@ -132,6 +133,13 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let source = std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let text = Failure::Output { what: "report.html".into(), source }.text(false);
+        assert_eq!(text.matches("No space left on device").count(), 1, "{text}");
+    }
 
     #[test]
     fn words_of_others_have_no_commands_for_the_terminal() {

@@ -27,8 +27,7 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             apps = "1"                      # assumption: a process runs on the processor that does not serve the interrupts
             coalesce = "59 us"              # drivers/net/ixgb: DEFAULT_RDTR 72 x 0.8192 us
             coalesce_frames = 0             # the same drivers set RAIDC with RXT_GATE: the timer holds back every interrupt
-            rx_buffer = "9216 B"            # inferred: a window of 0.73 of the buffer, which they saw with MTU 9000, opens only if
-                                            # a packet occupies less than 4/3 of its payload (tcp_grow_window)
+            rx_buffer = "16384 B"           # drivers/net/ixgb: 2048, 4096, 8192 or 16384 B, the first that holds a frame
             nic_bus = { kind = "pci", mhz = 133, bits = 64, shared = true }     # published: PCI-X, one way at a time
 
             [machine]
@@ -45,9 +44,9 @@ pub(super) const PRESETS: &[Preset] = &[Preset {
             syscall = "1.4 us"              # datagram and 0.86 ns a byte; 6.6 us is one call and one piece
             tx_packet = "5.2 us"            # a packet goes the way of a datagram
             copy_cached = "0.86 ns"
-            copy_memory = "1.345 ns"        # 4.3 Gbit/s with MTU 9000 (sc03-paix-reno-16): 16.6 us a packet of the reading
+            copy_memory = "1.39 ns"         # 4.3 Gbit/s with MTU 9000 (sc03-paix-reno-16): 16.6 us a packet of the reading
                                             # processor, less its calls and what was behind the lock
-            copy_remote = "1.345 ns"        # there is no other node
+            copy_remote = "1.39 ns"         # there is no other node
             rx_packet_remote = "0 s"        # there is no other node
             rx_packet = "2 us"              # class of host
             rx_segment = "2.5 us"           # class of host
