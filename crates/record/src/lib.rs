@@ -8,6 +8,7 @@
 mod capture;
 mod cell;
 mod foreign;
+mod guarded;
 mod info;
 mod path_check;
 mod placement;

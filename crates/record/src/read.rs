@@ -2,11 +2,15 @@
 
 use crate::cell::Cell;
 use crate::foreign::open_file;
+use crate::guarded::guarded;
 use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -64,9 +68,8 @@ impl<'a, R: Row> Table<'a, R> {
             Source::File(path) => {
                 let builder = builder(path)?;
                 let only = ProjectionMask::columns(builder.parquet_schema(), [column.name]);
-                for batch in batches(path, builder.with_projection(only), AT_ONCE)? {
-                    let batch = batch.map_err(|e| damaged(path, e.to_string()))?;
-                    table::read(&batch, column.name)
+                for batch in Batches::new(path, builder.with_projection(only))? {
+                    table::read(&batch?, column.name)
                         .map_err(|e| damaged(path, e))?
                         .into_iter()
                         .for_each(&mut take);
@@ -142,9 +145,8 @@ fn rows_if_any<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
 fn rows<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
     let path = file::<R>(directory);
     let mut rows = Vec::new();
-    for batch in batches(&path, builder(&path)?, AT_ONCE)? {
-        let batch = batch.map_err(|e| damaged(&path, e.to_string()))?;
-        R::from_batch(&batch, &mut rows).map_err(|e| damaged(&path, e))?;
+    for batch in Batches::new(&path, builder(&path)?)? {
+        R::from_batch(&batch?, &mut rows).map_err(|e| damaged(&path, e))?;
     }
     Ok(rows)
 }
@@ -156,7 +158,7 @@ fn file<R: Row>(directory: &Path) -> PathBuf {
 fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, StoreError> {
     let file = open_file(path).map_err(|e| damaged(path, e.to_string()))?;
     let bytes = file.metadata().map_err(|e| damaged(path, e.to_string()))?.len();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(path, e.to_string()))?;
+    let builder = checked(path, guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)))?;
     let metadata = builder.metadata();
     let mut groups = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
     let rows = groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
@@ -174,12 +176,42 @@ fn can_hold(bytes: u64, rows: u64) -> bool {
     rows <= bytes.saturating_mul(ROWS_A_BYTE)
 }
 
-fn batches(
-    path: &Path,
-    builder: ParquetRecordBatchReaderBuilder<File>,
-    at_once: usize,
-) -> Result<ParquetRecordBatchReader, StoreError> {
-    builder.with_batch_size(at_once).build().map_err(|e| damaged(path, e.to_string()))
+/// The rows of a file, some at a time, up to its end or where it is damaged.
+struct Batches<'a> {
+    path: &'a Path,
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl<'a> Batches<'a> {
+    fn new(path: &'a Path, builder: ParquetRecordBatchReaderBuilder<File>) -> Result<Self, StoreError> {
+        let reader = checked(path, guarded(|| builder.with_batch_size(AT_ONCE).build()))?;
+        Ok(Batches { path, reader: Some(reader) })
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = self.reader.as_mut()?;
+        let batch = match guarded(|| reader.next()) {
+            Some(None) => None,
+            Some(Some(batch)) => Some(checked(self.path, Some(batch))),
+            None => Some(checked(self.path, None::<Result<_, ArrowError>>)),
+        };
+        if !matches!(batch, Some(Ok(_))) {
+            self.reader = None;
+        }
+        batch
+    }
+}
+
+/// What the Parquet reader says of a file, and what it means that it gave up.
+fn checked<T, E: Display>(path: &Path, said: Option<Result<T, E>>) -> Result<T, StoreError> {
+    match said {
+        Some(result) => result.map_err(|e| damaged(path, e.to_string())),
+        None => Err(damaged(path, "its pages do not fit what it says of them".into())),
+    }
 }
 
 fn damaged(path: &Path, reason: String) -> StoreError {
@@ -271,5 +303,36 @@ mod tests {
             matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("flows.parquet")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_damaged_at_any_byte_is_damaged_or_has_other_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let row = |(i, kind): (usize, &str)| crate::Event {
+            t_ns: i as i64,
+            kind: kind.into(),
+            flow: Some(0),
+            host: Some("sender".into()),
+            detail: String::new(),
+        };
+        let events = ["flow_start", "requeue", "flow_end"].into_iter().enumerate().map(row).collect();
+        RunDirectory::create(&path).unwrap().finish(&Recording { events, ..Recording::default() }).unwrap();
+        let table = path.join("events.parquet");
+        let whole = fs::read(&table).unwrap();
+        let mut damaged = 0;
+        for place in 0..whole.len() {
+            for byte in [0, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[place] = byte;
+                fs::write(&table, bytes).unwrap();
+                match rows::<crate::Event>(&path) {
+                    Ok(_) => {}
+                    Err(StoreError::Damaged { .. }) => damaged += 1,
+                    Err(other) => panic!("byte {place} as {byte}: {other}"),
+                }
+            }
+        }
+        assert!(damaged > whole.len() / 2, "{damaged} of {}", 3 * whole.len());
     }
 }
