@@ -27,8 +27,9 @@ pub struct Samples {
     pub hosts: Vec<HostSample>,
 }
 
-/// A table with so many rows is offered: few enough that they are still in the cache when they are taken.
-const MANY: usize = 64;
+/// A table with so many rows is offered: few enough that they are still in the second cache when they are taken, and enough that
+/// what takes them, which needs the caches for itself, does not come after every few flows.
+const MANY: usize = 256;
 
 /// Sees a run while it goes on. Each answers whether the run goes on; if not, it is given up.
 pub trait Observer {

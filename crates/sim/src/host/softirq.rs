@@ -127,7 +127,7 @@ impl Host {
                 // Not merged, each is the stack's by itself: the reader it wakes may have the lock when the next comes.
                 for index in 0..train.packets {
                     self.spend(&mut place, each);
-                    self.hand_over(train.packet(index), &mut place, outside);
+                    self.hand_over(train.part(index, 1), &mut place, outside);
                 }
             }
             if count > 0 {

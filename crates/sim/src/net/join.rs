@@ -38,7 +38,8 @@ pub(crate) fn join(last: &mut Train, last_at: SimTime, next: &Train, arrival: Ar
 #[derive(Debug, Clone)]
 pub struct InFlight {
     trains: Long<Train>,
-    /// Each packet is seen by itself: the first of a train, which is the first of `trains`, may be taken off it already.
+    /// Each packet is seen by itself, and joined with none: the first of a train, which is the first of `trains`, may be taken off
+    /// it already.
     each: bool,
     first: Option<Train>,
     /// When the very last packet arrives. The last train's own distance, in whole picoseconds, may be off by a
@@ -51,11 +52,11 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// An empty link.
-    pub fn new(longest: Span) -> InFlight {
+    /// An empty link; `each`: one on which every packet is seen by itself.
+    pub fn new(longest: Span, each: bool) -> InFlight {
         InFlight {
             trains: Long::default(),
-            each: false,
+            each,
             first: None,
             last_at: SimTime::START,
             joined: false,
@@ -125,13 +126,12 @@ impl InFlight {
         false
     }
 
-    /// Appends `train` with the times it has. Each of its packets is seen by itself and joined with none: all that this link
-    /// carries comes so, or by single packets.
+    /// Appends `train` with the times it has, on a link on which every packet is seen by itself.
     pub fn push_packets(&mut self, train: &Train) -> bool {
-        self.each = true;
+        debug_assert!(self.each, "its packets are to be taken off it one by one");
         let is_first = self.trains.is_empty();
         if !is_first && train.at < self.last_at {
-            return (0..train.packets).fold(false, |is_first, i| self.push(train.packet(i), 1) | is_first);
+            return (0..train.packets).fold(false, |is_first, i| self.push(train.part(i, 1), 1) | is_first);
         }
         self.close();
         self.joined = false;
@@ -242,7 +242,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn flight() -> InFlight {
-        InFlight::new(Span::ms(1))
+        InFlight::new(Span::ms(1), false)
+    }
+
+    fn packet_by_packet() -> InFlight {
+        InFlight::new(Span::ms(1), true)
     }
 
     #[test]
@@ -303,7 +307,7 @@ mod tests {
 
     #[test]
     fn no_train_lasts_longer_than_allowed() {
-        let mut flight = InFlight::new(Span::ps(5000));
+        let mut flight = InFlight::new(Span::ps(5000), false);
         for i in 0..12 {
             flight.push(data(0, i, 1, 1514, i as i64 * 1000, 0), 64);
         }
@@ -314,7 +318,7 @@ mod tests {
     #[test]
     fn packets_one_by_one_are_parts_one_by_one() {
         for before in [0, 2500, 9000] {
-            let (mut whole, mut parts) = (flight(), flight());
+            let (mut whole, mut parts) = (packet_by_packet(), packet_by_packet());
             let train = data(0, 5, 4, 1514, 2000, 1000);
             for flight in [&mut whole, &mut parts] {
                 flight.push(data(1, 0, 1, 1514, before, 0), 1);
@@ -335,7 +339,7 @@ mod tests {
         fn trains_seen_packet_by_packet_are_their_packets(
             steps in prop::collection::vec((0..3_usize, 1..6_u32, 0..4_000_i64, 0..1_500_i64, 0..8_usize), 1..40),
         ) {
-            let (mut flight, mut expected) = (flight(), Vec::<Train>::new());
+            let (mut flight, mut expected) = (packet_by_packet(), Vec::<Train>::new());
             for (flow, packets, at, gap, taken) in steps {
                 let train = data(flow as u32, 7, packets, 1514, at, gap);
                 let parts: Vec<_> = (0..packets).map(|index| train.part(index, 1)).collect();

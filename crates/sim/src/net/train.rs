@@ -267,25 +267,6 @@ impl Train {
         part
     }
 
-    /// Its packet number `index` as a train of its own: the same as [`Train::part`].
-    #[inline(always)]
-    pub fn packet(&self, index: u32) -> Train {
-        // Nearly all are data, which is written where it goes without a copy of the whole train before.
-        let Body::Data(data) = &self.body else { return self.part(index, 1) };
-        Train {
-            at: self.at + self.gap * i64::from(index),
-            packets: 1,
-            body: Body::Data(Data {
-                first: data.first + u64::from(index),
-                last: data.last && index + 1 == self.packets,
-                pushes: data.is_pushed(self.packets - 1 - index).into(),
-                cwr: data.cwr && index == 0,
-                ..*data
-            }),
-            ..*self
-        }
-    }
-
     /// Drops the first `packets`.
     ///
     /// # Panics

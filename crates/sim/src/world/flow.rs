@@ -40,15 +40,18 @@ pub(super) struct Path {
     pub hosts: [usize; 2],
     /// Pipes from the sender to the receiver, and back.
     pub routes: [Vec<u32>; 2],
-    /// The last of each, which most packets are asked for; none if there is none.
+    /// The first and the last of each, none if there is none: what is asked for with every train. To look for them in the routes
+    /// took 6 % of a run with four flows.
+    first: [Option<u32>; 2],
     last: [Option<u32>; 2],
 }
 
 impl Path {
     /// Between two hosts, along pipes to and fro.
     pub fn new(hosts: [usize; 2], routes: [Vec<u32>; 2]) -> Path {
+        let first = [0, 1].map(|side| routes[side].first().copied());
         let last = [0, 1].map(|side| routes[side].last().copied());
-        Path { hosts, routes, last }
+        Path { hosts, routes, first, last }
     }
 }
 
@@ -137,7 +140,7 @@ impl Flow {
 
     /// Where its packets enter the network.
     pub fn first_pipe(&self, way: Way) -> Option<u32> {
-        self.path.routes[side(way)].first().copied()
+        self.path.first[side(way)]
     }
 
     /// Where they go on after `pipe`; `None`: they have arrived.

@@ -80,7 +80,7 @@ impl Pipe {
             is_shown: true,
             marks: false,
             means: Means::Link(Box::new(Link::new(settings))),
-            on_the_way: InFlight::new(LONGEST_TRAIN),
+            on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: matches!(
                 settings.queue,
                 QueueSettings::DropTailPackets { .. } | QueueSettings::Fq(_)
@@ -103,7 +103,7 @@ impl Pipe {
             is_shown: is_host,
             marks: false,
             means: Means::Delay { delay, bytes: 0 },
-            on_the_way: InFlight::new(LONGEST_TRAIN),
+            on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: false,
             train_limit: limit.shared,
             limit,

@@ -114,7 +114,7 @@ proptest! {
             now += pause;
         }
         wake_until(&mut link, SimTime::ps(i64::MAX), &mut out);
-        let mut flight = InFlight::new(Span::ZERO);
+        let mut flight = InFlight::new(Span::ZERO, false);
         for train in out.drain(..) {
             flight.push(train, 1);
         }

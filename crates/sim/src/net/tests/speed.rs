@@ -58,7 +58,7 @@ fn nanoseconds_per_train() {
     measure("64, 1e-6 lost", &lossy, 64, 0.5, 0.0);
     measure("64, queue full", &small, 64, 1.2, 0.8);
 
-    let mut flight = InFlight::new(Span::us(100));
+    let mut flight = InFlight::new(Span::us(100), false);
     let start = Instant::now();
     for i in 0..4_000_000_i64 {
         flight.push(data(0, i as u64, 1, 1514, i * 121_120, 0), 64);

@@ -42,10 +42,19 @@ impl Layout {
         let mut fitting = packets.min(room);
         let mut fragments = self.fragments(first, fitting);
         while fragments > room {
-            fitting -= 1;
+            // No packet has more fragments than that: without so many fewer it does not fit.
+            fitting -= match self.most_fragments() {
+                2 => (fragments - room).div_ceil(2),
+                most => (fragments - room).div_ceil(most),
+            };
             fragments = self.fragments(first, fitting);
         }
         (fitting, fragments)
+    }
+
+    /// Fragments of a packet at most.
+    fn most_fragments(self) -> u64 {
+        1 + ((self.mss + (1 << PAGE_BITS) - 2) >> PAGE_BITS)
     }
 }
 
@@ -129,6 +138,8 @@ mod tests {
 
     const APART: Layout = Layout { mss: 1448, in_pages: false };
     const IN_PAGES: Layout = Layout { mss: 1448, in_pages: true };
+    const JUMBO: Layout = Layout { mss: 8948, in_pages: true };
+    const LARGEST: Layout = Layout { mss: 65_483, in_pages: true };
 
     #[test]
     fn the_first_of_many_is_full() {
@@ -146,8 +157,9 @@ mod tests {
         assert_eq!(IN_PAGES.fragments(0, 23), 24);
         assert_eq!(IN_PAGES.fragments(22, 1), 2);
         assert_eq!(IN_PAGES.fragments(23, 50), 52);
-        let large = Layout { mss: 65_483, in_pages: true };
-        assert_eq!((large.fragments(0, 1), large.fragments(0, 2), large.fragments(1, 1)), (2, 5, 3));
+        let fragments = |first, packets| LARGEST.fragments(first, packets);
+        assert_eq!((fragments(0, 1), fragments(0, 2), fragments(1, 1)), (2, 5, 3));
+        assert_eq!((IN_PAGES.most_fragments(), LARGEST.most_fragments()), (2, 3));
         assert_eq!((IN_PAGES.fragments(4095, 1), IN_PAGES.fragments(4096, 1)), (1, 1));
         for (first, packets) in [(0, 9000), (4000, 200), (4096, 4096)] {
             let apart: u64 = (first..first + packets).map(|i| IN_PAGES.fragments(i, 1)).sum();
@@ -163,7 +175,7 @@ mod tests {
 
     #[test]
     fn many_at_once_are_as_many_one_by_one() {
-        for layout in [APART, IN_PAGES] {
+        for layout in [APART, IN_PAGES, JUMBO, LARGEST] {
             for before in 0..40 {
                 for packets in 1..60 {
                     let mut many = Merged::default();
