@@ -167,19 +167,6 @@ fn two_large_flows_that_one_core_takes_in_are_named() {
     expect(test, attempt, |run| findings(run).iter().any(names_it));
 }
 
-/// What a protocol of a machine counts, by the kernel's names.
-fn counted(bed: &Bed, place: isize, protocol: &str, names: &[&str]) -> Vec<i64> {
-    let told = bed.told(bed.name(place), "cat /proc/net/snmp /proc/net/netstat");
-    let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
-    let of = |wanted: &&str| {
-        let pair = lines.chunks_exact(2).find(|pair| pair[0][0] == protocol).expect("the kernel has it");
-        // A kernel that does not count it, as those before 6.17 what is beyond the window, says nothing of it.
-        let index = pair[0].iter().position(|name| name == wanted);
-        index.map_or(0, |index| pair[1][index].parse().expect("a number"))
-    };
-    names.iter().map(of).collect()
-}
-
 /// Past slow start, and past what a busy machine takes to begin.
 const WELL_BEGUN: Duration = Duration::from_millis(800);
 
@@ -232,7 +219,7 @@ fn a_receiver_that_stands_still_drops_in_its_buffer() {
         "TCPBacklogDrop",
         "OfoPruned",
     ];
-    let counts = || counted(&bed, -1, "TcpExt:", &COUNTERS);
+    let counts = || bed.counted(-1, "TcpExt:", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         receiver.while_stopped(|| {
             sleep(Duration::from_millis(20));
@@ -268,7 +255,7 @@ fn packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue() {
     let _alone = alone();
     let test = "packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue";
     let Some(bed) = Bed::new(test, 0) else { return };
-    let counts = || counted(&bed, 0, "Ip:", &["FragFails"])[0];
+    let counts = || bed.counted(0, "Ip:", &["FragFails"])[0];
     let (run, ()) = beside_a_flow(&bed, || {
         sleep(WELL_BEGUN);
         let began = Instant::now();
@@ -306,7 +293,7 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
     bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 1600000 1600000'").unwrap();
     const COUNTERS: [&str; 5] =
         ["TCPBacklogDrop", "TCPRcvQDrop", "TCPZeroWindowDrop", "BeyondWindow", "TCPOFODrop"];
-    let counts = || counted(&bed, -1, "TcpExt:", &COUNTERS);
+    let counts = || bed.counted(-1, "TcpExt:", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         const SMALL: i32 = 150_000;
         const LARGE: i32 = 800_000;

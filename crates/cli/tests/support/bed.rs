@@ -161,6 +161,26 @@ impl Bed {
         output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
     }
 
+    /// What a protocol of a machine has counted, by the kernel's names.
+    pub fn counted(&self, place: isize, protocol: &str, names: &[&str]) -> Vec<i64> {
+        let told = self.told(self.name(place), "cat /proc/net/snmp /proc/net/netstat");
+        let lines: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+        let of = |wanted: &&str| {
+            let pair = lines.chunks_exact(2).find(|pair| pair[0][0] == protocol).expect("the kernel has it");
+            // A kernel that does not count it, as those before 6.17 what is beyond the window, says nothing of it.
+            let index = pair[0].iter().position(|name| name == wanted);
+            index.map_or(0, |index| pair[1][index].parse().expect("a number"))
+        };
+        names.iter().map(of).collect()
+    }
+
+    /// Data that the backlogs of the machines' sockets had no room for: where readers are kept from their cores there is some, on a
+    /// path that loses nothing.
+    pub fn refused_by_backlogs(&self) -> i64 {
+        let of = |place| self.counted(place as isize, "TcpExt:", &["TCPBacklogDrop"])[0];
+        (0..self.names.len()).map(of).sum()
+    }
+
     /// The program, with this bed's machines behind ssh; not started yet.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(self.folder(), arguments);
