@@ -104,7 +104,9 @@ fn tcp_from(test: &str, flows: &str) {
     let run = results(&bed.wirespeed(&fixed));
     assert!(run["metrics"]["goodput_bps"].as_f64().unwrap() > 1e8, "{}", run["metrics"]);
     assert!(entry(&run, "data", "delivered") > 1000);
-    assert_eq!(lost_anywhere(&run), bed.refused_by_backlogs(), "{}", run["ledger"]);
+    let refused = bed.refused_by_backlogs(0);
+    assert_eq!(lost(&run, "tcp_backlog"), refused, "{}", run["ledger"]);
+    assert_eq!(lost_anywhere(&run), refused, "{}", run["ledger"]);
     // What nobody has counted is not there, rather than zero.
     for absent in ["sent", "unseen", "unexplained"] {
         assert!(run["ledger"]["data"][absent].is_null(), "{absent}: {}", run["ledger"]);

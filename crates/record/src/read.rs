@@ -7,7 +7,6 @@ use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::fmt::Display;
@@ -194,11 +193,7 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let reader = self.reader.as_mut()?;
-        let batch = match guarded(|| reader.next()) {
-            Some(None) => None,
-            Some(Some(batch)) => Some(checked(self.path, Some(batch))),
-            None => Some(checked(self.path, None::<Result<_, ArrowError>>)),
-        };
+        let batch = checked(self.path, guarded(|| reader.next().transpose())).transpose();
         if !matches!(batch, Some(Ok(_))) {
             self.reader = None;
         }

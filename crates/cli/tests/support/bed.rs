@@ -174,11 +174,10 @@ impl Bed {
         names.iter().map(of).collect()
     }
 
-    /// Data that the backlogs of the machines' sockets had no room for: where readers are kept from their cores there is some, on a
-    /// path that loses nothing.
-    pub fn refused_by_backlogs(&self) -> i64 {
-        let of = |place| self.counted(place as isize, "TcpExt:", &["TCPBacklogDrop"])[0];
-        (0..self.names.len()).map(of).sum()
+    /// Packets that the backlogs of a machine's sockets had no room for: where its readers are kept from their cores there are some,
+    /// on a path that loses nothing.
+    pub fn refused_by_backlogs(&self, place: isize) -> i64 {
+        self.counted(place, "TcpExt:", &["TCPBacklogDrop"])[0]
     }
 
     /// The program, with this bed's machines behind ssh; not started yet.
