@@ -1,8 +1,9 @@
 //! Linux' `fq` (net/sched/sch_fq.c): a queue of its own for every flow, served in turn, in which packets wait until they
 //! are due.
 //!
-//! What Linux queues is a GSO packet, and so here: a train of TCP data that a socket puts out is one, however many
-//! packets it has; of all else each packet is one. Flows are not hashed, as sockets are not in Linux.
+//! What Linux queues is a GSO packet, and so here where [`FqSettings::whole`] says so: a train of TCP data that a socket
+//! puts out is one, however many packets it has; of all else each packet is one. Flows are not hashed, as sockets are not in
+//! Linux.
 
 use super::settings::FqSettings;
 use super::train::{Body, Train};
@@ -60,14 +61,6 @@ pub(crate) struct PacedQueue {
     served: i64,
 }
 
-/// How many GSO packets a train is.
-fn pieces(train: &Train) -> u64 {
-    match train.body {
-        Body::Data(_) => 1,
-        _ => train.packets.into(),
-    }
-}
-
 /// How long a train's host keeps it, and when it is due at the earliest.
 fn due(train: &Train) -> (i64, i64) {
     let held = match &train.body {
@@ -102,6 +95,14 @@ impl PacedQueue {
         self.bytes
     }
 
+    /// How many packets Linux counts a train as.
+    fn pieces(&self, train: &Train) -> u64 {
+        match train.body {
+            Body::Data(_) if self.settings.whole => 1,
+            _ => train.packets.into(),
+        }
+    }
+
     /// When a packet could leave by what is here: at any time, or when the timer lets the next go.
     pub(crate) fn ready(&self) -> Option<i64> {
         if self.packets > self.throttled_packets {
@@ -116,10 +117,10 @@ impl PacedQueue {
     /// Packets of one flow come (`fq_enqueue`). Answers how many are dropped.
     pub(crate) fn put(&mut self, mut train: Train) -> u64 {
         let i = self.find(train.flow);
+        let (all, count) = (u64::from(train.packets), self.pieces(&train));
         let flow = &mut self.flows[i];
         let room = u64::from(self.settings.limit).saturating_sub(self.pieces);
         let room = room.min(u64::from(self.settings.flow_limit).saturating_sub(flow.pieces));
-        let (all, count) = (u64::from(train.packets), pieces(&train));
         let (held, _) = due(&train);
         if room == 0 || held > HORIZON {
             return all;
@@ -232,7 +233,7 @@ impl PacedQueue {
         let flow = &mut self.flows[i];
         let front = flow.trains.front_mut()?;
         let mut taken = match front.body {
-            Body::Data(_) => flow.trains.pop_front()?,
+            Body::Data(_) if self.settings.whole => flow.trains.pop_front()?,
             _ if front.packets > 1 => front.split(1),
             _ => flow.trains.pop_front()?,
         };

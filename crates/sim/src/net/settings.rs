@@ -146,6 +146,8 @@ pub struct FqSettings {
     pub limit: u32,
     /// GSO packets of one flow that may wait; 100 in Linux.
     pub flow_limit: u32,
+    /// A GSO packet is one packet here; `false`: what stands before the queue has split it.
+    pub whole: bool,
 }
 
 /// What is lost on the way at random. A lost frame still takes its time of the transmitter.

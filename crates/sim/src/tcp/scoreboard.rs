@@ -75,19 +75,22 @@ impl Scoreboard {
             .is_some_and(|segment| segment.first <= number && !segment.was_retransmitted())
     }
 
-    /// New data from `from` on has not left after all. Returns where the data that has left ends.
-    pub fn withdraw(&mut self, from: u64) -> Option<u64> {
+    /// New data from `from` on has not left after all. Returns where the data that has left ends, and when the first
+    /// of the withdrawn segments was to leave.
+    pub fn withdraw(&mut self, from: u64) -> (Option<u64>, Option<SimTime>) {
+        let mut departure = None;
         while let Some(tail) = self.segments.back_mut()
             && tail.end() > from
             && !(tail.sacked || tail.lost || tail.was_retransmitted())
         {
+            departure = Some(tail.sent);
             if tail.first >= from {
                 self.segments.pop_back();
             } else {
                 tail.packets = (from - tail.first) as u32;
             }
         }
-        self.tail().map(Segment::end)
+        (self.tail().map(Segment::end), departure)
     }
 
     /// Acknowledges everything below `una`; `see` gets each segment (or the acknowledged part of one) as it goes.

@@ -228,6 +228,8 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
                 initial_quantum: FQ_FIRST_TURN * largest,
                 limit: FQ_LIMIT,
                 flow_limit: FQ_FLOW_LIMIT,
+                // The token bucket of another host splits GSO packets before they come to fq (`tbf_segment`).
+                whole: host.hardware.is_some(),
             })
         }
         Qdisc::PfifoFast => {

@@ -157,6 +157,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     };
     let mss = fitting(announced, buffer.largest_window()) as u32;
     let (line, train) = first_line(run, flow);
+    let queued = egress_rate(from).is_some();
     let sender = sender::Settings {
         mss,
         mss_clamp: (announced + options) as u32,
@@ -171,12 +172,12 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         } else {
             (sender::GSO_BYTES / u64::from(mss)).max(1) as u32
         },
-        // Those hosts and fq treat each GSO packet by itself.
-        train_packets: if from.hardware.is_some() || holds_packets(from) { 0 } else { train.shared },
+        train_packets: if from.hardware.is_some() || queued { 0 } else { train.shared },
         line: line.serialisation(Bytes::new(u64::from(headers + mss))),
         send_buffer: fixed(from.tcp.wmem_max.get(), 2 * SOCK_MIN),
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
+        queued,
         held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,

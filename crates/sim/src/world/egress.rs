@@ -80,11 +80,14 @@ impl World {
         let arrival = place.offer(&train, &mut self.passing);
         let refused = place.refused() - before;
         let flow = &mut self.flows[train.flow as usize];
-        flow.enter_host(u64::from(train.packets), refused, train.frame);
-        let withdraws = place.refuses_last && self.hosts[flow.origin(Way::Forward)].is_some();
+        flow.enter_host(&train, refused);
+        // Before the queue of a host without a machine stands a token bucket, which splits a GSO packet: TCP hears of a
+        // refusal only if no packet of it got in (`tbf_segment`).
+        let is_told = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
+        let withdraws = place.refuses_last;
         if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
             tcp.sender.set_host_queue(flow.in_host);
-            if refused > 0 {
+            if refused > 0 && is_told {
                 tcp.sender.on_local_drop(refused);
                 if let Body::Data(data) = &train.body
                     && withdraws

@@ -243,15 +243,24 @@ impl Flow {
         arrived.ecn[train.ecn as usize] += u64::from(train.packets);
     }
 
-    /// Packets enter the host's own queue, which refuses some of them.
-    pub fn enter_host(&mut self, packets: u64, refused: u64, frame: u32) {
-        let each = u64::from(frame) + PACKET_OVERHEAD;
-        self.in_host = (self.in_host + packets * each).saturating_sub(refused * each);
+    /// Memory that a packet of a train occupies in its host (truesize). The headers of a TCP segment are in the small head
+    /// that [`PACKET_OVERHEAD`] counts (`skb_segment`).
+    fn memory_of(&self, train: &Train) -> u64 {
+        let headers = match &self.endpoint {
+            Endpoint::Tcp(tcp) => tcp.sender.headers(),
+            Endpoint::Udp(_) => 0,
+        };
+        u64::from(train.frame.saturating_sub(headers)) + PACKET_OVERHEAD
     }
 
-    /// Packets have left it.
+    /// A train enters the host's own queue, which refuses some of its packets.
+    pub fn enter_host(&mut self, train: &Train, refused: u64) {
+        self.in_host += (u64::from(train.packets) - refused) * self.memory_of(train);
+    }
+
+    /// A train has left it.
     pub fn leave_host(&mut self, train: &Train) {
-        let memory = u64::from(train.packets) * (u64::from(train.frame) + PACKET_OVERHEAD);
+        let memory = u64::from(train.packets) * self.memory_of(train);
         self.in_host = self.in_host.saturating_sub(memory);
     }
 

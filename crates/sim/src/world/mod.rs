@@ -312,10 +312,10 @@ impl World {
         if let Some(inside) = &mut self.hosts[host] {
             inside.send_alone(&mut train, self.now);
             self.plan_host(host);
-            if self.is_withdrawn(&train) {
-                self.tell_refused(&train, way, train.packets.into());
-                return;
-            }
+        }
+        if self.is_withdrawn(&train) {
+            self.tell_refused(&train, way, train.packets.into());
+            return;
         }
         self.depart(train, way);
     }

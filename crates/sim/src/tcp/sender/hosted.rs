@@ -33,7 +33,15 @@ impl Sender {
             return;
         }
         let before = self.nxt;
-        self.nxt = self.board.withdraw(from).unwrap_or(self.una).max(self.una);
+        let (end, departure) = self.board.withdraw(from);
+        self.nxt = end.unwrap_or(self.una).max(self.una);
+        // The pacer's clock moves with what was sent only (`tcp_update_skb_after_send`).
+        self.pace = departure.map_or(self.pace, |departure| departure.min(self.pace));
+        if self.phase.is_reducing() {
+            self.prr_out = self.prr_out.saturating_sub(before - self.nxt);
+        }
+        // Sending stopped here, not at the small-queue limit that was reached behind it.
+        self.throttled = false;
         let tried = (from + packets).max(self.nxt);
         if let Ok(untried @ 1..) = u32::try_from(before.saturating_sub(tried)) {
             self.counts.packets_out -= u64::from(untried);

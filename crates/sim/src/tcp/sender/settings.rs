@@ -40,8 +40,8 @@ pub struct Settings {
     pub ecn: bool,
     /// Packets of one GSO packet at most (64 KiB less headers).
     pub gso_packets: u32,
-    /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host that shows its
-    /// inside treats each by itself.
+    /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host with a queue
+    /// of its own accepts or refuses each by itself.
     pub train_packets: u32,
     /// What the first line that its packets enter needs for a full one.
     pub line: Span,
@@ -51,6 +51,8 @@ pub struct Settings {
     pub send_buffer_range: (u64, u64),
     /// Something paces the socket even if the algorithm does not ask for it (fq, SO_MAX_PACING_RATE).
     pub paced: bool,
+    /// Its host has a queueing discipline that can hold packets: an interface or a bus limits what leaves.
+    pub queued: bool,
     /// It leaves the waiting to its host's fq (`SK_PACING_FQ`).
     pub held: bool,
     /// Ceiling of the pacing rate in bytes per second.

@@ -205,6 +205,11 @@ impl Sender {
         self.throttled
     }
 
+    /// Ethernet, IP and TCP headers of a data packet in bytes.
+    pub fn headers(&self) -> u32 {
+        self.settings.headers
+    }
+
     /// What of this socket waits in the host's own queue now, in bytes. Returns whether sending goes on because of
     /// it.
     pub fn set_host_queue(&mut self, bytes: u64) -> bool {
@@ -225,7 +230,7 @@ impl Sender {
     fn equal_pieces(&self, packets: u64, most: u64) -> u32 {
         let train = u64::from(self.settings.train_packets);
         let is_whole = packets == self.pieces.goal() && self.pieces.are_full();
-        if 2 * packets > train || !is_whole || self.host_queue > 0 || self.is_paced() {
+        if 2 * packets > train || !is_whole || self.settings.queued || self.is_paced() {
             return 1;
         }
         let room = self.cwnd.saturating_sub(self.in_flight()).min(most).min(train);
@@ -344,10 +349,9 @@ impl Sender {
         }
         self.counts.packets_out += u64::from(packets);
         self.counts.bytes_out += payload;
-        if self.settings.held {
-            // Nothing but its host's queue makes it stop, of which it hears only afterwards.
-            self.host_queue +=
-                u64::from(packets) * (u64::from(self.settings.headers + self.settings.mss) + PACKET_OVERHEAD);
+        if self.settings.queued {
+            // The next packet of the same call is checked against what this one occupies (`sk_wmem_alloc`).
+            self.host_queue += u64::from(packets) * (u64::from(self.settings.mss) + PACKET_OVERHEAD);
         }
         let end = first + u64::from(packets);
         let cwr = std::mem::take(&mut self.ecn_cwr);

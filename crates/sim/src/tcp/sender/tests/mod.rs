@@ -101,6 +101,7 @@ impl Start {
             small_queues: false,
             stretch_acks: true,
             stretch_slow_start: true,
+            queued: false,
             held: false,
             era: self.era,
             initial_window: self.initial,
