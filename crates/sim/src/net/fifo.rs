@@ -3,6 +3,7 @@
 use super::ahead::Arrivals;
 use super::bucket::push;
 use super::link::Counters;
+use super::ptr_ring::PtrRing;
 use super::red::{Red, Verdict};
 use super::settings::{LinkSettings, QueueSettings};
 use super::timetable::Position;
@@ -28,6 +29,7 @@ pub(crate) struct Fifo {
 enum Room {
     Bytes(u64),
     Packets(u64),
+    Array(PtrRing),
 }
 
 /// Packets and bytes.
@@ -44,6 +46,7 @@ impl Room {
         match self {
             Room::Bytes(limit) => waiting.bytes + u64::from(frame) * u64::from(packets) <= limit,
             Room::Packets(limit) => waiting.packets + u64::from(packets) <= limit,
+            Room::Array(ring) => waiting.packets + u64::from(packets) <= ring.sure_room(),
         }
     }
 }
@@ -58,6 +61,7 @@ impl Fifo {
             QueueSettings::DropTailPackets { limit, ecn_threshold } => {
                 (Room::Packets((*limit).into()), *ecn_threshold, None)
             }
+            QueueSettings::PtrRing { size } => (Room::Array(PtrRing::new(*size)), None, None),
             QueueSettings::Red(red) => {
                 (Room::Bytes(red.limit), None, Some(Box::new(Red::new(red, settings.seed))))
             }
@@ -134,6 +138,9 @@ impl Fifo {
     ) -> Option<Arrival> {
         wire.table.advance_start(train.at.picoseconds());
         let waiting = not_started(wire);
+        if let (Room::Array(ring), Span::ZERO) = (self.room, train.gap) {
+            return self.offer_burst(train, ring, wire, counters, out);
+        }
         if self.is_ample(waiting, train) || self.is_steady(waiting, train, wire) {
             self.count_burst(train, wire);
             wire.send(train, out)
@@ -150,6 +157,27 @@ impl Fifo {
         } else {
             self.offer_each(train, wire, counters, out);
             None
+        }
+    }
+
+    /// Packets come to an array at once: none is taken out before the last of them has come.
+    fn offer_burst(
+        &mut self,
+        train: &Train,
+        ring: PtrRing,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) -> Option<Arrival> {
+        let fits = u64::from(train.packets).min(array_room(train.at.picoseconds(), ring, wire)) as u32;
+        counters.overflow += u64::from(train.packets - fits);
+        match fits {
+            0 => None,
+            _ if fits == train.packets => wire.send(train, out),
+            _ => {
+                send(train.part(0, fits), wire, out);
+                None
+            }
         }
     }
 
@@ -226,6 +254,7 @@ impl Fifo {
         let at = at + gap * i64::from(first);
         let room = match self.room {
             Room::Packets(limit) => limit.saturating_sub(waiting.packets),
+            Room::Array(ring) => ring.sure_room().saturating_sub(waiting.packets),
             Room::Bytes(limit) => limit.saturating_sub(waiting.bytes) / u64::from(train.frame),
         };
         // Half of the room for what other trains bring meanwhile; then it is seen whether that is enough.
@@ -263,7 +292,11 @@ impl Fifo {
                 return Fate::Dropped;
             }
         }
-        if idle < 0 && !self.room.takes(waiting, packet.frame, 1) {
+        let fits = match self.room {
+            Room::Array(ring) => array_room(at, ring, wire) > 0,
+            _ => self.room.takes(waiting, packet.frame, 1),
+        };
+        if idle < 0 && !fits {
             counters.overflow += 1;
             return Fate::Dropped;
         }
@@ -314,6 +347,13 @@ fn waiting_at(at: i64, started: &mut Position, wire: &Wire) -> Waiting {
         packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
         bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
     }
+}
+
+/// Free places in an array of packets at `at`.
+fn array_room(at: i64, ring: PtrRing, wire: &Wire) -> u64 {
+    let entered = wire.table.packets + wire.passing.packets;
+    let waiting = waiting_at(at, &mut wire.table.started(), wire);
+    ring.room(entered, entered - waiting.packets)
 }
 
 /// What is accepted and has not started, as far as the table knows.

@@ -192,6 +192,7 @@ impl Link {
         let (coming_packets, coming_bytes) = wire.coming.after(now);
         let arrived = wire.table.arrived() + passed.arrived;
         let sent = started.packets + passed.started;
+        let arrived = if wire.bucket { sent } else { arrived };
         let lost = wire.far.lost(now);
         LinkStatistics {
             waiting_bytes: waiting.1 + (wire.table.bytes - started.bytes).saturating_sub(coming_bytes),

@@ -13,6 +13,7 @@ mod join;
 mod link;
 mod loss;
 mod packed;
+mod ptr_ring;
 mod random;
 mod red;
 mod settings;

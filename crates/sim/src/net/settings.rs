@@ -27,6 +27,9 @@ pub struct LinkSettings {
     /// Transmit descriptors of a host's interface, in packets: so many of those that wait have left the queueing
     /// discipline, and one that finds them all taken goes back there once (drop-tail in packets, FQ-CoDel, fq).
     pub ring: Option<u32>,
+    /// A frame is through when its transmission starts, and the next one waits as long as it lasts: a token bucket of one
+    /// frame (sch_tbf.c), which is what limits a host without a machine on the kernel.
+    pub bucket: bool,
 }
 
 impl LinkSettings {
@@ -43,6 +46,7 @@ impl LinkSettings {
             policer: None,
             port_limit: None,
             ring: None,
+            bucket: false,
         }
     }
 }
@@ -64,6 +68,11 @@ pub enum QueueSettings {
         limit: u32,
         /// As for [`QueueSettings::DropTailBytes`], in bytes.
         ecn_threshold: Option<u64>,
+    },
+    /// First in, first out, in an array of packets (Linux `pfifo_fast` since 4.16, commit c5ad119fb6c0).
+    PtrRing {
+        /// Places in the array (`tx_queue_len`).
+        size: u32,
     },
     /// Random early detection.
     Red(RedSettings),

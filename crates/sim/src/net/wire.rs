@@ -16,6 +16,8 @@ pub(crate) struct Wire {
     pub passing: Passing,
     pub coming: Coming,
     pub far: Far,
+    /// A frame is through when its transmission starts.
+    pub bucket: bool,
     /// The latest time anything was asked for.
     pub seen: i64,
     /// When the last packet comes of the train that found the transmitter idle each time; far off if it has.
@@ -32,6 +34,7 @@ impl Wire {
             passing: Passing::new(delay),
             coming: Coming::default(),
             far: Far::new(settings),
+            bucket: settings.bucket,
             seen: 0,
             spaced_last: i64::MAX,
             spaced_service: Service::default(),
@@ -119,7 +122,11 @@ impl Wire {
         self.table.enter(start, remainder, service, train.packets, behind);
         self.transmitter.occupy(service, train.packets);
         let rate = self.transmitter.rate();
-        let end = start + service.whole + i64::from(remainder + service.part >= rate);
+        let end = if self.bucket {
+            start
+        } else {
+            start + service.whole + i64::from(remainder + service.part >= rate)
+        };
         // Without the remainder's carry for each packet: the distance is even, to the nearest picosecond.
         let gap = if train.packets == 1 { 0 } else { service.whole + i64::from(service.part * 2 >= rate) };
         self.far.carry(train, end, gap, out)
@@ -133,7 +140,7 @@ impl Wire {
         self.spaced_last = train.last_at().picoseconds();
         self.spaced_service = service;
         self.transmitter.occupy(service, train.packets);
-        self.far.carry(train, at + service.whole, gap, out)
+        self.far.carry(train, if self.bucket { at } else { at + service.whole }, gap, out)
     }
 
     /// Forgets what is over at `at`, the time of a train that comes.

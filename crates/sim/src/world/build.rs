@@ -233,13 +233,14 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
             })
         }
         Qdisc::PfifoFast => {
-            // What is in the ring has left the queueing discipline.
-            let waiting = match ring {
-                Some(_) => host.txqueuelen.saturating_mul(piece),
-                None => host.txqueuelen,
-            };
-            let limit = waiting.saturating_add(ring.unwrap_or(0));
-            QueueSettings::DropTailPackets { limit, ecn_threshold: None }
+            match ring {
+                // What is in the ring has left the queueing discipline.
+                Some(ring) => QueueSettings::DropTailPackets {
+                    limit: host.txqueuelen.saturating_mul(piece).saturating_add(ring),
+                    ecn_threshold: None,
+                },
+                None => QueueSettings::PtrRing { size: host.txqueuelen },
+            }
         }
         Qdisc::FqCodel => QueueSettings::FqCodel(FqCodelSettings {
             // `psched_mtu`.
@@ -260,6 +261,7 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
         queue,
         train_limit: if trains { u32::MAX } else { 1 },
         ring,
+        bucket: host.hardware.is_none(),
         ..LinkSettings::new(rate, Span::ZERO, wirespeed_units::Bytes::new(0))
     }
 }
@@ -328,6 +330,7 @@ fn settings(
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         ring: None,
+        bucket: false,
         port_limit: direction.port_limit.map(|p| PortLimitSettings { rate: p.rate, burst: p.burst }),
     }
 }

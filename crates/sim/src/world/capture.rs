@@ -31,6 +31,8 @@ pub(super) struct Capture {
 #[derive(Debug)]
 struct Interface {
     rate: Rate,
+    /// A packet is through when it begins to be sent ([`crate::net::LinkSettings::bucket`]).
+    bucket: bool,
     ring: Option<Ring>,
 }
 
@@ -71,7 +73,7 @@ impl Interface {
     fn of(host: &Host, frame: u64) -> Option<Interface> {
         // Where the order changes, which packet is handed over when is not told here: it shows when it begins to be sent.
         let ring = ring(host, frame).filter(|_| keeps_order(host)).map(Ring::new);
-        egress_rate(host).map(|rate| Interface { rate, ring })
+        egress_rate(host).map(|rate| Interface { rate, bucket: host.hardware.is_none(), ring })
     }
 }
 
@@ -198,6 +200,7 @@ impl World {
                 let end = train.at + train.gap * i64::from(i);
                 let (in_vain, entered) = match &mut interface.ring {
                     Some(ring) => ring.hand_over(end),
+                    None if interface.bucket => (None, end),
                     None => (None, end + Span::ps(-lasts.picoseconds())),
                 };
                 for at in in_vain.into_iter().chain([entered]) {

@@ -178,6 +178,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
         queued,
+        split: from.hardware.is_none(),
         held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,

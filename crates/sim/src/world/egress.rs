@@ -16,17 +16,17 @@ impl World {
                 continue;
             }
             let flow = &mut self.flows[train.flow as usize];
-            flow.leave_host(&train);
             match &mut flow.endpoint {
                 Endpoint::Tcp(tcp) => {
                     if told {
                         tcp.sender.on_local_drop(train.packets.into());
                     }
-                    if tcp.sender.set_host_queue(flow.in_host) {
-                        self.eased.push(train.flow);
-                    }
+                    self.take_back(&train, train.packets.into());
                 }
-                Endpoint::Udp(_) => self.free_memory(train.flow),
+                Endpoint::Udp(_) => {
+                    flow.leave_host(&train);
+                    self.free_memory(train.flow);
+                }
             }
         }
     }
@@ -56,12 +56,31 @@ impl World {
         }
     }
 
-    /// A socket whose memory is free again goes on.
-    pub(super) fn resume(&mut self, index: u32) {
-        if let Endpoint::Tcp(tcp) = &mut self.flows[index as usize].endpoint {
-            tcp.sender.resume(self.now, &mut self.outgoing);
+    /// Packets of a train leave their socket's memory without having left the host.
+    fn take_back(&mut self, train: &Train, packets: u64) {
+        if let (Endpoint::Tcp(tcp), Body::Data(_)) = (&mut self.flows[train.flow as usize].endpoint, &train.body) {
+            tcp.sender.take_back(packets);
+            self.plan_sender(train.flow);
         }
-        self.settle(index);
+    }
+
+    /// A train of data leaves its host's queue: its memory goes back to who sent it.
+    pub(super) fn give_back(&mut self, train: &Train) {
+        let flow = &mut self.flows[train.flow as usize];
+        match (&mut flow.endpoint, &train.body) {
+            (Endpoint::Tcp(tcp), Body::Data(_)) => tcp.sender.begin_leaving(train),
+            (Endpoint::Tcp(_), _) => {}
+            (Endpoint::Udp(_), _) => {
+                flow.leave_host(train);
+                self.free_memory(train.flow);
+            }
+        }
+    }
+
+    /// A train was withdrawn before its host's queue was asked.
+    pub(super) fn discard(&mut self, train: &Train, way: Way) {
+        self.tell_refused(train, way, train.packets.into());
+        self.take_back(train, train.packets.into());
     }
 
     /// So many packets of a train are not sent: their host's queue refused them or others before them.
@@ -80,22 +99,24 @@ impl World {
         let arrival = place.offer(&train, &mut self.passing);
         let refused = place.refused() - before;
         let flow = &mut self.flows[train.flow as usize];
-        flow.enter_host(&train, refused);
         // Before the queue of a host without a machine stands a token bucket, which splits a GSO packet: TCP hears of a
         // refusal only if no packet of it got in (`tbf_segment`).
         let is_told = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
         let withdraws = place.refuses_last;
-        if let Endpoint::Tcp(tcp) = &mut flow.endpoint {
-            tcp.sender.set_host_queue(flow.in_host);
-            if refused > 0 && is_told {
-                tcp.sender.on_local_drop(refused);
-                if let Body::Data(data) = &train.body
-                    && withdraws
-                {
-                    tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
-                    self.plan_sender(train.flow);
+        match &mut flow.endpoint {
+            Endpoint::Tcp(tcp) if refused > 0 => {
+                if is_told {
+                    tcp.sender.on_local_drop(refused);
+                    if let Body::Data(data) = &train.body
+                        && withdraws
+                    {
+                        tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
+                    }
                 }
+                self.take_back(&train, refused);
             }
+            Endpoint::Tcp(_) => {}
+            Endpoint::Udp(_) => flow.enter_host(&train, refused),
         }
         self.tell_refused(&train, Way::Forward, refused);
         self.note_accepted(&train, train.packets - refused as u32);

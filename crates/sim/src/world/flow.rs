@@ -69,7 +69,7 @@ pub struct Flow {
     pub sender_event: Due,
     /// When the receiver's is.
     pub receiver_event: Due,
-    /// Bytes of its data in its own host's queue, as memory (truesize).
+    /// Memory of its datagrams in its own host's queue (truesize); a TCP sender keeps that of its data itself.
     pub in_host: u64,
     /// When its connection was established.
     pub established: Option<SimTime>,
@@ -111,6 +111,11 @@ impl Arrived {
     pub fn by_ecn(&self) -> impl Iterator<Item = (&'static str, u64)> {
         ["IpExtInNoECTPkts", "IpExtInECT0Pkts", "IpExtInCEPkts"].into_iter().zip(self.ecn)
     }
+}
+
+/// Memory that a datagram of a train occupies in its host (truesize).
+fn memory(train: &Train) -> u64 {
+    u64::from(train.frame) + PACKET_OVERHEAD
 }
 
 fn side(way: Way) -> usize {
@@ -243,25 +248,14 @@ impl Flow {
         arrived.ecn[train.ecn as usize] += u64::from(train.packets);
     }
 
-    /// Memory that a packet of a train occupies in its host (truesize). The headers of a TCP segment are in the small head
-    /// that [`PACKET_OVERHEAD`] counts (`skb_segment`).
-    fn memory_of(&self, train: &Train) -> u64 {
-        let headers = match &self.endpoint {
-            Endpoint::Tcp(tcp) => tcp.sender.headers(),
-            Endpoint::Udp(_) => 0,
-        };
-        u64::from(train.frame.saturating_sub(headers)) + PACKET_OVERHEAD
-    }
-
-    /// A train enters the host's own queue, which refuses some of its packets.
+    /// Datagrams enter the host's own queue, which refuses some of them.
     pub fn enter_host(&mut self, train: &Train, refused: u64) {
-        self.in_host += (u64::from(train.packets) - refused) * self.memory_of(train);
+        self.in_host += (u64::from(train.packets) - refused) * memory(train);
     }
 
-    /// A train has left it.
+    /// Datagrams have left it.
     pub fn leave_host(&mut self, train: &Train) {
-        let memory = u64::from(train.packets) * self.memory_of(train);
-        self.in_host = self.in_host.saturating_sub(memory);
+        self.in_host = self.in_host.saturating_sub(u64::from(train.packets) * memory(train));
     }
 
     /// When its sender's timer is due.

@@ -158,7 +158,7 @@ impl World {
         for train in out.drain(..) {
             let way = Way::of(&train.body);
             if self.is_withdrawn(&train) {
-                self.tell_refused(&train, way, train.packets.into());
+                self.discard(&train, way);
             } else {
                 self.depart(train, way);
             }

@@ -49,8 +49,6 @@ pub struct World {
     touched: Vec<u32>,
     passing: Vec<Train>,
     captures: Vec<Capture>,
-    /// Flows whose memory their host's queue has given back by dropping it, to go on when the event is over.
-    eased: Vec<u32>,
     /// By host: flows whose receivers there hold acknowledgements back.
     holding: Vec<Vec<u32>>,
     handled: u64,
@@ -76,7 +74,6 @@ impl World {
             touched: Vec::new(),
             passing: Vec::new(),
             captures: Capture::of(run),
-            eased: Vec::new(),
             holding: vec![Vec::new(); run.hosts.len()],
             handled: 0,
             late: Late::default(),
@@ -105,9 +102,6 @@ impl World {
                 Event::Host(host) => self.on_host(host as usize, at),
                 Event::Start(flow) => self.on_start(flow),
                 Event::Stop(flow) => self.on_stop(flow),
-            }
-            while let Some(flow) = self.eased.pop() {
-                self.resume(flow);
             }
         }
         self.now = end;
@@ -238,16 +232,7 @@ impl World {
             Self::show_sent(&mut self.captures, &self.flows[index as usize], &train);
         }
         if leaves_host {
-            let flow = &mut self.flows[index as usize];
-            flow.leave_host(&train);
-            match &mut flow.endpoint {
-                Endpoint::Tcp(tcp) => {
-                    if tcp.sender.set_host_queue(flow.in_host) {
-                        tcp.sender.resume(train.at, &mut self.outgoing);
-                    }
-                }
-                Endpoint::Udp(_) => self.free_memory(index),
-            }
+            self.give_back(&train);
         }
         self.offer(next, train, way);
         if leaves_host {
@@ -314,7 +299,7 @@ impl World {
             self.plan_host(host);
         }
         if self.is_withdrawn(&train) {
-            self.tell_refused(&train, way, train.packets.into());
+            self.discard(&train, way);
             return;
         }
         self.depart(train, way);

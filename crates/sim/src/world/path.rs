@@ -83,7 +83,7 @@ impl Pipe {
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: matches!(
                 settings.queue,
-                QueueSettings::DropTailPackets { .. } | QueueSettings::Fq(_)
+                QueueSettings::DropTailPackets { .. } | QueueSettings::PtrRing { .. } | QueueSettings::Fq(_)
             ),
             train_limit: limit.shared,
             limit,

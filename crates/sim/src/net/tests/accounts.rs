@@ -16,6 +16,7 @@ fn queues() -> impl Strategy<Value = QueueSettings> {
             .prop_map(|(limit, ecn_threshold)| QueueSettings::DropTailBytes { limit, ecn_threshold }),
         (0..100_u32, threshold())
             .prop_map(|(limit, ecn_threshold)| QueueSettings::DropTailPackets { limit, ecn_threshold }),
+        (1..100_u32).prop_map(|size| QueueSettings::PtrRing { size }),
         (0..20_000_u64, 1..40_000_u64, any::<bool>(), any::<bool>()).prop_map(|(min, more, gentle, ecn)| {
             QueueSettings::Red(RedSettings {
                 min,

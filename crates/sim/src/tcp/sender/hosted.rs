@@ -41,7 +41,7 @@ impl Sender {
             self.prr_out = self.prr_out.saturating_sub(before - self.nxt);
         }
         // Sending stopped here, not at the small-queue limit that was reached behind it.
-        self.throttled = false;
+        self.host_queue.release();
         let tried = (from + packets).max(self.nxt);
         if let Ok(untried @ 1..) = u32::try_from(before.saturating_sub(tried)) {
             self.counts.packets_out -= u64::from(untried);

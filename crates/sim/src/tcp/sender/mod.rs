@@ -11,6 +11,7 @@ mod congestion;
 mod era;
 mod forward;
 mod halving;
+mod host_queue;
 mod hosted;
 mod pieces;
 mod rack;
@@ -115,7 +116,6 @@ pub struct Sender {
     /// The writer was woken and has not run yet.
     woken: bool,
     ecn_cwr: bool,
-    throttled: bool,
     rtt: Rtt,
     delivery: Delivery,
     counts: Counts,
@@ -166,7 +166,7 @@ pub struct Sender {
     /// What was pushed when it had written so much (`pushed_seq`).
     pushed: u64,
     send_buffer: u64,
-    host_queue: u64,
+    host_queue: host_queue::HostQueue,
     /// When what an acknowledgement lets go leaves, if not at once.
     leaving: Option<together::Leaving>,
     /// When what the latest acknowledgement took off had left: (number after it, time).
@@ -252,8 +252,7 @@ impl Sender {
             woken: false,
             send_buffer,
             ecn_cwr: false,
-            host_queue: 0,
-            throttled: false,
+            host_queue: host_queue::HostQueue::default(),
             leaving: None,
             sent_times: Vec::new(),
             counts: Counts::default(),

@@ -34,6 +34,9 @@ impl Sender {
                 break;
             }
             let packets = u64::from(segment.packets).min(room).min(allowed.max(1)) as u32;
+            if self.is_throttled(packets.into(), 1) {
+                break;
+            }
             self.retransmit(segment.first, packets, out);
             if self.phase.is_reducing() {
                 self.prr_out += u64::from(packets);

@@ -1,6 +1,7 @@
 //! What a sender is made with.
 
 use super::Era;
+use crate::tcp::PACKET_OVERHEAD;
 use std::collections::BTreeMap;
 use wirespeed_congestion::Algorithm;
 use wirespeed_units::Span;
@@ -53,6 +54,9 @@ pub struct Settings {
     pub paced: bool,
     /// Its host has a queueing discipline that can hold packets: an interface or a bus limits what leaves.
     pub queued: bool,
+    /// A GSO packet is split before it comes to that queue, and each packet then has a descriptor of its own
+    /// (`tbf_segment`, `tcp_gso_segment`).
+    pub split: bool,
     /// It leaves the waiting to its host's fq (`SK_PACING_FQ`).
     pub held: bool,
     /// Ceiling of the pacing rate in bytes per second.
@@ -73,4 +77,13 @@ pub struct Settings {
     pub algorithm: &'static Algorithm,
     /// Its parameters.
     pub parameters: BTreeMap<String, i64>,
+}
+
+impl Settings {
+    /// Memory of a packet in the host's queue, in bytes (`truesize`): its payload, and its part of a descriptor and a head,
+    /// of which a GSO packet has one.
+    pub fn queued_packet_memory(&self) -> u64 {
+        let sharing = if self.split { 1 } else { u64::from(self.gso_packets.max(1)) };
+        u64::from(self.mss) + PACKET_OVERHEAD / sharing
+    }
 }

@@ -42,7 +42,7 @@ impl Sender {
     /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Due {
-        self.timer.at.min(self.pacing_timer)
+        self.timer.at.min(self.pacing_timer).min(self.host_queue.resume)
     }
 
     pub(super) fn arm(&mut self, pending: Pending, ticks: i64) {
@@ -112,6 +112,9 @@ impl Sender {
         if self.pacing_timer.has_come(now) {
             self.pacing_timer = Due::NEVER;
             self.push(out);
+        }
+        if self.host_queue.resume.has_come(now) {
+            self.resume(now, out);
         }
         if !self.timer.at.has_come(now) {
             return;

@@ -81,7 +81,7 @@ impl Sender {
             && self.board.retransmitted == 0
             && self.probe_end.is_none()
             // In slow start each makes the window grow, unless it is not the window that limits.
-            && (self.cwnd >= self.ssthresh || self.throttled && !self.is_window_limited())
+            && (self.cwnd >= self.ssthresh || self.host_queue.is_throttling() && !self.is_window_limited())
             && self.cwnd >= LITTLE * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
@@ -89,7 +89,7 @@ impl Sender {
     /// How many of `left` acknowledgements until the next GSO packet can leave, or as many as make a train where a GSO
     /// packet is less.
     fn worth_taking(&self, stride: u32, at: SimTime, gap: Span, left: u32) -> Taken {
-        if self.throttled {
+        if self.host_queue.is_throttling() {
             // What the host's own queue holds back goes on when that empties.
             return Taken { acks: left, first: left };
         }

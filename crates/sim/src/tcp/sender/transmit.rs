@@ -4,7 +4,7 @@ use super::{Pending, Sender};
 use crate::due::Due;
 use crate::net::{Body, Data, Ecn, Train};
 use crate::tcp::scoreboard::Segment;
-use crate::tcp::{PACKET_OVERHEAD, clock};
+use crate::tcp::clock;
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
 use wirespeed_units::{Packets, SimTime, Span};
 
@@ -13,7 +13,7 @@ const MINIMUM_BURST: u64 = 2;
 /// `net.ipv4.tcp_tso_win_divisor`: a third of the window is worth sending at once.
 pub(super) const WINDOW_DIVISOR: u64 = 3;
 /// `sk_pacing_shift`: a burst lasts a millisecond (1/1024 s) at the pacing rate.
-const PACING_SHIFT: u32 = 10;
+pub(super) const PACING_SHIFT: u32 = 10;
 /// `net.ipv4.tcp_tso_rtt_log`: short paths may burst more.
 const RTT_LOG: u32 = 9;
 /// GSO_LEGACY_MAX_SIZE less the largest header (`sk_trim_gso_size`).
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    fn is_paced(&self) -> bool {
+    pub(super) fn is_paced(&self) -> bool {
         self.settings.paced || self.settings.algorithm.needs_pacing
     }
 
@@ -160,7 +160,7 @@ impl Sender {
                 break;
             }
             let packets = quota.min(window).min(length);
-            if self.is_throttled(packets) {
+            if self.is_throttled(packets, 0) {
                 break;
             }
             let pieces =
@@ -188,41 +188,6 @@ impl Sender {
             self.await_window();
         }
         self.note_application_limit();
-    }
-
-    /// Too much of this socket waits in the host's own queue (TCP small queues, `tcp_small_queue_check`).
-    fn is_throttled(&mut self, packets: u64) -> bool {
-        if self.host_queue == 0 || !self.settings.small_queues {
-            return false;
-        }
-        let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;
-        let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
-        let era = &self.settings.era;
-        if !self.is_paced() || era.limits_paced_output {
-            limit = limit.min(era.output_limit);
-        }
-        self.throttled = self.host_queue > limit && self.board.len() > 1;
-        self.throttled
-    }
-
-    /// Ethernet, IP and TCP headers of a data packet in bytes.
-    pub fn headers(&self) -> u32 {
-        self.settings.headers
-    }
-
-    /// What of this socket waits in the host's own queue now, in bytes. Returns whether sending goes on because of
-    /// it.
-    pub fn set_host_queue(&mut self, bytes: u64) -> bool {
-        let eased = self.throttled && bytes < self.host_queue;
-        self.host_queue = bytes;
-        eased
-    }
-
-    /// The host's own queue has room again.
-    pub fn resume(&mut self, now: SimTime, out: &mut Vec<Train>) {
-        self.now = self.now.max(now);
-        self.throttled = false;
-        self.push(out);
     }
 
     /// How many GSO packets of `packets` leave now one after the other, `most` packets in all: as many as the loop of
@@ -350,8 +315,8 @@ impl Sender {
         self.counts.packets_out += u64::from(packets);
         self.counts.bytes_out += payload;
         if self.settings.queued {
-            // The next packet of the same call is checked against what this one occupies (`sk_wmem_alloc`).
-            self.host_queue += u64::from(packets) * (u64::from(self.settings.mss) + PACKET_OVERHEAD);
+            // What is sent next, in the same call too, is checked against what this occupies (`sk_wmem_alloc`).
+            self.host_queue.enter(packets);
         }
         let end = first + u64::from(packets);
         let cwr = std::mem::take(&mut self.ecn_cwr);

@@ -102,6 +102,7 @@ impl Start {
             stretch_acks: true,
             stretch_slow_start: true,
             queued: false,
+            split: true,
             held: false,
             era: self.era,
             initial_window: self.initial,
