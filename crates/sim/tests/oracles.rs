@@ -66,6 +66,30 @@ fn a_window_limited_flow_sends_a_window_per_round_trip() {
     }
 }
 
+/// The largest window that TCP can offer is 65,535 << 14 bytes (RFC 7323, 2.3). On a path that holds more, a flow sends that
+/// much per round trip, however wide the path is.
+#[test]
+fn a_window_is_at_most_1_gib() {
+    const LARGEST: f64 = 65_535.0 * 16_384.0;
+    for (rate_gbit, rtt_ms) in [(100, 100.0), (200, 60.0), (400, 30.0)] {
+        for trains in [true, false] {
+            let path = format!("rate = \"{rate_gbit} Gbit/s\"\nrtt = \"{rtt_ms} ms\"\nbuffer = \"1 bdp\"");
+            // Slow start is over after 15 round trips.
+            let (seconds_ms, from_ms) = (rtt_ms as i64 * 24, rtt_ms as i64 * 17);
+            let run = format!("duration = \"{seconds_ms} ms\"\nsample = \"5 ms\"\ntrains = {trains}");
+            let hosts = "[host.sender]\nmtu = \"9000 B\"\n[host.receiver]\nmtu = \"9000 B\"";
+            let (_, outcome) = carry_out(&scenario(&path, &["congestion = \"reno\""], &run, hosts));
+            let what = format!("{rate_gbit} Gbit/s, trains {trains}");
+            let window = samples(&outcome, 0).iter().filter_map(|row| row.snd_wnd_bytes).max();
+            let window = window.expect("the model knows the window") as f64;
+            within(&format!("{what}: largest window"), window, LARGEST * 0.999, LARGEST);
+            let exact = LARGEST * 8.0 / (rtt_ms / 1e3);
+            let rate = goodput(&outcome, 0, from_ms * 1_000_000);
+            within(&format!("{what}: goodput / (1 GiB / RTT)"), rate / exact, 0.985, 1.001);
+        }
+    }
+}
+
 /// Mathis, Semke, Mahdavi, Ott, CCR 1997: rate = C MSS / (RTT sqrt(p)). C is 1.22 for periodic losses and an ACK per
 /// packet, 0.87 with delayed ACKs where they slow growth, 1.31 for random losses.
 #[test]

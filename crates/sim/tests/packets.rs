@@ -175,3 +175,8 @@ fn sparse() {
 fn lossy() {
     compare("lossy", 5_000);
 }
+
+#[test]
+fn paced() {
+    compare("paced", 1_200);
+}

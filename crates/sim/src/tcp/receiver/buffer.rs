@@ -246,7 +246,8 @@ impl Buffer {
             let more = 2 * (acks - 1);
             self.take(from + u64::from(first), more as u32, mss);
             let step = ((2 * self.mss) >> self.shift) << self.shift;
-            self.window = self.would_offer().max(offered.saturating_sub(step * (acks - 1)));
+            let window = self.would_offer().max(offered.saturating_sub(step * (acks - 1)));
+            self.window = window.min(self.largest_window());
             self.offered_at = acknowledged + 2 * acks;
         }
         if acknowledged + 2 * acks < from + u64::from(packets) {
@@ -341,6 +342,11 @@ impl Buffer {
         }
     }
 
+    /// The largest window that an acknowledgement can offer: 1 GiB with the largest scale (RFC 7323, 2.3).
+    fn largest_window(&self) -> u64 {
+        UNSCALED << self.shift
+    }
+
     /// So many bytes as the window's scale can say them, rounded up.
     fn scaled(&self, bytes: u64) -> u64 {
         let finest = (1 << self.shift) - 1;
@@ -351,7 +357,7 @@ impl Buffer {
     pub(super) fn select_window(&mut self, acknowledged: u64) -> u64 {
         let current = self.current(acknowledged);
         let window = self.would_offer().max(self.scaled(current));
-        self.window = window.min(UNSCALED << self.shift);
+        self.window = window.min(self.largest_window());
         self.offered_at = acknowledged;
         self.window
     }

@@ -114,8 +114,11 @@ impl Sender {
 
     /// Whether less than could be sent at once waits for more at `now`: something left not long ago, and an
     /// acknowledgement is to come soon.
+    ///
+    /// With a pacer "left" is when the next may leave: `tcp_wstamp_ns` is moved on by what was sent.
     pub(super) fn may_wait(&self, now: SimTime) -> bool {
-        (now - self.last_sent) <= LONGEST_WAIT
+        let left = if self.is_paced() { self.pace.max(self.last_sent) } else { self.last_sent };
+        (now - left) <= LONGEST_WAIT
             && self.until_ack(now).is_some_and(|until| until <= self.longest_wait())
     }
 
