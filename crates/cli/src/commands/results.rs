@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 use wirespeed_metrics::{Moment, View};
 use wirespeed_record::{Counter, LedgerRow, Recording};
 use wirespeed_report::Report;
@@ -119,11 +119,13 @@ fn json_ledger(rows: &[LedgerRow]) -> Value {
     Value::Object(ledger)
 }
 
-/// Packets sent again for a drop, if that is what a counter counts.
+/// Packets sent again for a drop, for none, or though the receiver had them, if that is what a counter counts.
 fn json_sent_again(row: &Counter) -> Option<Value> {
     let reason = row.counter.strip_prefix(SENT_AGAIN_FOR);
-    (reason.is_some() || row.counter == SENT_AGAIN_UNMATCHED)
-        .then(|| json!({ "for": reason, "host": row.host, "packets": row.after - row.before }))
+    let spurious = row.counter == SENT_AGAIN_SPURIOUS;
+    (reason.is_some() || spurious || row.counter == SENT_AGAIN_UNMATCHED).then(|| {
+        json!({ "for": reason, "spurious": spurious, "host": row.host, "packets": row.after - row.before })
+    })
 }
 
 /// The account of an interval and a direction.

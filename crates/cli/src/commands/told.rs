@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 use wirespeed_metrics::{Interval, Moment, View, held_back as held_back_by, placement, timeline};
 use wirespeed_record::{Counter, Direction, HostInfo, LedgerRow, RunInfo};
 
@@ -207,17 +207,18 @@ pub fn missed(counters: &[Counter]) -> u64 {
     counters.iter().filter(|row| row.counter == MISSED).map(|row| row.after.saturating_sub(row.before)).sum()
 }
 
-/// What was sent again, packet by packet for which drop.
+/// Retransmissions, packet by packet with the drop that each made good.
 fn matched(counters: &[Counter]) -> String {
     let of = |row: &Counter| {
         let packets = row.after.saturating_sub(row.before);
-        if row.counter == SENT_AGAIN_UNMATCHED {
-            return Some(format!(
-                "    {packets:>12}  sent again for none of these: lost elsewhere, or for nothing\n"
-            ));
-        }
-        let reason = row.counter.strip_prefix(SENT_AGAIN_FOR)?;
-        Some(format!("    {packets:>12}  sent again for {reason} at {}\n", row.host))
+        let what = match row.counter.as_str() {
+            SENT_AGAIN_SPURIOUS => "retransmitted although the receiver had them: it dropped the copies".to_owned(),
+            SENT_AGAIN_UNMATCHED => {
+                "retransmitted without a recorded drop: lost elsewhere, or spurious".to_owned()
+            }
+            counter => format!("retransmitted after {} at {}", counter.strip_prefix(SENT_AGAIN_FOR)?, row.host),
+        };
+        Some(format!("    {packets:>12}  {what}\n"))
     };
     counters.iter().filter_map(of).collect()
 }
