@@ -246,6 +246,7 @@ fn describe(
                 rtt_ns: (link.forward.delay + link.reverse.delay).nanoseconds(),
                 forward_queue: format!("{}/forward", link.name),
                 reverse_queue: format!("{}/reverse", link.name),
+                is_assumed: false,
             })
             .collect(),
         hosts: run

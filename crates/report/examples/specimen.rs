@@ -376,6 +376,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
             rtt_ns: base_rtt_ns,
             forward_queue: "bottleneck/forward".into(),
             reverse_queue: "bottleneck/reverse".into(),
+            is_assumed: false,
         }],
         hosts: ["sender", "receiver"]
             .map(|name| HostInfo { name: name.into(), settings: settings("1500"), ..Default::default() })

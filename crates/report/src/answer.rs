@@ -5,6 +5,7 @@ use crate::input::MetricValue;
 use crate::ledger::Balance;
 use crate::number::{significant, whole, with_unit};
 use crate::report::Report;
+use crate::share::share_of_link;
 use wirespeed_record::Direction;
 
 /// First who leads and by how much, then what the reader must know to trust it.
@@ -34,7 +35,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     let Some((first, best)) = groups.first() else { return };
     let runs = first.runs.len();
     let mean = if runs > 1 { format!(" (mean of {runs} runs)") } else { String::new() };
-    let share = share_of_link(first, *best).map(|s| format!(", {s}")).unwrap_or_default();
+    let share = share_of_link(&first.runs[0].info, *best).map(|s| format!(", {s}")).unwrap_or_default();
     if groups.len() == 1 {
         out.push(format!(
             "{} reaches a {words} of {}{mean}{share}.",
@@ -126,13 +127,6 @@ fn by_setting(report: &Report, metric: &str) -> Option<String> {
     wins.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     let parts: Vec<String> = wins.iter().map(|(name, n)| format!("{name} in {n}")).collect();
     Some(format!("With all else equal the first of {} comparisons is {}.", settings.len(), parts.join(", ")))
-}
-
-/// `45 % of the 9.5 Gbit/s link`.
-fn share_of_link(group: &Group, rate: f64) -> Option<String> {
-    let capacity = group.runs[0].info.links.iter().map(|l| l.rate_bps).filter(|r| *r > 0).min()? as f64;
-    let share = significant((rate / capacity * 100.0).min(1e6), 2);
-    Some(format!("{share} % of the {} link", with_unit(capacity, "bit/s")))
 }
 
 fn lead_text(ratio: f64) -> String {
