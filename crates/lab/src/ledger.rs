@@ -363,7 +363,7 @@ mod tests {
         };
         assert_eq!(of(&[]), [(Some(Cause::QueueFull), 4), (Some(Cause::RandomLoss), 5)]);
         let told = [(Cause::Policer, 1), (Cause::QueueFull, 3), (Cause::PortLimit, 0), (Cause::Outage, 5)];
-        assert_eq!(of(&told), told.map(|(cause, packets)| (Some(cause), packets)));
+        assert_eq!(of(&told), told.map(|(cause, packets)| (Some(cause), packets as i64)));
     }
 
     #[test]
