@@ -327,8 +327,8 @@ fn is_measured(run: &Value, quantity: &str, asked: f64, parts: [f64; 2]) {
 /// Packets that netem lost by chance, and those that the queue of a link had no room for, data.
 fn of_links(run: &Value) -> [i64; 2] {
     let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
-    ["random loss", "queue full"].map(|why| {
-        let rows = rows.iter().filter(|row| row["place"].as_str().is_some_and(|place| place.ends_with(why)));
+    ["random_loss", "queue_full"].map(|why| {
+        let rows = rows.iter().filter(|row| row["cause"] == why);
         rows.map(|row| row["packets"].as_i64().unwrap()).sum()
     })
 }

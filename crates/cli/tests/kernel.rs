@@ -40,10 +40,11 @@ fn metric(run: &Value, name: &str) -> f64 {
     run["metrics"][name].as_f64().unwrap_or_else(|| panic!("{} has no {name}", run["id"]))
 }
 
-/// Packets lost at a stage, in the direction of data.
-fn lost(run: &Value, stage: &str, place: &str) -> i64 {
+/// Data packets lost at a stage, by the cause or a part of the place.
+fn lost(run: &Value, stage: &str, of: &str) -> i64 {
     let rows = run["ledger"]["data"]["lost"].as_array().expect("a ledger has losses, if only zeros");
-    let here = |row: &&Value| row["stage"] == stage && row["place"].as_str().unwrap().contains(place);
+    let is_of = |row: &Value| row["cause"] == of || row["place"].as_str().unwrap().contains(of);
+    let here = |row: &&Value| row["stage"] == stage && is_of(row);
     rows.iter().filter(here).map(|row| row["packets"].as_i64().unwrap()).sum()
 }
 
@@ -67,7 +68,7 @@ fn the_ledger_balances_with_random_loss() {
         run(folder.path(), "first-look.toml", &["flow.congestion=bic", "path.loss=1e-4", "run.duration=3 s"]);
     let run = &results["runs"][0];
     assert_balanced(run);
-    assert!(lost(run, "network", "random loss") > 10, "{}", run["ledger"]);
+    assert!(lost(run, "network", "random_loss") > 10, "{}", run["ledger"]);
     assert_eq!(lost(run, "qdisc", "sender"), 0);
 }
 
@@ -80,8 +81,8 @@ fn the_ledger_balances_with_a_queue_too_small() {
     let results = run(folder.path(), "router-queue-too-small.toml", &["run.duration=2 s"]);
     for run in results["runs"].as_array().unwrap() {
         assert_balanced(run);
-        assert!(lost(run, "network", "queue full") > 10, "{}", run["ledger"]);
-        assert_eq!(lost(run, "network", "random loss"), 0);
+        assert!(lost(run, "network", "queue_full") > 10, "{}", run["ledger"]);
+        assert_eq!(lost(run, "network", "random_loss"), 0);
     }
 }
 
@@ -264,7 +265,7 @@ fn our_link_and_mainline_netem_agree() {
     {
         assert!((ratio(name) - 1.0).abs() < tolerance, "{name}: {}", ratio(name));
     }
-    let drops = |run| lost(run, "network", "queue full");
+    let drops = |run| lost(run, "network", "queue_full");
     assert!((drops(wire) - drops(netem)).abs() <= 2, "{} against {}", drops(wire), drops(netem));
 }
 

@@ -7,7 +7,7 @@ use crate::ledger::{self, Evidence};
 use crate::sent_again::{Pieces, matched};
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{
-    Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
+    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
     RunInfo, Topology,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
@@ -31,6 +31,8 @@ pub struct Assembler {
     settings: BTreeMap<String, BTreeMap<String, String>>,
     topologies: BTreeMap<String, Topology>,
     in_flight: BTreeMap<String, u64>,
+    /// Packets dropped and lost by queue and cause, where causes are told apart.
+    drops: BTreeMap<String, Vec<(Cause, u64)>>,
     /// Flows, queues and interfaces after the run, where they were read again.
     rest: (Vec<FlowSample>, Vec<QueueSample>, Vec<HostSample>),
     interims: Vec<Interim>,
@@ -57,7 +59,8 @@ impl Assembler {
             ..Default::default()
         };
         recording.info.warnings = outcome.warnings;
-        Assembler { recording, in_flight: outcome.in_flight, standings, done: true, ..Default::default() }
+        let Outcome { in_flight, drops, .. } = outcome;
+        Assembler { recording, in_flight, drops, standings, done: true, ..Default::default() }
     }
 
     /// Takes a message.
@@ -136,6 +139,7 @@ impl Assembler {
         let (flows, queues, hosts) = std::mem::take(&mut self.rest);
         let interims = std::mem::take(&mut self.interims);
         let mut standings = std::mem::take(&mut self.standings);
+        let drops = std::mem::take(&mut self.drops);
         // One kernel has one clock.
         self.match_sent_again(0);
         let (mut recording, in_flight) = self.described(run, substrate);
@@ -144,6 +148,7 @@ impl Assembler {
             queues: ledger::by_queue(recording.queues.iter().chain(&queues)),
             interfaces: ledger::by_interface(recording.hosts.iter().chain(&hosts)),
             in_flight: &in_flight,
+            drops: &drops,
             datagrams: datagrams(run, &flows),
         };
         recording.ledger = ledger::ledger(run, layout, &evidence);
@@ -200,6 +205,7 @@ fn standings(run: &Run, layout: &Layout, recording: &Recording, interims: &[Inte
             queues: ledger::by_queue(queues),
             interfaces: ledger::by_interface(hosts),
             in_flight: &interim.in_flight,
+            drops: &BTreeMap::new(),
             datagrams: datagrams(run, &flows),
         };
         standings.push(t_ns, interim.took_ns, &evidence);
@@ -246,6 +252,7 @@ fn describe(
                 rtt_ns: (link.forward.delay + link.reverse.delay).nanoseconds(),
                 forward_queue: format!("{}/forward", link.name),
                 reverse_queue: format!("{}/reverse", link.name),
+                is_assumed: false,
             })
             .collect(),
         hosts: run

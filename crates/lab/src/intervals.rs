@@ -4,42 +4,55 @@
 use crate::layout::Layout;
 use crate::ledger::{Evidence, ledger};
 use std::collections::BTreeMap;
-use wirespeed_record::{Direction, LedgerInterval, LedgerRow, Stage};
+use wirespeed_record::{Cause, Direction, LedgerInterval, LedgerRow, Stage};
 use wirespeed_scenario::run::Run;
 
 /// Length of an interval: that over which it is told what held a flow back. Reading what a host counts costs about as much
 /// as ten samples, so it is not done with every one.
 const LENGTH_NS: i64 = 1_000_000_000;
 
-/// Borders between intervals. They lie on the sampling grid.
+/// Borders between intervals: every second, and where the measurement window begins. They lie on the sampling grid.
 #[derive(Debug)]
 pub struct Borders {
     length_ns: i64,
     next_ns: i64,
+    /// The start of the measurement window, until it is reached.
+    window_ns: Option<i64>,
     end_ns: i64,
 }
 
 impl Borders {
-    /// Of a run to `end_ns` that is sampled every `sample_ns`; neither its start nor its end is one of them.
-    pub fn new(sample_ns: i64, end_ns: i64) -> Borders {
+    /// Of a run. Neither its start nor its end is one of them.
+    pub fn of(run: &Run) -> Borders {
+        Borders::new(run.sample.nanoseconds(), run.omit.nanoseconds(), run.duration.nanoseconds())
+    }
+
+    /// Of a run to `end_ns` that is sampled every `sample_ns` and measured from `omit_ns` on.
+    fn new(sample_ns: i64, omit_ns: i64, end_ns: i64) -> Borders {
         let sample_ns = sample_ns.max(1);
-        let length_ns = (LENGTH_NS + sample_ns - 1) / sample_ns * sample_ns;
-        Borders { length_ns, next_ns: length_ns, end_ns }
+        let on_grid = |t_ns: i64| (t_ns + sample_ns - 1) / sample_ns * sample_ns;
+        let length_ns = on_grid(LENGTH_NS);
+        let window_ns = Some(on_grid(omit_ns)).filter(|t_ns| *t_ns > 0);
+        Borders { length_ns, next_ns: length_ns, window_ns, end_ns }
     }
 
     /// The border that has been reached at `t_ns`, each once. Of several at a time the last: the others are missed.
     pub fn reached(&mut self, t_ns: i64) -> Option<i64> {
-        if t_ns < self.next_ns || t_ns >= self.end_ns {
+        if t_ns >= self.end_ns {
             return None;
         }
-        let border = t_ns / self.length_ns * self.length_ns;
-        self.next_ns = border + self.length_ns;
-        Some(border)
+        let mut border = None;
+        if t_ns >= self.next_ns {
+            let last = t_ns / self.length_ns * self.length_ns;
+            self.next_ns = last + self.length_ns;
+            border = Some(last);
+        }
+        border.max(self.window_ns.take_if(|window_ns| t_ns >= *window_ns))
     }
 }
 
-/// A side of an account: entry, stage and place.
-pub type Key = (String, Option<Stage>, String);
+/// A side of an account: entry, stage, place and cause.
+pub type Key = (String, Option<Stage>, String, Option<Cause>);
 
 /// The account of a direction.
 pub type Account = BTreeMap<Key, i64>;
@@ -57,7 +70,8 @@ pub struct Standing {
 pub fn account(rows: &[LedgerRow], direction: Direction) -> Account {
     let mut account = Account::new();
     for row in rows.iter().filter(|row| row.direction == direction) {
-        *account.entry((row.entry.clone(), row.stage, row.place.clone())).or_default() += row.packets;
+        *account.entry((row.entry.clone(), row.stage, row.place.clone(), row.cause)).or_default() +=
+            row.packets;
     }
     account
 }
@@ -138,7 +152,7 @@ fn between(direction: Direction, before: &At, now: &At, rows: &mut Vec<LedgerInt
     let keys: std::collections::BTreeSet<&Key> = before.1.keys().chain(now.1.keys()).collect();
     for key in keys {
         let packets = now.1.get(key).unwrap_or(&0) - before.1.get(key).unwrap_or(&0);
-        let (entry, stage, place) = key;
+        let (entry, stage, place, cause) = key;
         if packets == 0 && entry != "sent" && entry != "delivered" {
             continue;
         }
@@ -149,6 +163,7 @@ fn between(direction: Direction, before: &At, now: &At, rows: &mut Vec<LedgerInt
             entry: entry.clone(),
             stage: *stage,
             place: place.clone(),
+            cause: *cause,
             packets,
             uncertain_packets: before.2 + now.2,
         });
@@ -174,6 +189,7 @@ mod tests {
             entry: entry.into(),
             stage,
             place: String::new(),
+            cause: None,
             packets,
             source: String::new(),
         }
@@ -229,7 +245,7 @@ mod tests {
     #[test]
     fn borders_are_on_the_grid_and_told_once() {
         let second = 1_000_000_000;
-        let mut borders = Borders::new(second / 100, 4 * second);
+        let mut borders = Borders::new(second / 100, 0, 4 * second);
         assert_eq!(borders.reached(0), None);
         assert_eq!(borders.reached(second), Some(second));
         assert_eq!(borders.reached(second + second / 100), None);
@@ -237,8 +253,25 @@ mod tests {
         assert_eq!(borders.reached(3 * second + 5), Some(3 * second));
         assert_eq!(borders.reached(4 * second), None, "the end has an account of its own");
         // A grid that no second lies on.
-        let mut coarse = Borders::new(300_000_000, 4 * second);
+        let mut coarse = Borders::new(300_000_000, 0, 4 * second);
         assert_eq!(coarse.reached(900_000_000), None);
         assert_eq!(coarse.reached(1_200_000_000), Some(1_200_000_000));
+    }
+
+    #[test]
+    fn the_start_of_the_measurement_window_is_a_border_too() {
+        let ms = 1_000_000;
+        let reached = |omit_ms: i64, end_ms: i64| -> Vec<i64> {
+            let mut borders = Borders::new(20 * ms, omit_ms * ms, end_ms * ms);
+            (0..=end_ms / 20).filter_map(|i| borders.reached(i * 20 * ms)).map(|t| t / ms).collect()
+        };
+        assert_eq!(reached(1_490, 3_000), [1_000, 1_500, 2_000], "on the sampling grid");
+        assert_eq!(reached(1_000, 3_000), [1_000, 2_000], "once where both are");
+        assert_eq!(reached(300, 800), [300], "of a short run the only one");
+        assert_eq!(reached(0, 800), [0; 0]);
+        // A sampler that is late for both.
+        let mut borders = Borders::new(20 * ms, 1_500 * ms, 4_000 * ms);
+        assert_eq!(borders.reached(1_600 * ms), Some(1_500 * ms));
+        assert_eq!(borders.reached(2_000 * ms), Some(2_000 * ms));
     }
 }

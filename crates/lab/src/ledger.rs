@@ -2,8 +2,8 @@
 
 use crate::layout::{Egress, End, Layout, is_left};
 use std::collections::BTreeMap;
-use wirespeed_record::{Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
-use wirespeed_scenario::run::Run;
+use wirespeed_record::{Cause, Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
+use wirespeed_scenario::run::{Qdisc, Run};
 
 /// What the account is made from: the state at the very end of the run, or at a border between intervals.
 pub struct Evidence<'a> {
@@ -15,6 +15,8 @@ pub struct Evidence<'a> {
     pub interfaces: BTreeMap<(&'a str, &'a str), &'a HostSample>,
     /// Packets on their way, by queue.
     pub in_flight: &'a BTreeMap<String, u64>,
+    /// Packets dropped and lost by queue and cause, where causes are told apart.
+    pub drops: &'a BTreeMap<String, Vec<(Cause, u64)>>,
     /// Datagrams that hosts have sent, where their own count is known: the kernel counts a piece of several as one.
     pub datagrams: BTreeMap<&'a str, i64>,
 }
@@ -160,9 +162,17 @@ impl<'a> Account<'a> {
             entry: entry.into(),
             stage,
             place: place.into(),
+            cause: None,
             packets,
             source: source.into(),
         });
+    }
+
+    fn loss_to(&mut self, cause: Option<Cause>, stage: Stage, place: &str, packets: i64, source: &str) {
+        self.loss(stage, place, packets, source);
+        if let Some(row) = self.rows.last_mut() {
+            row.cause = cause;
+        }
     }
 
     /// A place that was looked at has a row even if nothing was lost there: 0 is knowledge, a missing row is not.
@@ -175,25 +185,32 @@ impl<'a> Account<'a> {
         for end in self.ends() {
             let queue = end.egress.queue(self.run);
             let Some(sample) = self.evidence.queues.get(queue.as_str()) else { continue };
-            let dropped = sample.dropped_packets as i64;
-            match end.egress {
-                Egress::Host(host) => {
-                    self.loss(Stage::Qdisc, &queue, dropped, "qdisc drops");
-                    if let Some(host) = self.run.hosts.get(host).filter(|host| host.hardware.is_some()) {
-                        let place = format!("{}/tx", host.name);
-                        self.loss(Stage::TxRing, &place, 0, "a full ring sends packets back to the qdisc");
-                    }
-                }
-                _ => {
-                    self.loss(
-                        Stage::Network,
-                        &format!("{queue}: queue full"),
-                        dropped,
-                        "drops of the link's queue",
-                    );
-                    let lost = sample.lost_packets.unwrap_or(0) as i64;
-                    self.loss(Stage::Network, &format!("{queue}: random loss"), lost, "losses of the link");
-                }
+            let host = match end.egress {
+                Egress::Host(host) => self.run.hosts.get(host),
+                _ => None,
+            };
+            let stage = if host.is_some() { Stage::Qdisc } else { Stage::Network };
+            let (dropped, lost) = (sample.dropped_packets, sample.lost_packets.unwrap_or(0));
+            let drops: Vec<(Option<Cause>, u64)> = match (self.evidence.drops.get(&queue), host) {
+                (Some(drops), _) => drops.iter().map(|(cause, packets)| (Some(*cause), *packets)).collect(),
+                // fq and fq_codel have several reasons to drop, and one counter.
+                (None, Some(host)) if host.qdisc != Qdisc::PfifoFast => vec![(None, dropped)],
+                (None, _) => vec![(Some(Cause::QueueFull), dropped), (Some(Cause::RandomLoss), lost)],
+            };
+            for (cause, packets) in drops {
+                let is_behind = cause.is_some_and(Cause::is_behind_queue);
+                let source = match host {
+                    // Nothing is lost between a host's queue and its interface.
+                    Some(_) if is_behind => continue,
+                    Some(_) => "qdisc drops",
+                    None if is_behind => "losses of the link",
+                    None => "drops of the link's queue",
+                };
+                self.loss_to(cause, stage, &queue, packets as i64, source);
+            }
+            if let Some(host) = host.filter(|host| host.hardware.is_some()) {
+                let place = format!("{}/tx", host.name);
+                self.loss(Stage::TxRing, &place, 0, "a full ring sends packets back to the qdisc");
             }
         }
     }
@@ -290,7 +307,8 @@ mod tests {
         }
     }
 
-    fn account(arrived: u64) -> Vec<(String, Option<Stage>, i64)> {
+    /// Direction data; `drops` are those of the link, where causes are told apart.
+    fn rows(arrived: u64, drops: &[(Cause, u64)]) -> Vec<LedgerRow> {
         let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let layout = Layout::of(&run);
         let counters = [
@@ -301,15 +319,21 @@ mod tests {
         ];
         let queues = [queue("a/qdisc", 3, None), queue("link0/forward", 4, Some(5))];
         let in_flight = BTreeMap::from([("link0/forward".to_string(), 6)]);
+        let told = (!drops.is_empty()).then(|| ("link0/forward".to_string(), drops.to_vec()));
         let evidence = Evidence {
             counters: &counters,
             queues: queues.iter().map(|q| (q.queue.as_str(), q)).collect(),
             interfaces: BTreeMap::new(),
             in_flight: &in_flight,
+            drops: &told.into_iter().collect(),
             datagrams: BTreeMap::new(),
         };
         let rows = ledger(&run, &layout, &evidence).into_iter();
-        rows.filter(|r| r.direction == Direction::Data).map(|r| (r.entry, r.stage, r.packets)).collect()
+        rows.filter(|r| r.direction == Direction::Data).collect()
+    }
+
+    fn account(arrived: u64) -> Vec<(String, Option<Stage>, i64)> {
+        rows(arrived, &[]).into_iter().map(|r| (r.entry, r.stage, r.packets)).collect()
     }
 
     #[test]
@@ -326,6 +350,20 @@ mod tests {
         assert_eq!(find("lost", Some(Stage::TcpBacklog)), 2);
         assert_eq!(find("in_flight", Some(Stage::Network)), 6);
         assert_eq!(find("unexplained", None), 0);
+    }
+
+    #[test]
+    fn drops_of_a_link_have_their_causes_and_the_account_balances() {
+        let of = |drops: &[(Cause, u64)]| {
+            let rows = rows(92, drops);
+            assert!(rows.iter().any(|r| r.entry == "unexplained" && r.packets == 0), "{rows:?}");
+            let lost = rows.into_iter().filter(|r| r.stage == Some(Stage::Network) && r.entry == "lost");
+            let lost = lost.filter(|r| r.place == "link0/forward");
+            lost.map(|r| (r.cause, r.packets)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[]), [(Some(Cause::QueueFull), 4), (Some(Cause::RandomLoss), 5)]);
+        let told = [(Cause::Policer, 1), (Cause::QueueFull, 3), (Cause::PortLimit, 0), (Cause::Outage, 5)];
+        assert_eq!(of(&told), told.map(|(cause, packets)| (Some(cause), packets as i64)));
     }
 
     #[test]

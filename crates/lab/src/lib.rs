@@ -33,7 +33,7 @@ pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};
 pub use sealed::{Channel, Secret, connect_sealed, serve_sealed};
 pub use self_check::SelfChecked;
-pub use sent_again::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+pub use sent_again::{SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 pub use substrate::{Control, LabError, Progress, Substrate};
 
 /// What controller and agent say to each other.

@@ -179,8 +179,7 @@ struct Accounts<'a> {
 
 impl<'a> Accounts<'a> {
     fn new(run: &'a Run, layout: &'a Layout) -> Accounts<'a> {
-        let borders = Borders::new(run.sample.nanoseconds(), run.duration.nanoseconds());
-        Accounts { borders, standings: Standings::new(run, layout) }
+        Accounts { borders: Borders::of(run), standings: Standings::new(run, layout) }
     }
 
     fn push(&mut self, counts: &Counts) {
@@ -189,6 +188,7 @@ impl<'a> Accounts<'a> {
             queues: ledger::by_queue(counts.queues.iter()),
             interfaces: ledger::by_interface(counts.hosts.iter()),
             in_flight: &counts.in_flight,
+            drops: &counts.drops,
             // Its hosts count datagrams one by one.
             datagrams: BTreeMap::new(),
         };

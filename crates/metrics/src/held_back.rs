@@ -4,7 +4,7 @@
 use crate::samples::Values;
 use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{CoreSample, Direction, FlowInfo, FlowSample, Recording, Stage};
+use wirespeed_record::{Cause, CoreSample, Direction, FlowInfo, FlowSample, Recording, Stage};
 
 /// What held a flow back in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub enum Holder {
     SenderCore(u32),
     /// The send buffer was full while the window had room.
     SendBuffer,
-    /// The congestion window, after losses; where most packets were lost, if the ledger says.
-    CwndAfterLoss(Option<Stage>),
+    /// The congestion window, after losses; where most packets were lost and why, if the ledger says.
+    CwndAfterLoss(Option<(Stage, Option<Cause>)>),
     /// The receive window.
     ReceiveWindow,
     /// A core of the receiver was full with softirq work.
@@ -37,7 +37,10 @@ impl Holder {
             Holder::SenderCore(core) => format!("sender core {core}"),
             Holder::SendBuffer => "send buffer".into(),
             Holder::CwndAfterLoss(None) => "cwnd after loss".into(),
-            Holder::CwndAfterLoss(Some(stage)) => format!("cwnd after loss at {stage}"),
+            Holder::CwndAfterLoss(Some((stage, None))) => format!("cwnd after loss at {stage}"),
+            Holder::CwndAfterLoss(Some((stage, Some(cause)))) => {
+                format!("cwnd after loss at {stage} ({})", cause.name())
+            }
             Holder::ReceiveWindow => "receive window".into(),
             Holder::ReceiverInterruptCore(core) => format!("receiver interrupt core {core}"),
             Holder::ReceiverCore(core) => format!("receiver core {core}"),
@@ -94,40 +97,44 @@ pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
 
 /// Where most data was lost.
 struct WorstStages {
-    /// In each interval in which some was: its start, its end, the stage.
-    intervals: Option<Vec<(i64, i64, Stage)>>,
+    /// In each interval in which some was: its start, its end, where.
+    intervals: Option<Vec<(i64, i64, Site)>>,
     /// In the whole run.
-    run: Option<Stage>,
+    run: Option<Site>,
 }
+
+/// Where packets were lost, and why if that is known.
+type Site = (Stage, Option<Cause>);
 
 impl WorstStages {
     fn of(recording: &Recording) -> WorstStages {
         let is_loss =
             |direction, entry: &str, packets| direction == Direction::Data && entry == "lost" && packets > 0;
-        let mut sums: BTreeMap<(i64, i64), BTreeMap<Stage, i64>> = BTreeMap::new();
+        let mut sums: BTreeMap<(i64, i64), BTreeMap<Site, i64>> = BTreeMap::new();
         for row in &recording.ledger_intervals {
             if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, &row.entry, row.packets)) {
-                *sums.entry((row.from_ns, row.to_ns)).or_default().entry(stage).or_default() += row.packets;
+                *sums.entry((row.from_ns, row.to_ns)).or_default().entry((stage, row.cause)).or_default() +=
+                    row.packets;
             }
         }
-        let worst = |sums: BTreeMap<Stage, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
+        let worst = |sums: BTreeMap<Site, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
         let intervals =
             sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
         let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
         WorstStages {
             intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
-            run: lost.max_by_key(|row| row.packets).and_then(|row| row.stage),
+            run: lost.max_by_key(|row| row.packets).and_then(|row| Some((row.stage?, row.cause))),
         }
     }
 
     /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
     /// later than they happen. Without a ledger by interval that of the run has to do.
-    fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Stage> {
+    fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Site> {
         let Some(intervals) = &self.intervals else { return self.run };
         let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
         let then = intervals.iter().filter(|(from, to, _)| shared(*from, *to) > 0);
         let before = || intervals.iter().rev().find(|(from, _, _)| *from < from_ns);
-        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, stage)| *stage)
+        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, site)| *site)
     }
 }
 
@@ -393,10 +400,13 @@ mod tests {
             entry: "lost".into(),
             stage: Some(Stage::RxRing),
             place: "receiver/eth0".into(),
+            cause: None,
             packets: 10,
             source: String::new(),
         });
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss at rx_ring".to_owned())]);
+        (recording.ledger[0].stage, recording.ledger[0].cause) = (Some(Stage::Network), Some(Cause::Policer));
+        assert_eq!(told(&recording), [(0, 2, "cwnd after loss at network (policer)".to_owned())]);
     }
 
     #[test]
@@ -409,6 +419,7 @@ mod tests {
             entry: "lost".into(),
             stage: Some(stage),
             place: String::new(),
+            cause: None,
             packets,
             uncertain_packets: 0,
         };

@@ -3,8 +3,8 @@
 
 use crate::core_time::{CoreTime, core_times};
 use crate::link::bottleneck;
-use crate::view::{FlowSeries, View};
-use wirespeed_record::{ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
+use crate::view::View;
+use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Stage};
 
 /// A core that is busy for so large a part of the time has no room for more, and a link that is used so much.
 const FULL: f64 = 0.97;
@@ -18,7 +18,7 @@ pub fn limiting(view: &View) -> Option<String> {
     let cores = core_times(view.recording);
     let mut parts: Vec<String> = full_link(view).into_iter().collect();
     parts.extend(busy_cores(&cores));
-    parts.extend(losses(view.recording, &cores));
+    parts.extend(losses(view, &cores));
     if parts.is_empty() {
         parts.extend(windows(view));
     }
@@ -71,8 +71,12 @@ fn busy_cores(cores: &[CoreTime]) -> Vec<String> {
     parts
 }
 
-fn losses(recording: &Recording, cores: &[CoreTime]) -> Vec<String> {
-    let rows = &recording.ledger;
+/// Where most packets of the measurement window were lost; of the whole run where the ledger is not known of the window.
+fn losses(view: &View, cores: &[CoreTime]) -> Vec<String> {
+    let (rows, of_run) = match &view.window_ledger {
+        Some(rows) => (rows, ""),
+        None => (&view.recording.ledger, " (whole run)"),
+    };
     let sent = |direction: Direction| {
         // Where nobody counts what is sent, what arrived is near enough to tell what is worth a word.
         let of = |entry: &str| rows.iter().find(|row| row.direction == direction && row.entry == entry);
@@ -85,7 +89,8 @@ fn losses(recording: &Recording, cores: &[CoreTime]) -> Vec<String> {
         .filter(|(_, part)| *part >= WORTH_A_WORD)
         .collect();
     lost.sort_by(|a, b| b.1.total_cmp(&a.1));
-    lost.iter().take(2).filter_map(|(row, part)| Some(loss(row, row.stage?, *part, cores))).collect()
+    let words = |(row, part): &(&LedgerRow, f64)| Some(loss(row, row.stage?, *part, cores) + of_run);
+    lost.iter().take(2).filter_map(words).collect()
 }
 
 fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String {
@@ -94,20 +99,25 @@ fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String 
         Direction::Ack => "ACKs",
     };
     let reads = matches!(stage, Stage::TcpBacklog | Stage::RcvBuf);
-    let hint = match starved_reader(&row.place, cores).filter(|_| reads) {
-        Some(softirq) => format!(": softirq takes {:.0} % of the reader's core", softirq * 100.0),
-        None => hint(stage).to_owned(),
+    let hint = match (starved_reader(&row.place, cores).filter(|_| reads), row.cause) {
+        (Some(softirq), _) => format!("softirq takes {:.0} % of the reader's core", softirq * 100.0),
+        // A full queue of the host itself says something else than one of the network.
+        (None, Some(cause)) if (stage, cause) != (Stage::Qdisc, Cause::QueueFull) => {
+            cause.advice().to_owned()
+        }
+        _ => hint(stage).to_owned(),
     };
-    format!("{} of {what} lost at {stage} ({}){hint}", share(part), row.place)
+    let hint = if hint.is_empty() { hint } else { format!(": {hint}") };
+    format!("{} of {what} lost at {stage} ({}){hint}", share(part), Cause::at(&row.place, row.cause))
 }
 
 fn hint(stage: Stage) -> &'static str {
     match stage {
-        Stage::RxRing => ": flow control cannot see this ring",
-        Stage::SoftnetBacklog => ": flow control cannot see this backlog",
-        Stage::Qdisc => ": the host's own queue is too short for its bursts",
-        Stage::TcpBacklog => ": the reader held the socket for too long",
-        Stage::RcvBuf => ": the application reads too slowly for this buffer",
+        Stage::RxRing => "flow control cannot see this ring",
+        Stage::SoftnetBacklog => "flow control cannot see this backlog",
+        Stage::Qdisc => "the host's own queue is too short for its bursts",
+        Stage::TcpBacklog => "the reader held the socket for too long",
+        Stage::RcvBuf => "the application reads too slowly for this buffer",
         _ => "",
     }
 }
@@ -131,13 +141,10 @@ fn share(part: f64) -> String {
     }
 }
 
-/// What stopped the senders for most of the time: a window or a buffer.
+/// What stopped the senders for most of the measurement window: a window or a buffer.
 fn windows(view: &View) -> Option<String> {
-    let sum = |column: ColumnOf<FlowSample, Option<i64>>| {
-        let values = view.flow_samples.column(column);
-        let last = |flow: &FlowSeries| values[flow.samples.clone()].last().copied();
-        view.flows.iter().filter_map(last).filter(|value| !value.is_nan()).sum::<f64>()
-    };
+    let sum =
+        |column: ColumnOf<FlowSample, Option<i64>>| view.sum(|flow| flow.count(view, column)).unwrap_or(0.0);
     let busy = sum(FlowSample::busy_ns).max(1.0);
     let (window, buffer) =
         (sum(FlowSample::rwnd_limited_ns) / busy, sum(FlowSample::sndbuf_limited_ns) / busy);
@@ -152,7 +159,7 @@ fn windows(view: &View) -> Option<String> {
 mod tests {
     use super::*;
     use crate::core_time::softirq_sample;
-    use wirespeed_record::{LinkInfo, QueueSample};
+    use wirespeed_record::{FlowInfo, LedgerInterval, LinkInfo, QueueSample, Recording};
 
     fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
         LedgerRow {
@@ -160,6 +167,7 @@ mod tests {
             entry: entry.into(),
             stage,
             place: place.into(),
+            cause: None,
             packets,
             source: String::new(),
         }
@@ -243,6 +251,89 @@ mod tests {
     fn a_link_that_carries_all_it_can_is_the_limit() {
         assert_eq!(carried(990).as_deref(), Some("the path's rate is the limit (bottleneck 99 % used)"));
         assert_eq!(carried(900), None);
+    }
+
+    /// Losses at a link to these causes.
+    fn lost_at_a_link(lost: &[(Cause, i64)]) -> Recording {
+        let mut recording = Recording::default();
+        (recording.info.omit_ns, recording.info.duration_ns) = (0, 2_000);
+        recording.ledger = vec![row("sent", None, "sender", 10_000)];
+        recording.ledger.extend(lost.iter().map(|(cause, packets)| LedgerRow {
+            cause: Some(*cause),
+            ..row("lost", Some(Stage::Network), "bottleneck/forward", *packets)
+        }));
+        recording
+    }
+
+    #[test]
+    fn losses_have_the_name_and_the_advice_of_their_cause() {
+        for cause in Cause::ALL {
+            let told = limiting(&View::new(&lost_at_a_link(&[(*cause, 300)])).unwrap()).unwrap();
+            let (name, advice) = (cause.name(), cause.advice());
+            assert_eq!(
+                told,
+                format!("3.0 % of packets lost at network (bottleneck/forward: {name}): {advice}")
+            );
+        }
+        // The host's own queue has advice of its own.
+        let mut recording = lost_at_a_link(&[(Cause::QueueFull, 300)]);
+        recording.ledger[1].stage = Some(Stage::Qdisc);
+        let told = limiting(&View::new(&recording).unwrap()).unwrap();
+        assert!(told.ends_with("queue full): the host's own queue is too short for its bursts"), "{told}");
+    }
+
+    #[test]
+    fn only_losses_of_the_measurement_window_limit_it() {
+        let mut recording = lost_at_a_link(&[(Cause::QueueFull, 3_000), (Cause::RandomLoss, 5)]);
+        let interval = |from_ns: i64, row: &LedgerRow, packets| LedgerInterval {
+            from_ns,
+            to_ns: from_ns + 1_000,
+            direction: row.direction,
+            entry: row.entry.clone(),
+            stage: row.stage,
+            place: row.place.clone(),
+            cause: row.cause,
+            packets,
+            uncertain_packets: 0,
+        };
+        let [sent, full, random] = &recording.ledger[..] else { unreachable!("three rows were made") };
+        recording.ledger_intervals = vec![
+            interval(0, sent, 5_000),
+            interval(0, full, 3_000),
+            interval(1_000, sent, 5_000),
+            interval(1_000, random, 5),
+        ];
+        let told = |recording: &Recording| limiting(&View::new(recording).unwrap()).unwrap();
+        assert!(
+            told(&recording).starts_with("30 % of packets lost at network (bottleneck/forward: queue full)")
+        );
+        recording.info.omit_ns = 1_000;
+        let advice = Cause::RandomLoss.advice();
+        let expected =
+            format!("0.10 % of packets lost at network (bottleneck/forward: random loss): {advice}");
+        assert_eq!(told(&recording), expected);
+        // The ledger was not read where the window begins.
+        recording.info.omit_ns = 1_500;
+        assert!(told(&recording).contains("this buffer (whole run); 5.0e-2 %"), "{}", told(&recording));
+    }
+
+    #[test]
+    fn a_window_that_stopped_a_flow_before_the_measurement_did_not_limit_it() {
+        let mut recording = Recording::default();
+        (recording.info.omit_ns, recording.info.duration_ns) = (1_000, 2_000);
+        recording.info.flows = vec![FlowInfo { stop_ns: 2_000, ..FlowInfo::default() }];
+        recording.flows = [0, 1_000, 2_000]
+            .map(|t_ns| FlowSample {
+                busy_ns: Some(t_ns),
+                rwnd_limited_ns: Some(t_ns.min(1_000)),
+                sndbuf_limited_ns: Some(0),
+                ..FlowSample::empty(t_ns, 0)
+            })
+            .to_vec();
+        assert_eq!(limiting(&View::new(&recording).unwrap()), None);
+        recording.info.omit_ns = 0;
+        let told = limiting(&View::new(&recording).unwrap());
+        assert_eq!(told.as_deref(), Some("the receive window stopped the senders for 50 % of the time"));
     }
 
     #[test]

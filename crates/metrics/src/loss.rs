@@ -9,9 +9,10 @@ pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "loss_fraction",
         unit: "",
-        definition: "Data packets lost anywhere over data packets sent, from the ledger, all flows together. \
-                     Counts the whole run: the ledger has no window. Absent where nobody counts what arrives.",
-        reference: "RFC 7680 (one-way loss), as a ratio over the run",
+        definition: "Data packets lost anywhere over data packets sent in the measurement window, from the ledger, \
+                     all flows together. Absent where nobody counts what arrives, and where run.omit is not 0 and \
+                     the counters were not read at its end.",
+        reference: "RFC 7680 (one-way loss), as a ratio over the window",
         better: Better::Lower,
         headline: true,
         compute: |view| {
@@ -39,8 +40,8 @@ macro_rules! stage_rows {
                 name: concat!("loss_fraction_", $word),
                 unit: "",
                 definition: concat!(
-                    "Data packets lost at the stage ", $word, " over data packets sent, from the ledger, all flows \
-                     together. Counts the whole run. Absent if nothing was counted there."
+                    "Data packets lost at the stage ", $word, " over data packets sent, in the measurement \
+                     window, from the ledger, all flows together. Absent if nothing was counted there or then."
                 ),
                 reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
                 better: Better::Lower,
@@ -51,8 +52,8 @@ macro_rules! stage_rows {
                 name: concat!("lost_", $word, "_packets"),
                 unit: "packets",
                 definition: concat!(
-                    "Data packets lost at the stage ", $word, ", from the ledger, all flows together. Counts the \
-                     whole run. Absent if nothing was counted there."
+                    "Data packets lost at the stage ", $word, ", in the measurement window, from the ledger, all \
+                     flows together. Absent if nothing was counted there or then."
                 ),
                 reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
                 better: Better::Lower,
@@ -63,8 +64,8 @@ macro_rules! stage_rows {
                 name: concat!("lost_ack_", $word, "_packets"),
                 unit: "packets",
                 definition: concat!(
-                    "ACKs lost at the stage ", $word, " of their way back, from the ledger, all flows together. \
-                     Counts the whole run. Absent if nothing was counted there."
+                    "ACKs lost at the stage ", $word, " of their way back, in the measurement window, from the \
+                     ledger, all flows together. Absent if nothing was counted there or then."
                 ),
                 reference: "cornell-2010, loss by location; stages as in wirespeed's ledger",
                 better: Better::Lower,
@@ -111,8 +112,17 @@ pub fn by_stage(view: &View, family: &str) -> Option<BTreeMap<String, f64>> {
     }
 }
 
+/// Rows of the measurement window; none where the ledger is known of the whole run only.
 fn rows<'v>(view: &'v View, direction: Direction, entry: &'v str) -> impl Iterator<Item = &'v LedgerRow> {
-    view.recording.ledger.iter().filter(move |r| r.direction == direction && r.entry == entry)
+    of(view.window_ledger.as_deref().unwrap_or_default(), direction, entry)
+}
+
+fn of<'v>(
+    ledger: &'v [LedgerRow],
+    direction: Direction,
+    entry: &'v str,
+) -> impl Iterator<Item = &'v LedgerRow> {
+    ledger.iter().filter(move |r| r.direction == direction && r.entry == entry)
 }
 
 /// Sum of the packets of `rows`; `None` if there are none.
@@ -133,18 +143,18 @@ fn unseen(view: &View, direction: Direction) -> bool {
     rows(view, direction, "unseen").next().is_some()
 }
 
+/// Of the whole run: a gap in the account is one, whenever it came about.
 fn unexplained(view: &View, direction: Direction) -> Option<f64> {
-    let stated: Vec<_> =
-        rows(view, direction, "unexplained").map(|r| r.packets.unsigned_abs() as f64).collect();
+    let entry = |name| of(&view.recording.ledger, direction, name);
+    let stated: Vec<_> = entry("unexplained").map(|r| r.packets.unsigned_abs() as f64).collect();
     if !stated.is_empty() {
         return Some(stated.iter().sum());
     }
-    if unseen(view, direction) {
+    if entry("unseen").next().is_some() {
         return None;
     }
-    let entry = |name| total(rows(view, direction, name));
-    let accounted = [entry("delivered"), entry("lost"), entry("in_flight")];
-    Some((entry("sent")? - accounted.iter().flatten().sum::<f64>()).abs())
+    let accounted = ["delivered", "lost", "in_flight"].map(|name| total(entry(name)));
+    Some((total(entry("sent"))? - accounted.iter().flatten().sum::<f64>()).abs())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cumulative::Cumulative;
 use crate::view::View;
-use wirespeed_record::{Direction, FlowSample, LedgerInterval, Stage};
+use wirespeed_record::{Cause, Direction, FlowSample, LedgerInterval, Stage};
 
 /// The account of an interval and a direction: sent = delivered + lost + in flight + unseen + unexplained.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Lost {
     pub stage: Stage,
     /// The place.
     pub place: String,
+    /// Why, where that is known.
+    pub cause: Option<Cause>,
     /// How many.
     pub packets: i64,
 }
@@ -73,7 +75,9 @@ impl Moment {
         match (row.entry.as_str(), row.stage) {
             ("sent", _) => self.sent += packets,
             ("delivered", _) => *self.delivered.get_or_insert(0) += packets,
-            ("lost", Some(stage)) => self.lost.push(Lost { stage, place: row.place.clone(), packets }),
+            ("lost", Some(stage)) => {
+                self.lost.push(Lost { stage, place: row.place.clone(), cause: row.cause, packets });
+            }
             ("in_flight", _) => self.in_flight += packets,
             ("unseen", _) => *self.unseen.get_or_insert(0) += packets,
             _ => self.unexplained += packets,
@@ -147,6 +151,7 @@ mod tests {
             entry: entry.into(),
             stage,
             place: "b/eth0".into(),
+            cause: None,
             packets,
             uncertain_packets: 3,
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use wirespeed_record::{
-    ColumnOf, Datagram, FlowInfo, FlowSample, QueueSample, Recording, RunInfo, StoreError,
+    ColumnOf, Datagram, FlowInfo, FlowSample, LedgerRow, QueueSample, Recording, RunInfo, StoreError,
 };
 
 /// Ethernet header without preamble, FCS and gap, as link rates count frames.
@@ -36,6 +36,8 @@ pub struct View<'a> {
     pub flows: Vec<FlowSeries<'a>>,
     /// Every queue that has samples, by name.
     pub queues: BTreeMap<String, QueueSeries>,
+    /// The ledger of the measurement window; `None` where it is known of the whole run only.
+    pub window_ledger: Option<Vec<LedgerRow>>,
     /// The samples of all flows, one flow after the other.
     pub flow_samples: Samples<'a, FlowSample>,
     /// The samples of all queues, one queue after the other.
@@ -112,7 +114,8 @@ impl<'a> View<'a> {
         let queues = queues.collect();
         queue_samples.intact()?;
         let (from_ns, to_ns) = (info.omit_ns, info.duration_ns);
-        Ok(View { recording, from_ns, to_ns, flows, queues, flow_samples, queue_samples })
+        let window_ledger = recording.window_ledger();
+        Ok(View { recording, from_ns, to_ns, flows, queues, window_ledger, flow_samples, queue_samples })
     }
 
     /// Whether all that was asked for could be read. Who takes numbers from a view asks this at the end: what could

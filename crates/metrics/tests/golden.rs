@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wirespeed_metrics::{View, all, evaluate, find, loss, per_flow};
 use wirespeed_record::{
-    Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerRow, LinkInfo, QueueSample, Recording, Row,
-    RunInfo,
+    Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo, QueueSample,
+    Recording, Row, RunInfo,
 };
 
 #[derive(Deserialize)]
@@ -29,6 +29,8 @@ struct Case {
     datagrams: Vec<Table>,
     #[serde(default)]
     ledger: Vec<Table>,
+    #[serde(default)]
+    ledger_intervals: Vec<Table>,
     expect: BTreeMap<String, Value>,
     #[serde(default)]
     expect_flow: BTreeMap<String, BTreeMap<String, Value>>,
@@ -109,6 +111,10 @@ fn recording(case: &Case) -> Recording {
         events: rows::<Event>(&case.events, "detail = ''"),
         datagrams: rows::<Datagram>(&case.datagrams, "flow = 0\nreordered_by = 0\nduplicate = false"),
         ledger: rows::<LedgerRow>(&case.ledger, "direction = 'data'\nplace = ''\nsource = ''"),
+        ledger_intervals: rows::<LedgerInterval>(
+            &case.ledger_intervals,
+            "direction = 'data'\nplace = ''\nuncertain_packets = 0",
+        ),
         ..Recording::default()
     }
 }

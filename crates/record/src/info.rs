@@ -105,6 +105,9 @@ pub struct LinkInfo {
     pub forward_queue: String,
     /// The queue that feeds it right to left.
     pub reverse_queue: String,
+    /// The rate is what the scenario says of a real path, and no interface at its ends has a rate that bears it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_assumed: bool,
 }
 
 /// An end host: what was set and what was found, by name of the setting.

@@ -6,6 +6,7 @@
 //! last; until then it holds `INCOMPLETE` with the reason.
 
 mod capture;
+mod cause;
 mod cell;
 mod foreign;
 mod guarded;
@@ -20,10 +21,12 @@ mod stage;
 mod store;
 mod table;
 mod tables;
+mod window;
 mod words;
 mod write;
 
 pub use capture::{Segment, capture};
+pub use cause::Cause;
 pub use cell::Cell;
 pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
 pub use path_check::PathCheck;

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::spool::Scratch;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, new_null_array};
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
@@ -57,7 +57,12 @@ pub(crate) fn field<C: Cell>(column: Column) -> Field {
 
 /// The values of the column `name` of a batch.
 pub(crate) fn read<C: Cell>(batch: &RecordBatch, name: &str) -> Result<Vec<C>, String> {
-    let column = batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"))?;
+    let column = match batch.column_by_name(name) {
+        Some(column) => column,
+        // A recording made before the column was: nothing was measured.
+        None if C::NULLABLE => &new_null_array(&C::TYPE, batch.num_rows()),
+        None => return Err(format!("column `{name}` is missing")),
+    };
     if *column.data_type() != C::TYPE {
         return Err(format!("column `{name}` holds {} where {} is due", column.data_type(), C::TYPE));
     }

@@ -1,5 +1,6 @@
 //! The tables of a recording. Units are in the column names; what was not measured is null, never 0.
 
+use crate::cause::Cause;
 use crate::stage::{Direction, Stage};
 use crate::table::table;
 
@@ -183,9 +184,9 @@ table! {
         sent_bytes: u64,
         /// Packets sent, cumulative.
         sent_packets: u64,
-        /// Packets dropped because the queue was full (or its AQM said so), cumulative.
+        /// Packets dropped before the transmitter, cumulative: by the full queue, its management (RED, CoDel) or the policer.
         dropped_packets: u64,
-        /// Packets lost on the link behind the queue (random loss), cumulative; null at an end host.
+        /// Packets lost behind the queue, cumulative: at random, to bit errors, in an outage or at the port's limit; null at an end host.
         lost_packets: Option<u64>,
         /// Packets handed back by a busy device, cumulative.
         requeues: u64,
@@ -311,6 +312,8 @@ table! {
         stage: Option<Stage>,
         /// The queue, host or interface concerned, e.g. `sender/qdisc`.
         place: String,
+        /// Why a link or a queue dropped or lost the packets, e.g. `queue_full`, `policer`; null where that is not known, and for the other entries.
+        cause: Option<Cause>,
         /// Packets. Negative only for `unexplained`, when more arrived than can be accounted for.
         packets: i64,
         /// The counter it was read from.
@@ -320,7 +323,7 @@ table! {
 
 table! {
     /// The loss ledger by interval, where the hosts' counters were read while the run went on: in each interval and direction, sent = delivered + lost +
-    /// in flight + unexplained. For every direction, entry, stage and place the packets of all intervals add up to those of the ledger. What is 0 in an
+    /// in flight + unexplained. For every direction, entry, stage, place and cause the packets of all intervals add up to those of the ledger. What is 0 in an
     /// interval has no row, but for `sent` and `delivered`.
     "ledger_intervals" LedgerInterval {
         /// Start of the interval, since the start of the run.
@@ -336,6 +339,8 @@ table! {
         stage: Option<Stage>,
         /// As in the ledger.
         place: String,
+        /// As in the ledger.
+        cause: Option<Cause>,
         /// Packets.
         packets: i64,
         /// The interval's account of this direction is known within so many packets: those on their way at its borders, and those that passed while

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 use wirespeed_metrics::{all, evaluate, per_flow};
 use wirespeed_record::{
-    Cost, Direction, Event, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LedgerRow, LinkInfo,
-    QueueSample, Recording, RunInfo, Stage, ToolInfo,
+    Cause, Cost, Direction, Event, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LedgerRow,
+    LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo,
 };
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
 
@@ -315,15 +315,20 @@ fn ledger(sent: i64, random: i64, dropped: i64, flight: i64) -> Vec<LedgerRow> {
         entry: entry.into(),
         stage,
         place: place.into(),
+        cause: None,
         packets,
         source: source.into(),
+    };
+    let link = |cause: Cause, packets: i64, source: &str| LedgerRow {
+        cause: Some(cause),
+        ..row("lost", Some(Stage::Network), "bottleneck/forward", packets, source)
     };
     vec![
         row("sent", None, "sender", sent, "tcpi_data_segs_out"),
         row("delivered", None, "receiver", sent - random - dropped - flight, "tcpi_data_segs_in"),
         row("lost", Some(Stage::Qdisc), "sender/qdisc", 0, "tc -s qdisc"),
-        row("lost", Some(Stage::Network), "bottleneck/forward, queue full", dropped, "tbf drops"),
-        row("lost", Some(Stage::Network), "bottleneck/forward, random loss", random, "netem loss"),
+        link(Cause::QueueFull, dropped, "tbf drops"),
+        link(Cause::RandomLoss, random, "netem loss"),
         row("in_flight", Some(Stage::Network), "bottleneck/forward", flight, "backlog"),
         row("unexplained", None, "", 0, "balance"),
     ]
@@ -376,6 +381,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
             rtt_ns: base_rtt_ns,
             forward_queue: "bottleneck/forward".into(),
             reverse_queue: "bottleneck/reverse".into(),
+            is_assumed: false,
         }],
         hosts: ["sender", "receiver"]
             .map(|name| HostInfo { name: name.into(), settings: settings("1500"), ..Default::default() })

@@ -2,10 +2,11 @@
 
 use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
 use crate::input::MetricValue;
-use crate::ledger::Balance;
+use crate::ledger::{Balance, Extent};
 use crate::number::{significant, whole, with_unit};
 use crate::report::Report;
-use wirespeed_record::Direction;
+use crate::share::share_of_link;
+use wirespeed_record::{Cause, Direction};
 
 /// First who leads and by how much, then what the reader must know to trust it.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
@@ -34,7 +35,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     let Some((first, best)) = groups.first() else { return };
     let runs = first.runs.len();
     let mean = if runs > 1 { format!(" (mean of {runs} runs)") } else { String::new() };
-    let share = share_of_link(first, *best).map(|s| format!(", {s}")).unwrap_or_default();
+    let share = share_of_link(&first.runs[0].info, *best).map(|s| format!(", {s}")).unwrap_or_default();
     if groups.len() == 1 {
         out.push(format!(
             "{} reaches a {words} of {}{mean}{share}.",
@@ -128,13 +129,6 @@ fn by_setting(report: &Report, metric: &str) -> Option<String> {
     Some(format!("With all else equal the first of {} comparisons is {}.", settings.len(), parts.join(", ")))
 }
 
-/// `45 % of the 9.5 Gbit/s link`.
-fn share_of_link(group: &Group, rate: f64) -> Option<String> {
-    let capacity = group.runs[0].info.links.iter().map(|l| l.rate_bps).filter(|r| *r > 0).min()? as f64;
-    let share = significant((rate / capacity * 100.0).min(1e6), 2);
-    Some(format!("{share} % of the {} link", with_unit(capacity, "bit/s")))
-}
-
 fn lead_text(ratio: f64) -> String {
     if ratio >= 1.995 {
         format!("{} times that of", significant(ratio, 2))
@@ -155,35 +149,40 @@ fn overlap(first: &Group, second: &Group, metric: &str) -> bool {
 }
 
 fn losses(report: &Report, out: &mut Vec<String>) {
-    let mut stages: Vec<(String, i64)> = Vec::new();
+    let mut causes: Vec<((String, Option<Cause>), i64)> = Vec::new();
     let mut sent = 0;
-    let accounts =
-        || report.runs.iter().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
+    let runs = || report.runs.iter().map(|run| &run.measured);
+    let accounts = || runs().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
     for account in accounts() {
         sent += account.sent.unwrap_or(0);
-        for (stage, packets) in account.lost_by_stage() {
-            match stages.iter_mut().find(|(known, _)| *known == stage) {
+        for (cause, packets) in account.lost_by_cause() {
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
                 Some(known) => known.1 += packets,
-                None => stages.push((stage, packets)),
+                None => causes.push((cause, packets)),
             }
         }
     }
     if accounts().next().is_none() || sent == 0 {
         return;
     }
-    stages.sort_by_key(|(_, packets)| -packets);
-    let lost: i64 = stages.iter().map(|s| s.1).sum();
+    causes.sort_by_key(|(_, packets)| -packets);
+    let lost: i64 = causes.iter().map(|s| s.1).sum();
+    let extent = Extent::words(runs().map(|run| run.extent));
     if lost == 0 {
-        out.push(format!("None of the {} data packets is known to be lost.", whole(sent)));
+        out.push(format!("None of the {} data packets{extent} is known to be lost.", whole(sent)));
         return;
     }
-    let places: Vec<String> = match stages.as_slice() {
-        [(only, _)] => vec![format!("all of them in {}", stage_words(only))],
-        several => several.iter().map(|(s, n)| format!("{} in {}", whole(*n), stage_words(s))).collect(),
+    let words = |(stage, cause): &(String, Option<Cause>)| {
+        let cause = cause.map_or(String::new(), |cause| format!(" ({})", cause.name()));
+        format!("{}{cause}", stage_words(stage))
+    };
+    let places: Vec<String> = match causes.as_slice() {
+        [(only, _)] => vec![format!("all of them in {}", words(only))],
+        several => several.iter().map(|(s, n)| format!("{} in {}", whole(*n), words(s))).collect(),
     };
     let plural = if lost == 1 { "was" } else { "were" };
     out.push(format!(
-        "Of {} data packets {} {plural} lost, {}.",
+        "Of {} data packets{extent} {} {plural} lost, {}.",
         whole(sent),
         whole(lost),
         places.join(", ")

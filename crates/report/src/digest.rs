@@ -2,7 +2,7 @@
 
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, MetricValue, RunResult};
-use crate::ledger::Account;
+use crate::ledger::{Account, Measured};
 use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
@@ -17,7 +17,10 @@ pub(crate) struct RunDigest {
     pub per_flow: Vec<Vec<MetricValue>>,
     pub expectations: Vec<ExpectOutcome>,
     pub figures: Vec<Figure>,
+    /// The ledger of the whole run.
     pub accounts: Vec<Account>,
+    /// The ledger of what the metrics are about.
+    pub measured: Measured,
     pub events: Vec<(i64, String)>,
     /// Throughput of all flows together; time in seconds, rate in bit/s.
     pub throughput: Vec<Point>,
@@ -35,6 +38,7 @@ impl RunDigest {
             expectations: run.expectations,
             pairs: pairs(run.recording),
             accounts: Account::all(run.recording),
+            measured: Measured::of(run.recording),
             figures: Vec::new(),
             events: Vec::new(),
             throughput: Vec::new(),

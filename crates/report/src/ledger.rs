@@ -1,6 +1,6 @@
 //! The loss ledger as an account that balances, or says by how much it does not.
 
-use wirespeed_record::{Direction, LedgerRow, Recording};
+use wirespeed_record::{Cause, Direction, LedgerRow, Recording, RunInfo};
 
 /// The account of one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +21,60 @@ pub(crate) struct Line {
     /// The stage's word; empty for entries without one.
     pub stage: String,
     pub place: String,
+    pub cause: Option<Cause>,
     pub packets: i64,
     pub source: String,
+}
+
+impl Line {
+    /// The place, and the cause where it is known.
+    pub fn at(&self) -> String {
+        Cause::at(&self.place, self.cause)
+    }
+}
+
+/// Which part of its run an account is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it, and nothing is omitted from its metrics.
+    Run,
+    /// The measurement window.
+    Window,
+    /// All of it, though metrics omit a part: the counters were not read where the window begins.
+    OmittedToo,
+}
+
+impl Extent {
+    /// Of several accounts together, in words that follow what was counted.
+    pub fn words(all: impl Iterator<Item = Extent> + Clone) -> &'static str {
+        let any = |extent| all.clone().any(|one| one == extent);
+        match (any(Extent::OmittedToo), any(Extent::Window)) {
+            (false, false) => "",
+            (false, true) => " in the measurement window",
+            (true, _) => " (whole run, omitted time included)",
+        }
+    }
+}
+
+/// The accounts of what a run's metrics are about, as far as they are known.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub accounts: Vec<Account>,
+    pub extent: Extent,
+}
+
+impl Measured {
+    /// Of a recording.
+    pub fn of(recording: &Recording) -> Measured {
+        let rows = recording.window_ledger();
+        let extent = match &rows {
+            None => Extent::OmittedToo,
+            Some(_) if recording.info.omit_ns == 0 => Extent::Run,
+            Some(_) => Extent::Window,
+        };
+        let rows = rows.as_ref().unwrap_or(&recording.ledger);
+        Measured { accounts: Account::of_rows(rows, &recording.info), extent }
+    }
 }
 
 /// Whether the account comes out even.
@@ -45,12 +97,15 @@ const ORDER: [&str; 6] = ["sent", "delivered", "lost", "in_flight", "unseen", "u
 impl Account {
     /// The accounts of a recording, data first; a direction without rows has none.
     pub fn all(recording: &Recording) -> Vec<Account> {
-        Direction::ALL.iter().filter_map(|direction| Account::of(*direction, recording)).collect()
+        Account::of_rows(&recording.ledger, &recording.info)
     }
 
-    fn of(direction: Direction, recording: &Recording) -> Option<Account> {
-        let mut rows: Vec<&LedgerRow> =
-            recording.ledger.iter().filter(|row| row.direction == direction).collect();
+    fn of_rows(rows: &[LedgerRow], info: &RunInfo) -> Vec<Account> {
+        Direction::ALL.iter().filter_map(|direction| Account::of(*direction, rows, info)).collect()
+    }
+
+    fn of(direction: Direction, rows: &[LedgerRow], info: &RunInfo) -> Option<Account> {
+        let mut rows: Vec<&LedgerRow> = rows.iter().filter(|row| row.direction == direction).collect();
         if rows.is_empty() {
             return None;
         }
@@ -78,11 +133,12 @@ impl Account {
                 entry: row.entry.clone(),
                 stage: row.stage.map(|s| s.word().to_string()).unwrap_or_default(),
                 place: row.place.clone(),
+                cause: row.cause,
                 packets: row.packets,
                 source: row.source.clone(),
             })
             .collect();
-        Some(Account { direction, packets: recording.info.packets_of(direction), lines, sent, balance })
+        Some(Account { direction, packets: info.packets_of(direction), lines, sent, balance })
     }
 
     /// Where an entry stands in an account.
@@ -90,17 +146,17 @@ impl Account {
         ORDER.iter().position(|known| *known == entry).unwrap_or(ORDER.len())
     }
 
-    /// The lost packets by stage, most first; stages that lost none are left out.
-    pub fn lost_by_stage(&self) -> Vec<(String, i64)> {
-        let mut stages: Vec<(String, i64)> = Vec::new();
+    /// The lost packets by stage and cause, most first; what lost none is left out.
+    pub fn lost_by_cause(&self) -> Vec<((String, Option<Cause>), i64)> {
+        let mut causes: Vec<((String, Option<Cause>), i64)> = Vec::new();
         for line in self.lines.iter().filter(|l| l.entry == "lost" && l.packets > 0) {
-            match stages.iter_mut().find(|(stage, _)| *stage == line.stage) {
+            match causes.iter_mut().find(|((stage, cause), _)| (stage, *cause) == (&line.stage, line.cause)) {
                 Some(known) => known.1 += line.packets,
-                None => stages.push((line.stage.clone(), line.packets)),
+                None => causes.push(((line.stage.clone(), line.cause), line.packets)),
             }
         }
-        stages.sort_by_key(|(_, packets)| -packets);
-        stages
+        causes.sort_by_key(|(_, packets)| -packets);
+        causes
     }
 }
 
@@ -111,7 +167,15 @@ mod tests {
 
     fn row(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
         let (place, source) = ("x".into(), "y".into());
-        LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, packets, source }
+        LedgerRow {
+            direction: Direction::Data,
+            entry: entry.into(),
+            stage,
+            place,
+            cause: None,
+            packets,
+            source,
+        }
     }
 
     fn accounts(rows: &[LedgerRow]) -> Vec<Account> {
@@ -141,11 +205,14 @@ mod tests {
 
     #[test]
     fn entries_stand_in_the_order_of_the_account() {
-        let rows =
+        let mut rows =
             [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
+        rows[0].cause = Some(Cause::Policer);
         let account = &accounts(&rows)[0];
         let stages: Vec<_> = account.lines.iter().map(|l| l.stage.as_str()).collect();
         assert_eq!(stages, ["", "qdisc", "network"]);
-        assert_eq!(account.lost_by_stage(), [("network".to_string(), 7), ("qdisc".to_string(), 1)]);
+        let lost = [(("network".to_string(), Some(Cause::Policer)), 7), (("qdisc".to_string(), None), 1)];
+        assert_eq!(account.lost_by_cause(), lost);
+        assert_eq!(account.lines[2].at(), "x: policer");
     }
 }

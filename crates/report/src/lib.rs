@@ -28,6 +28,7 @@ mod palette;
 mod rate_series;
 mod report;
 mod rings;
+mod share;
 mod shorten;
 mod source;
 mod svg;

@@ -104,7 +104,8 @@ impl<'a> Source<'a> {
 
     /// Capacity of the narrowest link that flows cross, if it is known.
     pub fn capacity_bps(&self) -> Option<u64> {
-        self.recording.info.links.iter().map(|l| l.rate_bps).filter(|rate| *rate > 0).min()
+        let known = self.recording.info.links.iter().filter(|link| !link.is_assumed);
+        known.map(|link| link.rate_bps).filter(|rate| *rate > 0).min()
     }
 }
 

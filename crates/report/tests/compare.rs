@@ -26,6 +26,7 @@ fn run(control: &str, repeat: u32, substrate: &str) -> Recording {
         entry: entry.into(),
         stage,
         place: "bottleneck".into(),
+        cause: None,
         packets,
         source: "counter".into(),
     };

@@ -77,7 +77,7 @@ fn inside() -> Recording {
 
 fn row(direction: Direction, entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
     let (entry, place, source) = (entry.into(), place.into(), "counter".into());
-    LedgerRow { direction, entry, stage, place, packets, source }
+    LedgerRow { direction, entry, stage, place, cause: None, packets, source }
 }
 
 fn with_ledger() -> Recording {
@@ -221,6 +221,7 @@ fn losses_have_a_time_where_the_ledger_is_known_by_interval() {
         entry: "lost".into(),
         stage: Some(stage),
         place: "somewhere".into(),
+        cause: None,
         packets,
         uncertain_packets: 12,
     };

@@ -294,7 +294,7 @@ fn overlapping_repeats_are_no_lead() {
 
 fn ledger(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
     let (place, source) = ("sender".into(), "counter".into());
-    LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, packets, source }
+    LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, cause: None, packets, source }
 }
 
 #[test]

@@ -232,6 +232,15 @@ fn a_jittered_start_is_anothers_in_every_repetition_and_stays_when_flows_are_add
 }
 
 #[test]
+fn a_swept_count_of_flows_may_contain_one_that_has_nothing_to_stagger() {
+    let text = SMALL.replace("[[flow]]", "[[flow]]\nstagger = \"500 ms\"");
+    let study = study(&format!("{text}[sweep]\n\"flow.count\" = [1, 2]\n"));
+    let starts = |run: &Run| run.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+    assert_eq!(starts(&study.runs[0]), [Span::ZERO]);
+    assert_eq!(starts(&study.runs[1]), [Span::ZERO, Span::ms(500)]);
+}
+
+#[test]
 fn a_dumbbell_pairs_hosts_in_turn() {
     let run = small(
         "[topology]\nkind = \"dumbbell\"\nsenders = 3\nreceivers = 2\n[host.sender]\nmtu = \"9000 B\"\necn = 1\n\

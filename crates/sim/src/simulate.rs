@@ -3,7 +3,9 @@
 use crate::host::Intake;
 use crate::world::{Late, Recorder, Unsupported, World, happenings, ignored};
 use std::collections::BTreeMap;
-use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows};
+use wirespeed_record::{
+    Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows,
+};
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
@@ -60,6 +62,8 @@ pub struct Counts<'a> {
     pub counters: Vec<Counter>,
     /// Packets on their way, by queue.
     pub in_flight: BTreeMap<String, u64>,
+    /// Packets dropped and lost, by queue and cause.
+    pub drops: BTreeMap<String, Vec<(Cause, u64)>>,
     /// Rows of the instant.
     pub queues: &'a [QueueSample],
     /// Rows of the instant.
@@ -85,6 +89,8 @@ pub struct Outcome {
     pub datagrams: Vec<Datagram>,
     /// Packets on their way at the end, by queue.
     pub in_flight: BTreeMap<String, u64>,
+    /// Packets dropped and lost at the end, by queue and cause.
+    pub drops: BTreeMap<String, Vec<(Cause, u64)>>,
     /// Data packets simulated, retransmissions included.
     pub packets: u64,
     /// Events handled.
@@ -148,6 +154,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
                 at,
                 counters: world.counters(run),
                 in_flight: world.in_flight(at),
+                drops: world.drops(at),
                 queues: &queues[queues.partition_point(|row| row.t_ns < t_ns)..],
                 hosts: &hosts[hosts.partition_point(|row| row.t_ns < t_ns)..],
             });
@@ -165,6 +172,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         counters: world.counters(run),
         events: Vec::new(),
         in_flight: world.in_flight(end),
+        drops: world.drops(end),
         packets: world.data_packets(),
         handled: world.events_handled(),
         late: world.late(),

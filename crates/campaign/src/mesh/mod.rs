@@ -208,6 +208,7 @@ mod tests {
                 entry: "lost".into(),
                 stage: Some(Stage::Network),
                 place: "between a and b".into(),
+                cause: None,
                 packets: 1,
                 source: String::new(),
             }],

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
+use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 use wirespeed_metrics::{Moment, View};
-use wirespeed_record::{Counter, LedgerRow, Recording};
+use wirespeed_record::{Cause, Counter, LedgerRow, Recording};
 use wirespeed_report::Report;
 use wirespeed_scenario::Factor;
 
@@ -75,6 +75,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "substrate": info.substrate,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
+        "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
         "drops_missed": told::missed(counters),
         "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
@@ -108,7 +109,8 @@ fn json_ledger(rows: &[LedgerRow]) -> Value {
         match row.stage {
             None => account[&row.entry] = json!(row.packets),
             Some(stage) => {
-                let place = json!({ "stage": stage.word(), "place": row.place, "packets": row.packets });
+                let cause = row.cause.map(Cause::word);
+                let place = json!({ "stage": stage.word(), "place": row.place, "cause": cause, "packets": row.packets });
                 match account.get_mut(&row.entry).and_then(Value::as_array_mut) {
                     Some(places) => places.push(place),
                     None => account[&row.entry] = json!([place]),
@@ -119,11 +121,13 @@ fn json_ledger(rows: &[LedgerRow]) -> Value {
     Value::Object(ledger)
 }
 
-/// Packets sent again for a drop, if that is what a counter counts.
+/// Packets sent again for a drop, for none, or though the receiver had them, if that is what a counter counts.
 fn json_sent_again(row: &Counter) -> Option<Value> {
     let reason = row.counter.strip_prefix(SENT_AGAIN_FOR);
-    (reason.is_some() || row.counter == SENT_AGAIN_UNMATCHED)
-        .then(|| json!({ "for": reason, "host": row.host, "packets": row.after - row.before }))
+    let spurious = row.counter == SENT_AGAIN_SPURIOUS;
+    (reason.is_some() || spurious || row.counter == SENT_AGAIN_UNMATCHED).then(|| {
+        json!({ "for": reason, "spurious": spurious, "host": row.host, "packets": row.after - row.before })
+    })
 }
 
 /// The account of an interval and a direction.
@@ -135,7 +139,7 @@ fn json_moment(moment: &Moment) -> Value {
         "sent": moment.sent,
         "delivered": moment.delivered,
         "lost": moment.lost.iter().map(|lost| json!({
-            "stage": lost.stage.word(), "place": lost.place, "packets": lost.packets,
+            "stage": lost.stage.word(), "place": lost.place, "cause": lost.cause.map(Cause::word), "packets": lost.packets,
         })).collect::<Vec<_>>(),
         "in_flight": moment.in_flight,
         "unseen": moment.unseen,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_UNMATCHED};
-use wirespeed_metrics::{Interval, Moment, View, held_back as held_back_by, placement, timeline};
-use wirespeed_record::{Counter, Direction, HostInfo, LedgerRow, RunInfo};
+use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
+use wirespeed_metrics::{Interval, Lost, Moment, View, held_back as held_back_by, placement, timeline};
+use wirespeed_record::{Cause, Counter, Direction, HostInfo, LedgerRow, RunInfo};
 
 /// What is worked out of a run beside its metrics.
 pub(super) struct Analysis {
@@ -35,7 +35,7 @@ pub(super) fn run(judged: &Judged, analysis: &Analysis) -> String {
     let info = &judged.recording.info;
     path_checks(info)
         + &held_back(&analysis.held_back, info)
-        + &ledger(&judged.recording.ledger)
+        + &ledger(&judged.recording.ledger, info)
         + &when_lost(&analysis.timeline, info)
         + &retransmissions(judged)
         + &word_of_servers(info)
@@ -89,8 +89,9 @@ fn held_back(intervals: &[Interval], info: &RunInfo) -> String {
 }
 
 /// The ledger, a line for each place that lost something and one for those that did not.
-fn ledger(rows: &[LedgerRow]) -> String {
-    let mut text = String::from("\nWhere the packets went:\n");
+fn ledger(rows: &[LedgerRow], info: &RunInfo) -> String {
+    let whole = if info.omit_ns > 0 { " (whole run, omitted time included)" } else { "" };
+    let mut text = format!("\nWhere the packets went{whole}:\n");
     for direction in [Direction::Data, Direction::Ack] {
         let of = |entry: &'static str| {
             rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
@@ -116,7 +117,8 @@ fn ledger(rows: &[LedgerRow]) -> String {
         }
         for row in of("lost").filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
-            let _ = writeln!(text, "    {:>12}  {stage} at {} ({})", row.packets, row.place, row.source);
+            let at = Cause::at(&row.place, row.cause);
+            let _ = writeln!(text, "    {:>12}  {stage} at {at} ({})", row.packets, row.source);
         }
         let clear = clear_places(&of("lost").collect::<Vec<_>>());
         if !clear.is_empty() {
@@ -146,8 +148,9 @@ fn when_lost(timeline: &[Moment], info: &RunInfo) -> String {
     for moment in lossy {
         let whose = if moment.direction == Direction::Ack { &*of_reverse } else { "" };
         let places = moment.lost.iter().filter(|lost| lost.packets > 0);
+        let at = |lost: &Lost| Cause::at(&lost.place, lost.cause);
         let places: Vec<String> =
-            places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, lost.place)).collect();
+            places.map(|lost| format!("{} lost in {} ({})", lost.packets, lost.stage, at(lost))).collect();
         let again = moment.sent_again.filter(|again| *again > 0);
         let again = again.map_or(String::new(), |again| format!("; {again} sent again"));
         // Where nothing passes while counters are read there is nothing to say.
@@ -170,7 +173,8 @@ fn retransmissions(judged: &Judged) -> String {
         return String::new();
     }
     let twice = metric("spurious_retransmissions_packets").unwrap_or(0.0);
-    format!("  sent again: {again}, of which receivers reported {twice} that they had already\n")
+    let window = if judged.recording.info.omit_ns > 0 { " in the measurement window" } else { "" };
+    format!("  retransmitted{window}: {again}, of which receivers reported {twice} as duplicates\n")
 }
 
 /// What iperf3 servers say that they received or sent: their word, beside what we have counted.
@@ -207,17 +211,22 @@ pub fn missed(counters: &[Counter]) -> u64 {
     counters.iter().filter(|row| row.counter == MISSED).map(|row| row.after.saturating_sub(row.before)).sum()
 }
 
-/// What was sent again, packet by packet for which drop.
+/// Retransmissions, packet by packet with the drop that each made good.
 fn matched(counters: &[Counter]) -> String {
     let of = |row: &Counter| {
         let packets = row.after.saturating_sub(row.before);
-        if row.counter == SENT_AGAIN_UNMATCHED {
-            return Some(format!(
-                "    {packets:>12}  sent again for none of these: lost elsewhere, or for nothing\n"
-            ));
-        }
-        let reason = row.counter.strip_prefix(SENT_AGAIN_FOR)?;
-        Some(format!("    {packets:>12}  sent again for {reason} at {}\n", row.host))
+        let what = match row.counter.as_str() {
+            SENT_AGAIN_SPURIOUS => {
+                "retransmitted although the receiver had them: it dropped the copies".to_owned()
+            }
+            SENT_AGAIN_UNMATCHED => {
+                "retransmitted without a recorded drop: lost elsewhere, or spurious".to_owned()
+            }
+            counter => {
+                format!("retransmitted after {} at {}", counter.strip_prefix(SENT_AGAIN_FOR)?, row.host)
+            }
+        };
+        Some(format!("    {packets:>12}  {what}\n"))
     };
     counters.iter().filter_map(of).collect()
 }

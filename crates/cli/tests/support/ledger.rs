@@ -73,7 +73,8 @@ pub fn assert_intervals_add_up<'a>(run: &'a Value) {
         }
         let places = |moment: &'a Value| moment["lost"].as_array().expect("losses").iter();
         for row in account["lost"].as_array().expect("a ledger has losses, if only zeros") {
-            let same = |lost: &&Value| (&lost["stage"], &lost["place"]) == (&row["stage"], &row["place"]);
+            let side = |row: &Value| [&row["stage"], &row["place"], &row["cause"]].map(Value::clone);
+            let same = |lost: &&Value| side(lost) == side(row);
             let whole: i64 = places(account).filter(same).map(|lost| number(&lost["packets"])).sum();
             let sum: i64 = all().flat_map(places).filter(same).map(|lost| number(&lost["packets"])).sum();
             assert_eq!(sum, whole, "{direction} {row}: {}", run["ledger_intervals"]);

@@ -31,6 +31,7 @@ pub fn of(flows: &[Flow]) -> Vec<LedgerRow> {
         entry: entry.into(),
         stage: None,
         place,
+        cause: None,
         packets,
         source: source.into(),
     };

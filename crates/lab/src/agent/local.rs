@@ -14,6 +14,7 @@ use crate::qdisc;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
 use wirespeed_record::{CoreSample, FlowSample, HostSample, Placement, QueueSample, Topology};
@@ -169,11 +170,42 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
 
 /// Documentation/ABI/testing/sysfs-class-net of the kernel.
 fn interface(device: String, address: Ipv4Addr) -> Interface {
-    let read = |name: &str| -> Option<i64> {
-        fs::read_to_string(format!("/sys/class/net/{device}/{name}")).ok()?.trim().parse().ok()
-    };
+    let folder = Path::new("/sys/class/net").join(&device);
+    let mtu = number(&folder, "mtu").and_then(|mtu| u32::try_from(mtu).ok());
+    Interface { device, address, rate_bps: rate_bps(&folder), mtu }
+}
+
+fn number(folder: &Path, name: &str) -> Option<i64> {
+    fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
+}
+
+/// The rate of the interface whose attributes are in `folder`, if it is a limit: that of a device on a bus, or of one that
+/// sends through others, as bonds and VLANs do. A veth states 10 Gbit/s (drivers/net/veth.c) and carries what it can.
+fn rate_bps(folder: &Path) -> Option<u64> {
+    let is_lower = |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"lower_");
+    let is_limit = folder.join("device").exists() || fs::read_dir(folder).ok()?.flatten().any(is_lower);
     // In Mbit/s; -1 where it is unknown.
-    let rate_bps = read("speed").filter(|speed| *speed > 0).map(|speed| speed as u64 * 1_000_000);
-    let mtu = read("mtu").and_then(|mtu| u32::try_from(mtu).ok());
-    Interface { device, address, rate_bps, mtu }
+    let speed = number(folder, "speed").filter(|speed| is_limit && *speed > 0)?;
+    Some(speed as u64 * 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_speed_of_a_virtual_interface_is_no_rate() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        fs::write(folder.join("speed"), "10000\n").unwrap();
+        assert_eq!(rate_bps(folder), None, "a veth");
+        fs::create_dir(folder.join("lower_eth0")).unwrap();
+        assert_eq!(rate_bps(folder), Some(10_000_000_000), "a VLAN or a bond");
+        fs::remove_dir(folder.join("lower_eth0")).unwrap();
+        fs::create_dir(folder.join("device")).unwrap();
+        assert_eq!(rate_bps(folder), Some(10_000_000_000), "a NIC");
+        fs::write(folder.join("speed"), "-1\n").unwrap();
+        assert_eq!(rate_bps(folder), None, "a NIC that does not know it");
+        assert_eq!(rate_bps(&folder.join("gone")), None);
+    }
 }

@@ -178,7 +178,7 @@ pub struct Interface {
     pub device: String,
     /// The address.
     pub address: Ipv4Addr,
-    /// Rate that it says to have, in bit/s; `None` where it says none, as many virtual ones.
+    /// Rate in bit/s; `None` where it is unknown, or states one that is no limit, as virtual interfaces do.
     pub rate_bps: Option<u64>,
     /// Largest IP packet in bytes, if it is known.
     pub mtu: Option<u32>,

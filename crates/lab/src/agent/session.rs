@@ -341,7 +341,7 @@ fn conduct(
     const REPORT_NS: i64 = 250_000_000;
     let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     let (mut t_ns, mut reported) = (0, 0);
-    let mut borders = Borders::new(step, end);
+    let mut borders = Borders::of(run);
     clock::go_first();
     loop {
         clock.sleep_until(t_ns);

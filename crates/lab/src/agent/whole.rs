@@ -165,7 +165,7 @@ fn conduct(
     /// How often whoever waits is told how far the run has come.
     const REPORT_NS: i64 = 250_000_000;
     let mut reported = 0;
-    let mut borders = Borders::new(step, end);
+    let mut borders = Borders::of(&run);
     let mut late = Lateness::default();
     let mut placements = Placements::default();
     let mut due_ns = 0;

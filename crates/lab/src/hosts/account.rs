@@ -212,6 +212,7 @@ impl Account<'_> {
             entry: entry.into(),
             stage,
             place: place.into(),
+            cause: None,
             packets,
             source: source.into(),
         });

@@ -359,5 +359,7 @@ fn describe(recording: &mut Recording, sessions: &[Session], interfaces: &[Inter
         let mtu = interface.mtu.map(|mtu| ("interface.mtu".to_owned(), mtu.to_string()));
         host.settings.extend(rate.into_iter().chain(mtu));
     }
+    let has_rate = interfaces.iter().any(|interface| interface.rate_bps.is_some());
+    recording.info.links.iter_mut().for_each(|link| link.is_assumed = !has_rate);
     recording.info.kernel = None;
 }

@@ -214,7 +214,7 @@ impl Follow {
     /// The whole account, when so many packets were lost between the hosts.
     fn close(&self, half: Half, gone: i64) -> Account {
         let named = |entry: &str| self.last.keys().find(|key| key.0 == entry).cloned();
-        let side = |entry: &str| named(entry).unwrap_or((entry.to_owned(), None, String::new()));
+        let side = |entry: &str| named(entry).unwrap_or((entry.to_owned(), None, String::new(), None));
         let mut account = half.lost;
         if let Some(unseen) = named("unseen") {
             let lost: i64 = account.values().sum();
@@ -228,7 +228,10 @@ impl Follow {
             }
             let Bounds { waited, skew, .. } = half.bounds;
             let flying = missing.clamp(-skew, waited + skew);
-            account.insert(("in_flight".to_owned(), Some(Stage::Network), "on the way".to_owned()), flying);
+            account.insert(
+                ("in_flight".to_owned(), Some(Stage::Network), "on the way".to_owned(), None),
+                flying,
+            );
             account.insert(side("unexplained"), missing - flying);
         }
         account.insert(side("sent"), half.sent);
@@ -346,7 +349,8 @@ mod tests {
         for direction in Direction::ALL {
             let mut sums = Account::new();
             for row in rows.iter().filter(|row| row.direction == *direction) {
-                *sums.entry((row.entry.clone(), row.stage, row.place.clone())).or_default() += row.packets;
+                *sums.entry((row.entry.clone(), row.stage, row.place.clone(), row.cause)).or_default() +=
+                    row.packets;
             }
             sums.retain(|_, packets| *packets != 0);
             let mut expected = account(&whole, *direction);
@@ -399,7 +403,7 @@ mod tests {
 
     #[test]
     fn what_a_sender_noticed_is_lost_though_it_waits_for_as_many_others() {
-        let key = ("lost".to_owned(), Some(Stage::Network), "between a and b".to_owned());
+        let key = ("lost".to_owned(), Some(Stage::Network), "between a and b".to_owned(), None);
         let follow = Follow::new([(key, 17)].into(), Counted::new());
         let half = |missing, waited, noticed| Half {
             sent: 0,

@@ -102,6 +102,7 @@ mod tests {
             entry: entry.into(),
             stage,
             place: "x".into(),
+            cause: None,
             packets,
             source: "y".into(),
         };

@@ -229,8 +229,11 @@ fn runs(out: &mut String, comparison: &Comparison, overlaid: &[Vec<Figure>], pal
 }
 
 fn ledger(out: &mut String, comparison: &Comparison, sheet: &Sheet) {
-    let _ =
-        write!(out, "<h3>Loss ledger, {}</h3><div class=\"scroll\"><table class=\"compare\">", sheet.packets);
+    let _ = write!(
+        out,
+        "<h3>Loss ledger of whole runs, {}</h3><div class=\"scroll\"><table class=\"compare\">",
+        sheet.packets
+    );
     column_heads(out, comparison, "Entry", false);
     out.push_str("<tbody>");
     for line in &sheet.lines {

@@ -156,7 +156,12 @@ fn ledger(out: &mut String, comparison: &Comparison, total: usize, colour: bool)
     }
     let cells = comparison.matched().count();
     let over = if cells > 1 { format!(", mean of the {cells} settings") } else { String::new() };
-    paragraph(out, &format!("Loss ledger, packets a run{over}"), total, colour.then_some(style::BOLD));
+    paragraph(
+        out,
+        &format!("Loss ledger of whole runs, packets a run{over}"),
+        total,
+        colour.then_some(style::BOLD),
+    );
     rows.write(out, comparison, total, colour);
 }
 

@@ -5,9 +5,10 @@ use crate::figure::{Figure, From, Ink, Layer, Shape};
 use crate::number::Quantity;
 use crate::rings::ring_name;
 use crate::source::{Source, growth_per_bin};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use wirespeed_metrics::{Number, Samples};
-use wirespeed_record::{ColumnOf, HostSample, QueueSample, Row, Stage};
+use wirespeed_record::{ColumnOf, HostSample, LedgerRow, QueueSample, Row, Stage};
 
 pub(crate) struct Drops;
 
@@ -80,9 +81,13 @@ fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
             false => Stage::Qdisc,
         };
         let samples = &source.view.queue_samples;
-        add(stage, format!("{name} full"), lost(samples, rows, QueueSample::dropped_packets, bin));
-        let random = lost(samples, rows, QueueSample::lost_packets, bin);
-        add(Stage::Network, format!("{name} random loss"), random);
+        let ledger = &source.recording.ledger;
+        let dropped = lost(samples, rows, QueueSample::dropped_packets, bin);
+        // A ring drops what finds no descriptor, and nothing else.
+        let why = if stage == Stage::RxRing { "full".into() } else { causes(ledger, name, false) };
+        add(stage, format!("{name} {why}"), dropped);
+        let behind = lost(samples, rows, QueueSample::lost_packets, bin);
+        add(Stage::Network, format!("{name} {}", causes(ledger, name, true)), behind);
     }
     let mut counted_softnet: Vec<&str> = Vec::new();
     for (name, rows) in &source.devices {
@@ -106,6 +111,24 @@ fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
     places.into_iter().map(|(_, name, bins)| (name, bins)).collect()
 }
 
+/// Why a queue dropped packets, or why they were lost behind it, as far as the ledger says: causes that lost some, otherwise
+/// those that could have.
+fn causes(ledger: &[LedgerRow], queue: &str, behind: bool) -> String {
+    let rows = || {
+        let rows = ledger.iter().filter(|row| row.entry == "lost" && row.place == queue);
+        rows.filter_map(|row| Some((row.cause?, row.packets))).filter(|(c, _)| c.is_behind_queue() == behind)
+    };
+    let names = |least: i64| -> BTreeSet<&str> {
+        rows().filter(|(_, packets)| *packets >= least).map(|(cause, _)| cause.name()).collect()
+    };
+    let found = if names(1).is_empty() { names(0) } else { names(1) };
+    match (found.is_empty(), behind) {
+        (true, false) => "drops".into(),
+        (true, true) => "losses".into(),
+        _ => found.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// What a counter of losses grew by in each bin; `None` if it was never read.
 fn lost<R: Row, T: Number>(
     samples: &Samples<R>,
@@ -121,7 +144,29 @@ fn lost<R: Row, T: Number>(
 
 #[cfg(test)]
 mod tests {
-    use super::listed;
+    use super::{causes, listed};
+    use wirespeed_record::{Cause, Direction, LedgerRow, Stage};
+
+    #[test]
+    fn losses_of_a_queue_have_the_causes_of_the_ledger() {
+        let row = |cause, packets| LedgerRow {
+            direction: Direction::Data,
+            entry: "lost".into(),
+            stage: Some(Stage::Network),
+            place: "a/forward".into(),
+            cause,
+            packets,
+            source: String::new(),
+        };
+        let mut ledger = vec![row(None, 5)];
+        let told = |ledger: &[LedgerRow]| [false, true].map(|behind| causes(ledger, "a/forward", behind));
+        assert_eq!(told(&ledger), ["drops", "losses"], "nothing is known of the cause");
+        ledger.extend([Cause::Policer, Cause::QueueFull, Cause::Outage].map(|cause| row(Some(cause), 0)));
+        assert_eq!(told(&ledger), ["policer, queue full", "outage"]);
+        ledger[1].packets = 7;
+        assert_eq!(told(&ledger), ["policer", "outage"]);
+        assert_eq!(causes(&ledger, "b/forward", false), "drops");
+    }
 
     #[test]
     fn of_many_places_the_first_are_named() {

@@ -76,7 +76,7 @@ impl Draw for Ladder {
             _ => String::new(),
         };
         let note = format!(
-            "Packets that left each stage, from the loss ledger{ways}. Beside a stage: what was lost in it, what was still in it at the end of the run, and what a full interface gave back."
+            "Packets that left each stage, from the loss ledger of the whole run{ways}. Beside a stage: what was lost in it, what was still in it at the end of the run, and what a full interface gave back."
         );
         Some(Figure::drawn("ladder", "Way of the packets", drawing).with_note(note))
     }

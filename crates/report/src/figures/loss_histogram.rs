@@ -4,6 +4,7 @@ use super::Draw;
 use super::losses::data;
 use crate::digest::RunDigest;
 use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
+use crate::ledger::Extent;
 
 pub(crate) struct LossHistogram;
 
@@ -42,7 +43,8 @@ impl Draw for LossHistogram {
             id: "loss-histogram".into(),
             title: "How much was lost in how many runs".into(),
             note: format!(
-                "Lost data packets as a share of those sent, in any stage, for each of {} runs.",
+                "Lost data packets as a share of those sent{}, in any stage, for each of {} runs.",
+                Extent::words(runs.iter().map(|run| run.measured.extent)),
                 shares.len()
             ),
             x: Axis {

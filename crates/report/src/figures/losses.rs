@@ -3,7 +3,7 @@
 use super::Draw;
 use crate::digest::{Group, RunDigest};
 use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
-use crate::ledger::Account;
+use crate::ledger::{Account, Extent};
 use wirespeed_record::{Direction, Stage};
 
 pub(crate) struct Losses;
@@ -49,8 +49,10 @@ impl Draw for Losses {
         Some(Figure {
             id: "losses".into(),
             title: title.into(),
-            note: "Lost data packets as a share of those sent, from the loss ledgers; repeats together. A setting without a bar lost none."
-                .into(),
+            note: format!(
+                "Lost data packets as a share of those sent{}, from the loss ledgers; repeats together. A setting without a bar lost none.",
+                Extent::words(runs.iter().map(|run| run.measured.extent))
+            ),
             x: Axis {
                 title: format!("Share of packets sent ({unit})"),
                 kind: AxisKind::Linear,
@@ -66,7 +68,10 @@ impl Draw for Losses {
 
 /// The account of a run's data packets, if it says what was sent.
 pub(super) fn data(run: &RunDigest) -> Option<&Account> {
-    run.accounts.iter().find(|account| account.direction == Direction::Data && account.sent.is_some())
+    run.measured
+        .accounts
+        .iter()
+        .find(|account| account.direction == Direction::Data && account.sent.is_some())
 }
 
 fn lost(account: &Account, stage: Stage) -> i64 {

@@ -3,7 +3,7 @@
 use super::{escape, figures};
 use crate::digest::{Group, RunDigest, metric_words};
 use crate::flow_lines::CROWD;
-use crate::ledger::{Account, Balance};
+use crate::ledger::{Account, Balance, Extent, Line};
 use crate::number::{Column, significant, whole, with_unit};
 use crate::palette::Palette;
 use crate::report::Report;
@@ -79,7 +79,8 @@ fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
     out.push_str("</div>");
     flows(out, run);
     for account in &run.accounts {
-        ledger(out, account);
+        let window = run.measured.accounts.iter().find(|window| window.direction == account.direction);
+        ledger(out, account, window.filter(|_| run.measured.extent == Extent::Window));
     }
     events(out, run);
     hosts(out, run);
@@ -149,7 +150,8 @@ fn flows(out: &mut String, run: &RunDigest) {
     }
 }
 
-fn ledger(out: &mut String, account: &Account) {
+/// The account of the whole run, with a column of what of it is of the measurement window if that is less.
+fn ledger(out: &mut String, account: &Account, window: Option<&Account>) {
     let what = account.packets;
     let verdict = match account.balance {
         Balance::Even => "<span class=\"pass\">✓ balances: every packet is accounted for</span>".into(),
@@ -162,22 +164,31 @@ fn ledger(out: &mut String, account: &Account) {
         }
         Balance::Open => "<span class=\"fail\">✗ cannot balance: what was sent is not recorded</span>".into(),
     };
+    let of_window = match window {
+        Some(_) => "<th class=\"number\">In the measurement window</th>",
+        None => "",
+    };
     let _ = write!(
         out,
-        "<div class=\"head\"><h3>Loss ledger, {what}</h3>{verdict}</div><p class=\"hint\">sent = delivered + lost by stage + in flight + unexplained</p><div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>Entry</th><th>Stage</th><th>Place</th><th class=\"number\">Packets</th><th class=\"number\">Share of sent</th><th>Read from</th></tr></thead><tbody>"
+        "<div class=\"head\"><h3>Loss ledger, {what}</h3>{verdict}</div><p class=\"hint\">sent = delivered + lost by stage + in flight + unexplained</p><div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>Entry</th><th>Stage</th><th>Place</th><th class=\"number\">Packets</th>{of_window}<th class=\"number\">Share of sent</th><th>Read from</th></tr></thead><tbody>"
     );
     for line in &account.lines {
         let share = match account.sent {
             Some(sent) if sent > 0 && line.packets != 0 => share(line.packets, sent),
             _ => String::new(),
         };
+        let of_window = window.map_or(String::new(), |window| {
+            let same = |other: &&Line| Line { packets: line.packets, ..(*other).clone() } == *line;
+            let packets = window.lines.iter().find(same).map_or(0, |line| line.packets);
+            format!("<td class=\"number\">{}</td>", whole(packets))
+        });
         let class = if line.entry == "lost" && line.packets > 0 { " class=\"lost\"" } else { "" };
         let _ = write!(
             out,
-            "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{share}</td><td class=\"source\">{}</td></tr>",
+            "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>{of_window}<td class=\"number\">{share}</td><td class=\"source\">{}</td></tr>",
             escape(&line.entry.replace('_', " ")),
             escape(&line.stage),
-            escape(&line.place),
+            escape(&line.at()),
             whole(line.packets),
             escape(&line.source)
         );

@@ -64,6 +64,7 @@ pub fn one_run(congestion: &str, repeat: u32) -> Recording {
         rtt_ns: 12_000_000,
         forward_queue: "bottleneck/forward".into(),
         reverse_queue: "bottleneck/reverse".into(),
+        is_assumed: false,
     }];
     for step in 0..=100_i64 {
         let t_ns = step * 100_000_000;

@@ -40,7 +40,8 @@ pub(super) fn flows(
         let count = table.count.unwrap_or(1);
         within(count.into(), 1..=MOST_FLOWS, "flow.count", &place("count"))?;
         within(flows.len() as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
-        if table.stagger.is_some() && count == 1 {
+        // Of a number that is given, 1 may be one of those that are swept.
+        if table.stagger.is_some() && table.count.is_none() {
             return Err(Complaint::at(
                 &place("stagger"),
                 "flow.stagger: there is one flow, so nothing to stagger",

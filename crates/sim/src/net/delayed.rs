@@ -268,6 +268,7 @@ impl Delayed {
             }
         };
         counters.overlimits += tally.dropped + tally.marked;
+        counters.managed += tally.dropped;
         self.count(tally, counters);
         if let Some(train) = &train {
             self.count_burst(train.packets, now, wire);

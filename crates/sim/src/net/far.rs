@@ -30,17 +30,48 @@ struct Port {
 /// Lost packets. Until it would have arrived, a lost packet is in flight (sch_wire.c).
 #[derive(Debug, Clone, Default)]
 struct Missing {
-    /// First arrival, gap, packets of those not yet counted as lost.
-    runs: BinaryHeap<Reverse<(i64, i64, u32)>>,
-    lost: u64,
+    /// First arrival, gap, packets of those not yet counted as lost, and by what.
+    runs: BinaryHeap<Reverse<(i64, i64, u32, By)>>,
+    lost: Lost,
+}
+
+/// What lost a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    Port,
+    Random,
+    Outage,
+}
+
+/// Packets lost, by what lost them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub port: u64,
+    pub random: u64,
+    pub outage: u64,
+}
+
+impl Lost {
+    /// By whatever it was.
+    pub(crate) fn all(self) -> u64 {
+        self.port + self.random + self.outage
+    }
+
+    fn add(&mut self, by: By) {
+        match by {
+            By::Port => self.port += 1,
+            By::Random => self.random += 1,
+            By::Outage => self.outage += 1,
+        }
+    }
 }
 
 impl Missing {
     /// `packets` of `train` from number `from` on, `delay` before their arrival, will not arrive.
-    fn enter(&mut self, train: &Train, from: u32, packets: u32, delay: Span) {
+    fn enter(&mut self, by: By, train: &Train, from: u32, packets: u32, delay: Span) {
         let gap = train.gap.picoseconds();
         let first = (train.at + delay).picoseconds() + gap * i64::from(from);
-        self.runs.push(Reverse((first, gap, packets)));
+        self.runs.push(Reverse((first, gap, packets, by)));
     }
 }
 
@@ -89,7 +120,7 @@ impl Far {
         let Some(mut port) = self.port.take() else { return };
         let (missing, delay) = (&mut self.missing, self.delay);
         port.bucket.filter(train, port.limit, &mut port.passing, |train, from, packets| {
-            missing.enter(train, from, packets, delay);
+            missing.enter(By::Port, train, from, packets, delay);
         });
         for train in port.passing.drain(..) {
             self.lose(train, out);
@@ -104,7 +135,7 @@ impl Far {
             if first > 0 {
                 self.arrive(train.part(0, first), out);
             }
-            self.missing.enter(&train, first, 1, Span::ZERO);
+            self.missing.enter(By::Random, &train, first, 1, Span::ZERO);
             if first + 1 == train.packets {
                 return;
             }
@@ -125,7 +156,7 @@ impl Far {
             if lost == 0 {
                 continue;
             }
-            self.missing.enter(&train, before, lost, Span::ZERO);
+            self.missing.enter(By::Outage, &train, before, lost, Span::ZERO);
             if before > 0 {
                 out.push(train.part(0, before));
             }
@@ -154,15 +185,15 @@ impl Far {
     }
 
     /// How many have been lost at `now`.
-    pub(crate) fn lost(&mut self, now: i64) -> u64 {
+    pub(crate) fn lost(&mut self, now: i64) -> Lost {
         let missing = &mut self.missing;
-        while let Some(Reverse((first, gap, packets))) = missing.runs.peek().copied()
+        while let Some(Reverse((first, gap, packets, by))) = missing.runs.peek().copied()
             && first <= now
         {
             missing.runs.pop();
-            missing.lost += 1;
+            missing.lost.add(by);
             if packets > 1 {
-                missing.runs.push(Reverse((first + gap, gap, packets - 1)));
+                missing.runs.push(Reverse((first + gap, gap, packets - 1, by)));
             }
         }
         missing.lost

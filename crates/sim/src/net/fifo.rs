@@ -289,6 +289,7 @@ impl Fifo {
             counters.overlimits += u64::from(congested);
             if congested && !(red.ecn() && can_mark) {
                 counters.overflow += 1;
+                counters.managed += 1;
                 return Fate::Dropped;
             }
         }

@@ -33,7 +33,10 @@ enum Queue {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counters {
     pub overflow: u64,
-    /// Of those, what is told by [`Link::take_gone`].
+    /// Of those, what the policer dropped, and what the queue's management did (RED, CoDel).
+    pub policed: u64,
+    pub managed: u64,
+    /// Of all, what is told by [`Link::take_gone`].
     pub told: u64,
     pub marked: u64,
     pub overlimits: u64,
@@ -60,8 +63,16 @@ pub struct LinkStatistics {
     pub sent_bytes: u64,
     /// Dropped by the full queue, its management or the policer.
     pub overflow_packets: u64,
+    /// Of those, by the policer.
+    pub policed_packets: u64,
+    /// Of those, by the queue's management.
+    pub managed_packets: u64,
     /// Lost behind the queue: at random, in an outage, or at the port.
     pub lost_packets: u64,
+    /// Of those, at the port.
+    pub port_packets: u64,
+    /// Of those, in an outage.
+    pub outage_packets: u64,
     /// At the far end.
     pub delivered_packets: u64,
     /// Marked as having met congestion.
@@ -132,6 +143,7 @@ impl Link {
             let counters = &mut self.counters;
             policer.filter(train, self.train_limit, &mut passing, |_, _, packets| {
                 counters.overflow += u64::from(packets);
+                counters.policed += u64::from(packets);
                 counters.overlimits += u64::from(packets);
             });
         }
@@ -203,8 +215,12 @@ impl Link {
             sent_packets: sent,
             sent_bytes: started.bytes + passed.started_bytes,
             overflow_packets: self.counters.overflow,
-            lost_packets: lost,
-            delivered_packets: arrived - lost,
+            policed_packets: self.counters.policed,
+            managed_packets: self.counters.managed,
+            lost_packets: lost.all(),
+            port_packets: lost.port,
+            outage_packets: lost.outage,
+            delivered_packets: arrived - lost.all(),
             marked_packets: self.counters.marked,
             overlimits: self.counters.overlimits,
             requeues: self.counters.requeues,

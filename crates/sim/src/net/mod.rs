@@ -2,6 +2,7 @@
 
 mod ahead;
 mod bucket;
+mod causes;
 mod codel;
 mod delayed;
 mod far;
@@ -27,6 +28,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use causes::Causes;
 pub use codel::Dropped;
 pub use join::InFlight;
 pub use link::{Link, LinkStatistics};

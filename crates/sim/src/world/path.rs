@@ -2,8 +2,9 @@
 
 use super::limits::{LONGEST_TRAIN, Limit};
 use crate::net::{
-    Arrival, Body, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train,
+    Arrival, Body, Causes, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train,
 };
+use wirespeed_record::Cause;
 use wirespeed_units::{SimTime, Span};
 
 /// Which way a packet of a flow goes.
@@ -38,6 +39,8 @@ pub struct Pipe {
     /// Whether it can mark.
     pub marks: bool,
     means: Means,
+    /// What it can lose packets to.
+    causes: Option<Causes>,
     /// What is under way, in order of arrival.
     pub on_the_way: InFlight,
     /// What does not fit is what came last: a sender knows which of its packets were refused.
@@ -80,6 +83,7 @@ impl Pipe {
             is_shown: true,
             marks: false,
             means: Means::Link(Box::new(Link::new(settings))),
+            causes: Some(Causes::of(settings)),
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: matches!(
                 settings.queue,
@@ -103,6 +107,7 @@ impl Pipe {
             is_shown: is_host,
             marks: false,
             means: Means::Delay { delay, bytes: 0 },
+            causes: None,
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: false,
             train_limit: limit.shared,
@@ -193,6 +198,12 @@ impl Pipe {
     pub fn in_flight(&mut self, now: SimTime) -> u64 {
         let s = self.statistics(now);
         self.offered - s.overflow_packets - s.lost_packets - self.left
+    }
+
+    /// Packets dropped and lost so far, by cause; nothing where causes are not told apart.
+    pub fn drops(&mut self, now: SimTime) -> Vec<(Cause, u64)> {
+        let s = self.statistics(now);
+        self.causes.as_ref().map_or_else(Vec::new, |causes| causes.packets(&s))
     }
 
     /// When [`Pipe::wake`] is due.

@@ -8,7 +8,7 @@ use super::row::fill_flow;
 use crate::simulate::Samples;
 use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
-use wirespeed_record::{CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
 
@@ -197,6 +197,12 @@ impl World {
             found.insert(format!("{}/rx", inside.name), inside.held());
         }
         found
+    }
+
+    /// Packets dropped and lost by queues and links, by cause. Queues that do not tell causes apart are left out.
+    pub fn drops(&mut self, now: SimTime) -> BTreeMap<String, Vec<(Cause, u64)>> {
+        let of = |pipe: &mut super::Pipe| (pipe.name.clone(), pipe.drops(now));
+        self.pipes.iter_mut().map(of).filter(|(_, drops)| !drops.is_empty()).collect()
     }
 
     /// Protocol counters of every host so far, by the names they have on Linux.

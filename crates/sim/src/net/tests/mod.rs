@@ -2,6 +2,7 @@
 
 mod accounts;
 mod behind;
+mod causes;
 mod fq;
 mod loss;
 mod managed;

@@ -1,0 +1,99 @@
+//! How much of a link a rate is, where that means something.
+
+use crate::number::{significant, with_unit};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use wirespeed_record::{FlowInfo, LinkInfo, RunInfo};
+
+/// `45 % of the 9.5 Gbit/s link`, of the slowest link that all flows of a run cross in one direction. `None` where the rate of
+/// the link is not known. Where the flows share no link, or carry more than the link is said to, that is what is said.
+pub(crate) fn share_of_link(info: &RunInfo, rate: f64) -> Option<String> {
+    let is_known = |link: &&LinkInfo| link.rate_bps > 0 && !link.is_assumed;
+    if !info.links.iter().any(|link| is_known(&link)) {
+        return None;
+    }
+    // Imported and older runs do not say which links a flow crosses: they have one.
+    let crosses = |flow: &FlowInfo, link: &LinkInfo| flow.links.is_empty() || flow.links.contains(&link.name);
+    let crossed = |link: &&LinkInfo| info.flows.iter().all(|flow| crosses(flow, link));
+    let one_way = info.flows.iter().map(|flow| goes_right(info, flow)).collect::<BTreeSet<_>>().len() < 2;
+    let shared = info.links.iter().filter(crossed).filter(is_known).map(|link| link.rate_bps).min();
+    let Some(capacity) = shared.filter(|_| one_way).map(|rate_bps| rate_bps as f64) else {
+        return Some("the sum over flows that share no link in one direction".into());
+    };
+    let (percent, capacity) = (rate / capacity * 100.0, with_unit(capacity, "bit/s"));
+    Some(if percent < 100.5 {
+        format!("{} % of the {capacity} link", significant(percent, 2))
+    } else {
+        format!("more than the {capacity} that the scenario gives the link, which is not its limit")
+    })
+}
+
+/// Whether a flow goes from left to right along the chain of routers, as its hosts stand in the scenario; `None` if that does not say.
+fn goes_right(info: &RunInfo, flow: &FlowInfo) -> Option<bool> {
+    let hosts = info.scenario.get("hosts")?.as_array()?;
+    let router = |name: &str| -> Option<u64> {
+        let host = hosts.iter().find(|host| host.get("name").and_then(Value::as_str) == Some(name))?;
+        host.get("router")?.as_u64()
+    };
+    Some(router(&flow.from)? < router(&flow.to)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Links by name and rate in Gbit/s; flows by their hosts, one at each router, and links.
+    fn run(links: &[(&str, u64)], flows: &[(usize, usize, &[&str])]) -> RunInfo {
+        let link = |(name, gbit): &(&str, u64)| LinkInfo {
+            name: (*name).into(),
+            rate_bps: gbit * 1_000_000_000,
+            ..LinkInfo::default()
+        };
+        let flow = |(from, to, links): &(usize, usize, &[&str])| FlowInfo {
+            from: from.to_string(),
+            to: to.to_string(),
+            links: links.iter().map(|link| (*link).to_owned()).collect(),
+            ..FlowInfo::default()
+        };
+        let host = |router: usize| json!({ "name": router.to_string(), "router": router });
+        RunInfo {
+            links: links.iter().map(link).collect(),
+            flows: flows.iter().map(flow).collect(),
+            scenario: json!({ "hosts": (0..4).map(host).collect::<Vec<_>>() }),
+            ..RunInfo::default()
+        }
+    }
+
+    fn told(run: &RunInfo, gbit: f64) -> String {
+        share_of_link(run, gbit * 1e9).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_percentage_is_of_the_slowest_link_that_all_flows_share() {
+        let both = run(&[("a", 10), ("b", 4)], &[(0, 2, &["a", "b"]), (0, 2, &["a", "b"])]);
+        assert_eq!(told(&both, 3.0), "75 % of the 4 Gbit/s link");
+        let one = run(&[("a", 10), ("b", 4)], &[(0, 2, &["a", "b"]), (0, 1, &["a"])]);
+        assert_eq!(told(&one, 9.0), "90 % of the 10 Gbit/s link");
+    }
+
+    #[test]
+    fn flows_that_share_no_link_have_no_percentage() {
+        let none = "the sum over flows that share no link in one direction";
+        let lot: [(usize, usize, &[&str]); 3] = [(0, 2, &["a", "b"]), (0, 1, &["a"]), (1, 2, &["b"])];
+        assert_eq!(told(&run(&[("a", 1), ("b", 1)], &lot), 1.9), none);
+        assert_eq!(told(&run(&[("a", 1)], &[(0, 1, &["a"]), (1, 0, &["a"])]), 1.8), none);
+    }
+
+    #[test]
+    fn a_rate_that_is_no_limit_is_not_taken_for_one() {
+        let mut run = run(&[("a", 10)], &[(0, 1, &["a"])]);
+        assert_eq!(
+            told(&run, 46.6),
+            "more than the 10 Gbit/s that the scenario gives the link, which is not its limit"
+        );
+        run.links[0].is_assumed = true;
+        assert_eq!(share_of_link(&run, 46.6e9), None);
+        assert_eq!(share_of_link(&RunInfo::default(), 46.6e9), None);
+    }
+}
