@@ -3,6 +3,7 @@
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, MetricValue, RunResult};
 use crate::ledger::Account;
+use crate::observations::observations;
 use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
@@ -149,9 +150,14 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// The values of a metric, of the runs that have it.
+    /// The runs that are observations of their own.
+    pub fn observations(&self) -> Vec<&'a RunDigest> {
+        observations(self.runs.iter().copied())
+    }
+
+    /// The values of a metric, one for each observation that has it.
     pub fn values(&self, metric: &str) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| run.metric(metric)).collect()
+        self.observations().iter().filter_map(|run| run.metric(metric)).collect()
     }
 
     /// Mean of a metric.

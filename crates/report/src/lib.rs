@@ -23,6 +23,7 @@ mod input;
 mod ledger;
 mod machine;
 mod number;
+mod observations;
 mod pairs;
 mod palette;
 mod rate_series;
