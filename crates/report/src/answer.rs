@@ -6,6 +6,7 @@ use crate::ledger::Balance;
 use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
 use crate::report::Report;
+use crate::steadiness;
 use wirespeed_record::Direction;
 
 /// First who leads and by how much, then what the reader must know to trust it.
@@ -213,6 +214,7 @@ fn caveats(report: &Report, out: &mut Vec<String>) {
             "Each setting ran once: small differences may be chance.".into()
         });
     }
+    out.extend(steadiness::sentence(&report.runs));
     let failed = report.runs.iter().filter(|run| run.failed() > 0).count();
     if failed > 0 {
         out.push(format!("{} the expected bounds.", plural(failed, "run misses", "runs miss")));

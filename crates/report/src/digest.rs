@@ -8,6 +8,7 @@ use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
+use wirespeed_metrics::Unsteady;
 use wirespeed_record::RunInfo;
 
 /// A run, reduced.
@@ -24,6 +25,8 @@ pub(crate) struct RunDigest {
     pub throughput: Vec<Point>,
     /// Losses of datagrams by pair of hosts.
     pub pairs: Vec<Pair>,
+    /// Why it is not steady, if it is not.
+    pub unsteady: Option<Unsteady>,
 }
 
 impl RunDigest {
@@ -39,6 +42,7 @@ impl RunDigest {
             figures: Vec::new(),
             events: Vec::new(),
             throughput: Vec::new(),
+            unsteady: None,
         }
     }
 

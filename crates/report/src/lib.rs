@@ -31,6 +31,7 @@ mod report;
 mod rings;
 mod shorten;
 mod source;
+mod steadiness;
 mod svg;
 mod terminal;
 mod thin;

@@ -93,6 +93,15 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
         "findings": analysis.findings,
+        "not_steady": analysis.unsteady.as_ref().map(|unsteady| json!({
+            "reason": unsteady.words(),
+            "flow": unsteady.label,
+            "flows": unsteady.flows,
+            "window_cycles": unsteady.cycles,
+            "drifts": unsteady.drifts,
+            "measured_ns": unsteady.measured_ns,
+            "needed_ns": unsteady.needed_ns,
+        })),
         "path_checks": info.path_checks,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,

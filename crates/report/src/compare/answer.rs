@@ -6,6 +6,7 @@ use super::{Comparison, cells::Cell, worth};
 use crate::digest::{factor_text, metric_words};
 use crate::number::{Column, significant, with_unit};
 use crate::report::MetricColumn;
+use crate::steadiness;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -162,6 +163,10 @@ pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
             sides.join(", ")
         ));
     }
+    let matched = comparison.matched().flat_map(|cell| {
+        (0..comparison.sides.len()).flat_map(|side| cell.of(&comparison.sides, side).map(|run| &run.digest))
+    });
+    out.extend(steadiness::sentence(matched));
     for setting in &comparison.settings {
         if ["duration", "omit", "sample"].contains(&setting.path.as_str()) {
             out.push(format!("the runs differ in {}: {}", setting.path, setting.words(comparison)));
