@@ -73,7 +73,7 @@ fn detectable(metric: &MetricColumn, found: &[(&Cell, Difference)]) -> Option<St
     let text = |(_, d): &(f64, &Difference)| d.detectable_text(&form).unwrap_or_default();
     Some(match (text(least), text(most)) {
         (least, most) if least == most => format!("one above {least}"),
-        (least, most) => format!("one above {least} to {most}, by setting"),
+        (least, most) => format!("one above {most} ({least} at best)"),
     })
 }
 
