@@ -175,6 +175,7 @@ impl Campaign<'_> {
         match self.substrate.carry_out(run, &directory, control) {
             Ok(mut recording) => {
                 let program = self.substrate.program().map(str::to_owned);
+                recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
                 recording.info.tool = ToolInfo { program, ..self.tool.clone() };
                 recording.info.command = (self.command)(run);
                 Ok(directory.finish(&recording)?)

@@ -8,15 +8,20 @@ use wirespeed_lab::Progress;
 use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
 
-/// Shows the runs that are going on and how many are left; without a terminal, a line per finished run.
+/// Shows the runs that are going on and how many are left, and a line for each finished run; of many, for every so many.
 pub struct Display<'a> {
     runs: &'a [Run],
     bars: MultiProgress,
     total: ProgressBar,
     active: Mutex<Vec<(usize, ProgressBar, Instant)>>,
     ended: Mutex<usize>,
+    /// So many runs have a line together.
+    runs_a_line: usize,
     quiet: bool,
 }
+
+/// A study of more runs has as many lines: a line for each would bury what is said after them.
+const MOST_LINES: usize = 40;
 
 impl<'a> Display<'a> {
     /// A display on standard error; nothing at all if `quiet`.
@@ -27,7 +32,8 @@ impl<'a> Display<'a> {
         let total =
             bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
         total.enable_steady_tick(Duration::from_millis(500));
-        Display { runs, bars, total, active: Mutex::default(), ended: Mutex::new(0), quiet }
+        let runs_a_line = runs.len().div_ceil(MOST_LINES).max(1);
+        Display { runs, bars, total, active: Mutex::default(), ended: Mutex::new(0), runs_a_line, quiet }
     }
 
     /// Takes the display away.
@@ -96,7 +102,10 @@ impl Observer for Display<'_> {
         let mut ended = self.ended.lock().expect("the display does not panic");
         *ended += 1;
         let count = format!("[{}/{}]", *ended, self.runs.len());
+        let is_told = *ended % self.runs_a_line == 0 || *ended == self.runs.len();
         match outcome {
+            // A failure is always told.
+            Outcome::Done(_) | Outcome::Kept(_) if !is_told => {}
             Outcome::Done(_) => {
                 self.line(&format!("{count} {id}: done in {:.1} s", elapsed.unwrap_or_default()))
             }

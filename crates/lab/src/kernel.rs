@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
 use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory};
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_scenario::run::{FlowKind, Qdisc, Queue, Run};
 use wirespeed_units::Bytes;
 
 /// The virtual-time kernel as a substrate.
@@ -73,6 +73,10 @@ impl Substrate for VirtualTime {
             return Err(LabError::Unsupported(message));
         }
         lacks(run, self.name()).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
+    }
+
+    fn depends_on_seed(&self, run: &Run) -> bool {
+        depends_on_seed(run)
     }
 
     fn carry_out(
@@ -193,6 +197,21 @@ fn loading_parameters(run: &Run) -> Vec<String> {
     words
 }
 
+/// Whether the guest's seed could change the result: where the model draws too, and where the kernel hashes flows with a
+/// number that it draws (`fq_codel_init`). Sequence numbers, ports and the start of time stamps are drawn as well, but
+/// decide nothing else. Hosts have no processing of their own here.
+fn depends_on_seed(run: &Run) -> bool {
+    let mut bare = run.clone();
+    bare.hosts.iter_mut().for_each(|host| host.hardware = None);
+    let hashes = run.hosts.iter().any(|host| host.qdisc == Qdisc::FqCodel)
+        || run
+            .links
+            .iter()
+            .flat_map(|link| [&link.forward, &link.reverse])
+            .any(|direction| matches!(direction.queue, Queue::FqCodel { .. }));
+    wirespeed_sim::depends_on_seed(&bare) || (hashes && run.flows.len() > 1)
+}
+
 /// Memory of the guest: what the paths and socket buffers of the run can hold at once, with the kernel's overhead.
 ///
 /// In flight are at most the links' bandwidth-delay products and queues, or the fixed windows. The sender keeps a
@@ -250,6 +269,20 @@ mod tests {
         assert_eq!(*attempts.borrow(), [100, 200, 400]);
         assert!(result(10_000).is_err());
         assert_eq!(*attempts.borrow(), [100, 200, 400, 800]);
+    }
+
+    #[test]
+    fn chance_is_loss_or_the_hash_of_several_flows() {
+        let plain = run(1, &[("a", 0), ("b", 1)], &[("a", "b"), ("a", "b")]);
+        assert!(!depends_on_seed(&plain));
+        let mut lossy = plain.clone();
+        lossy.links[0].forward.loss = 1e-6;
+        assert!(depends_on_seed(&lossy));
+        let mut hashed = plain;
+        hashed.hosts[0].qdisc = Qdisc::FqCodel;
+        assert!(depends_on_seed(&hashed));
+        hashed.flows.truncate(1);
+        assert!(!depends_on_seed(&hashed), "one flow meets no other in a bucket");
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod retransmission;
 mod samples;
 pub mod series;
 pub mod statistics;
+mod steadiness;
 mod timeline;
 mod udp;
 mod view;
@@ -37,6 +38,7 @@ pub use held_back::{Holder, Interval, held_back};
 pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
 pub use samples::{Group, Number, Samples, Values};
+pub use steadiness::{Unsteady, unsteady};
 pub use timeline::{Lost, Moment, timeline};
 pub use view::{FlowSeries, QueueSeries, View};
 

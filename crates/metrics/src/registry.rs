@@ -2,7 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp,
+    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission,
+    steadiness, udp,
 };
 use std::sync::LazyLock;
 
@@ -63,6 +64,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         loss::ROWS,
         loss::STAGE_ROWS,
         limits::ROWS,
+        steadiness::ROWS,
         host::ROWS,
         udp::ROWS,
     ]

@@ -10,8 +10,8 @@ use wirespeed_record::{ColumnOf, Row, StoreError, Table};
 /// The values of a column, in the order of [`Samples`]; not a number where the sample has none.
 pub type Values = Rc<Vec<f64>>;
 
-/// Columns that are kept because they may be asked for again: ratios and rates take two.
-const KEPT: usize = 2;
+/// Columns that are kept because they may be asked for again: ratios and rates take two, cycles of windows three.
+const KEPT: usize = 3;
 
 /// A cell as a number.
 pub trait Number: wirespeed_record::Cell {

@@ -1,5 +1,7 @@
 //! Means, deviations, quantiles, Student's t and Jain's index of plain numbers.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 /// Arithmetic mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -21,33 +23,11 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64))
 }
 
-/// The 97.5 % quantile of Student's t, which makes a 95 % confidence interval, at the next smaller tabulated degrees
-/// of freedom: never too narrow.
-pub fn student_975(freedom: f64) -> f64 {
-    // Degrees of freedom that are computed may be a rounding error short of whole.
-    let freedom = freedom + 1e-6;
-    STUDENT_975.iter().rev().find(|(row, _)| *row <= freedom).unwrap_or(&STUDENT_975[0]).1
+/// The `q` quantile (between 0 and 1) of Student's t with so many degrees of freedom, of which there may be a fraction.
+pub fn student(q: f64, freedom: f64) -> Option<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    (q > 0.0 && q < 1.0).then(|| distribution.inverse_cdf(q))
 }
-
-/// (degrees of freedom, quantile), from the inverse of the distribution.
-const STUDENT_975: &[(f64, f64)] = &[
-    (1.0, 12.706),
-    (2.0, 4.303),
-    (3.0, 3.182),
-    (4.0, 2.776),
-    (5.0, 2.571),
-    (6.0, 2.447),
-    (7.0, 2.365),
-    (8.0, 2.306),
-    (9.0, 2.262),
-    (10.0, 2.228),
-    (12.0, 2.179),
-    (15.0, 2.131),
-    (20.0, 2.086),
-    (30.0, 2.042),
-    (60.0, 2.000),
-    (120.0, 1.980),
-];
 
 /// Mean of `(value, weight)` pairs; `None` if they have no weight.
 pub(crate) fn weighted_mean(values: &[(f64, f64)]) -> Option<f64> {
@@ -105,12 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn students_t_falls_towards_the_normal_distribution() {
-        assert_eq!(
-            [0.5, 1.0, 2.9, 4.0 - 1e-9, 11.0, 1e9].map(student_975),
-            [12.706, 12.706, 4.303, 2.776, 2.228, 1.980]
-        );
-        assert!(STUDENT_975.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
+    fn students_t_is_that_of_the_tables() {
+        let rounded = |freedom: f64, q: f64| student(q, freedom).map(|t| (t * 1e3).round() / 1e3);
+        let table = [1.0, 2.0, 4.0, 10.0, 120.0].map(|freedom| rounded(freedom, 0.975));
+        assert_eq!(table, [12.706, 4.303, 2.776, 2.228, 1.98].map(Some));
+        assert_eq!(rounded(8.0, 0.8), Some(0.889));
+        let between = student(0.975, 2.5).unwrap();
+        assert!(3.182 < between && between < 4.303, "{between}");
+        assert_eq!([student(1.0, 3.0), student(0.9, 0.0), student(0.9, f64::NAN)], [None; 3]);
     }
 
     #[test]

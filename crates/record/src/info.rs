@@ -27,6 +27,10 @@ pub struct RunInfo {
     pub repeat: u32,
     /// Seed of all randomness.
     pub seed: u64,
+    /// Whether another seed could have given another result. If not, the repeats of the run are one observation. Absent in
+    /// recordings made before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depends_on_seed: Option<bool>,
     /// What it ran on: `model`, `kernel`, `netns` or `hosts`; `iperf3` if that program measured and its JSON was imported.
     pub substrate: String,
     /// Length of the run.

@@ -4,8 +4,10 @@ use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
 use crate::input::MetricValue;
 use crate::ledger::{Balance, Extent};
 use crate::number::{significant, whole, with_unit};
+use crate::observations::note;
 use crate::report::Report;
 use crate::share::share_of_link;
+use crate::steadiness;
 use wirespeed_record::{Cause, Direction};
 
 /// First who leads and by how much, then what the reader must know to trust it.
@@ -33,8 +35,12 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     groups.sort_by(|a, b| b.1.total_cmp(&a.1));
     let words = metric_words(metric);
     let Some((first, best)) = groups.first() else { return };
-    let runs = first.runs.len();
-    let mean = if runs > 1 { format!(" (mean of {runs} runs)") } else { String::new() };
+    let (runs, counted) = (first.runs.len(), first.observations().len());
+    let mean = match note(runs, counted) {
+        Some(note) => format!(" ({note})"),
+        None if runs > 1 => format!(" (mean of {runs} runs)"),
+        None => String::new(),
+    };
     let share = share_of_link(&first.runs[0].info, *best).map(|s| format!(", {s}")).unwrap_or_default();
     if groups.len() == 1 {
         out.push(format!(
@@ -199,9 +205,15 @@ fn stage_words(stage: &str) -> String {
 
 fn caveats(report: &Report, out: &mut Vec<String>) {
     let groups = Group::all(&report.runs);
-    if groups.len() > 1 && groups.iter().all(|g| g.runs.len() == 1) {
-        out.push("Each setting ran once: small differences may be chance.".into());
+    if groups.len() > 1 && groups.iter().all(|g| g.observations().len() == 1) {
+        let repeats = groups.iter().any(|g| g.runs.len() > 1);
+        out.push(if repeats {
+            "The repeats of a setting cannot differ and count as one: nothing in these runs is drawn at random.".into()
+        } else {
+            "Each setting ran once: small differences may be chance.".into()
+        });
     }
+    out.extend(steadiness::sentence(&report.runs));
     let failed = report.runs.iter().filter(|run| run.failed() > 0).count();
     if failed > 0 {
         out.push(format!("{} the expected bounds.", plural(failed, "run misses", "runs miss")));

@@ -8,6 +8,7 @@ use crate::rate_series::total_throughput;
 use crate::report::Report;
 use crate::source::Source;
 use crate::thin::thin;
+use wirespeed_metrics::unsteady;
 use wirespeed_record::StoreError;
 
 /// Points a line keeps when a run is added.
@@ -67,8 +68,10 @@ impl Builder {
                 (event.t_ns, text)
             })
             .collect();
+        let unsteady = unsteady(&source.view);
         source.intact()?;
         self.runs.push(RunDigest {
+            unsteady,
             figures,
             events,
             throughput: thin(throughput, POINTS_A_LINE),

@@ -3,10 +3,12 @@
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, MetricValue, RunResult};
 use crate::ledger::{Account, Measured};
+use crate::observations::observations;
 use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
+use wirespeed_metrics::Unsteady;
 use wirespeed_record::RunInfo;
 
 /// A run, reduced.
@@ -26,6 +28,8 @@ pub(crate) struct RunDigest {
     pub throughput: Vec<Point>,
     /// Losses of datagrams by pair of hosts.
     pub pairs: Vec<Pair>,
+    /// Why it is not steady, if it is not.
+    pub unsteady: Option<Unsteady>,
 }
 
 impl RunDigest {
@@ -42,6 +46,7 @@ impl RunDigest {
             figures: Vec::new(),
             events: Vec::new(),
             throughput: Vec::new(),
+            unsteady: None,
         }
     }
 
@@ -153,9 +158,14 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// The values of a metric, of the runs that have it.
+    /// The runs that are observations of their own.
+    pub fn observations(&self) -> Vec<&'a RunDigest> {
+        observations(self.runs.iter().copied())
+    }
+
+    /// The values of a metric, one for each observation that has it.
     pub fn values(&self, metric: &str) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| run.metric(metric)).collect()
+        self.observations().iter().filter_map(|run| run.metric(metric)).collect()
     }
 
     /// Mean of a metric.

@@ -3,10 +3,12 @@
 pub(crate) mod layout;
 
 use crate::answer;
-use crate::digest::{RunDigest, factor_head, factor_text, metric_words};
-use crate::number::{Column, MISSING, with_unit};
+use crate::digest::{Group, RunDigest, factor_head, factor_text, metric_words};
+use crate::number::{Column, MISSING, whole, with_unit};
 use crate::report::Report;
+use crate::steadiness;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
+use wirespeed_metrics::statistics::{mean, standard_deviation, student};
 
 /// Failed bounds that are told one by one; the page tells them all.
 const MOST_FAILURES: usize = 10;
@@ -20,12 +22,30 @@ pub(crate) mod style {
     pub const PLAIN: &str = "\x1b[0m";
 }
 
+/// Rows of the table; the page and the JSON have all.
+const MOST_ROWS: usize = 100;
+
 /// Table, then failed bounds, runs that did not complete, and the answer.
 pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
     let total = total.max(LEAST_WIDTH);
     let mut out = String::new();
-    if !report.runs.is_empty() {
-        write_tables(&mut out, names(report), Some(run_column(report)), metrics(report), total, colour);
+    let rows = rows(report);
+    if !rows.is_empty() {
+        let shown = &rows[..rows.len().min(MOST_ROWS)];
+        let runs = (!report.has_repeats()).then(|| run_column(shown));
+        write_tables(&mut out, names(report, shown), runs, metrics(report, shown), total, colour);
+        if rows.len() > shown.len() {
+            let more = rows.len() - shown.len();
+            paragraph(
+                &mut out,
+                &format!("and {} more rows; the page and --json have all", whole(more as i64)),
+                total,
+                None,
+            );
+        }
+        if shown.iter().any(|row| row.observations().len() > 1) {
+            paragraph(&mut out, "Means over repeats, ± half of their 95 % confidence interval.", total, None);
+        }
         out.push('\n');
     }
     failures(&mut out, report, total, colour);
@@ -39,47 +59,72 @@ pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
     out
 }
 
-/// A mark for runs that miss a bound, then the factors, then the repetition.
-fn names(report: &Report) -> Vec<Cells> {
+/// A row for each setting if any ran more than once, else for each run.
+fn rows(report: &Report) -> Vec<Group<'_>> {
+    match report.has_repeats() {
+        true => Group::all(&report.runs),
+        false => report.runs.iter().map(|run| Group { runs: vec![run] }).collect(),
+    }
+}
+
+/// Marks for runs that miss a bound or are not steady, then the factors, then the number of observations.
+fn names(report: &Report, rows: &[Group]) -> Vec<Cells> {
     let keys = report.factor_keys();
     let mut columns = Vec::new();
-    let failed: Vec<bool> = report.runs.iter().map(|run| run.failed() > 0).collect();
-    if failed.contains(&true) {
-        let cells = failed.iter().map(|f| if *f { "✗".into() } else { String::new() }).collect();
-        columns.push(Cells::text(String::new(), cells).marked(failed));
+    let has = |row: &Group, is: fn(&RunDigest) -> bool| row.runs.iter().any(|run| is(run));
+    let failed: Vec<bool> = rows.iter().map(|row| has(row, |run| run.failed() > 0)).collect();
+    let mark = |row: &Group| {
+        let failed = if has(row, |run| run.failed() > 0) { "✗" } else { "" };
+        let unsteady = if has(row, |run| run.unsteady.is_some()) { steadiness::MARK } else { "" };
+        format!("{failed}{unsteady}")
+    };
+    let marks: Vec<String> = rows.iter().map(mark).collect();
+    if marks.iter().any(|mark| !mark.is_empty()) {
+        columns.push(Cells::text(String::new(), marks).marked(failed));
     }
     for key in &keys {
-        let value =
-            |run: &RunDigest| run.info.factors.get(key).map_or(MISSING.into(), |v| clean(&factor_text(v)));
-        columns.push(Cells::text(clean(&factor_head(key, &keys)), report.runs.iter().map(value).collect()));
+        let value = |row: &Group| {
+            row.runs[0].info.factors.get(key).map_or(MISSING.into(), |v| clean(&factor_text(v)))
+        };
+        columns.push(Cells::text(clean(&factor_head(key, &keys)), rows.iter().map(value).collect()));
     }
     if report.has_repeats() {
-        let cells = report.runs.iter().map(|run| run.info.repeat.to_string()).collect();
-        columns.push(Cells::number("repeat".into(), String::new(), cells));
+        let cells = rows.iter().map(|row| row.observations().len().to_string()).collect();
+        columns.push(Cells::number("n".into(), String::new(), cells));
     }
     columns
 }
 
-fn run_column(report: &Report) -> Cells {
-    Cells::text("run".into(), report.runs.iter().map(|run| clean(&run.info.id)).collect())
+fn run_column(rows: &[Group]) -> Cells {
+    Cells::text("run".into(), rows.iter().map(|row| clean(&row.runs[0].info.id)).collect())
 }
 
-fn metrics(report: &Report) -> Vec<Cells> {
+fn metrics(report: &Report, rows: &[Group]) -> Vec<Cells> {
     let all = report.metric_columns();
     let has_headline = all.iter().any(|c| c.headline);
     let mut columns = Vec::new();
     for metric in all.iter().filter(|c| c.headline || !has_headline) {
-        let values: Vec<Option<f64>> = report.runs.iter().map(|run| run.metric(&metric.name)).collect();
-        let form = Column::new(&metric.unit, values.iter().flatten().copied());
+        let values: Vec<Vec<f64>> = rows.iter().map(|row| row.values(&metric.name)).collect();
+        let means: Vec<Option<f64>> = values.iter().map(|values| mean(values)).collect();
+        let form = Column::new(&metric.unit, means.iter().flatten().copied());
         let missed = |run: &RunDigest| run.expectations.iter().any(|e| e.metric == metric.name && !e.passed);
-        let marked: Vec<bool> = report.runs.iter().map(missed).collect();
-        let mark = |bad: bool| if bad { "✗" } else { "" };
-        let cells =
-            values.iter().zip(&marked).map(|(v, bad)| format!("{}{}", mark(*bad), form.cell(*v))).collect();
+        let marked: Vec<bool> = rows.iter().map(|row| row.runs.iter().any(|run| missed(run))).collect();
+        let cell = |((mean, values), bad): ((&Option<f64>, &Vec<f64>), &bool)| {
+            let half =
+                half_width(values).map_or(String::new(), |half| format!(" ±{}", form.cell(Some(half))));
+            format!("{}{}{half}", if *bad { "✗" } else { "" }, form.cell(*mean))
+        };
+        let cells = means.iter().zip(&values).zip(&marked).map(cell).collect();
         let words = clean(&metric_words(&metric.name));
         columns.push(Cells::number(words, clean(&form.unit), cells).marked(marked));
     }
     columns
+}
+
+/// Half of the 95 % confidence interval of a mean; `None` of fewer than two values.
+fn half_width(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    Some(student(0.975, n - 1.0)? * standard_deviation(values)? / n.sqrt())
 }
 
 fn failures(out: &mut String, report: &Report, total: usize, colour: bool) {

@@ -132,6 +132,76 @@ fn the_data_hold_what_the_text_says() {
     );
 }
 
+/// Three repeats of each of two folders, with these goodputs, of which this is recorded.
+fn repeats(depends_on_seed: Option<bool>, first: [f64; 3], other: [f64; 3]) -> Comparison {
+    let mut comparer = Comparer::new("a test", "");
+    for (folder, goodputs) in [("a", first), ("b", other)] {
+        comparer.folder(folder);
+        for (repeat, goodput) in (0..3).zip(goodputs) {
+            let mut recording = run("cubic", repeat, "model");
+            recording.info.depends_on_seed = depends_on_seed;
+            add(&mut comparer, &recording, goodput);
+        }
+    }
+    comparer.finish(&["goodput_bps".to_string()])
+}
+
+#[test]
+fn repeats_that_cannot_differ_are_one_observation_and_no_test() {
+    for depends_on_seed in [Some(false), None] {
+        let comparison = repeats(depends_on_seed, [1e9; 3], [0.9e9; 3]);
+        let cell = &comparison.json()["cells"][0];
+        assert_eq!(cell["runs"], json!([3, 3]));
+        assert_eq!(cell["observations"], json!([1, 1]));
+        let difference = &cell["metrics"]["goodput_bps"]["differences"][1];
+        assert_eq!(difference["verdict"], "not tested");
+        assert_eq!(difference["beyond_repeats"], Value::Null);
+        assert_eq!(difference["detectable"], Value::Null);
+        let text = words(&comparison);
+        assert!(
+            text.contains("There is no test of the difference: the repeats of a setting cannot differ"),
+            "{text}"
+        );
+        assert!(text.contains("a, b: the 3 repeats cannot differ: counted as one."), "{text}");
+        assert!(!text.contains('≠') && !text.contains("than the repeats explain"), "{text}");
+        assert!(comparison.html().contains("a, b: the 3 repeats cannot differ: counted as one."));
+    }
+}
+
+#[test]
+fn repeats_that_chance_left_equal_are_no_test_either() {
+    let comparison = repeats(Some(true), [1e9; 3], [0.9e9; 3]);
+    assert_eq!(comparison.json()["cells"][0]["observations"], json!([3, 3]));
+    let text = words(&comparison);
+    assert!(text.contains("all repeats of a setting came out the same"), "{text}");
+    assert!(!text.contains('≠'), "{text}");
+}
+
+#[test]
+fn what_the_repeats_could_have_shown_stands_beside_what_they_show() {
+    let wide = repeats(Some(true), [0.8e9, 1e9, 1.2e9], [0.7e9, 0.9e9, 1.1e9]);
+    let difference = wide.json()["cells"][0]["metrics"]["goodput_bps"]["differences"][1].clone();
+    assert_eq!(
+        (&difference["verdict"], &difference["equivalent_within"]),
+        (&json!("not shown"), &Value::Null)
+    );
+    // Standard error 0.16330e9, 4 degrees of freedom: (2.77645 + 0.94096) of them.
+    let detectable = difference["detectable_relative"].as_f64().unwrap();
+    assert!((detectable - 0.60705).abs() < 1e-4, "{detectable}");
+    let text = words(&wide);
+    assert!(text.contains("no difference is shown; the repeats could have shown one above 61 %."), "{text}");
+    assert!(text.contains("detectable") && text.contains("-10 % 61 %"), "{text}");
+    assert!(wide.html().contains("<td class=\"number\">61 %</td>"));
+
+    let close = repeats(Some(true), [0.999e9, 1e9, 1.001e9], [1e9, 1.001e9, 1.002e9]);
+    let difference = close.json()["cells"][0]["metrics"]["goodput_bps"]["differences"][1].clone();
+    assert_eq!(difference["verdict"], "equivalent");
+    let text = words(&close);
+    assert!(text.contains("Here results are equivalent within 0.27 %."), "{text}");
+    assert!(text.contains("≈ +0.1 %"), "{text}");
+    assert!(!text.contains("no difference is shown"), "{text}");
+}
+
 #[test]
 fn what_only_one_folder_has_is_named_and_not_compared() {
     let mut comparer = comparer();

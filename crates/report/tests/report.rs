@@ -292,6 +292,57 @@ fn overlapping_repeats_are_no_lead() {
     assert!(text.contains("no clear lead over reno"), "{text}");
 }
 
+#[test]
+fn a_run_that_is_not_steady_is_marked_everywhere() {
+    let mut restless = one_run("reno", 0);
+    restless.flows.iter_mut().for_each(|sample| sample.retrans_packets = Some(0));
+    let report = report_of(&[restless, one_run("bic", 0)]);
+    let text = report.terminal(100, false);
+    assert_eq!(text.lines().filter(|line| line.starts_with("~  reno")).count(), 1, "{text}");
+    assert!(text.lines().any(|line| line.starts_with("   bic")), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "0 window cycles of a in the measured 10 s; run at least 100 s";
+    assert!(words.contains("1 of 2 runs is not steady (~)") && words.contains(why), "{text}");
+    let page = markup(&report);
+    assert!(page.contains(&format!("<p class=\"warning\">Not steady: {why}.</p>")));
+    assert_eq!(page.matches("~ not steady</span>").count(), 1);
+}
+
+#[test]
+fn repeats_share_a_row_with_their_mean_and_interval() {
+    let mut builder = Builder::new(study());
+    for (repeat, value) in [4e9, 5e9, 6e9].into_iter().enumerate() {
+        add(&mut builder, &one_run("reno", repeat as u32), goodput(value));
+    }
+    for repeat in 0..3 {
+        let mut certain = one_run("bic", repeat);
+        certain.info.depends_on_seed = Some(false);
+        add(&mut builder, &certain, goodput(3e9));
+    }
+    let text = builder.finish().terminal(100, false);
+    let row = |control: &str| {
+        let line = text.lines().find(|line| line.starts_with(control)).expect("there is a row");
+        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    // Standard deviation 1, n = 3: 4.303 / sqrt(3).
+    assert_eq!((row("reno").as_str(), row("bic").as_str()), ("3 5.00 ±2.48", "1 3.00"), "{text}");
+    assert!(text.contains("Means over repeats, ± half of their 95 % confidence interval."), "{text}");
+}
+
+#[test]
+fn a_long_table_ends_and_says_so() {
+    let runs: Vec<Recording> = (0..130)
+        .map(|index| {
+            let mut run = one_run("reno", 0);
+            run.info.factors.insert("path.rtt".into(), format!("{index} ms").into());
+            run
+        })
+        .collect();
+    let text = report_of(&runs).terminal(100, false);
+    assert!(text.contains("and 30 more rows; the page and --json have all"), "{text}");
+    assert!(text.contains(" 99 ms ") && !text.contains(" 100 ms "), "{text}");
+}
+
 fn ledger(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
     let (place, source) = ("sender".into(), "counter".into());
     LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, cause: None, packets, source }

@@ -41,7 +41,9 @@ impl Said {
             }
         }
         let id = &judged.recording.info.id;
-        self.limits.extend(judged.limit.as_ref().map(|limit| format!("{id}: {limit}")));
+        // Of a copy it is what is said of the original.
+        let limit = judged.limit.as_ref().filter(|_| judged.recording.info.copy_of.is_none());
+        self.limits.extend(limit.map(|limit| format!("{id}: {limit}")));
         Ok(())
     }
 
@@ -72,6 +74,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "factors": info.factors,
         "repeat": info.repeat,
         "seed": info.seed,
+        "depends_on_seed": info.depends_on_seed,
         "substrate": info.substrate,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
@@ -91,6 +94,15 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
         "findings": analysis.findings,
+        "not_steady": analysis.unsteady.as_ref().map(|unsteady| json!({
+            "reason": unsteady.words(),
+            "flow": unsteady.label,
+            "flows": unsteady.flows,
+            "window_cycles": unsteady.cycles,
+            "drifts": unsteady.drifts,
+            "measured_ns": unsteady.measured_ns,
+            "needed_ns": unsteady.needed_ns,
+        })),
         "path_checks": info.path_checks,
         "expectations": judged.expectations.iter().map(|e| json!({
             "metric": e.metric, "bound": e.bound, "value": e.value, "passed": e.passed,

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
 use wirespeed_lab::{DROPPED, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
-use wirespeed_metrics::{Interval, Lost, Moment, View, held_back as held_back_by, placement, timeline};
+use wirespeed_metrics::{
+    Interval, Lost, Moment, Unsteady, View, held_back as held_back_by, placement, timeline, unsteady,
+};
 use wirespeed_record::{Cause, Counter, Direction, HostInfo, LedgerRow, RunInfo};
 
 /// What is worked out of a run beside its metrics.
@@ -14,6 +16,8 @@ pub(super) struct Analysis {
     pub timeline: Vec<Moment>,
     /// What of the places where it was worked on costs throughput.
     pub findings: Vec<String>,
+    /// Why it is not steady, if it is not.
+    pub unsteady: Option<Unsteady>,
 }
 
 impl Analysis {
@@ -23,6 +27,7 @@ impl Analysis {
             held_back: held_back_by(view, SECOND_NS),
             timeline: timeline(view),
             findings: placement::findings(view),
+            unsteady: unsteady(view),
         }
     }
 }

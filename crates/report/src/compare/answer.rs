@@ -2,10 +2,11 @@
 
 use super::difference::Difference;
 use super::ledger::is_odd;
-use super::{Comparison, cells::Cell};
+use super::{Comparison, cells::Cell, worth};
 use crate::digest::{factor_text, metric_words};
 use crate::number::{Column, significant, with_unit};
 use crate::report::MetricColumn;
+use crate::steadiness;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,9 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
         out.push(against_first(comparison, side, metric));
     }
     for side in 1..comparison.sides.len() {
-        out.extend(worth(comparison, side, metric));
+        let found = found(comparison, side, metric);
+        let differences: Vec<_> = found.iter().map(|found| (found.cell, found.difference)).collect();
+        out.extend(worth::sentences(comparison, side, metric, &differences));
     }
     let odd = comparison
         .matched()
@@ -118,30 +121,6 @@ fn size(found: &Found) -> f64 {
     share(found).abs()
 }
 
-/// Whether repeats explain it.
-fn worth(comparison: &Comparison, side: usize, metric: &MetricColumn) -> Option<String> {
-    let found = found(comparison, side, metric);
-    let told: Vec<bool> = found.iter().filter_map(|f| f.difference.is_beyond_repeats()).collect();
-    let beyond = told.iter().filter(|beyond| **beyond).count();
-    let other = &comparison.sides[side].word;
-    let whose = if comparison.sides.len() > 2 { format!(" of {other}") } else { String::new() };
-    Some(match (found.len(), told.len(), beyond) {
-        (0, _, _) => return None,
-        (_, 0, _) => format!(
-            "Without repeats in both folders it cannot be told how much of the difference{whose} is chance \
-             (`--set run.repeat=5` makes five)."
-        ),
-        (1, 1, 1) => format!("The difference{whose} is more than the repeats explain."),
-        (1, 1, _) => format!("The repeats explain the difference{whose}."),
-        (_, n, 0) => {
-            format!("In none of {n} settings is the difference{whose} more than the repeats explain.")
-        }
-        (_, n, beyond) => {
-            format!("In {beyond} of {n} settings the difference{whose} is more than the repeats explain.")
-        }
-    })
-}
-
 /// See [`Comparison::mismatch`].
 pub(super) fn mismatch(comparison: &Comparison) -> Option<String> {
     if comparison.matched().next().is_some() {
@@ -184,6 +163,10 @@ pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
             sides.join(", ")
         ));
     }
+    let matched = comparison.matched().flat_map(|cell| {
+        (0..comparison.sides.len()).flat_map(|side| cell.of(&comparison.sides, side).map(|run| &run.digest))
+    });
+    out.extend(steadiness::sentence(matched));
     for setting in &comparison.settings {
         if ["duration", "omit", "sample"].contains(&setting.path.as_str()) {
             out.push(format!("the runs differ in {}: {}", setting.path, setting.words(comparison)));

@@ -2,7 +2,8 @@
 
 use super::difference::{Difference, Spread};
 use super::side::{Side, SideRun};
-use crate::digest::{Group, factor_number};
+use crate::digest::{Group, RunDigest, factor_number};
+use crate::observations::observations;
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,9 +39,15 @@ impl Cell {
         self.runs[side].iter().map(move |run| &sides[side].runs[*run])
     }
 
+    /// The runs of a folder that are observations of their own.
+    pub fn observations<'a>(&'a self, sides: &'a [Side], side: usize) -> Vec<&'a RunDigest> {
+        observations(self.of(sides, side).map(|run| &run.digest))
+    }
+
     /// A metric in each folder.
     pub fn spreads(&self, sides: &[Side], metric: &str) -> Vec<Option<Spread>> {
-        let values = |side| self.of(sides, side).filter_map(|run| run.digest.metric(metric)).collect();
+        let observed = |side| self.observations(sides, side).into_iter();
+        let values = |side| observed(side).filter_map(|run| run.metric(metric)).collect();
         (0..sides.len()).map(|side| Spread::of(values(side))).collect()
     }
 

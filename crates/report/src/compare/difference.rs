@@ -1,7 +1,7 @@
 //! Two lots of repeats, and whether they differ by more than repeats do.
 
 use crate::number::{Column, significant};
-use wirespeed_metrics::statistics::{mean, standard_deviation, student_975};
+use wirespeed_metrics::statistics::{mean, standard_deviation, student};
 
 /// The values of one metric over the repeats of one setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,11 @@ impl Spread {
     }
 }
 
+/// A difference of a smaller share is printed as 0.0 %: too small to call two results different.
+const NOTHING: f64 = 5e-4;
+/// Results that are shown to differ by no larger share are called equivalent.
+const EQUIVALENT: f64 = 0.05;
+
 /// How a folder differs from the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
@@ -35,8 +40,47 @@ pub(super) struct Difference {
     pub absolute: f64,
     /// Over the first mean; `None` if that is 0 and the other is not.
     pub relative: Option<f64>,
-    /// The 95 % confidence interval of `absolute`; `None` if either ran once only.
-    pub interval: Option<(f64, f64)>,
+    /// What the repeats allow to say; `None` without two observations on both sides, or if no repeat differs from another.
+    pub test: Option<Test>,
+    /// Size of the first mean.
+    base: f64,
+}
+
+/// What the repeats of two folders allow to say of their difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Test {
+    /// The 95 % confidence interval of the difference.
+    pub interval: (f64, f64),
+    /// The smallest difference that so many repeats of this scatter show in four comparisons out of five.
+    pub detectable: f64,
+    /// The largest difference, either way, that they leave open: the farther end of the 90 % confidence interval. Two
+    /// one-sided tests of 5 % reject every larger one (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+    pub open: f64,
+}
+
+/// What is found of a difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Verdict {
+    /// It is more than the repeats explain.
+    Different,
+    /// The results differ by no more than this share.
+    Equivalent(f64),
+    /// None is shown, and a large one is not excluded.
+    NotShown,
+    /// There is no test.
+    Untested,
+}
+
+impl Verdict {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Different => "different",
+            Verdict::Equivalent(_) => "equivalent",
+            Verdict::NotShown => "not shown",
+            Verdict::Untested => "not tested",
+        }
+    }
 }
 
 impl Difference {
@@ -48,12 +92,30 @@ impl Difference {
             0.0 => None,
             mean => Some(absolute / mean.abs()),
         };
-        Difference { absolute, relative, interval: welch(first, other, absolute) }
+        Difference { absolute, relative, test: Test::of(first, other, absolute), base: first.mean.abs() }
     }
 
-    /// Whether repeats alone leave it unexplained; `None` if there are none to tell.
-    pub fn is_beyond_repeats(&self) -> Option<bool> {
-        self.interval.map(|(low, high)| low > 0.0 || high < 0.0)
+    /// What is found of it.
+    pub fn verdict(&self) -> Verdict {
+        let Some(test) = &self.test else { return Verdict::Untested };
+        let (low, high) = test.interval;
+        let is_nothing = self.relative.is_some_and(|share| share.abs() < NOTHING);
+        match self.share(test.open) {
+            _ if (low > 0.0 || high < 0.0) && !is_nothing => Verdict::Different,
+            Some(open) if open <= EQUIVALENT => Verdict::Equivalent(open),
+            _ => Verdict::NotShown,
+        }
+    }
+
+    /// A size in the metric's unit as a share of the first mean, if there is one.
+    pub fn share(&self, size: f64) -> Option<f64> {
+        (self.base > 0.0).then(|| size / self.base)
+    }
+
+    /// The smallest difference that the repeats could have shown, in percent, or in `form` where there is no share.
+    pub fn detectable_text(&self, form: &Column) -> Option<String> {
+        let size = self.test?.detectable;
+        Some(self.share(size).map_or_else(|| format!("{} {}", form.cell(Some(size)), form.unit), unsigned))
     }
 
     /// The relative difference for people, or the absolute one (in `form`) where there is none.
@@ -74,27 +136,44 @@ impl Difference {
 
     /// Half of its interval, as a cell of `form`.
     pub fn half_text(&self, form: &Column) -> Option<String> {
-        self.interval.map(|(low, high)| form.cell(Some((high - low) / 2.0)))
+        self.test.map(|Test { interval: (low, high), .. }| form.cell(Some((high - low) / 2.0)))
     }
 }
 
-/// Welch's interval: the two may scatter differently (Welch, Biometrika 1947; degrees of freedom after Satterthwaite).
-fn welch(first: &Spread, other: &Spread, difference: f64) -> Option<(f64, f64)> {
-    let ((a, a_freedom), (b, b_freedom)) = (first.variance_of_mean()?, other.variance_of_mean()?);
-    if a + b == 0.0 {
-        return Some((difference, difference));
+impl Test {
+    /// Welch's: the two may scatter differently (Biometrika 34, 1947; degrees of freedom after Satterthwaite). The
+    /// detectable difference is the usual sum of two quantiles, that of the test and that of its power, times the standard
+    /// error (Bloom, Evaluation Review 19, 1995).
+    fn of(first: &Spread, other: &Spread, difference: f64) -> Option<Test> {
+        const CONFIDENCE: f64 = 0.95;
+        const POWER: f64 = 0.8;
+        let ((a, a_freedom), (b, b_freedom)) = (first.variance_of_mean()?, other.variance_of_mean()?);
+        // Repeats that came out the same do not show what chance does.
+        if a + b == 0.0 {
+            return None;
+        }
+        let freedom = (a + b).powi(2) / (a * a / a_freedom + b * b / b_freedom);
+        let error = (a + b).sqrt();
+        let two_sided = student((1.0 + CONFIDENCE) / 2.0, freedom)?;
+        let half = two_sided * error;
+        Some(Test {
+            interval: (difference - half, difference + half),
+            detectable: (two_sided + student(POWER, freedom)?) * error,
+            open: difference.abs() + student(CONFIDENCE, freedom)? * error,
+        })
     }
-    let freedom = (a + b).powi(2) / (a * a / a_freedom + b * b / b_freedom);
-    let half = student_975(freedom) * (a + b).sqrt();
-    Some((difference - half, difference + half))
+}
+
+/// A share as percent without a sign.
+pub(super) fn unsigned(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 2))
 }
 
 /// A share as percent with its sign, or as a factor where percents would be thousands.
 pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
-        size if size < 1e-3 => "0.0 %".into(),
-        size if size < 0.05 => format!("{}{} %", if value > 0.0 { "+" } else { "" }, significant(value, 1)),
+        size if size < NOTHING * 100.0 => "0.0 %".into(),
         // Nearly all of it is not all of it.
         _ if value > -100.0 && value < -99.5 => format!("{value:+.2} %"),
         size if size < 9.95 => format!("{value:+.1} %"),
@@ -121,25 +200,71 @@ mod tests {
 
     #[test]
     fn repeats_decide_what_a_difference_is_worth() {
-        assert_eq!(between(&[10.0, 11.0, 12.0], &[10.5, 11.5, 12.5]).is_beyond_repeats(), Some(false));
-        assert_eq!(between(&[10.0, 10.1, 9.9], &[12.0, 12.1, 11.9]).is_beyond_repeats(), Some(true));
-        assert_eq!(between(&[10.0], &[12.0, 12.1]).is_beyond_repeats(), None, "one run says nothing");
+        let verdict = |first: &[f64], other: &[f64]| between(first, other).verdict();
+        assert_eq!(verdict(&[10.0, 11.0, 12.0], &[10.5, 11.5, 12.5]), Verdict::NotShown);
+        assert_eq!(verdict(&[10.0, 10.1, 9.9], &[12.0, 12.1, 11.9]), Verdict::Different);
         // Two of each never overlap in a third of all cases by chance alone.
-        assert_eq!(between(&[10.0, 11.0], &[11.5, 12.0]).is_beyond_repeats(), Some(false));
+        assert_eq!(verdict(&[10.0, 11.0], &[11.5, 12.0]), Verdict::NotShown);
     }
 
     #[test]
-    fn repeats_that_are_all_the_same_explain_nothing() {
-        assert_eq!(between(&[1.0, 1.0], &[1.0, 1.0]).is_beyond_repeats(), Some(false));
-        assert_eq!(between(&[1.0, 1.0], &[2.0, 2.0]).is_beyond_repeats(), Some(true));
+    fn there_is_no_test_of_what_has_not_varied() {
+        let verdict = |first: &[f64], other: &[f64]| between(first, other).verdict();
+        assert_eq!(verdict(&[10.0], &[12.0, 12.1]), Verdict::Untested, "one run says nothing");
+        assert_eq!(verdict(&[1.0, 1.0], &[2.0, 2.0]), Verdict::Untested);
+        assert_eq!(
+            between(&[1.0, 1.0], &[2.0, 2.0]).detectable_text(&Column::new("bit/s", [1.0].into_iter())),
+            None
+        );
+    }
+
+    #[test]
+    fn a_difference_that_prints_as_zero_is_none() {
+        let shifted = |by: f64| between(&[99.999, 100.0, 100.001], &[99.999 + by, 100.0 + by, 100.001 + by]);
+        assert!(shifted(0.04).test.unwrap().interval.0 > 0.0);
+        assert!(matches!(shifted(0.04).verdict(), Verdict::Equivalent(open) if open < 1e-3));
+        assert_eq!(percent(shifted(0.04).relative.unwrap()), "0.0 %");
+        assert_eq!(shifted(0.06).verdict(), Verdict::Different);
+        assert_eq!(percent(shifted(0.06).relative.unwrap()), "+0.1 %");
+    }
+
+    #[test]
+    fn equal_means_are_equivalent_only_if_repeats_are_close() {
+        let about = |scatter: f64| {
+            between(&[100.0 - scatter, 100.0, 100.0 + scatter], &[100.0 - scatter, 100.0, 100.0 + scatter])
+        };
+        // 4 degrees of freedom, standard error 0.8165: 2.132 of them.
+        assert!(matches!(about(1.0).verdict(), Verdict::Equivalent(open) if (open - 0.017406).abs() < 1e-5));
+        assert_eq!(about(10.0).verdict(), Verdict::NotShown);
     }
 
     #[test]
     fn the_interval_is_the_one_of_the_textbook() {
         // Both variances 1, n = 4: 6 degrees of freedom, half width 2.447 x sqrt(1/2).
         let a = [-1.161_895_004, -0.387_298_335, 0.387_298_335, 1.161_895_004];
-        let (low, high) = between(&a, &a.map(|v| v + 1.0)).interval.unwrap();
+        let (low, high) = between(&a, &a.map(|v| v + 1.0)).test.unwrap().interval;
         assert!((low - (1.0 - 1.7303)).abs() < 1e-3 && (high - 2.7303).abs() < 1e-3, "{low} {high}");
+    }
+
+    /// Comparisons of five with five repeats of a normal distribution that differ by what is said to be detectable.
+    #[test]
+    fn the_detectable_difference_is_found_in_four_comparisons_of_five() {
+        let mut state = 7_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        // The sum of twelve is as good as normal (Irwin and Hall).
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let scatter = [-1.264_911, -0.632_456, 0.0, 0.632_456, 1.264_911];
+        let detectable = between(&scatter, &scatter).test.unwrap().detectable;
+        let mut found = 0;
+        for _ in 0..4_000 {
+            let first: Vec<f64> = (0..5).map(|_| 1e3 + normal()).collect();
+            let other: Vec<f64> = (0..5).map(|_| 1e3 + detectable + normal()).collect();
+            found += usize::from(between(&first, &other).verdict() == Verdict::Different);
+        }
+        assert!((3_080..3_320).contains(&found), "{found} of 4000");
     }
 
     #[test]
@@ -153,8 +278,8 @@ mod tests {
 
     #[test]
     fn percents_have_signs_and_as_many_digits_as_are_read() {
-        let texts = [-0.0287, 0.0004, 1e-6, 0.14, 41.0, -0.9992, -1.0].map(percent);
-        assert_eq!(texts, ["-2.9 %", "+0.04 %", "0.0 %", "+14 %", "x 42", "-99.92 %", "-100 %"]);
+        let texts = [-0.0287, 0.0006, 1e-6, 0.14, 41.0, -0.9992, -1.0].map(percent);
+        assert_eq!(texts, ["-2.9 %", "+0.1 %", "0.0 %", "+14 %", "x 42", "-99.92 %", "-100 %"]);
         assert_eq!(signed("0.00".into()), "0.00");
         assert_eq!(signed("1.25e-6".into()), "+1.25e-6");
         assert_eq!(signed("0e-6".into()), "0e-6");

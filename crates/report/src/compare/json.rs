@@ -1,7 +1,7 @@
 //! The comparison as data.
 
 use super::cells::{Cell, Match};
-use super::difference::{Difference, Spread};
+use super::difference::{Difference, Spread, Test, Verdict};
 use super::{Comparison, answer, ledger};
 use serde_json::{Map, Value, json};
 
@@ -49,6 +49,9 @@ fn one(comparison: &Comparison, index: usize, cell: &Cell) -> Value {
         "factors": cell.factors,
         "matched": cell.is_matched(),
         "runs": cell.runs.iter().map(Vec::len).collect::<Vec<_>>(),
+        "observations": (0..cell.runs.len())
+            .map(|side| cell.observations(&comparison.sides, side).len())
+            .collect::<Vec<_>>(),
         "metrics": metrics,
         "ledger": ledger::json(&sheets),
         "matches": matches.map(|matched| pair(comparison, matched)).collect::<Vec<_>>(),
@@ -60,11 +63,20 @@ fn spread(spread: &Spread) -> Value {
 }
 
 fn difference(difference: &Difference) -> Value {
+    let (test, verdict) = (difference.test.as_ref(), difference.verdict());
+    let within = match verdict {
+        Verdict::Equivalent(share) => Some(share),
+        _ => None,
+    };
     json!({
         "absolute": difference.absolute,
         "relative": difference.relative,
-        "confidence_95": difference.interval.map(|(low, high)| [low, high]),
-        "beyond_repeats": difference.is_beyond_repeats(),
+        "confidence_95": test.map(|Test { interval: (low, high), .. }| [low, high]),
+        "detectable": test.map(|test| test.detectable),
+        "detectable_relative": test.and_then(|test| difference.share(test.detectable)),
+        "verdict": verdict.word(),
+        "equivalent_within": within,
+        "beyond_repeats": test.map(|_| verdict == Verdict::Different),
     })
 }
 

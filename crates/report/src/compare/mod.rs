@@ -15,6 +15,7 @@ mod page;
 mod settings;
 mod side;
 mod terminal;
+mod worth;
 
 use crate::builder::{POINTS_A_LINE, points_a_line};
 use crate::input::RunResult;

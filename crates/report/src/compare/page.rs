@@ -1,9 +1,9 @@
 //! The comparison as a page, in the look and with the script of the report.
 
-use super::difference::{Difference, Spread, percent};
+use super::difference::{Difference, Spread, Test, Verdict, percent, unsigned};
 use super::group::Group;
 use super::ledger::Sheet;
-use super::{Comparison, answer, cells::Cell, figures};
+use super::{Comparison, answer, cells::Cell, figures, worth};
 use crate::digest::metric_words;
 use crate::figure::Figure;
 use crate::html::figures::{across, data, frame};
@@ -81,8 +81,12 @@ fn table(out: &mut String, comparison: &Comparison) {
     out.push_str(
         "</div><p class=\"hint\">Differences are from the first folder. Means over repeats, with their least and largest below; \
          differences with half of their 95 % confidence interval. ≠ marks what repeats do not explain: 0 lies outside the 95 % confidence interval of the difference (Welch). \
-         By chance alone one in twenty would.</p>",
+         By chance alone one in twenty would. ≈ marks results that are equivalent within 5 %. Detectable is the smallest difference that so many repeats \
+         show in four comparisons of five; without a mark none is shown, and a smaller one is not excluded.</p>",
     );
+    for note in worth::identical(comparison) {
+        let _ = write!(out, "<p class=\"hint\">{}</p>", escape(&note));
+    }
     let _ =
         write!(out, "<div class=\"scroll\"><table class=\"compare{}\">", if short { " short" } else { "" });
     column_heads(out, comparison, "", true);
@@ -107,7 +111,7 @@ fn column_heads(out: &mut String, comparison: &Comparison, first: &str, shares: 
         if index > 0 {
             out.push_str("<th class=\"number\">difference</th>");
             if shares {
-                out.push_str("<th class=\"number\">%</th>");
+                out.push_str("<th class=\"number\">%</th><th class=\"number\">detectable</th>");
             }
         }
     }
@@ -128,7 +132,7 @@ fn rows(out: &mut String, comparison: &Comparison, group: &Group, extra: bool) {
         let _ = write!(out, "<tr><th scope=\"row\" title=\"{name}\">{words}{unit}</th>");
         values(out, only, group);
     } else {
-        let width = comparison.sides.len() * 3 - 1;
+        let width = comparison.sides.len() * 4 - 2;
         let _ = write!(
             out,
             "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\" title=\"{name}\">{words}{unit}</th></tr>"
@@ -165,26 +169,39 @@ fn values(out: &mut String, spreads: &[Option<Spread>], group: &Group) {
 
 fn difference_cells(out: &mut String, difference: Option<Difference>, form: &Column, unit: &str) {
     let Some(difference) = difference else {
-        let _ = write!(out, "<td class=\"number\">{MISSING}</td><td class=\"number\">{MISSING}</td>");
+        let missing = format!("<td class=\"number\">{MISSING}</td>");
+        out.push_str(&missing.repeat(3));
         return;
     };
-    let title = match difference.interval {
-        Some((low, high)) => {
-            format!("95 % confidence: {} to {}", with_unit(low, unit), with_unit(high, unit))
+    let verdict = difference.verdict();
+    let interval = difference.test.map(|Test { interval: (low, high), .. }| {
+        format!("95 % confidence: {} to {}", with_unit(low, unit), with_unit(high, unit))
+    });
+    let title = match (interval, verdict) {
+        (Some(interval), Verdict::Equivalent(within)) => {
+            format!("{interval}; equivalent within {}", unsigned(within))
         }
-        None => "a single run each: what is chance cannot be told".into(),
+        (Some(interval), Verdict::NotShown) => format!("{interval}; no difference is shown"),
+        (Some(interval), _) => interval,
+        (None, _) => "no test: there are not two repeats on each side that could differ, or none did".into(),
     };
     let half = difference
         .half_text(form)
         .map_or(String::new(), |half| format!("<small>± {}</small>", escape(&half)));
     let share = difference.relative.map_or(MISSING.into(), percent);
-    let (class, mark) =
-        if difference.is_beyond_repeats() == Some(true) { (" beyond", "≠ ") } else { ("", "") };
+    let (class, mark) = match verdict {
+        Verdict::Different => (" beyond", "≠ "),
+        Verdict::Equivalent(_) => ("", "≈ "),
+        _ => ("", ""),
+    };
+    let detectable = difference.detectable_text(form).unwrap_or(MISSING.into());
     let _ = write!(
         out,
-        "<td class=\"number\" title=\"{title}\">{}{half}</td><td class=\"number{class}\" title=\"{title}\">{mark}{}</td>",
+        "<td class=\"number\" title=\"{title}\">{}{half}</td><td class=\"number{class}\" title=\"{title}\">{mark}{}</td>\
+         <td class=\"number\">{}</td>",
         escape(&difference.absolute_text(form)),
         escape(&share),
+        escape(&detectable),
         title = escape(&title)
     );
 }

@@ -6,7 +6,7 @@ use crate::rate_series::total_goodput;
 use crate::source::Source;
 use crate::thin::{Point, thin};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_metrics::Number;
+use wirespeed_metrics::{Number, unsteady};
 use wirespeed_record::{ColumnOf, FlowSample, StoreError};
 
 /// One folder.
@@ -80,8 +80,10 @@ impl SideRun {
             cwnd: over_flows(&source, FlowSample::cwnd_bytes, |v| v, |sum, _| sum),
             rtt: over_flows(&source, FlowSample::rtt_ns, |v| v / 1e9, |sum, flows| sum / flows),
         };
+        let unsteady = unsteady(&source.view);
         source.intact()?;
-        Ok(SideRun { digest: RunDigest::plain(run), directory, lines: lines.thinned(limit) })
+        let digest = RunDigest { unsteady, ..RunDigest::plain(run) };
+        Ok(SideRun { digest, directory, lines: lines.thinned(limit) })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The comparison as text: the answer first, then a table, then what one has to know.
 
 use super::cells::Cell;
-use super::difference::{Spread, percent};
+use super::difference::{Spread, Verdict, percent};
 use super::group::Group;
-use super::{Comparison, answer};
+use super::{Comparison, answer, worth};
 use crate::digest::metric_words;
 use crate::number::{Column, MISSING};
 use crate::terminal::layout::{Cells, LEAST_WIDTH, clean, fits, paragraph, write_tables};
@@ -12,7 +12,9 @@ use crate::terminal::style;
 /// Settings, cells or runs that are listed; the page has all.
 const MOST_LISTED: usize = 8;
 /// Stands at differences that are more than repeats explain.
-const MARK: &str = "≠";
+const DIFFERENT: &str = "≠";
+/// Stands at results that are shown to be nearly the same.
+const EQUIVALENT: &str = "≈";
 /// Packet counts up to this are means that may have a fraction worth showing.
 const SMALL_COUNT: f64 = 10.0;
 
@@ -47,6 +49,8 @@ struct SideColumns {
     relative: Vec<String>,
     /// Whether the difference is more than repeats explain.
     beyond: Vec<bool>,
+    /// The smallest difference that the repeats could have shown.
+    detectable: Vec<String>,
     range: Vec<String>,
 }
 
@@ -59,7 +63,8 @@ impl Rows {
     fn head(&mut self, label: String) {
         self.labels.push(label);
         for side in &mut self.sides {
-            for column in [&mut side.value, &mut side.absolute, &mut side.relative, &mut side.range] {
+            let SideColumns { value, absolute, relative, detectable, range, .. } = side;
+            for column in [value, absolute, relative, detectable, range] {
                 column.push(String::new());
             }
             side.beyond.push(false);
@@ -80,9 +85,15 @@ impl Rows {
             side.value.push(form.cell(spread.as_ref().map(|spread| spread.mean)));
             side.absolute.push(difference.map_or(MISSING.into(), |d| d.interval_text(of_difference)));
             let share = difference.and_then(|d| d.relative).map_or(MISSING.into(), percent);
-            let beyond = difference.and_then(|d| d.is_beyond_repeats()) == Some(true);
-            side.relative.push(if beyond { format!("{MARK} {share}") } else { share });
-            side.beyond.push(beyond);
+            let verdict = difference.map(|d| d.verdict());
+            side.relative.push(match verdict {
+                Some(Verdict::Different) => format!("{DIFFERENT} {share}"),
+                Some(Verdict::Equivalent(_)) => format!("{EQUIVALENT} {share}"),
+                _ => share,
+            });
+            side.beyond.push(verdict == Some(Verdict::Different));
+            side.detectable
+                .push(difference.and_then(|d| d.detectable_text(of_difference)).unwrap_or_default());
             let range = spread.as_ref().and_then(&range);
             side.range.push(range.map_or(String::new(), |[least, largest]| format!("{least}..{largest}")));
         }
@@ -98,6 +109,9 @@ impl Rows {
                 columns.push(Cells::number("difference".into(), String::new(), columns_of.absolute));
                 let relative = Cells::number(String::new(), "%".into(), columns_of.relative);
                 columns.push(relative.marked(columns_of.beyond));
+                if columns_of.detectable.iter().any(|text| !text.is_empty()) {
+                    columns.push(Cells::number("detectable".into(), String::new(), columns_of.detectable));
+                }
             }
             if columns_of.range.iter().any(|text| !text.is_empty()) {
                 ranges.push(Cells::number(name, "repeats".into(), columns_of.range));
@@ -165,17 +179,38 @@ fn ledger(out: &mut String, comparison: &Comparison, total: usize, colour: bool)
     rows.write(out, comparison, total, colour);
 }
 
-fn notes(out: &mut String, comparison: &Comparison, total: usize, colour: bool) {
-    let yellow = colour.then_some(style::YELLOW);
-    let is_marked = |cell: &Cell, metric: &str| {
-        let differences = Cell::differences(&cell.spreads(&comparison.sides, metric));
-        differences.iter().flatten().any(|d| d.is_beyond_repeats() == Some(true))
-    };
-    if comparison.headlines().any(|metric| comparison.matched().any(|cell| is_marked(cell, &metric.name))) {
+/// What the marks and the column of detectable differences mean, of those that are there.
+fn explanations(out: &mut String, comparison: &Comparison, total: usize) {
+    let of_cell = |cell: &Cell, metric: &str| Cell::differences(&cell.spreads(&comparison.sides, metric));
+    let verdicts: Vec<Verdict> = comparison
+        .headlines()
+        .flat_map(|metric| comparison.matched().flat_map(|cell| of_cell(cell, &metric.name)))
+        .filter_map(|difference| Some(difference?.verdict()))
+        .collect();
+    let has = |wanted: &str| verdicts.iter().any(|verdict| verdict.word() == wanted);
+    if has(Verdict::Different.word()) {
         let note = "more than the repeats explain: 0 lies outside the 95 % confidence interval of the difference (±, \
                     Welch); by chance alone one in twenty would be marked.";
-        paragraph(out, &format!("{MARK} {note}"), total, None);
+        paragraph(out, &format!("{DIFFERENT} {note}"), total, None);
     }
+    if has(Verdict::Equivalent(0.0).word()) {
+        let note =
+            "equivalent: the repeats exclude a difference of more than 5 % (two one-sided tests of 5 %).";
+        paragraph(out, &format!("{EQUIVALENT} {note}"), total, None);
+    }
+    if verdicts.iter().any(|verdict| *verdict != Verdict::Untested) {
+        let note = "Detectable: the smallest difference that so many repeats show in four comparisons of five. Where no \
+                    mark stands, none is shown, and a smaller one is not excluded.";
+        paragraph(out, note, total, None);
+    }
+    for note in worth::identical(comparison) {
+        paragraph(out, &note, total, None);
+    }
+}
+
+fn notes(out: &mut String, comparison: &Comparison, total: usize, colour: bool) {
+    let yellow = colour.then_some(style::YELLOW);
+    explanations(out, comparison, total);
     let settings = &comparison.settings;
     for setting in settings.iter().take(MOST_LISTED) {
         let text = format!("Set differently: {}: {}", setting.path, setting.words(comparison));

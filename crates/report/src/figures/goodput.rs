@@ -30,7 +30,7 @@ impl Draw for Goodput {
                 Some(layer) => layer.points.push((mean, place as f64)),
                 None => layers.push(Layer::shaped(name, ink, Shape::LyingBars, vec![(mean, place as f64)])),
             }
-            if group.runs.len() > 1 {
+            if group.observations().len() > 1 {
                 dots.extend(group.values(metric).into_iter().map(|v| (v / scale.divisor, place as f64)));
             }
             names.push(group.name(&[]));

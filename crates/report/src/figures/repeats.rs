@@ -39,7 +39,12 @@ impl Draw for Repeats {
             id: "repeats".into(),
             title: format!("Spread of {what} across repeats"),
             note: format!(
-                "Up to {most} repeats: quartiles, whiskers to the farthest run within 1.5 interquartile ranges, and every run. The axis need not start at 0."
+                "Up to {most} repeats: quartiles, whiskers to the farthest run within 1.5 interquartile ranges, and every run.{} The axis need not start at 0.",
+                if groups.iter().any(|g| g.observations().len() < g.runs.len()) {
+                    " Repeats that cannot differ count as one."
+                } else {
+                    ""
+                }
             ),
             x: Axis {
                 title: titled(&capital, &scale),

@@ -69,6 +69,9 @@ fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
         );
     }
     out.push_str("</p>");
+    if let Some(unsteady) = &run.unsteady {
+        let _ = write!(out, "<p class=\"warning\">Not steady: {}.</p>", escape(&unsteady.words()));
+    }
     for warning in &run.info.warnings {
         let _ = write!(out, "<p class=\"warning\">{}</p>", escape(warning));
     }

@@ -5,8 +5,10 @@ use crate::digest::{RunDigest, factor_head, factor_number, factor_text, metric_w
 use crate::number::{Column, MISSING, with_unit};
 use crate::report::Report;
 use crate::shorten::shorten;
+use crate::steadiness::MARK;
 use serde_json::Value;
 use std::fmt::Write;
+use wirespeed_metrics::Unsteady;
 
 /// Every run with every factor and metric; sortable.
 pub(super) fn summary(out: &mut String, report: &Report) {
@@ -59,11 +61,20 @@ pub(super) fn summary(out: &mut String, report: &Report) {
         let id = escape(&run.info.id);
         let _ = write!(
             out,
-            "<td class=\"name\"><a href=\"#runs\" data-run=\"{index}\" title=\"{id}\">{}</a></td></tr>",
-            escape(&shorten(&run.info.id, 22))
+            "<td class=\"name\"><a href=\"#runs\" data-run=\"{index}\" title=\"{id}\">{}</a>{}</td></tr>",
+            escape(&shorten(&run.info.id, 22)),
+            unsteady(run)
         );
     }
     out.push_str("</tbody></table></div></section>\n");
+}
+
+/// The mark of a run that is not steady, with the reason.
+fn unsteady(run: &RunDigest) -> String {
+    let mark = |unsteady: &Unsteady| {
+        format!(" <span title=\"{}\">{MARK} not steady</span>", escape(&unsteady.words()))
+    };
+    run.unsteady.as_ref().map_or(String::new(), mark)
 }
 
 /// A long table scrolls in itself, so that what follows is not out of reach.

@@ -2,7 +2,7 @@
 
 use wirespeed_congestion::algorithm;
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{Direction, FlowKind, Host, LossModel, Queue};
+use wirespeed_scenario::run::{Direction, Flow, FlowKind, Host, LossModel, Queue};
 
 /// Whether another seed could give another result: something of `run` draws. If not, all its repetitions are one.
 ///
@@ -10,7 +10,10 @@ use wirespeed_scenario::run::{Direction, FlowKind, Host, LossModel, Queue};
 /// two seeds.
 pub fn depends_on_seed(run: &Run) -> bool {
     let mut links = run.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    links.any(link) || run.hosts.iter().any(host) || run.flows.iter().any(|flow| draws(&flow.kind))
+    let mut flows = run.flows.iter();
+    links.any(link)
+        || run.hosts.iter().any(host)
+        || flows.any(|flow| draws(&flow.kind) || reads_time_stamps(run, flow))
 }
 
 fn link(direction: &Direction) -> bool {
@@ -18,9 +21,16 @@ fn link(direction: &Direction) -> bool {
     loses || matches!(direction.queue, Queue::Red { .. })
 }
 
-/// The hash of receive queues, the scheduler and irqbalance draw; time stamps begin at a random number.
+/// The hash of receive queues, the scheduler and irqbalance draw.
 fn host(host: &Host) -> bool {
-    host.hardware.is_some() || host.tcp.timestamps
+    host.hardware.is_some()
+}
+
+/// Time stamps begin at a random number. TCP-LP computes with them in 32 bits that wrap around; every other algorithm and
+/// the socket only compare or subtract those of one host.
+fn reads_time_stamps(run: &Run, flow: &Flow) -> bool {
+    let FlowKind::Tcp { congestion, .. } = &flow.kind else { return false };
+    congestion.name == "lp" && [&flow.from, &flow.to].iter().all(|name| run.host(name).tcp.timestamps)
 }
 
 fn draws(kind: &FlowKind) -> bool {
