@@ -16,6 +16,7 @@ pub mod difference;
 pub mod grid;
 pub mod page;
 pub mod pages;
+pub mod region;
 pub mod scatter;
 pub mod section;
 pub mod sections;

@@ -73,6 +73,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "repeat": info.repeat,
         "seed": info.seed,
         "substrate": info.substrate,
+        "validated_region": info.validated_region,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
