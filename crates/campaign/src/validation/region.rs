@@ -20,9 +20,15 @@ const ROUNDING: f64 = 1e-3;
 pub fn stamp(run: &Run) -> ValidatedRegion {
     let apart = sections().iter().zip(templates()).map(|(section, template)| {
         let outside = outside(section, template, run);
-        ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside }
+        // Of two sections as near, the one that has the run's algorithms.
+        let lacks_block = beyond_levels(section, named(section.block()), run).is_some();
+        (
+            lacks_block,
+            ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside },
+        )
     });
-    apart.min_by_key(|stamp| stamp.outside.len()).expect("the grid has sections")
+    let nearest = apart.min_by_key(|(lacks_block, stamp)| (stamp.outside.len(), *lacks_block));
+    nearest.map(|(_, stamp)| stamp).expect("the grid has sections")
 }
 
 /// For each section a run that has what all its runs have in common.
@@ -375,7 +381,11 @@ mod tests {
     #[test]
     fn bbr_beside_another_one_is_inside_in_either_order() {
         let flows = "[[flow]]\ncongestion = \"bbr\"\n[[flow]]\ncongestion = \"cubic\"";
-        assert_eq!(stamp_of(PATH, flows).to_string(), "Validated region: inside (section beside)");
+        let at = |rate: &str| {
+            stamp_of(&format!("rate = \"{rate}\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\""), flows).to_string()
+        };
+        assert_eq!(at("5 Gbit/s"), "Validated region: inside (section beside)");
+        assert_eq!(at("10 Gbit/s"), "Validated region: outside (rate 10 Gbit/s with MTU 1500 B)");
     }
 
     #[test]

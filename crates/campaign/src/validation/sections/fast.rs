@@ -12,7 +12,8 @@ pub fn section() -> Section {
         folder: "fast",
         factors: vec![
             Factor::one(&["congestion"], &["reno", "cubic", "htcp", "bbr", "bic", "highspeed"]),
-            // Every window, also that of a slow start that overshoots, stays below the 1 GiB of TCP's window.
+            // Every window, also that of a slow start that overshoots, stays below the 1 GiB of TCP's window. At 40 Gbit/s
+            // and 40 ms a guest of 24 GiB ran out of memory with BBR and random loss.
             Factor::two(
                 &["rate_gbit", "rtt_ms"],
                 &[
@@ -21,7 +22,6 @@ pub fn section() -> Section {
                     ["25", "40"],
                     ["40", "1"],
                     ["40", "10"],
-                    ["40", "40"],
                     ["100", "1"],
                     ["100", "10"],
                 ],
@@ -31,7 +31,7 @@ pub fn section() -> Section {
             Factor::one(&["flows"], &["1", "4"]),
         ],
         seed: 2029,
-        rounds: 8,
+        rounds: 7,
         scenario,
         both_modes: false,
         bars: &BARS,
