@@ -1,5 +1,6 @@
 //! Carries out the runs of a study, several at a time.
 
+use crate::validation::region;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,9 @@ use std::thread;
 use wirespeed_lab::{Control, LabError, Progress, Substrate};
 use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, ToolInfo, open, read_info};
 use wirespeed_scenario::Run;
+
+/// The substrate that the validation compares with the kernel.
+const MODEL: &str = "model";
 
 /// What became of a run.
 #[derive(Debug)]
@@ -178,6 +182,9 @@ impl Campaign<'_> {
                 recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
                 recording.info.tool = ToolInfo { program, ..self.tool.clone() };
                 recording.info.command = (self.command)(run);
+                if self.substrate.name() == MODEL {
+                    recording.info.validated_region = Some(region::stamp(run));
+                }
                 Ok(directory.finish(&recording)?)
             }
             Err(error) => {

@@ -6,6 +6,7 @@ use crate::stage::Direction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Version of the run directory's format. A reader refuses newer ones and fixes up older ones.
 pub const FORMAT_VERSION: u32 = 1;
@@ -66,6 +67,30 @@ pub struct RunInfo {
     /// The run that this is a copy of, since nothing in either draws: then the cost is that of copying, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<String>,
+    /// Of a run on the model: whether it lies within what the validation compared with the kernel. `None` on other
+    /// substrates, and in recordings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validated_region: Option<ValidatedRegion>,
+}
+
+/// Whether a run on the model lies within the region in which the validation compared the model with the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct ValidatedRegion {
+    /// Whether every factor lies within the section's levels.
+    pub is_inside: bool,
+    /// The section of the validation that covers the run, or comes nearest to it.
+    pub section: String,
+    /// The factors that are outside that section, in words; empty inside.
+    pub outside: Vec<String>,
+}
+
+impl fmt::Display for ValidatedRegion {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.is_inside {
+            true => write!(f, "Validated region: inside (section {})", self.section),
+            false => write!(f, "Validated region: outside ({})", self.outside.join("; ")),
+        }
+    }
 }
 
 impl RunInfo {

@@ -28,7 +28,9 @@ mod write;
 pub use capture::{Segment, capture};
 pub use cause::Cause;
 pub use cell::Cell;
-pub use info::{Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo};
+pub use info::{
+    Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
+};
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
 pub use plain::{plain, plain_line};

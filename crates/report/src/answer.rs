@@ -8,6 +8,7 @@ use crate::observations::note;
 use crate::report::Report;
 use crate::share::share_of_link;
 use crate::steadiness;
+use std::collections::BTreeMap;
 use wirespeed_record::{Cause, Direction};
 
 /// First who leads and by how much, then what the reader must know to trust it.
@@ -26,6 +27,34 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
     }
     losses(report, &mut out);
     caveats(report, &mut out);
+    out
+}
+
+/// Whether the runs on the model lie within the validated region: a sentence per outcome, with the number of runs where
+/// runs differ. The most frequent ones.
+pub(crate) fn validated_regions(report: &Report) -> Vec<String> {
+    /// More are not read; each run has its own further down the page and in JSON.
+    const MOST: usize = 3;
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let stamps = report.runs.iter().filter_map(|run| run.info.validated_region.as_ref());
+    stamps.for_each(|stamp| *counts.entry(stamp.to_string()).or_default() += 1);
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let is_alike = counts.len() == 1 && counts[0].1 == report.runs.len();
+    let more = counts.len().saturating_sub(MOST);
+    let rest: usize = counts.iter().skip(MOST).map(|(_, count)| count).sum();
+    let mut out: Vec<String> = counts
+        .into_iter()
+        .take(MOST)
+        .map(|(text, count)| match (is_alike, count) {
+            (true, _) => text,
+            (false, 1) => format!("{text}: 1 run"),
+            (false, count) => format!("{text}: {count} runs"),
+        })
+        .collect();
+    if more > 0 {
+        out.push(format!("{rest} runs have {more} further outcomes of that kind, given with each run"));
+    }
     out
 }
 

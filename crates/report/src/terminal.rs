@@ -56,6 +56,13 @@ pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
         out.push('\n');
     }
     paragraph(&mut out, &answer::sentences(report).join(" "), total, None);
+    let regions = answer::validated_regions(report);
+    if !regions.is_empty() {
+        out.push('\n');
+    }
+    for region in regions {
+        paragraph(&mut out, &region, total, None);
+    }
     out
 }
 

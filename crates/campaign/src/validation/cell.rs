@@ -1,91 +1,90 @@
 //! From a cell to a scenario anyone can run, and what it will cost.
 
-use super::ValidationError;
-use super::grid::Cell;
+use super::section::Section;
+use super::{ValidationError, column};
 use std::fmt::Write;
 use wirespeed_scenario::{Run, parse};
 
-/// By how much each flow of several starts after the one before: one run of the cell each, with a seed of its own.
-/// So the runs differ where nothing is lost at random, too, and no result hangs on the phase of the flows. Cells of
-/// one flow have as many runs, which differ by the seed alone.
+/// By how much flows of a cell with several start after one another: one run of the cell each, with a seed of its
+/// own. So the runs differ where nothing is lost at random, too, and no result hangs on the phase of the flows.
 pub const STAGGERS_MS: [u32; 3] = [10, 11, 13];
 
-/// Least room before the link, in full frames. At 1 Gbit/s and 0.2 ms a tenth of a bandwidth-delay product would
-/// be a single frame, in which no sender of bursts gets anywhere.
-pub const LEAST_BUFFER_PACKETS: u32 = 10;
+/// Algorithms of which a single flow without random loss still draws at random, or follows the clock's phase.
+const DRAWING: [&str; 4] = ["bbr", "cdg", "nv", "lp"];
 
-/// An Ethernet frame without preamble, FCS and gap, as links count.
-const FRAME_BITS: f64 = 1514.0 * 8.0;
+/// An Ethernet header, which links count.
+const HEADER_BYTES: f64 = 14.0;
 
-/// How long a run of a round-trip time lasts and how often it is sampled, in ms. Slow start takes up to 17 round
-/// trips; what follows is long enough for many loss epochs where there is random loss, and at 0.2 and 6.2 ms for
-/// several that the queue causes.
-const fn times_ms(rtt_us: u32) -> (u32, u32) {
-    match rtt_us {
-        0..=1_000 => (4_000, 10),
-        1_001..=10_000 => (8_000, 10),
-        10_001..=50_000 => (15_000, 10),
-        _ => (30_000, 50),
+/// One combination of factors.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The section that it is of.
+    pub section: &'static Section,
+    /// Its number in the section, from 1; cells are carried out in this order.
+    pub number: u32,
+    /// A value for each of the section's columns, as files write it.
+    pub values: Vec<String>,
+}
+
+impl PartialEq for Cell {
+    fn eq(&self, other: &Cell) -> bool {
+        let of = |cell: &Cell| (cell.section.name, cell.number);
+        of(self) == of(other) && self.values == other.values
     }
 }
 
 impl Cell {
-    /// How long its runs last, seconds.
-    pub fn duration_s(&self) -> f64 {
-        f64::from(times_ms(self.rtt_us).0) / 1e3
+    /// Its value in a column, if its section has that.
+    pub fn get(&self, column: &str) -> Option<&str> {
+        let place = self.section.columns().position(|name| name == column)?;
+        self.values.get(place).map(String::as_str)
     }
 
-    /// Its room before the link, as a scenario says it.
-    fn buffer(&self) -> String {
-        let bdp_bits = f64::from(self.rate_gbit) * 1e3 * f64::from(self.rtt_us);
-        match self.buffer_bdp * bdp_bits < f64::from(LEAST_BUFFER_PACKETS) * FRAME_BITS {
-            true => format!("{LEAST_BUFFER_PACKETS} packets"),
-            false => format!("{} bdp", self.buffer_bdp),
+    /// Its value in a column.
+    ///
+    /// # Panics
+    /// If its section lacks the column.
+    pub fn text(&self, column: &str) -> &str {
+        self.get(column).unwrap_or_else(|| panic!("section {} has no {column}", self.section.name))
+    }
+
+    /// Its value in a column of numbers.
+    ///
+    /// # Panics
+    /// As [`Cell::text`], or if the value is no number.
+    pub fn value(&self, column: &str) -> f64 {
+        self.text(column).parse().expect("a test reads every level")
+    }
+
+    /// How many flows it has.
+    pub fn flows(&self) -> u32 {
+        match self.get("flows") {
+            Some(flows) => flows.parse().expect("a test reads every level"),
+            // BBR beside another one.
+            None => 2,
         }
+    }
+
+    /// Whether its runs cannot differ: one flow, no random loss, and an algorithm that draws nothing.
+    pub fn is_deterministic(&self) -> bool {
+        let lossless = self.get("loss").is_none_or(|loss| loss == "0");
+        self.flows() == 1 && lossless && !DRAWING.contains(&self.get("congestion").unwrap_or_default())
+    }
+
+    /// How many runs it has in the sections that do not repeat what cannot differ.
+    pub fn repeats(&self) -> usize {
+        if self.is_deterministic() { 1 } else { STAGGERS_MS.len() }
     }
 
     /// Its factors in a line for people.
     pub fn title(&self) -> String {
-        let Cell { congestion, rate_gbit, buffer_bdp, flows, .. } = self;
-        let flows = if *flows == 1 { "1 flow".into() } else { format!("{flows} flows") };
-        let rtt = f64::from(self.rtt_us) / 1e3;
-        format!(
-            "{congestion}, {rtt} ms, {rate_gbit} Gbit/s, loss {}, {buffer_bdp} bdp, {flows}",
-            self.loss_word()
-        )
+        let titles = self.section.columns().zip(&self.values).map(|(name, v)| (column::named(name).title)(v));
+        titles.collect::<Vec<_>>().join(", ")
     }
 
     /// The scenario that carries it out.
     pub fn scenario(&self) -> String {
-        let (duration, sample) = times_ms(self.rtt_us);
-        let mut text = format!(
-            "schema = 1\nname = \"validation-{:04}\"\nabout = \"Cell {} of the validation grid: {}\"\n\n\
-             [path]\nrate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{}\"\n\n\
-             [[flow]]\ncongestion = \"{}\"\n",
-            self.number,
-            self.number,
-            self.title(),
-            self.rate_gbit,
-            f64::from(self.rtt_us) / 1e3,
-            self.loss_word(),
-            self.buffer(),
-            self.congestion,
-        );
-        if self.flows > 1 {
-            let _ = writeln!(text, "count = {}", self.flows);
-        }
-        let _ = write!(
-            text,
-            "\n[run]\nduration = \"{duration} ms\"\nsample = \"{sample} ms\"\nseed = {}\n",
-            self.number
-        );
-        if self.flows > 1 {
-            let staggers: Vec<String> = STAGGERS_MS.iter().map(|ms| format!("\"{ms} ms\"")).collect();
-            let _ = write!(text, "\n[sweep]\n\"flow.stagger\" = [{}]\n", staggers.join(", "));
-        } else {
-            let _ = writeln!(text, "repeat = {}", STAGGERS_MS.len());
-        }
-        text
+        (self.section.scenario)(self)
     }
 
     /// Its runs, with settings of the scenario changed by `overrides` as `--set` does.
@@ -93,53 +92,98 @@ impl Cell {
     /// # Errors
     /// If a scenario cannot be what the cell and the overrides make of it.
     pub fn runs(&self, overrides: &[(String, String)]) -> Result<Vec<Run>, ValidationError> {
-        Ok(parse(&self.scenario(), &format!("cell {}", self.number), overrides, None)?.runs)
+        let name = format!("{} cell {}", self.section.name, self.number);
+        Ok(parse(&self.scenario(), &name, overrides, None)?.runs)
     }
 
-    /// Data packets that a run will send at most, roughly: by the link's rate, or by the response function of HighSpeed
-    /// (RFC 3649, section 5) over that of Mathis et al. (CCR 1997), which random loss stops; it does not stop BBR.
-    pub fn packets(&self) -> f64 {
-        let link = f64::from(self.rate_gbit) * 1e9 / FRAME_BITS;
-        let window = match self.congestion.as_str() {
-            "bbr" => f64::INFINITY,
-            _ => (1.22 / self.loss.sqrt()).max(0.12 / self.loss.powf(0.835)),
+    /// Data packets that one of its runs will send at most, roughly: by the link's rate, or by the response function of
+    /// HighSpeed (RFC 3649, section 5) over that of Mathis et al. (CCR 1997), which random loss stops; it does not
+    /// stop BBR.
+    pub fn packets(&self, run: &Run) -> f64 {
+        let direction = &run.links[0].forward;
+        let mtu = run.hosts[0].mtu.get() as f64;
+        let link = direction.rate.bytes_per_second() as f64 / (mtu + HEADER_BYTES);
+        let window = match self.get("congestion") {
+            Some("bbr") | None => f64::INFINITY,
+            Some(_) => (1.22 / direction.loss.sqrt()).max(0.12 / direction.loss.powf(0.835)),
         };
-        let flows = f64::from(self.flows) * window / (f64::from(self.rtt_us) / 1e6);
-        link.min(flows) * self.duration_s()
+        let flows = run.flows.len() as f64 * window / (run.links[0].rtt().nanoseconds() as f64 / 1e9);
+        link.min(flows) * run.duration.nanoseconds() as f64 / 1e9
     }
+}
+
+/// What a section's scenarios are made of; the rest is the same in all of them.
+pub struct Parts {
+    /// `[path]` but for its heading.
+    pub path: String,
+    /// Tables between the path and the flows, such as hosts.
+    pub hosts: String,
+    /// The tables of the flows.
+    pub flows: String,
+    /// How long a run lasts and how often it is sampled.
+    pub times_ms: (u32, u32),
+    /// The scenario's seed.
+    pub seed: u32,
+    /// The setting that takes [`STAGGERS_MS`] in turn; `None`: repetitions differ by their seeds alone.
+    pub stagger: Option<&'static str>,
+    /// How often a run without a stagger is repeated.
+    pub repeats: usize,
+}
+
+impl Parts {
+    /// The scenario, under a name and with a line that tells the cell.
+    pub fn render(&self, name: &str, about: &str) -> String {
+        let (duration, sample) = self.times_ms;
+        let mut text = format!(
+            "schema = 1\nname = \"{name}\"\nabout = \"{about}\"\n\n[path]\n{}\n{}{}\n\
+             [run]\nduration = \"{duration} ms\"\nsample = \"{sample} ms\"\nseed = {}\n",
+            self.path, self.hosts, self.flows, self.seed
+        );
+        match self.stagger {
+            Some(setting) => {
+                let staggers: Vec<String> = STAGGERS_MS.iter().map(|ms| format!("\"{ms} ms\"")).collect();
+                let _ = write!(text, "\n[sweep]\n\"{setting}\" = [{}]\n", staggers.join(", "));
+            }
+            None if self.repeats > 1 => {
+                let _ = writeln!(text, "repeat = {}", self.repeats);
+            }
+            None => {}
+        }
+        text
+    }
+}
+
+/// Name and description of a cell's scenario.
+pub fn heading(cell: &Cell) -> (String, String) {
+    let (section, number) = (cell.section.name, cell.number);
+    let name = format!("validation-{section}-{number:04}");
+    (name, format!("Cell {number} of section {section} of the validation: {}", cell.title()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::grid::{committed_size, generate};
-    use super::*;
-    use std::collections::BTreeSet;
+    use super::super::grid::generate;
+    use super::super::section::sections;
 
     #[test]
-    fn every_cell_is_a_scenario_and_no_two_runs_share_a_seed() {
-        let mut seeds = BTreeSet::new();
-        for cell in generate(committed_size()) {
-            let runs = cell.runs(&[]).unwrap();
-            assert_eq!(runs.len(), STAGGERS_MS.len());
-            assert!(runs.iter().all(|run| run.flows.len() == cell.flows as usize));
-            assert!(runs.iter().all(|run| seeds.insert(run.seed)), "cell {}", cell.number);
+    fn what_cannot_differ_is_one_run() {
+        for section in &sections()[1..] {
+            for cell in generate(section, section.committed_size()) {
+                assert_eq!(
+                    cell.runs(&[]).unwrap().len(),
+                    cell.repeats(),
+                    "{} {}",
+                    section.name,
+                    cell.title()
+                );
+            }
         }
     }
 
     #[test]
-    fn the_buffer_holds_ten_frames_at_least() {
-        let run = |rtt_us, rate_gbit| {
-            let cell = Cell { rtt_us, rate_gbit, buffer_bdp: 0.1, ..generate(1)[0].clone() };
-            cell.runs(&[]).unwrap()[0].links[0].forward.buffer.get()
-        };
-        assert_eq!(run(200, 1), 15_140);
-        assert_eq!(run(200, 10), 25_000);
-        assert_eq!(run(100_000, 10), 12_500_000);
-    }
-
-    #[test]
     fn overrides_reach_the_runs() {
-        let runs = generate(1)[0].runs(&[("path.loss".into(), "0.5".into())]).unwrap();
+        let cell = generate(&sections()[0], 1).pop().unwrap();
+        let runs = cell.runs(&[("path.loss".into(), "0.5".into())]).unwrap();
         assert_eq!(runs[0].links[0].forward.loss, 0.5);
     }
 }

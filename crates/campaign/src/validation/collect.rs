@@ -1,8 +1,10 @@
 //! Carries out runs of the grid and keeps of each a line.
 
 use super::ValidationError;
+use super::cell::Cell;
 use super::data::Row;
-use super::grid::{Cell, generate};
+use super::grid::generate;
+use super::section::Section;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -40,14 +42,18 @@ pub fn missing(cells: &[Cell], rows: &[Row]) -> Result<Vec<Task>, ValidationErro
     Ok(tasks(cells, rows, &[])?.into_iter().filter(|(_, is_there)| !is_there).map(|(task, _)| task).collect())
 }
 
-/// Every run that `rows` have, to be carried out elsewhere with settings of its scenario changed by `overrides`, as
+/// Every run that `rows` of a section have, to be carried out elsewhere with settings of its scenario changed by `overrides`, as
 /// `--set` does.
 ///
 /// # Errors
 /// As [`missing`].
-pub fn of_data(rows: &[Row], overrides: &[(String, String)]) -> Result<Vec<Task>, ValidationError> {
+pub fn of_data(
+    section: &'static Section,
+    rows: &[Row],
+    overrides: &[(String, String)],
+) -> Result<Vec<Task>, ValidationError> {
     let last = rows.iter().map(|row| row.cell.number).max().unwrap_or(0);
-    let all = tasks(&generate(last as usize), rows, overrides)?;
+    let all = tasks(&generate(section, last as usize), rows, overrides)?;
     Ok(all.into_iter().filter(|(_, is_there)| *is_there).map(|(task, _)| task).collect())
 }
 
@@ -66,14 +72,14 @@ fn tasks(
                 row.repeat == repeat
                     && row.cell == *cell
                     && row.seed == run.seed
-                    && row.duration_s == cell.duration_s()
+                    && row.duration_s == run.duration.nanoseconds() as f64 / 1e9
             };
             let is_there = there.iter().any(is_same);
             known += usize::from(is_there);
             tasks.push((Task { cell: cell.clone(), repeat, run }, is_there));
         }
         if known != there.len() {
-            return Err(ValidationError::OtherCell { cell: cell.number });
+            return Err(ValidationError::OtherCell { section: cell.section.name, cell: cell.number });
         }
     }
     Ok(tasks)
@@ -150,8 +156,13 @@ impl Collector<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::data;
+    use super::super::section::sections;
     use super::super::testing::Fake;
     use super::*;
+
+    fn paths() -> &'static Section {
+        &sections()[0]
+    }
 
     fn collect(fake: &Fake, tasks: &[Task], stop_after: usize) -> Vec<Row> {
         let scratch = tempfile::tempdir().unwrap();
@@ -171,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_collection_goes_on_where_it_stopped() {
-        let (cells, fake) = (generate(3), Fake::default());
+        let (cells, fake) = (generate(paths(), 3), Fake::default());
         let whole = missing(&cells, &[]).unwrap();
         assert_eq!(whole.len(), 9);
         let mut rows = collect(&fake, &whole, 4);
@@ -180,26 +191,29 @@ mod tests {
         assert_eq!(rest.len(), 5);
         rows.extend(collect(&fake, &rest, usize::MAX));
         assert_eq!(fake.count(), 9);
-        assert_eq!(data::render("", &rows), data::render("", &collect(&fake, &whole, usize::MAX)));
+        assert_eq!(
+            data::render(paths(), "", &rows),
+            data::render(paths(), "", &collect(&fake, &whole, usize::MAX))
+        );
         assert!(missing(&cells, &rows).unwrap().is_empty());
-        assert_eq!(of_data(&rows[..4], &[]).unwrap().len(), 4);
+        assert_eq!(of_data(paths(), &rows[..4], &[]).unwrap().len(), 4);
     }
 
     #[test]
     fn rows_of_another_grid_are_refused() {
-        let cells = generate(2);
+        let cells = generate(paths(), 2);
         let mut rows = collect(&Fake::default(), &missing(&cells, &[]).unwrap(), 1);
         let right = rows.clone();
-        rows[0].cell.flows = 7;
-        assert!(matches!(missing(&cells, &rows), Err(ValidationError::OtherCell { cell: 1 })));
+        rows[0].cell.values[5] = "7".into();
+        assert!(matches!(missing(&cells, &rows), Err(ValidationError::OtherCell { cell: 1, .. })));
         rows = right;
         rows[0].seed += 1;
-        assert!(matches!(of_data(&rows, &[]), Err(ValidationError::OtherCell { cell: 1 })));
+        assert!(matches!(of_data(paths(), &rows, &[]), Err(ValidationError::OtherCell { cell: 1, .. })));
     }
 
     #[test]
     fn an_error_of_the_receiver_stops_everything() {
-        let (cells, fake) = (generate(3), Fake::default());
+        let (cells, fake) = (generate(paths(), 3), Fake::default());
         let scratch = tempfile::tempdir().unwrap();
         let collector =
             Collector { substrate: &fake, build: String::new(), scratch: scratch.path(), jobs: 1 };

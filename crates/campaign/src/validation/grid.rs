@@ -1,164 +1,125 @@
-//! Which cells the grid has: a deterministic choice from the full product of the factors.
+//! Which cells a section has: a deterministic choice from the full product of its factors.
 //!
-//! Cells are chosen in rounds. A round has one cell of every congestion control, the controls in an order shuffled
-//! from [`SEED`]. Each cell takes, of every factor, a level that its control has had least so far, and among those
-//! combinations the one whose pairs of levels are rarest in the grid; ties fall by the same random stream. So
-//! - within a control no level of a factor is ahead of another by more than one cell,
+//! Cells are chosen in rounds. A round has one cell of every level of the section's first factor, its block, in an order
+//! shuffled from the section's seed. Each cell takes, of every other factor, a level that its block has had least so
+//! far, and among those combinations the one whose pairs of levels are rarest in the grid; ties fall by the same
+//! random stream. So
+//! - within a block no level of a factor is ahead of another by more than one cell,
 //! - every pair of levels occurs, soon and about equally often,
 //! - any prefix of the grid is itself a balanced grid, and a longer grid begins with the shorter one.
 
 use super::ValidationError;
-use super::control::controls;
+use super::cell::Cell;
+use super::section::Section;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Round-trip times, microseconds.
-pub const RTT_US: [u32; 4] = [200, 6_200, 24_200, 100_000];
-/// Rates of the link, Gbit/s.
-pub const RATE_GBIT: [u32; 2] = [1, 10];
-/// Probabilities of random loss, data only.
-pub const LOSS: [f64; 6] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
-/// Room before the link, bandwidth-delay products.
-pub const BUFFER_BDP: [f64; 2] = [0.1, 1.0];
-/// Flows, all with the same congestion control.
-pub const FLOWS: [u32; 2] = [1, 4];
-/// What the random stream starts from.
-pub const SEED: u64 = 2026;
-/// Rounds of the committed grid: cells of each congestion control.
-pub const ROUNDS: usize = 15;
+/// Index of the level of each factor but the block.
+type Levels = Vec<usize>;
 
-/// Levels of each factor but the congestion control, in the order of [`Levels`].
-const SIZES: [usize; 5] = [RTT_US.len(), RATE_GBIT.len(), LOSS.len(), BUFFER_BDP.len(), FLOWS.len()];
-
-/// Index of the level of each factor but the congestion control.
-type Levels = [usize; SIZES.len()];
-
-/// One combination of factors.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// Its number, from 1; cells are carried out in this order.
-    pub number: u32,
-    /// Congestion control of every flow.
-    pub congestion: String,
-    /// Base round-trip time, microseconds.
-    pub rtt_us: u32,
-    /// Rate of the link, Gbit/s.
-    pub rate_gbit: u32,
-    /// Probability that a data packet is lost on the link.
-    pub loss: f64,
-    /// Room before the link, bandwidth-delay products.
-    pub buffer_bdp: f64,
-    /// How many flows.
-    pub flows: u32,
-}
-
-/// How many cells the committed grid has.
-pub fn committed_size() -> usize {
-    ROUNDS * controls().len()
-}
-
-/// How many cells there are at all.
-pub fn largest_size() -> usize {
-    SIZES.iter().product::<usize>() * controls().len()
-}
-
-/// The first `count` cells of the grid; all there are if that is fewer.
-pub fn generate(count: usize) -> Vec<Cell> {
-    let mut random = Random(SEED);
-    let mut tally = Tally::default();
+/// The first `count` cells of a section; all there are if that is fewer.
+pub fn generate(section: &'static Section, count: usize) -> Vec<Cell> {
+    let mut random = Random(section.seed);
+    let mut tally = Tally::new(section);
     let mut cells = Vec::new();
-    while cells.len() < count.min(largest_size()) {
-        let mut order: Vec<usize> = (0..controls().len()).collect();
+    while cells.len() < count.min(section.largest_size()) {
+        let mut order: Vec<usize> = (0..section.factors[0].levels.len()).collect();
         random.shuffle(&mut order);
-        for control in order {
-            let levels = tally.rarest(control, &mut random);
-            tally.add(control, levels);
-            cells.push(cell(cells.len() + 1, control, levels));
+        for block in order {
+            let levels = tally.rarest(block, &mut random);
+            cells.push(cell(section, cells.len() + 1, block, &levels));
+            tally.add(block, levels);
         }
     }
     cells.truncate(count);
     cells
 }
 
-fn cell(number: usize, control: usize, [rtt, rate, loss, buffer, flows]: Levels) -> Cell {
-    Cell {
-        number: number as u32,
-        congestion: controls()[control].name.clone(),
-        rtt_us: RTT_US[rtt],
-        rate_gbit: RATE_GBIT[rate],
-        loss: LOSS[loss],
-        buffer_bdp: BUFFER_BDP[buffer],
-        flows: FLOWS[flows],
-    }
+fn cell(section: &'static Section, number: usize, block: usize, levels: &[usize]) -> Cell {
+    let chosen = std::iter::once(block).chain(levels.iter().copied());
+    let values = section.factors.iter().zip(chosen).flat_map(|(factor, level)| &factor.levels[level]);
+    Cell { section, number: number as u32, values: values.map(|value| (*value).to_owned()).collect() }
 }
 
 /// What has been chosen so far.
-#[derive(Default)]
 struct Tally {
+    /// Levels of each factor but the block.
+    sizes: Vec<usize>,
     chosen: BTreeMap<(usize, Levels), ()>,
-    /// By control, factor, level.
+    /// By block, factor, level.
     levels: BTreeMap<(usize, usize, usize), u32>,
-    /// By two factors and their levels, all controls together.
+    /// By two factors and their levels, all blocks together.
     pairs: BTreeMap<[usize; 4], u32>,
-    /// The same within a control.
+    /// The same within a block.
     own_pairs: BTreeMap<(usize, [usize; 4]), u32>,
 }
 
 impl Tally {
-    /// The combination that `control` lacks most.
-    fn rarest(&self, control: usize, random: &mut Random) -> Levels {
-        let mut candidates = all_levels();
-        random.shuffle(&mut candidates);
-        candidates.retain(|levels| !self.chosen.contains_key(&(control, *levels)));
-        *candidates.iter().min_by_key(|levels| self.cost(control, **levels)).expect("the grid is not full")
+    fn new(section: &Section) -> Tally {
+        Tally {
+            sizes: section.factors[1..].iter().map(|factor| factor.levels.len()).collect(),
+            chosen: BTreeMap::new(),
+            levels: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            own_pairs: BTreeMap::new(),
+        }
     }
 
-    /// How far its levels are ahead within the control; then how common its pairs are, each weighed by how many
-    /// pairs its two factors have; then the same within the control.
-    fn cost(&self, control: usize, levels: Levels) -> (u32, u32, u32) {
-        let of = |factor, level| self.levels.get(&(control, factor, level)).copied().unwrap_or(0);
+    /// The combination that `block` lacks most.
+    fn rarest(&self, block: usize, random: &mut Random) -> Levels {
+        let mut candidates = all_levels(&self.sizes);
+        random.shuffle(&mut candidates);
+        let free =
+            candidates.into_iter().filter(|levels| !self.chosen.contains_key(&(block, levels.clone())));
+        free.min_by_key(|levels| self.cost(block, levels)).expect("the grid is not full")
+    }
+
+    /// How far its levels are ahead within the block; then how common its pairs are, each weighed by how many pairs
+    /// its two factors have; then the same within the block.
+    fn cost(&self, block: usize, levels: &[usize]) -> (u32, u32, u32) {
+        let of = |factor, level| self.levels.get(&(block, factor, level)).copied().unwrap_or(0);
         let ahead = levels.iter().enumerate().map(|(factor, level)| {
-            let least = (0..SIZES[factor]).map(|other| of(factor, other)).min().unwrap_or(0);
+            let least = (0..self.sizes[factor]).map(|other| of(factor, other)).min().unwrap_or(0);
             of(factor, *level) - least
         });
         let mut common = (0, 0);
         for pair in pairs(levels) {
-            let weight = (SIZES[pair[0]] * SIZES[pair[2]]) as u32;
+            let weight = (self.sizes[pair[0]] * self.sizes[pair[2]]) as u32;
             common.0 += weight * self.pairs.get(&pair).copied().unwrap_or(0);
-            common.1 += weight * self.own_pairs.get(&(control, pair)).copied().unwrap_or(0);
+            common.1 += weight * self.own_pairs.get(&(block, pair)).copied().unwrap_or(0);
         }
         (ahead.sum(), common.0, common.1)
     }
 
-    fn add(&mut self, control: usize, levels: Levels) {
-        self.chosen.insert((control, levels), ());
-        for (factor, level) in levels.into_iter().enumerate() {
-            *self.levels.entry((control, factor, level)).or_default() += 1;
+    fn add(&mut self, block: usize, levels: Levels) {
+        for (factor, level) in levels.iter().enumerate() {
+            *self.levels.entry((block, factor, *level)).or_default() += 1;
         }
-        for pair in pairs(levels) {
+        for pair in pairs(&levels) {
             *self.pairs.entry(pair).or_default() += 1;
-            *self.own_pairs.entry((control, pair)).or_default() += 1;
+            *self.own_pairs.entry((block, pair)).or_default() += 1;
         }
+        self.chosen.insert((block, levels), ());
     }
 }
 
-fn all_levels() -> Vec<Levels> {
-    let mut all: Vec<Levels> = vec![[0; SIZES.len()]];
-    for (factor, size) in SIZES.into_iter().enumerate() {
+fn all_levels(sizes: &[usize]) -> Vec<Levels> {
+    let mut all: Vec<Levels> = vec![vec![0; sizes.len()]];
+    for (factor, size) in sizes.iter().enumerate() {
         let with = |level| {
             all.iter().map(move |levels| {
-                let mut l = *levels;
+                let mut l = levels.clone();
                 l[factor] = level;
                 l
             })
         };
-        all = (0..size).flat_map(with).collect();
+        all = (0..*size).flat_map(with).collect();
     }
     all
 }
 
 /// Every two factors with their levels: factor, level, factor, level.
-fn pairs(levels: Levels) -> impl Iterator<Item = [usize; 4]> {
+fn pairs(levels: &[usize]) -> impl Iterator<Item = [usize; 4]> {
     (0..levels.len()).flat_map(move |a| (a + 1..levels.len()).map(move |b| [a, levels[a], b, levels[b]]))
 }
 
@@ -182,57 +143,53 @@ impl Random {
     }
 }
 
-/// Names of the factor columns, in files and messages.
-pub const COLUMNS: &str = "cell,congestion,rtt_ms,rate_gbit,loss,buffer_bdp,flows";
+/// Names of a section's factor columns, in files and messages.
+pub fn columns(section: &Section) -> String {
+    std::iter::once("cell").chain(section.columns()).collect::<Vec<_>>().join(",")
+}
 
 impl Cell {
     /// Its factors as columns of a line.
     pub fn columns(&self) -> String {
-        let Cell { number, congestion, rate_gbit, buffer_bdp, flows, .. } = self;
-        format!(
-            "{number},{congestion},{},{rate_gbit},{},{buffer_bdp},{flows}",
-            f64::from(self.rtt_us) / 1e3,
-            self.loss_word()
-        )
+        format!("{},{}", self.number, self.values.join(","))
     }
 
     /// Reads what [`Cell::columns`] wrote; `None` if it is something else.
-    pub fn parse(columns: &[&str]) -> Option<Cell> {
-        let [number, congestion, rtt_ms, rate_gbit, loss, buffer_bdp, flows] = columns else { return None };
-        Some(Cell {
-            number: number.parse().ok()?,
-            congestion: (*congestion).into(),
-            rtt_us: (rtt_ms.parse::<f64>().ok()? * 1e3).round() as u32,
-            rate_gbit: rate_gbit.parse().ok()?,
-            loss: loss.parse().ok()?,
-            buffer_bdp: buffer_bdp.parse().ok()?,
-            flows: flows.parse().ok()?,
-        })
-    }
-
-    /// The loss as a person writes it.
-    pub fn loss_word(&self) -> String {
-        if self.loss == 0.0 { "0".into() } else { format!("{:e}", self.loss) }
+    pub fn parse(section: &'static Section, columns: &[&str]) -> Option<Cell> {
+        let (number, values) = columns.split_first()?;
+        let is_level = |(name, value): (&'static str, &&str)| section.levels(name).contains(value);
+        let is_whole = values.len() == section.columns().count();
+        (is_whole && section.columns().zip(values).all(is_level)).then_some(())?;
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Some(Cell { section, number: number.parse().ok()?, values })
     }
 }
 
-/// The grid as a file: how it was made, then a line per cell.
-pub fn render(cells: &[Cell]) -> String {
-    let list = |values: Vec<String>| values.join(" ");
+/// A section's cells as a file: how they were chosen, then a line per cell.
+pub fn render(section: &Section, cells: &[Cell]) -> String {
+    let (title, command) = match section.folder {
+        "" => ("The validation grid".to_owned(), String::new()),
+        _ => (
+            format!("Section {} of the validation grid", section.name),
+            format!(" --section {}", section.name),
+        ),
+    };
+    let blocks =
+        if section.block() == "congestion" { "congestion control" } else { "level of the first factor" };
     let mut text = format!(
-        "# The validation grid. Written by `wirespeed validate --on kernel --extend`; do not edit.\n\
-         # {} cells of {}: one of every congestion control a round, seed {SEED}\n\
-         # (crates/campaign/src/validation/grid.rs says how they are chosen).\n\
-         # congestion: {}\n# rtt_ms: {}\n# rate_gbit: {}\n# loss: {}\n# buffer_bdp: {}\n# flows: {}\n{COLUMNS}\n",
+        "# {title}. Written by `wirespeed validate --on kernel --extend{command}`; do not edit.\n\
+         # {} cells of {}: one of every {blocks} a round, seed {}\n\
+         # (crates/campaign/src/validation/grid.rs says how they are chosen).\n",
         cells.len(),
-        largest_size(),
-        list(controls().iter().map(|control| control.name.clone()).collect()),
-        list(RTT_US.iter().map(|us| (f64::from(*us) / 1e3).to_string()).collect()),
-        list(RATE_GBIT.iter().map(u32::to_string).collect()),
-        list(LOSS.iter().map(|p| if *p == 0.0 { "0".into() } else { format!("{p:e}") }).collect()),
-        list(BUFFER_BDP.iter().map(f64::to_string).collect()),
-        list(FLOWS.iter().map(u32::to_string).collect()),
+        section.largest_size(),
+        section.seed,
     );
+    for factor in &section.factors {
+        let levels: Vec<String> = factor.levels.iter().map(|level| level.join("/")).collect();
+        text.push_str(&format!("# {}: {}\n", factor.columns.join("/"), levels.join(" ")));
+    }
+    text.push_str(&columns(section));
+    text.push('\n');
     for cell in cells {
         text.push_str(&cell.columns());
         text.push('\n');
@@ -244,11 +201,11 @@ pub fn render(cells: &[Cell]) -> String {
 ///
 /// # Errors
 /// If the file cannot be read, or holds other cells than this program would choose.
-pub fn read(path: &Path) -> Result<Vec<Cell>, ValidationError> {
+pub fn read(section: &'static Section, path: &Path) -> Result<Vec<Cell>, ValidationError> {
     let text = std::fs::read_to_string(path).map_err(ValidationError::io("read", path))?;
     let count = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
-    let cells = generate(count);
-    if render(&cells) != text {
+    let cells = generate(section, count);
+    if render(section, &cells) != text {
         return Err(ValidationError::OtherGrid { path: path.to_owned() });
     }
     Ok(cells)
@@ -256,67 +213,88 @@ pub fn read(path: &Path) -> Result<Vec<Cell>, ValidationError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::section::sections;
     use super::*;
     use std::collections::BTreeSet;
 
+    fn committed(section: &'static Section) -> Vec<Cell> {
+        generate(section, section.committed_size())
+    }
+
+    /// For every factor the level that a cell has of it, its values joined.
     fn words(cell: &Cell) -> Vec<String> {
-        cell.columns().split(',').skip(1).map(String::from).collect()
+        let mut values = cell.values.iter();
+        let factors = cell.section.factors.iter();
+        factors
+            .map(|f| values.by_ref().take(f.columns.len()).cloned().collect::<Vec<_>>().join("/"))
+            .collect()
     }
 
     #[test]
     fn every_pair_of_levels_occurs() {
-        let cells = generate(committed_size());
-        let seen: BTreeSet<(usize, String, usize, String)> = cells
-            .iter()
-            .map(words)
-            .flat_map(|w| {
-                let pair = |a: usize, b: usize| (a, w[a].clone(), b, w[b].clone());
-                (0..6)
-                    .flat_map(|a| (a + 1..6).map(move |b| (a, b)))
-                    .map(|(a, b)| pair(a, b))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        let sizes: Vec<usize> = std::iter::once(controls().len()).chain(SIZES).collect();
-        let wanted: usize =
-            (0..6).flat_map(|a| (a + 1..6).map(move |b| (a, b))).map(|(a, b)| sizes[a] * sizes[b]).sum();
-        assert_eq!(seen.len(), wanted);
+        for section in sections() {
+            let count = section.factors.len();
+            let both = || (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+            let seen: BTreeSet<(usize, String, usize, String)> = committed(section)
+                .iter()
+                .map(words)
+                .flat_map(|w| {
+                    both().map(move |(a, b)| (a, w[a].clone(), b, w[b].clone())).collect::<Vec<_>>()
+                })
+                .collect();
+            let size = |factor: usize| section.factors[factor].levels.len();
+            let wanted: usize = both().map(|(a, b)| size(a) * size(b)).sum();
+            assert_eq!(seen.len(), wanted, "{}", section.name);
+        }
     }
 
     #[test]
-    fn within_a_control_levels_are_balanced_and_no_cell_is_twice() {
-        let cells = generate(committed_size());
-        for control in controls().iter().map(|control| &control.name) {
-            let own: Vec<_> = cells.iter().filter(|c| c.congestion == *control).map(words).collect();
-            assert_eq!(own.len(), ROUNDS);
-            assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), ROUNDS, "{control}");
-            for (factor, size) in SIZES.into_iter().enumerate() {
-                let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-                own.iter().for_each(|w| *counts.entry(&w[factor + 1]).or_default() += 1);
-                let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
-                assert!(counts.len() == size && most - least <= 1, "{control}: {counts:?}");
+    fn within_a_block_levels_are_balanced_and_no_cell_is_twice() {
+        for section in sections() {
+            let cells = committed(section);
+            for block in section.levels(section.block()) {
+                let own: Vec<_> = cells.iter().filter(|c| c.values[0] == *block).map(words).collect();
+                assert_eq!(own.len(), section.rounds);
+                assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), section.rounds, "{block}");
+                for (index, factor) in section.factors.iter().enumerate().skip(1) {
+                    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+                    own.iter().for_each(|w| *counts.entry(&w[index]).or_default() += 1);
+                    let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+                    assert!(counts.len() == factor.levels.len() && most - least <= 1, "{block}: {counts:?}");
+                }
             }
         }
     }
 
     #[test]
     fn a_longer_grid_begins_with_the_shorter_and_the_largest_has_everything() {
-        let all = generate(usize::MAX);
-        assert_eq!(all.len(), largest_size());
-        assert_eq!(generate(40), all[..40]);
-        assert_eq!(all.iter().map(words).collect::<BTreeSet<_>>().len(), largest_size());
-    }
-
-    #[test]
-    fn a_cell_is_read_as_it_was_written() {
-        for cell in generate(60) {
-            assert_eq!(Cell::parse(&cell.columns().split(',').collect::<Vec<_>>()), Some(cell));
+        for section in sections() {
+            let all = generate(section, usize::MAX);
+            assert_eq!(all.len(), section.largest_size());
+            assert_eq!(generate(section, 40)[..], all[..40]);
+            assert_eq!(all.iter().map(words).collect::<BTreeSet<_>>().len(), section.largest_size());
         }
     }
 
     #[test]
-    fn the_committed_grid_is_the_generated_one() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation/grid.csv");
-        assert_eq!(read(&path).unwrap().len(), committed_size());
+    fn a_cell_is_read_as_it_was_written() {
+        for cell in sections().iter().flat_map(|section| generate(section, 60)) {
+            let (section, columns) = (cell.section, cell.columns());
+            assert_eq!(Cell::parse(section, &columns.split(',').collect::<Vec<_>>()), Some(cell));
+        }
+        assert_eq!(
+            Cell::parse(&sections()[0], &["1", "reno", "7", "1", "0", "1", "1"]),
+            None,
+            "7 ms is no level"
+        );
+    }
+
+    #[test]
+    fn the_committed_grids_are_the_generated_ones() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation");
+        for section in sections() {
+            let cells = read(section, &section.path(&folder, "grid.csv")).unwrap();
+            assert_eq!(cells.len(), section.committed_size(), "{}", section.name);
+        }
     }
 }

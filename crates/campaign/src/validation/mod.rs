@@ -1,12 +1,14 @@
 //! The validation grid: a substrate against the real kernel, over a balanced choice of controls and paths.
 //!
-//! [`grid`] chooses the cells, [`Cell::scenario`] makes one a scenario, [`Collector`] carries out its runs, [`data`]
-//! keeps of each a line; [`Comparison`] holds two sets of lines against each other and says whether they agree as
-//! stated, [`Page`] and [`scatter`] show it.
+//! The grid consists of [`section::sections`]: factors with their levels, scenarios, bars. [`grid`] chooses a section's
+//! cells, [`Cell::scenario`] makes one a scenario, [`Collector`] carries out its runs, [`data`] keeps a line of each;
+//! [`Comparison`] compares two sets of lines, [`bar`] judges them, [`Page`] and [`scatter`] show it.
 
+pub mod bar;
 pub mod causes;
 pub mod cell;
 pub mod collect;
+pub mod column;
 pub mod compare;
 pub mod control;
 pub mod data;
@@ -14,18 +16,23 @@ pub mod difference;
 pub mod grid;
 pub mod page;
 pub mod pages;
+pub mod region;
 pub mod scatter;
+pub mod section;
+pub mod sections;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
 
+pub use bar::Criterion;
 pub use causes::Causes;
+pub use cell::Cell;
 pub use collect::{Collector, Ended, Task, missing, of_data};
 pub use compare::{Comparison, QUANTITIES};
 pub use data::Row;
 pub use difference::{distances, other_programs};
-pub use grid::Cell;
 pub use page::Page;
+pub use section::{Section, sections};
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,10 +71,12 @@ pub enum ValidationError {
     },
     /// The data is of another grid.
     #[error(
-        "the data's cell {cell} is not the grid's: its factors, durations or seeds differ; delete its rows, and \
-         --extend makes them again, or use the program they came with"
+        "the data's cell {cell} of section {section} is not the grid's: its factors, durations or seeds differ; delete \
+         its rows, and --extend makes them again, or use the program they came with"
     )]
     OtherCell {
+        /// Its section.
+        section: &'static str,
         /// Number of the cell.
         cell: u32,
     },

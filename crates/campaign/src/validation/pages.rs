@@ -21,15 +21,15 @@ pub fn folder(validation: &Path) -> Option<PathBuf> {
 
 /// What the grid says of a control: `None` if it has no cells of it. `other` is what is compared with the kernel.
 pub fn section(control: &str, other: &str, comparison: &Comparison, causes: &Causes) -> Option<String> {
-    let summary = comparison.controls.iter().find(|summary| summary.name == control)?;
+    let summary = comparison.blocks.iter().find(|summary| summary.name == control)?;
     let cells: Vec<&Compared> =
-        comparison.cells.iter().filter(|cell| cell.cell.congestion == control).collect();
+        comparison.cells.iter().filter(|cell| cell.cell.values[0] == control).collect();
     let mut out = format!(
         "Over its {} cells of [the grid](../../validation/README.md), {} against kernel, by the relative error of a \
          cell's means, either way:\n\n| | median | worst | where |\n|---|--:|--:|---|\n",
         summary.cells, other
     );
-    for (index, quantity) in QUANTITIES.iter().enumerate() {
+    for (index, quantity) in QUANTITIES.iter().enumerate().filter(|(index, _)| comparison.has(*index)) {
         let error = |cell: &&&Compared| cell.pairs[index].and_then(|pair| pair.error()).map(f64::abs);
         let worst = cells
             .iter()
@@ -48,7 +48,7 @@ pub fn section(control: &str, other: &str, comparison: &Comparison, causes: &Cau
     }
     out.push('\n');
     let outside: Vec<&Compared> =
-        comparison.outside().into_iter().filter(|cell| cell.cell.congestion == control).collect();
+        comparison.outside().into_iter().filter(|cell| cell.cell.values[0] == control).collect();
     if outside.is_empty() {
         out.push_str("No cell is outside the stated agreement.\n");
         return Some(out);
@@ -80,6 +80,7 @@ pub fn put(page: &str, section: &str) -> Option<String> {
 mod tests {
     use super::super::control::controls;
     use super::super::data;
+    use super::super::section::sections;
     use super::super::testing::row;
     use super::*;
     use std::fs;
@@ -90,9 +91,9 @@ mod tests {
         let model: Vec<_> = (1..=2)
             .flat_map(|cell| (0..3).map(move |i| row(cell, i, if cell == 2 { 5e8 } else { 1e9 })))
             .collect();
-        let comparison = Comparison::new(&kernel, &model);
+        let comparison = Comparison::new(&sections()[0], &kernel, &model);
         let causes: Causes = toml::from_str("[[cause]]\ncells = [2]\nexplanation = \"a\\nb\"").unwrap();
-        let control = comparison.cells[1].cell.congestion.clone();
+        let control = comparison.cells[1].cell.values[0].clone();
         let text = section(&control, "model", &comparison, &causes).unwrap();
         let place = place(&comparison.cells[1]);
         assert!(text.contains(&format!("| 50.0 % | {place} |")), "{text}");
@@ -114,8 +115,8 @@ mod tests {
     #[test]
     fn the_pages_say_what_the_committed_data_does() {
         let validation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation");
-        let rows = |file: &str| data::read(&validation.join(file)).unwrap();
-        let comparison = Comparison::new(&rows("kernel.csv"), &rows("model.csv"));
+        let rows = |file: &str| data::read(&sections()[0], &validation.join(file)).unwrap();
+        let comparison = Comparison::new(&sections()[0], &rows("kernel.csv"), &rows("model.csv"));
         let causes = Causes::read(&validation.join("causes.toml")).unwrap();
         let pages = folder(&validation).unwrap();
         for control in controls() {

@@ -48,7 +48,7 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
     }
     for (kernel, model, cell) in &points {
         let (x, y) = (axis.right(*kernel), axis.up(*model));
-        let colour = colour(&cell.cell.congestion);
+        let colour = colour(&cell.cell.values[0]);
         // What disagrees in goodput is hollow and numbered.
         let fill = if cell.agrees() { colour } else { "#fff" };
         let _ = writeln!(
@@ -198,6 +198,7 @@ pub(super) fn significant(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::section::sections;
     use super::super::testing::row;
     use super::*;
 
@@ -216,8 +217,11 @@ mod tests {
 
     #[test]
     fn a_mark_lies_where_its_values_are() {
-        let comparison =
-            Comparison::new(&[row(1, 0, 1e9), row(2, 0, 1e8)], &[row(1, 0, 1e9), row(2, 0, 2e8)]);
+        let comparison = Comparison::new(
+            &sections()[0],
+            &[row(1, 0, 1e9), row(2, 0, 1e8)],
+            &[row(1, 0, 1e9), row(2, 0, 2e8)],
+        );
         let svg = plot(&comparison, 0, "model");
         assert_eq!(svg.matches("<circle").count(), families().len() + 2);
         let title = format!("cell 2: {}: kernel 100, model 200 Mbit/s", comparison.cells[1].cell.title());
@@ -226,7 +230,7 @@ mod tests {
         // Nothing was sent again on either side: no place on the axis, but the plot is whole.
         let mut zero = row(1, 0, 1e9);
         zero.values[3] = Some(0.0);
-        let svg = plot(&Comparison::new(&[zero.clone()], &[zero]), 3, "model");
+        let svg = plot(&Comparison::new(&sections()[0], &[zero.clone()], &[zero]), 3, "model");
         assert!(svg.ends_with("</svg>\n") && svg.matches("<circle").count() == families().len() + 1);
     }
 

@@ -18,6 +18,8 @@ pub struct Estimate {
     pub mean: f64,
     /// Half the width of the interval; 0 of a single value, of which nothing more is known.
     pub half_width: f64,
+    /// How many values there are.
+    pub runs: usize,
 }
 
 impl Estimate {
@@ -28,7 +30,7 @@ impl Estimate {
             let t = T_975.get(values.len() - 2).copied().unwrap_or(Z_975);
             t * deviation / (values.len() as f64).sqrt()
         });
-        Some(Estimate { mean, half_width })
+        Some(Estimate { mean, half_width, runs: values.len() })
     }
 
     /// Whether the interval holds `value`.
@@ -52,7 +54,7 @@ mod tests {
     #[test]
     fn one_value_has_no_width_and_many_are_normal() {
         assert_eq!(Estimate::of(&[]), None);
-        assert_eq!(Estimate::of(&[5.0]), Some(Estimate { mean: 5.0, half_width: 0.0 }));
+        assert_eq!(Estimate::of(&[5.0]), Some(Estimate { mean: 5.0, half_width: 0.0, runs: 1 }));
         let many: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         let deviation = (25.0f64 / 99.0).sqrt();
         assert!((Estimate::of(&many).unwrap().half_width - 1.960 * deviation / 10.0).abs() < 1e-12);

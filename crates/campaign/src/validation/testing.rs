@@ -2,17 +2,18 @@
 
 use super::data::{METRICS, Row};
 use super::grid::generate;
+use super::section::sections;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wirespeed_lab::{Control, LabError, Substrate};
 use wirespeed_record::{Recording, RunDirectory};
 use wirespeed_scenario::Run;
 
-/// A row of the grid's cell of that number with this goodput.
+/// A row of the first section's cell of that number with this goodput.
 pub fn row(cell: u32, repeat: u32, goodput_bps: f64) -> Row {
     let mut values = [Some(1.0); METRICS.len()];
     values[0] = Some(goodput_bps);
     Row {
-        cell: generate(cell as usize).pop().unwrap(),
+        cell: generate(&sections()[0], cell as usize).pop().unwrap(),
         repeat,
         seed: 7,
         duration_s: 4.0,

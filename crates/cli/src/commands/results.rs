@@ -76,6 +76,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "seed": info.seed,
         "depends_on_seed": info.depends_on_seed,
         "substrate": info.substrate,
+        "validated_region": info.validated_region,
         "metrics": metrics,
         "ledger": json_ledger(ledger),
         "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),

@@ -30,6 +30,9 @@ pub(crate) fn page(report: &Report) -> String {
     header(&mut body, report);
     body.push_str("<main>\n");
     answer_section(&mut body, &answer::sentences(report));
+    for region in answer::validated_regions(report) {
+        let _ = writeln!(body, "<p class=\"hint\">{}.</p>", escape(&region));
+    }
     tables::summary(&mut body, report);
     tables::expectations(&mut body, report);
     incomplete(&mut body, report);

@@ -72,6 +72,9 @@ fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
     if let Some(unsteady) = &run.unsteady {
         let _ = write!(out, "<p class=\"warning\">Not steady: {}.</p>", escape(&unsteady.words()));
     }
+    if let Some(region) = &run.info.validated_region {
+        let _ = write!(out, "<p class=\"hint\">{}.</p>", escape(&region.to_string()));
+    }
     for warning in &run.info.warnings {
         let _ = write!(out, "<p class=\"warning\">{}</p>", escape(warning));
     }

@@ -1,0 +1,260 @@
+//! The columns in which factors stand: how a value is shown, and which value a run has.
+
+use std::collections::BTreeSet;
+use wirespeed_scenario::Run;
+use wirespeed_scenario::run::{FlowKind, Host, Qdisc};
+
+/// A column of the grid's files.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name in files.
+    pub name: &'static str,
+    /// What it is, before a value: `rate 10 Gbit/s`.
+    pub what: &'static str,
+    /// What stands behind a value.
+    pub unit: &'static str,
+    /// What a title shows of a value.
+    pub title: fn(&str) -> String,
+    /// What a table by level shows of it, where a title would be ambiguous.
+    pub level: fn(&str) -> String,
+    /// The value of a run; `None` where the column does not apply to it.
+    pub read: fn(&Run) -> Option<Reading>,
+}
+
+/// A run's value in a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reading {
+    /// Least and largest of its flows, hosts or links.
+    Range(f64, f64),
+    /// A name.
+    Name(String),
+}
+
+/// What stands for the names of several algorithms in a run.
+pub const MIXED: &str = "mixed";
+
+/// Every column that a section may use.
+pub static COLUMNS: [Column; 11] = [
+    Column {
+        name: "congestion",
+        what: "congestion control",
+        unit: "",
+        title: str::to_owned,
+        level: str::to_owned,
+        read: congestion,
+    },
+    Column {
+        name: "beside",
+        what: "BBR beside",
+        unit: "",
+        title: |v| format!("bbr beside {v}"),
+        level: str::to_owned,
+        read: beside,
+    },
+    Column {
+        name: "rtt_ms",
+        what: "round-trip time",
+        unit: " ms",
+        title: |v| format!("{v} ms"),
+        level: |v| format!("{v} ms"),
+        read: |run| range(run.flows.iter().map(|flow| run.base_rtt(flow).nanoseconds() as f64 / 1e6)),
+    },
+    Column {
+        name: "rate_gbit",
+        what: "rate",
+        unit: " Gbit/s",
+        title: |v| format!("{v} Gbit/s"),
+        level: |v| format!("{v} Gbit/s"),
+        read: |run| {
+            range(run.links.iter().map(|link| link.forward.rate.bytes_per_second() as f64 * 8.0 / 1e9))
+        },
+    },
+    Column {
+        name: "loss",
+        what: "loss",
+        unit: "",
+        title: |v| format!("loss {v}"),
+        level: |v| format!("loss {v}"),
+        read: |run| range(run.links.iter().map(|link| link.forward.loss)),
+    },
+    Column {
+        name: "buffer_bdp",
+        what: "buffer",
+        unit: " bdp",
+        title: |v| format!("{v} bdp"),
+        level: |v| format!("buffer {v} bdp"),
+        read: buffer,
+    },
+    Column {
+        name: "flows",
+        what: "number of flows",
+        unit: "",
+        title: flows,
+        level: flows,
+        read: |run| range([run.flows.len() as f64].into_iter()),
+    },
+    Column {
+        name: "mtu",
+        what: "MTU",
+        unit: " B",
+        title: |v| format!("MTU {v}"),
+        level: |v| format!("MTU {v}"),
+        read: |run| range(run.hosts.iter().map(|host| host.mtu.get() as f64)),
+    },
+    Column {
+        name: "qdisc",
+        what: "queueing discipline of the sender",
+        unit: "",
+        title: str::to_owned,
+        level: str::to_owned,
+        read: |run| of_senders(run, |host| name_of(host.qdisc).into()),
+    },
+    Column {
+        name: "txqueuelen",
+        what: "txqueuelen",
+        unit: "",
+        title: |v| format!("txqueuelen {v}"),
+        level: |v| format!("txqueuelen {v}"),
+        // The other disciplines do not use it.
+        read: |run| {
+            let used = senders(run).filter(|host| host.qdisc == Qdisc::PfifoFast);
+            range(used.map(|host| f64::from(host.txqueuelen)))
+        },
+    },
+    Column {
+        name: "offloads",
+        what: "offloads",
+        unit: "",
+        title: |v| format!("offloads {v}"),
+        level: |v| format!("offloads {v}"),
+        read: |run| {
+            of_senders(run, |host| match (host.offloads.tso, host.offloads.gso) {
+                (false, false) => "off".into(),
+                (true, true) => "on".into(),
+                (true, false) => "TSO alone".into(),
+                (false, true) => "GSO alone".into(),
+            })
+        },
+    },
+];
+
+/// The column of that name.
+///
+/// # Panics
+/// If there is none: a section names a column that [`COLUMNS`] lacks.
+pub fn named(name: &str) -> &'static Column {
+    COLUMNS.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"))
+}
+
+/// The name of a queueing discipline in scenarios.
+fn name_of(qdisc: Qdisc) -> &'static str {
+    match qdisc {
+        Qdisc::PfifoFast => "pfifo_fast",
+        Qdisc::Fq => "fq",
+        Qdisc::FqCodel => "fq_codel",
+    }
+}
+
+fn flows(value: &str) -> String {
+    if value == "1" { "1 flow".into() } else { format!("{value} flows") }
+}
+
+/// The hosts that send.
+pub fn senders(run: &Run) -> impl Iterator<Item = &Host> {
+    let names: BTreeSet<&str> = run.flows.iter().map(|flow| flow.from.as_str()).collect();
+    run.hosts.iter().filter(move |host| names.contains(host.name.as_str()))
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<Reading> {
+    let (least, most) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(v), most.max(v)));
+    (least <= most).then_some(Reading::Range(least, most))
+}
+
+/// The name that all senders share.
+fn of_senders(run: &Run, name: impl Fn(&Host) -> String) -> Option<Reading> {
+    let names: BTreeSet<String> = senders(run).map(name).collect();
+    one(names)
+}
+
+fn one(names: BTreeSet<String>) -> Option<Reading> {
+    match names.len() {
+        0 => None,
+        1 => names.into_iter().next().map(Reading::Name),
+        _ => Some(Reading::Name(MIXED.into())),
+    }
+}
+
+/// The algorithms of the TCP flows.
+fn algorithms(run: &Run) -> impl Iterator<Item = &str> {
+    run.flows.iter().filter_map(|flow| match &flow.kind {
+        FlowKind::Tcp { congestion, .. } => Some(congestion.name.as_str()),
+        FlowKind::Udp { .. } => None,
+    })
+}
+
+fn congestion(run: &Run) -> Option<Reading> {
+    one(algorithms(run).map(str::to_owned).collect())
+}
+
+/// The algorithm of the other one of two flows of which one is BBR.
+fn beside(run: &Run) -> Option<Reading> {
+    let names: Vec<&str> = algorithms(run).collect();
+    let [a, b] = names[..] else { return None };
+    match (a == "bbr", b == "bbr") {
+        (false, true) => Some(Reading::Name(a.into())),
+        (true, false) => Some(Reading::Name(b.into())),
+        _ => None,
+    }
+}
+
+/// Room before each link, in bandwidth-delay products of the flow with the longest round-trip time.
+fn buffer(run: &Run) -> Option<Reading> {
+    let longest = run.flows.iter().map(|flow| run.base_rtt(flow)).max()?;
+    range(run.links.iter().map(|link| {
+        let product = link.forward.rate.volume(longest).get().max(1);
+        link.forward.buffer.get() as f64 / product as f64
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::generate;
+    use super::super::section::sections;
+    use super::*;
+
+    #[test]
+    fn a_level_names_its_factor() {
+        assert_eq!((named("buffer_bdp").title)("0.1"), "0.1 bdp");
+        assert_eq!((named("buffer_bdp").level)("0.1"), "buffer 0.1 bdp");
+        assert_eq!((named("flows").level)("1"), "1 flow");
+    }
+
+    /// Else the region would not be that of the levels.
+    #[test]
+    fn a_run_of_a_cell_has_the_cells_own_values() {
+        for section in sections() {
+            for cell in generate(section, section.committed_size()) {
+                let run = cell.runs(&[]).unwrap().remove(0);
+                for (name, value) in section.columns().zip(&cell.values) {
+                    let Some(reading) = (named(name).read)(&run) else {
+                        assert!(name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast", "{name}");
+                        continue;
+                    };
+                    let is_floor = name == "buffer_bdp" && cell.scenario().contains(" packets\"");
+                    match reading {
+                        Reading::Name(found) => assert_eq!(found, *value),
+                        Reading::Range(least, most) => {
+                            let value: f64 = value.parse().unwrap();
+                            let is_near = |found: f64| (found - value).abs() <= value * 1e-3;
+                            assert!(
+                                is_floor || is_near(least) && is_near(most),
+                                "{name}: {least} {most} {value}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! 25 to 100 Gbit/s with an MTU of 9000.
+
+use super::super::bar::{Bar, Rule};
+use super::super::cell::{Cell, Parts, heading};
+use super::super::section::{Factor, Section};
+
+/// The section.
+pub fn section() -> Section {
+    Section {
+        name: "fast",
+        about: "Paths of 25 to 100 Gbit/s with an MTU of 9000.",
+        folder: "fast",
+        factors: vec![
+            Factor::one(&["congestion"], &["reno", "cubic", "htcp", "bbr", "bic", "highspeed"]),
+            // Every window, also that of a slow start that overshoots, stays below the 1 GiB of TCP's window. At 40 Gbit/s
+            // and 40 ms a guest of 24 GiB ran out of memory with BBR and random loss.
+            Factor::two(
+                &["rate_gbit", "rtt_ms"],
+                &[
+                    ["25", "1"],
+                    ["25", "10"],
+                    ["25", "40"],
+                    ["40", "1"],
+                    ["40", "10"],
+                    ["100", "1"],
+                    ["100", "10"],
+                ],
+            ),
+            Factor::one(&["loss"], &["0", "1e-6", "1e-5"]),
+            Factor::one(&["buffer_bdp"], &["0.3", "1"]),
+            Factor::one(&["flows"], &["1", "4"]),
+        ],
+        seed: 2029,
+        rounds: 7,
+        scenario,
+        both_modes: false,
+        bars: &BARS,
+        method: include_str!("fast.md"),
+    }
+}
+
+const BARS: [Bar; 5] = [
+    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
+    Bar::new("goodput_bps", Rule::MedianError { most: 0.01 }),
+    Bar::new("rtt_mean_ns", Rule::Within { tolerance: 0.10, least_share: 0.90 }),
+    Bar::new("jain_index", Rule::Near { distance: 0.05, least_share: 0.90 }),
+    Bar::new("retransmissions_packets", Rule::Within { tolerance: 0.30, least_share: 0.90 }),
+];
+
+fn scenario(cell: &Cell) -> String {
+    let several = cell.flows() > 1;
+    let count = if several { format!("count = {}\n", cell.flows()) } else { String::new() };
+    let parts = Parts {
+        path: format!(
+            "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{} bdp\"\n",
+            cell.text("rate_gbit"),
+            cell.text("rtt_ms"),
+            cell.text("loss"),
+            cell.text("buffer_bdp")
+        ),
+        hosts: "[host.sender]\nmtu = \"9000 B\"\n\n[host.receiver]\nmtu = \"9000 B\"\n\n".into(),
+        flows: format!("[[flow]]\ncongestion = \"{}\"\n{count}", cell.text("congestion")),
+        // At 40 ms slow start takes half a second.
+        times_ms: if cell.value("rtt_ms") > 10.0 { (4_000, 10) } else { (3_000, 10) },
+        seed: 30_000 + cell.number,
+        stagger: several.then_some("flow.stagger"),
+        repeats: cell.repeats(),
+    };
+    let (name, about) = heading(cell);
+    parts.render(&name, &about)
+}

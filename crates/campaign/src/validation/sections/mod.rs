@@ -1,0 +1,6 @@
+//! The sections of the grid, a file each; [`super::section::sections`] is their table.
+
+pub mod beside;
+pub mod fast;
+pub mod paths;
+pub mod sender_interface;

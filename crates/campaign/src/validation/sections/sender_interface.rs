@@ -1,0 +1,79 @@
+//! Senders whose own interface is the slowest link.
+
+use super::super::bar::{Bar, Rule};
+use super::super::cell::{Cell, Parts, heading};
+use super::super::section::{Factor, Section};
+
+/// The section.
+pub fn section() -> Section {
+    Section {
+        name: "sender-interface",
+        about: "Senders whose own interface is the slowest link: queueing disciplines, queue lengths, offloads, 1 to \
+                100 Gbit/s.",
+        folder: "sender-interface",
+        factors: vec![
+            Factor::one(&["congestion"], &["reno", "cubic", "highspeed", "htcp", "bic", "bbr"]),
+            // The queue length bounds pfifo_fast only.
+            Factor::two(
+                &["qdisc", "txqueuelen"],
+                &[
+                    ["pfifo_fast", "100"],
+                    ["pfifo_fast", "1000"],
+                    ["pfifo_fast", "10000"],
+                    ["fq", "1000"],
+                    ["fq_codel", "1000"],
+                ],
+            ),
+            Factor::one(&["offloads"], &["off", "on"]),
+            Factor::one(&["flows"], &["1", "4"]),
+            Factor::two(
+                &["rate_gbit", "mtu"],
+                &[
+                    ["1", "1500"],
+                    ["1", "9000"],
+                    ["10", "1500"],
+                    ["10", "9000"],
+                    ["40", "9000"],
+                    ["100", "9000"],
+                ],
+            ),
+            Factor::one(&["rtt_ms"], &["1", "10", "24"]),
+        ],
+        seed: 2027,
+        rounds: 8,
+        scenario,
+        both_modes: false,
+        bars: &BARS,
+        method: include_str!("sender_interface.md"),
+    }
+}
+
+const BARS: [Bar; 4] = [
+    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
+    Bar::new("goodput_bps", Rule::MedianError { most: 0.01 }),
+    Bar::new("rtt_mean_ns", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
+    Bar::new("qdisc_drops", Rule::ZeroWhereKernelHasZero),
+];
+
+fn scenario(cell: &Cell) -> String {
+    let (rate, mtu, several) = (cell.text("rate_gbit"), cell.text("mtu"), cell.flows() > 1);
+    let offloads = cell.text("offloads") == "on";
+    let count = if several { format!("count = {}\n", cell.flows()) } else { String::new() };
+    let parts = Parts {
+        path: format!("rate = \"{rate} Gbit/s\"\nrtt = \"{} ms\"\nbuffer = \"1 bdp\"\n", cell.text("rtt_ms")),
+        hosts: format!(
+            "[host.sender]\nnic_rate = \"{rate} Gbit/s\"\nmtu = \"{mtu} B\"\nqdisc = \"{}\"\ntxqueuelen = {}\n\
+             tso = {offloads}\ngso = {offloads}\n\n[host.receiver]\nmtu = \"{mtu} B\"\n\n",
+            cell.text("qdisc"),
+            cell.text("txqueuelen"),
+        ),
+        flows: format!("[[flow]]\ncongestion = \"{}\"\n{count}", cell.text("congestion")),
+        // Slow start takes at most 14 round trips of 24 ms; the kernel needs a minute for 2 s at 100 Gbit/s.
+        times_ms: if cell.value("rate_gbit") > 10.0 { (2_000, 10) } else { (3_000, 10) },
+        seed: 10_000 + cell.number,
+        stagger: several.then_some("flow.stagger"),
+        repeats: cell.repeats(),
+    };
+    let (name, about) = heading(cell);
+    parts.render(&name, &about)
+}
