@@ -211,11 +211,12 @@ mod tests {
     struct Scribe {
         count: AtomicUsize,
         program: Option<&'static str>,
+        name: Option<&'static str>,
     }
 
     impl Substrate for Scribe {
         fn name(&self) -> &'static str {
-            "scribe"
+            self.name.unwrap_or("scribe")
         }
         fn build(&self) -> Option<String> {
             None
@@ -269,6 +270,19 @@ mod tests {
             fresh,
             tool,
             command: &|run| format!("run {}", run.id),
+        }
+    }
+
+    #[test]
+    fn only_runs_on_the_model_carry_the_stamp() {
+        let runs = runs();
+        for (name, is_stamped) in [(MODEL, true), ("kernel", false)] {
+            let (folder, scribe) =
+                (tempfile::tempdir().unwrap(), Scribe { name: Some(name), ..Default::default() });
+            campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
+            let info = read_info(&folder.path().join(&runs[0].id)).unwrap();
+            let stamp = info.validated_region.map(|region| region.to_string());
+            assert_eq!(stamp.as_deref(), is_stamped.then_some("Validated region: inside (section paths)"));
         }
     }
 

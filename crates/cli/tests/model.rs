@@ -68,12 +68,32 @@ fn first_look_has_every_field_and_a_report() {
             assert!(found.iter().any(|f| f == field), "{field} is not among {found:#?}");
         }
         assert_eq!(run["substrate"], "model");
+        // 9.5 Gbit/s, 12 ms, one flow of an algorithm of the grid.
+        assert_eq!(run["validated_region"]["is_inside"], true, "{}", run["validated_region"]);
         assert!(
             run["cost"]["packets"].as_u64().unwrap() > 1000 && run["cost"]["wall_s"].as_f64().unwrap() > 0.0
         );
     }
     let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains("first-look") && report.contains("<svg"), "the report shows figures");
+    assert!(report.contains("Validated region: inside (section paths)."), "the report shows the stamp");
+}
+
+#[test]
+fn a_run_outside_the_validated_region_names_the_factor() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().join("first-look.toml").display().to_string();
+    let set = ["run.duration=200 ms", "flow.congestion=cubic", "path.rtt=300 ms"];
+    let mut arguments = vec!["run", &file, "--out", "out"];
+    set.iter().for_each(|pair| arguments.extend(["--set", pair]));
+    let output = wirespeed(folder.path(), &arguments);
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stamp = "Validated region: outside (round-trip time 300 ms is above 100 ms)";
+    assert!(shown.contains(stamp), "{shown}");
+    let output = wirespeed(folder.path(), &["report", "out", "--json"]);
+    let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let recorded = &results["runs"][0]["validated_region"];
+    assert_eq!(recorded["outside"][0], "round-trip time 300 ms is above 100 ms", "{recorded}");
 }
 
 #[test]
@@ -125,6 +145,8 @@ fn a_run_has_the_fields_it_has_on_the_kernel() {
         fields(&results, "", &mut found);
         // What is lost where is named by place; a place that has no counterpart is no field.
         found.retain(|field| !field.contains("warnings"));
+        // Only runs on the model have a validated region.
+        found.retain(|field| !field.contains("validated_region"));
         found.sort();
         found
     });

@@ -4,7 +4,7 @@ mod recordings;
 mod xml;
 
 use recordings::{flow, one_run, queue, study};
-use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Recording, Stage, ValidatedRegion};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult};
 use xml::well_formed;
 
@@ -408,6 +408,27 @@ fn the_terminal_needs_no_colour() {
     assert!(plain.contains('✗') && plain.contains("expected at least 2 Gbit/s"), "{plain}");
     assert!(plain.contains("Gbit/s") && plain.contains("incomplete"), "{plain}");
     assert!(long_ids().terminal(100, true).contains('\x1b'));
+}
+
+#[test]
+fn the_validated_region_stands_below_the_table_and_on_the_page() {
+    let with = |congestion: &str, repeat, outside: &[&str]| {
+        let mut recording = one_run(congestion, repeat);
+        recording.info.validated_region = Some(ValidatedRegion {
+            is_inside: outside.is_empty(),
+            section: "fast".into(),
+            outside: outside.iter().map(|word| (*word).to_owned()).collect(),
+        });
+        recording
+    };
+    let shown = report_of(&[with("reno", 0, &[]), with("reno", 1, &[])]).terminal(100, false);
+    assert!(shown.ends_with("Validated region: inside (section fast)\n"), "{shown}");
+    let mixed = report_of(&[with("reno", 0, &["UDP", "2 links"]), with("bic", 0, &[]), with("bic", 1, &[])]);
+    for text in [mixed.terminal(100, false), markup(&mixed)] {
+        assert!(text.contains("Validated region: inside (section fast): 2 runs"), "{text}");
+        assert!(text.contains("Validated region: outside (UDP; 2 links): 1 run"), "{text}");
+    }
+    assert!(!report_of(&[one_run("reno", 0)]).terminal(100, false).contains("Validated"));
 }
 
 #[test]

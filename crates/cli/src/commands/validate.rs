@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Make the kernel's data: carry out what the data file does not have and add it there.
     #[arg(long)]
     extend: bool,
-    /// One section of the grid [default: every section]: paths, sender-interface, beside, fast.
+    /// One section of the grid, for example sender-interface [default: every section].
     #[arg(long, value_name = "NAME", value_parser = section)]
     section: Option<&'static Section>,
     /// The first N cells of each section only; with --extend, make the grid that large. [default: as many as there are]
@@ -258,6 +258,9 @@ fn carry_out(
     mut keep: impl FnMut(Row) -> Result<(), Failure> + Send,
 ) -> Result<usize, Failure> {
     let (total, begin) = (tasks.iter().map(|task| task.cell.packets(&task.run)).sum::<f64>(), Instant::now());
+    if tasks.is_empty() {
+        return Ok(0);
+    }
     eprintln!("{} runs, about {:.2e} packets at most", tasks.len(), total);
     let (mut count, mut done, mut packets, mut failed) = (0, 0.0, 0, 0);
     collector.carry_out(tasks, interrupt::flag(), |task, ended| {

@@ -15,9 +15,9 @@ impl Causes {
             QueueSettings::Fq(_) => return Causes(Vec::new()),
             QueueSettings::Red(_) => &[Cause::QueueFull, Cause::Red],
             QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) => &[Cause::QueueFull, Cause::CoDel],
-            QueueSettings::DropTailBytes { .. } | QueueSettings::DropTailPackets { .. } => {
-                &[Cause::QueueFull]
-            }
+            QueueSettings::DropTailBytes { .. }
+            | QueueSettings::DropTailPackets { .. }
+            | QueueSettings::PtrRing { .. } => &[Cause::QueueFull],
         };
         let mut causes: Vec<Cause> = settings.policer.map(|_| Cause::Policer).into_iter().collect();
         causes.extend(queue);

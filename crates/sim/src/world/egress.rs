@@ -58,7 +58,9 @@ impl World {
 
     /// Packets of a train leave their socket's memory without having left the host.
     fn take_back(&mut self, train: &Train, packets: u64) {
-        if let (Endpoint::Tcp(tcp), Body::Data(_)) = (&mut self.flows[train.flow as usize].endpoint, &train.body) {
+        if let (Endpoint::Tcp(tcp), Body::Data(_)) =
+            (&mut self.flows[train.flow as usize].endpoint, &train.body)
+        {
             tcp.sender.take_back(packets);
             self.plan_sender(train.flow);
         }

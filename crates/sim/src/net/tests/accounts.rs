@@ -42,9 +42,17 @@ fn queues() -> impl Strategy<Value = QueueSettings> {
                 let host = host.map(|(piece, memory_limit)| HostQueue { memory_limit, overhead: 832, piece });
                 QueueSettings::FqCodel(FqCodelSettings { quantum, target, interval, limit, ecn, host })
             }),
-        (100..5000_u32, 1..100_u32, 1..50_u32, any::<bool>()).prop_map(|(quantum, limit, flow_limit, whole)| {
-            QueueSettings::Fq(FqSettings { quantum, initial_quantum: 5 * quantum, limit, flow_limit, whole })
-        }),
+        (100..5000_u32, 1..100_u32, 1..50_u32, any::<bool>()).prop_map(
+            |(quantum, limit, flow_limit, whole)| {
+                QueueSettings::Fq(FqSettings {
+                    quantum,
+                    initial_quantum: 5 * quantum,
+                    limit,
+                    flow_limit,
+                    whole,
+                })
+            }
+        ),
     ]
 }
 

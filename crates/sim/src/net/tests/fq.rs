@@ -6,7 +6,8 @@ use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
 /// 1000 bytes last 1 ms, and arrive 10 ms after that. A turn is 2000 bytes, the first as well.
 fn link() -> Link {
-    let queue = FqSettings { quantum: 2000, initial_quantum: 2000, limit: 10_000, flow_limit: 100, whole: true };
+    let queue =
+        FqSettings { quantum: 2000, initial_quantum: 2000, limit: 10_000, flow_limit: 100, whole: true };
     let settings = LinkSettings::new(Rate::mbit(8), Span::ms(10), Bytes::ZERO);
     Link::new(&LinkSettings { queue: QueueSettings::Fq(queue), train_limit: 64, ..settings })
 }

@@ -3,8 +3,8 @@
 use super::{Pending, Sender};
 use crate::due::Due;
 use crate::net::{Body, Data, Ecn, Train};
-use crate::tcp::scoreboard::Segment;
 use crate::tcp::clock;
+use crate::tcp::scoreboard::Segment;
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
 use wirespeed_units::{Packets, SimTime, Span};
 
@@ -118,8 +118,7 @@ impl Sender {
     /// With a pacer "left" is when the next may leave: `tcp_wstamp_ns` is moved on by what was sent.
     pub(super) fn may_wait(&self, now: SimTime) -> bool {
         let left = if self.is_paced() { self.pace.max(self.last_sent) } else { self.last_sent };
-        (now - left) <= LONGEST_WAIT
-            && self.until_ack(now).is_some_and(|until| until <= self.longest_wait())
+        (now - left) <= LONGEST_WAIT && self.until_ack(now).is_some_and(|until| until <= self.longest_wait())
     }
 
     /// From `now` until the head is acknowledged, as far as the round-trip time tells.
