@@ -102,7 +102,7 @@ impl Observer for Display<'_> {
         let mut ended = self.ended.lock().expect("the display does not panic");
         *ended += 1;
         let count = format!("[{}/{}]", *ended, self.runs.len());
-        let is_told = *ended % self.runs_a_line == 0 || *ended == self.runs.len();
+        let is_told = ended.is_multiple_of(self.runs_a_line) || *ended == self.runs.len();
         match outcome {
             // A failure is always told.
             Outcome::Done(_) | Outcome::Kept(_) if !is_told => {}

@@ -116,3 +116,20 @@ macro_rules! table {
     };
 }
 pub(crate) use table;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cause;
+    use arrow_array::StringArray;
+    use arrow_schema::DataType;
+
+    #[test]
+    fn a_recording_made_before_a_nullable_column_was_has_nulls_there() {
+        let schema = Schema::new(vec![Field::new("place", DataType::Utf8, false)]);
+        let places = Arc::new(StringArray::from(vec!["a", "b"]));
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![places]).unwrap();
+        assert_eq!(read::<Option<Cause>>(&batch, "cause"), Ok(vec![None, None]));
+        assert_eq!(read::<String>(&batch, "entry"), Err("column `entry` is missing".into()));
+    }
+}
