@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{goodput, outcome, run_of, samples, scenario};
+use support::{goodput, mean, outcome, run_of, samples, scenario};
 
 /// Goodput in bit/s of all flows and retransmitted packets, with trains and without.
 fn both(path: &str, flows: &[&str], run: &str, more: &str) -> [(f64, u64); 2] {
@@ -199,4 +199,22 @@ fn round_trip_times_of_small_windows_are_the_same() {
     let (trains, packets) = (mean(true), mean(false));
     let difference = (trains / packets - 1.0).abs();
     assert!(difference < 0.006, "{trains:.0} and {packets:.0} ns");
+}
+
+/// Mean round-trip time in nanoseconds and retransmitted packets of a flow alone.
+fn queued(trains: bool) -> (f64, u64) {
+    let path = "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"";
+    let run = format!("duration = \"1 s\"\ntrains = {trains}");
+    let outcome = outcome(&run_of(&scenario(path, &["congestion = \"cubic\""], &run, "")));
+    let again = samples(&outcome, 0).last().and_then(|row| row.retrans_packets).expect("a flow has samples");
+    (mean(&outcome, 0, 400_000_000, |row| row.rtt_ns.map(|ns| ns as f64)), again)
+}
+
+/// GSO packets that leave together come to a queue together: one that is nearly full refuses the end of each.
+#[test]
+fn a_flow_alone_fills_a_queue_in_the_same_bursts() {
+    let (trains, packets) = (queued(true), queued(false));
+    let difference = (trains.0 - packets.0).abs() / packets.0;
+    assert!(difference < 0.01, "mean round-trip time: {} and {} ns", trains.0, packets.0);
+    assert!(trains.1.abs_diff(packets.1) * 10 < packets.1, "retransmitted: {} and {}", trains.1, packets.1);
 }
