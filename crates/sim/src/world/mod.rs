@@ -7,6 +7,7 @@ mod chance;
 #[cfg(test)]
 mod closed_window;
 mod connection;
+mod early;
 mod egress;
 mod flow;
 mod held_back;
@@ -100,6 +101,7 @@ impl World {
             match event {
                 Event::Arrival(pipe) => self.on_arrival(pipe),
                 Event::Wake(pipe) => self.on_wake(pipe),
+                Event::Entry(pipe) => self.on_entry(pipe),
                 Event::Sender(flow) => self.on_sender_timer(flow, at),
                 Event::Receiver(flow) => self.on_receiver_timer(flow, at),
                 Event::Host(host) => self.on_host(host as usize, at),
@@ -327,6 +329,11 @@ impl World {
         flow.count_departure(&train, way);
         Self::show_leaving(&mut self.captures, flow, &train);
         match flow.first_pipe(way) {
+            Some(pipe)
+                if train.at > self.now && way == Way::Forward && self.pipes[pipe as usize].is_shared() =>
+            {
+                self.enter_later(pipe, train);
+            }
             Some(pipe) => self.offer(pipe, train, way),
             None => unreachable!("a flow's hosts are apart"),
         }
