@@ -72,6 +72,12 @@ pub struct Events {
 }
 
 impl Events {
+    /// How many are pending that are neither arrivals nor inside hosts.
+    #[cfg(test)]
+    pub fn pending(&self) -> usize {
+        self.heap.len()
+    }
+
     /// Schedules one that is neither an arrival nor inside a host.
     #[inline(never)]
     pub fn push(&mut self, at: SimTime, event: Event) {
