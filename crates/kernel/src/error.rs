@@ -128,7 +128,7 @@ pub enum BootError {
         reason: &'static str,
     },
     /// No folder can hold the guest's memory.
-    #[error("no folder can hold the guest's memory of {memory}: {}; free some, set TMPDIR to a folder that can, or run less at once", tried.join("; "))]
+    #[error("no folder can hold the guest's memory of {memory}: {}; make path.buffer smaller, free some memory, set TMPDIR to a folder with room, or run fewer at once (--jobs)", tried.join("; "))]
     NoMemory {
         /// The guest's memory.
         memory: Bytes,

@@ -270,12 +270,21 @@ fn apply_global(run: &Run, warnings: &mut Vec<String>) -> io::Result<()> {
     set("net.ipv4.tcp_mem", "2147483647 2147483647 2147483647")
 }
 
+/// The largest send buffer that is set. Linux counts what a socket has queued in an `int` (`sk_wmem_queued`). A buffer of 2 GiB lets
+/// the count wrap, and then the writer never blocks: at one instant of virtual time it fills all memory. A quarter is left for
+/// the last write and for the descriptions of segments that losses cut apart; a window of 1 GiB, TCP's largest, fits.
+const SEND_BUFFER_MOST: u64 = 3 << 29;
+
+/// Three sizes as a sysctl has them, each at most `most`.
+fn sizes(values: &[Bytes; 3], most: u64) -> String {
+    values.map(|size| size.get().min(most).to_string()).join(" ")
+}
+
 fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
-    let triple = |v: &[Bytes; 3]| v.map(|b| b.get().min(i32::MAX as u64).to_string()).join(" ");
     let flag = |v: bool| u8::from(v).to_string();
     let mut wanted: Vec<(String, String)> = [
-        ("net.ipv4.tcp_rmem", triple(&host.tcp.rmem)),
-        ("net.ipv4.tcp_wmem", triple(&host.tcp.wmem)),
+        ("net.ipv4.tcp_rmem", sizes(&host.tcp.rmem, i32::MAX as u64)),
+        ("net.ipv4.tcp_wmem", sizes(&host.tcp.wmem, SEND_BUFFER_MOST)),
         ("net.ipv4.tcp_timestamps", flag(host.tcp.timestamps)),
         ("net.ipv4.tcp_sack", flag(host.tcp.sack)),
         ("net.ipv4.tcp_window_scaling", flag(host.tcp.window_scaling)),
@@ -306,4 +315,18 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
         .map(|(name, value)| (name.to_string(), value)),
     );
     Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_send_buffer_never_lets_the_count_of_queued_bytes_wrap() {
+        let asked = [4096, 16384, 10_000_000_000].map(Bytes::new);
+        assert_eq!(sizes(&asked, SEND_BUFFER_MOST), "4096 16384 1610612736");
+        // A window of 65535 << 14 bytes in GSO packets of 65536 bytes, each with 1 KiB of description, fits.
+        let window = 65_535_u64 << 14;
+        assert!(window + (window >> 16) * 1024 < SEND_BUFFER_MOST);
+    }
 }

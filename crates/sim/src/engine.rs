@@ -12,6 +12,8 @@ pub enum Event {
     Arrival(u32),
     /// A queue that decides when packets leave looks at them.
     Wake(u32),
+    /// What a socket has put out ahead of its time enters a pipe.
+    Entry(u32),
     /// A sender's timer.
     Sender(u32),
     /// A receiver's timer.
@@ -31,11 +33,12 @@ impl Event {
         let (class, component) = match self {
             Event::Arrival(pipe) => (0, pipe),
             Event::Wake(pipe) => (1, pipe),
-            Event::Sender(flow) => (2, flow),
-            Event::Receiver(flow) => (3, flow),
-            Event::Host(host) => (4, host),
-            Event::Start(flow) => (5, flow),
-            Event::Stop(flow) => (6, flow),
+            Event::Entry(pipe) => (2, pipe),
+            Event::Sender(flow) => (3, flow),
+            Event::Receiver(flow) => (4, flow),
+            Event::Host(host) => (5, host),
+            Event::Start(flow) => (6, flow),
+            Event::Stop(flow) => (7, flow),
         };
         class << 32 | u64::from(component)
     }
@@ -47,10 +50,11 @@ impl Event {
         match rank >> 32 {
             0 => Event::Arrival(component),
             1 => Event::Wake(component),
-            2 => Event::Sender(component),
-            3 => Event::Receiver(component),
-            4 => Event::Host(component),
-            5 => Event::Start(component),
+            2 => Event::Entry(component),
+            3 => Event::Sender(component),
+            4 => Event::Receiver(component),
+            5 => Event::Host(component),
+            6 => Event::Start(component),
             _ => Event::Stop(component),
         }
     }
@@ -68,6 +72,12 @@ pub struct Events {
 }
 
 impl Events {
+    /// How many are pending that are neither arrivals nor inside hosts.
+    #[cfg(test)]
+    pub fn pending(&self) -> usize {
+        self.heap.len()
+    }
+
     /// Schedules one that is neither an arrival nor inside a host.
     #[inline(never)]
     pub fn push(&mut self, at: SimTime, event: Event) {
@@ -194,6 +204,7 @@ mod tests {
             [
                 Event::Arrival,
                 Event::Wake,
+                Event::Entry,
                 Event::Sender,
                 Event::Receiver,
                 Event::Host,

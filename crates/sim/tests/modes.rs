@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{goodput, outcome, run_of, samples, scenario};
+use support::{goodput, mean, outcome, run_of, samples, scenario};
 
 /// Goodput in bit/s of all flows and retransmitted packets, with trains and without.
 fn both(path: &str, flows: &[&str], run: &str, more: &str) -> [(f64, u64); 2] {
@@ -199,4 +199,43 @@ fn round_trip_times_of_small_windows_are_the_same() {
     let (trains, packets) = (mean(true), mean(false));
     let difference = (trains / packets - 1.0).abs();
     assert!(difference < 0.006, "{trains:.0} and {packets:.0} ns");
+}
+
+/// Mean round-trip time in nanoseconds and retransmitted packets of a flow alone.
+fn queued(trains: bool) -> (f64, u64) {
+    let path = "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"";
+    let run = format!("duration = \"1 s\"\ntrains = {trains}");
+    let outcome = outcome(&run_of(&scenario(path, &["congestion = \"cubic\""], &run, "")));
+    let again = samples(&outcome, 0).last().and_then(|row| row.retrans_packets).expect("a flow has samples");
+    (mean(&outcome, 0, 400_000_000, |row| row.rtt_ns.map(|ns| ns as f64)), again)
+}
+
+/// GSO packets that leave together come to a queue together: one that is nearly full refuses the end of each.
+#[test]
+fn a_flow_alone_fills_a_queue_in_the_same_bursts() {
+    let (trains, packets) = (queued(true), queued(false));
+    let difference = (trains.0 - packets.0).abs() / packets.0;
+    assert!(difference < 0.01, "mean round-trip time: {} and {} ns", trains.0, packets.0);
+    assert!(trains.1.abs_diff(packets.1) * 10 < packets.1, "retransmitted: {} and {}", trains.1, packets.1);
+}
+
+/// Jain's index of CUBIC and a BBR that begins a second later, mean of four times of its start.
+fn fairness(trains: bool) -> f64 {
+    let path = "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"0.3 bdp\"";
+    let run = format!("duration = \"6 s\"\ntrains = {trains}");
+    let index = |start_ms: u32| {
+        let flows =
+            ["congestion = \"cubic\"".into(), format!("congestion = \"bbr\"\nstart = \"{start_ms} ms\"")];
+        let outcome = outcome(&run_of(&scenario(path, &flows.each_ref().map(String::as_str), &run, "")));
+        let rates = [0, 1].map(|flow| goodput(&outcome, flow, 1_500_000_000));
+        (rates[0] + rates[1]).powi(2) / (2.0 * rates.map(|rate| rate * rate).iter().sum::<f64>())
+    };
+    [1000, 1013, 1026, 1039].map(index).iter().sum::<f64>() / 4.0
+}
+
+/// What a socket sends ahead of its time does not reach a shared queue before what others send earlier.
+#[test]
+fn flows_that_share_a_full_queue_have_the_same_shares() {
+    let (trains, packets) = (fairness(true), fairness(false));
+    assert!((trains - packets).abs() < 0.01, "Jain's index {trains} and {packets}");
 }

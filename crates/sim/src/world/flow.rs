@@ -241,6 +241,13 @@ impl Flow {
         departed.bytes += train.bytes();
     }
 
+    /// Packets that had left a socket are taken back before they came to their host's queue.
+    pub fn discount_departure(&mut self, train: &Train, way: Way) {
+        let departed = &mut self.departed[side(way)];
+        departed.packets -= u64::from(train.packets);
+        departed.bytes -= train.bytes();
+    }
+
     /// Packets arrive at a socket.
     pub fn count_arrival(&mut self, train: &Train, way: Way) {
         let arrived = &mut self.arrived[side(way)];

@@ -7,6 +7,7 @@ mod chance;
 #[cfg(test)]
 mod closed_window;
 mod connection;
+mod early;
 mod egress;
 mod flow;
 mod held_back;
@@ -97,6 +98,7 @@ impl World {
             match event {
                 Event::Arrival(pipe) => self.on_arrival(pipe),
                 Event::Wake(pipe) => self.on_wake(pipe),
+                Event::Entry(pipe) => self.on_entry(pipe),
                 Event::Sender(flow) => self.on_sender_timer(flow, at),
                 Event::Receiver(flow) => self.on_receiver_timer(flow, at),
                 Event::Host(host) => self.on_host(host as usize, at),
@@ -241,6 +243,10 @@ impl World {
     }
 
     fn on_wake(&mut self, pipe: u32) {
+        // One that an earlier one has replaced finds nothing to do; to plan again for each would keep all of them for ever.
+        if self.pipes[pipe as usize].wake_event != Some(self.now) {
+            return;
+        }
         self.pipes[pipe as usize].wake_event = None;
         let mut passed = std::mem::take(&mut self.passing);
         self.pipes[pipe as usize].wake(self.now, &mut passed);
@@ -312,6 +318,11 @@ impl World {
         flow.count_departure(&train, way);
         Self::show_leaving(&mut self.captures, flow, &train);
         match flow.first_pipe(way) {
+            Some(pipe)
+                if train.at > self.now && way == Way::Forward && self.pipes[pipe as usize].is_shared() =>
+            {
+                self.enter_later(pipe, train);
+            }
             Some(pipe) => self.offer(pipe, train, way),
             None => unreachable!("a flow's hosts are apart"),
         }
@@ -434,13 +445,34 @@ impl World {
 
     #[inline(never)]
     fn plan_wake_at(&mut self, index: u32, at: SimTime) {
+        let at = self.late.not_before(self.now, at);
         let pipe = &mut self.pipes[index as usize];
         if pipe.wake_event.is_none_or(|earlier| at < earlier) {
             pipe.wake_event = Some(at);
-            self.events.push(self.late.not_before(self.now, at), Event::Wake(index));
+            self.events.push(at, Event::Wake(index));
         }
     }
 }
 
 /// So many flows are in the cache without further ado: some 3 kB each.
 const CACHED: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_units::Span;
+
+    /// Eight flows between hosts with their own queues: each wake-up that an earlier one replaced used to stay pending.
+    #[test]
+    fn wakes_that_were_replaced_do_not_stay_pending() {
+        let scenario = "schema = 1\nname = \"test\"\n[path]\nrate = \"400 Gbit/s\"\nrtt = \"2 ms\"\nbuffer = \"2 MB\"\n\
+            [host.sender]\npreset = \"epyc-2024-400g\"\nmtu = \"1500 B\"\n\
+            [host.receiver]\npreset = \"epyc-2024-400g\"\nmtu = \"1500 B\"\n\
+            [[flow]]\ncongestion = \"cubic\"\ncount = 8\n[run]\nduration = \"100 ms\"\n";
+        let study = wirespeed_scenario::parse(scenario, "test", &[], None).expect("the scenario is in order");
+        let mut world = World::of(&study.runs[0]).expect("the model has it all");
+        world.run_until(SimTime::START + Span::ms(100));
+        let pending = world.events.pending();
+        assert!(pending < 100, "{pending} events are pending");
+    }
+}

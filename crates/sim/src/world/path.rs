@@ -1,5 +1,6 @@
 //! The pipes that trains go through: one direction of a link, a host's interface, an access line.
 
+use super::early::Early;
 use super::limits::{LONGEST_TRAIN, Limit};
 use crate::net::{
     Arrival, Body, Causes, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train,
@@ -52,6 +53,8 @@ pub struct Pipe {
     pub users: u32,
     /// When the queue is to be looked at.
     pub wake_event: Option<SimTime>,
+    /// What sockets have put out ahead of its time and enters later.
+    pub early: Early,
     offered: u64,
     left: u64,
 }
@@ -93,6 +96,7 @@ impl Pipe {
             limit,
             users: 0,
             wake_event: None,
+            early: Early::default(),
             offered: 0,
             left: 0,
         }
@@ -114,6 +118,7 @@ impl Pipe {
             limit,
             users: 0,
             wake_event: None,
+            early: Early::default(),
             offered: 0,
             left: 0,
         }
@@ -122,6 +127,12 @@ impl Pipe {
     /// Says whether the flow that uses the pipe has its whole path for itself.
     pub fn set_alone(&mut self, alone: bool) {
         (self.train_limit, self.on_the_way.longest) = self.limit.of_train(alone);
+    }
+
+    /// Whether several flows use it, and it is not a host's own.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.users > 1 && !self.is_host
     }
 
     /// Packets at most of a train whose packets arrive `gap` apart: what a train does, it does at its first packet. One that a
@@ -197,7 +208,7 @@ impl Pipe {
     /// Packets that entered and are neither through nor known to be lost.
     pub fn in_flight(&mut self, now: SimTime) -> u64 {
         let s = self.statistics(now);
-        self.offered - s.overflow_packets - s.lost_packets - self.left
+        self.offered + self.early.packets() - s.overflow_packets - s.lost_packets - self.left
     }
 
     /// Packets dropped and lost so far, by cause; nothing where causes are not told apart.
@@ -225,7 +236,13 @@ impl Pipe {
     /// State at `now`.
     pub fn statistics(&mut self, now: SimTime) -> LinkStatistics {
         match &mut self.means {
-            Means::Link(link) => link.statistics(now),
+            Means::Link(link) => {
+                let statistics = link.statistics(now);
+                LinkStatistics {
+                    ahead_packets: statistics.ahead_packets + self.early.packets(),
+                    ..statistics
+                }
+            }
             Means::Delay { bytes, .. } => {
                 let under_way = self.offered - self.left;
                 LinkStatistics {

@@ -100,7 +100,7 @@ impl Sender {
         if !self.settings.queued || !self.settings.small_queues {
             return false;
         }
-        let at = self.leaving.map_or(self.now, |leaving| leaving.next.min(self.now));
+        let at = self.leaving.map_or(self.now, |leaving| leaving.next(packets).min(self.now));
         let truesize = packets * u64::from(self.settings.mss) + PACKET_OVERHEAD;
         let mut limit = (2 * truesize).max(self.pacing_rate >> PACING_SHIFT);
         let era = &self.settings.era;
@@ -130,7 +130,7 @@ impl Sender {
     /// The host's own queue has room again, since `at`. Acknowledgements that arrived later may have been taken already.
     pub(super) fn resume(&mut self, at: SimTime, out: &mut Vec<Train>) {
         self.host_queue.release();
-        self.leaving = (at < self.now).then_some(super::together::Leaving { next: at, gap: Span::ZERO });
+        self.leaving = (at < self.now).then(|| super::together::Leaving::at_once(at));
         self.push(out);
         self.leaving = None;
     }

@@ -69,11 +69,11 @@ impl Sender {
 
     /// Puts packets on the wire that were there before (`__tcp_retransmit_skb`).
     fn leave_again(&mut self, first: u64, packets: u32, out: &mut Vec<Train>) -> (SimTime, Snapshot) {
-        let (sent, gap) = self.departure(packets);
+        let sent = self.departure(packets);
         let in_flight = self.in_flight();
         let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
         self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, (packets, packets), sent, gap, out);
+        self.transmit(first, (packets, packets), sent, out);
         self.counts.retransmitted += u64::from(packets);
         self.counts.retransmitted_bytes += self.payload(first, packets);
         (sent, snapshot)

@@ -10,13 +10,38 @@ use wirespeed_units::{SimTime, Span};
 /// The part of the window that may leave as one train.
 const LITTLE: u64 = 4;
 
-/// When what several acknowledgements let go leaves: evenly, as they come.
+/// When what several acknowledgements let go leaves: each GSO packet with the acknowledgement that makes room for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaving {
-    /// The next packet.
-    pub next: SimTime,
-    /// From one packet to the next.
-    pub gap: Span,
+    /// The first acknowledgement.
+    at: SimTime,
+    /// From one to the next.
+    gap: Span,
+    /// Packets that each acknowledges.
+    stride: u32,
+    /// Packets that the window had room for before.
+    room: u64,
+    /// Packets that have left since.
+    left: u64,
+}
+
+impl Leaving {
+    /// All at `at`.
+    pub(super) fn at_once(at: SimTime) -> Leaving {
+        Leaving { at, gap: Span::ZERO, stride: 1, room: 0, left: 0 }
+    }
+
+    /// When the next `packets` would leave.
+    pub(super) fn next(mut self, packets: u64) -> SimTime {
+        self.depart(packets)
+    }
+
+    /// When the next `packets` leave.
+    pub(super) fn depart(&mut self, packets: u64) -> SimTime {
+        self.left += packets;
+        let acks = acks_for(self.left.saturating_sub(self.room), self.stride).max(1);
+        self.at + self.gap * (acks as i64 - 1)
+    }
 }
 
 /// How many acknowledgements are taken as one.
@@ -39,8 +64,11 @@ impl Sender {
                 Taken { acks: 1, first: 1 }
             };
             let leaving = (taken.first < taken.acks).then(|| Leaving {
-                next: at + gap * i64::from(index + taken.first - 1),
-                gap: Span::ps(per_stride(gap.picoseconds(), ack.stride)),
+                at: at + gap * i64::from(index),
+                gap,
+                stride: ack.stride,
+                room: self.cwnd.saturating_sub(self.in_flight()),
+                left: 0,
             });
             index += taken.acks;
             left -= taken.acks;
@@ -107,7 +135,7 @@ impl Sender {
             return Taken { acks, first };
         }
         let all = acks_until(next + (self.pieces_of_train(burst) - 1) * burst);
-        Taken { acks: all, first: all }
+        Taken { acks: all, first }
     }
 
     /// Whether an acknowledgement that arrives at `at` changes nothing in what is expected of the next ones. A late one

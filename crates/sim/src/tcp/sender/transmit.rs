@@ -197,7 +197,8 @@ impl Sender {
     fn equal_pieces(&self, packets: u64, most: u64) -> u32 {
         let train = u64::from(self.settings.train_packets);
         let is_whole = packets == self.pieces.goal() && self.pieces.are_full();
-        if 2 * packets > train || !is_whole || self.settings.queued || self.is_paced() {
+        let leaves_apart = self.leaving.is_some();
+        if 2 * packets > train || !is_whole || self.settings.queued || self.is_paced() || leaves_apart {
             return 1;
         }
         let room = self.cwnd.saturating_sub(self.in_flight()).min(most).min(train);
@@ -210,9 +211,9 @@ impl Sender {
         if self.outstanding() == 0 {
             self.restart_after_idle();
         }
-        let (sent, gap) = self.departure(packets * pieces);
+        let sent = self.departure(packets * pieces);
         self.note_sent(packets, sent);
-        self.transmit(first, (packets * pieces, packets), sent, gap, out);
+        self.transmit(first, (packets * pieces, packets), sent, out);
         self.busy.set(true, sent);
         self.pieces.take(first, packets);
         // Of several, each but the first only moves its memory from what is written to what is sent.
@@ -262,20 +263,16 @@ impl Sender {
         packet.saturating_mul(u64::from(self.settings.mss))
     }
 
-    /// When the next `packets` leave, and the distance between them: now and at once, unless acknowledgements were taken
-    /// together. What the pacer holds back is not sent before; a head or a probe that a timer repeats does not wait for
+    /// When the next `packets` leave, all at once: now, unless acknowledgements were taken together. What the pacer holds
+    /// back is not sent before; a head or a probe that a timer repeats does not wait for
     /// it: Linux gives all the pacer's time (`skb_set_delivery_time`), which only its fq keeps.
-    pub(super) fn departure(&mut self, packets: u32) -> (SimTime, Span) {
+    pub(super) fn departure(&mut self, packets: u32) -> SimTime {
         if self.settings.held {
-            return (self.pace.max(self.now), Span::ZERO);
+            return self.pace.max(self.now);
         }
         match &mut self.leaving {
-            Some(leaving) if leaving.next < self.now => {
-                let next = leaving.next;
-                leaving.next = next + leaving.gap * i64::from(packets);
-                (next, leaving.gap)
-            }
-            _ => (self.now, Span::ZERO),
+            Some(leaving) => leaving.depart(packets.into()).min(self.now),
+            None => self.now,
         }
     }
 
@@ -298,7 +295,6 @@ impl Sender {
         first: u64,
         (packets, piece): (u32, u32),
         sent: SimTime,
-        gap: Span,
         out: &mut Vec<Train>,
     ) {
         let payload = self.payload(first, packets);
@@ -333,7 +329,7 @@ impl Sender {
         };
         let train = |packets, frame, body| Train {
             at,
-            gap,
+            gap: Span::ZERO,
             packets,
             frame,
             flow: self.stream.flow,
@@ -350,8 +346,7 @@ impl Sender {
             match out.last_mut() {
                 Some(open)
                     if open.packets + whole <= self.settings.train_packets
-                        && open.gap == next.gap
-                        && open.at + gap * i64::from(open.packets) == next.at
+                        && open.at == next.at
                         && open.is_continued_by(&next) =>
                 {
                     open.append(&next);
