@@ -81,6 +81,7 @@ impl InFlight {
         let end = arrival.at + arrival.gap * i64::from(train.packets - 1);
         if let Some(last) = self.trains.back_mut() {
             if train_limit > 1
+                && !self.each
                 && (end - last.at).picoseconds() <= self.longest.picoseconds()
                 && join(last, self.last_at, &train, arrival, train_limit)
             {

@@ -83,6 +83,12 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
             }
         };
         let endpoint = connections.endpoint(index)?;
+        // What its queue holds or refuses decides what a socket sends with the next acknowledgement: each is taken by itself.
+        // A host with a machine polls them anyway.
+        let from = run.host(&flow.from);
+        if egress_rate(from).is_some() && from.hardware.is_none() {
+            path.last_back().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
+        }
         let captured = !run.captures.is_empty();
         let addressing = captured.then(|| Box::new(addressing(hosts, index, &endpoint)));
         flows.push(Flow::new(endpoint, path, addressing));

@@ -53,6 +53,11 @@ impl Path {
         let last = [0, 1].map(|side| routes[side].last().copied());
         Path { hosts, routes, first, last }
     }
+
+    /// The pipe by which acknowledgements come to the sender.
+    pub fn last_back(&self) -> Option<u32> {
+        self.last[side(Way::Back)]
+    }
 }
 
 /// A flow. Its counts come before its ends, at whose begin is what samples read besides.

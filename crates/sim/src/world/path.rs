@@ -135,6 +135,11 @@ impl Pipe {
         self.users > 1 && !self.is_host
     }
 
+    /// What arrives is seen packet by packet. Nothing is on the way yet.
+    pub fn arrive_one_by_one(&mut self) {
+        self.on_the_way = InFlight::new(LONGEST_TRAIN, true);
+    }
+
     /// Packets at most of a train whose packets arrive `gap` apart: what a train does, it does at its first packet. One that a
     /// slow link spreads out, or that was longer than what the link would put together, is several.
     pub fn longest(&self, gap: Span) -> u32 {
