@@ -84,7 +84,7 @@ fn a_run_outside_the_validated_region_names_the_factor() {
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().join("first-look.toml").display().to_string();
     let set = ["run.duration=200 ms", "flow.congestion=cubic", "path.rtt=300 ms"];
-    let mut arguments = vec!["run", &file, "--out", "out"];
+    let mut arguments = vec!["run", &file, "--on", "model", "--out", "out"];
     set.iter().for_each(|pair| arguments.extend(["--set", pair]));
     let output = wirespeed(folder.path(), &arguments);
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -72,6 +72,8 @@ pub struct Flow {
     pub started: Option<SimTime>,
     /// When the sender's pending timer event is due.
     pub sender_event: Due,
+    /// When the next of its sender's events is due that is pending behind that one.
+    pub later_sender_event: Due,
     /// When the receiver's is.
     pub receiver_event: Due,
     /// Memory of its datagrams in its own host's queue (truesize); a TCP sender keeps that of its data itself.
@@ -139,6 +141,7 @@ impl Flow {
             addressing,
             started: None,
             sender_event: Due::NEVER,
+            later_sender_event: Due::NEVER,
             receiver_event: Due::NEVER,
             in_host: 0,
             established: None,

@@ -146,9 +146,12 @@ impl World {
     fn on_sender_timer(&mut self, index: u32, at: SimTime) {
         let flow = &mut self.flows[index as usize];
         if flow.sender_event != Due::at(at) {
+            if flow.later_sender_event == Due::at(at) {
+                flow.later_sender_event = Due::NEVER;
+            }
             return;
         }
-        flow.sender_event = Due::NEVER;
+        flow.sender_event = std::mem::take(&mut flow.later_sender_event);
         match &mut flow.endpoint {
             Endpoint::Tcp(tcp) => {
                 if tcp.sender.deadline().has_come(at) {
@@ -341,6 +344,8 @@ impl World {
         let due = flow.sender_deadline();
         if due < flow.sender_event {
             let at = self.late.not_before(self.now, due.time());
+            // The timer of a retransmission stays pending while the pacer's or the host's queue's comes and goes before it.
+            flow.later_sender_event = flow.later_sender_event.min(flow.sender_event);
             flow.sender_event = Due::at(at);
             self.events.push(at, Event::Sender(index));
         }

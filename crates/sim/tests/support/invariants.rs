@@ -68,7 +68,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
     for row in &rows {
         let sack = run.host(&planned.from).tcp.sack && run.host(&planned.to).tcp.sack;
         // What a host's own queue refuses counts as sent and is sent again (`Sender::withdraw`).
-        let refuses = run.host(&planned.from).hardware.is_some();
+        let from = run.host(&planned.from);
+        let refuses = from.hardware.is_some() || from.nic_rate.is_some();
         sane(row, planned, base, sack, refuses)
             .map_err(|what| format!("{name} at {} ns: {what}", row.t_ns))?;
     }
