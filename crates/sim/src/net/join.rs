@@ -90,7 +90,14 @@ impl InFlight {
                 return false;
             }
             if arrival.at < last.at || self.each && arrival.at < self.last_at {
-                return self.insert(train.arriving(arrival));
+                let train = train.arriving(arrival);
+                // Where each packet is seen by itself, those of two trains that overlap take turns.
+                return if self.each {
+                    (0..train.packets)
+                        .fold(false, |is_first, i| self.push_packet(train.part(i, 1)) | is_first)
+                } else {
+                    self.insert(train)
+                };
             }
             self.close();
         }
@@ -100,6 +107,17 @@ impl InFlight {
         // which costs more than all the rest.
         let Train { packets, frame, flow, ecn, body, .. } = train;
         self.trains.push_back(Train { at: arrival.at, gap: arrival.gap, packets, frame, flow, ecn, body });
+        self.trains.is_one()
+    }
+
+    /// Appends a packet, or puts it before those that arrive later. Answers whether it is the first.
+    #[inline(never)]
+    fn push_packet(&mut self, packet: Train) -> bool {
+        if packet.at < self.last_at {
+            return self.insert(packet);
+        }
+        self.last_at = packet.at;
+        self.trains.push_back(packet);
         self.trains.is_one()
     }
 
@@ -132,7 +150,8 @@ impl InFlight {
         debug_assert!(self.each, "its packets are to be taken off it one by one");
         let is_first = self.trains.is_empty();
         if !is_first && train.at < self.last_at {
-            return (0..train.packets).fold(false, |is_first, i| self.push(train.part(i, 1), 1) | is_first);
+            return (0..train.packets)
+                .fold(false, |is_first, i| self.push_packet(train.part(i, 1)) | is_first);
         }
         self.close();
         self.joined = false;

@@ -61,7 +61,7 @@ impl World {
         if let (Endpoint::Tcp(tcp), Body::Data(_)) =
             (&mut self.flows[train.flow as usize].endpoint, &train.body)
         {
-            tcp.sender.take_back(packets);
+            tcp.sender.take_back(packets, self.now);
             self.plan_sender(train.flow);
         }
     }

@@ -52,33 +52,33 @@ impl HostQueue {
         self.packets += u64::from(packets);
     }
 
-    fn remove(&mut self, packets: u64) {
+    fn remove(&mut self, packets: u64, now: SimTime) {
         self.packets = self.packets.saturating_sub(packets);
-        self.plan();
+        self.plan(now);
     }
 
     fn begin_leaving(&mut self, train: &Train) {
         self.packets = self.packets.saturating_sub(self.leaving.packets);
         self.leaving = Departing { first: train.at, gap: train.gap, packets: train.packets.into() };
-        self.plan();
+        self.plan(train.at);
     }
 
-    /// Sees when few enough are left, if that is known; else the next train that leaves tells.
-    fn plan(&mut self) {
+    /// Sees when few enough are left, at `now` or later, if that is known; else the next train that leaves tells.
+    fn plan(&mut self, now: SimTime) {
         let Some(limit) = self.limit else { return };
         let too_many = self.packets.saturating_sub(limit);
         self.resume = match too_many {
-            0 => Due::at(self.leaving.first),
+            0 => Due::at(now),
             _ if too_many <= self.leaving.packets => {
-                Due::at(self.leaving.first + self.leaving.gap * (too_many as i64 - 1))
+                Due::at(now.max(self.leaving.first + self.leaving.gap * (too_many as i64 - 1)))
             }
             _ => Due::NEVER,
         };
     }
 
-    fn stop_above(&mut self, limit: u64) {
+    fn stop_above(&mut self, limit: u64, now: SimTime) {
         self.limit = Some(limit);
-        self.plan();
+        self.plan(now);
     }
 
     /// Sending has stopped because of what waits here.
@@ -109,7 +109,7 @@ impl Sender {
         }
         let allowed = (limit << factor) / self.settings.queued_packet_memory();
         if self.host_queue.packets_at(at) > allowed && self.board.len() > 1 {
-            self.host_queue.stop_above(allowed);
+            self.host_queue.stop_above(allowed, at);
             true
         } else {
             self.host_queue.release();
@@ -123,8 +123,8 @@ impl Sender {
     }
 
     /// The host's queue refused packets, dropped them, or was not asked because it refused what was before them.
-    pub fn take_back(&mut self, packets: u64) {
-        self.host_queue.remove(packets);
+    pub fn take_back(&mut self, packets: u64, now: SimTime) {
+        self.host_queue.remove(packets, now);
     }
 
     /// The host's own queue has room again, since `at`. Acknowledgements that arrived later may have been taken already.
@@ -168,7 +168,7 @@ mod tests {
     fn sending_goes_on_with_the_packet_that_makes_room() {
         let mut queue = HostQueue::default();
         queue.enter(100);
-        queue.stop_above(55);
+        queue.stop_above(55, SimTime::START);
         assert!(!queue.resume.is_set());
         queue.begin_leaving(&train(1000, 10, 40));
         assert!(!queue.resume.is_set(), "60 are left behind it");
