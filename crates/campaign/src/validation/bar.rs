@@ -8,7 +8,7 @@ use wirespeed_metrics::statistics::quantile;
 pub struct Bar {
     /// The quantity's metric.
     pub metric: &'static str,
-    /// What is asked of it.
+    /// The condition it has to meet.
     pub rule: Rule,
     /// Whether it is asked of the runs with trains of one packet.
     pub is_without_trains: bool,
@@ -51,9 +51,9 @@ pub enum Rule {
 /// A bar and what was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criterion {
-    /// What is asked.
+    /// The condition.
     pub asked: String,
-    /// What is.
+    /// The measured result.
     pub found: String,
     /// Whether that is enough.
     pub is_met: bool,
@@ -100,7 +100,7 @@ impl Bar {
         })
     }
 
-    /// What is asked, in words.
+    /// The condition in words.
     fn asked(&self) -> String {
         let Quantity { title, slack, unit, .. } = QUANTITIES[self.quantity()];
         let title = title.to_lowercase();

@@ -76,6 +76,17 @@ impl Cell {
         if self.is_deterministic() { 1 } else { STAGGERS_MS.len() }
     }
 
+    /// The table of its flows, all with the cell's congestion control.
+    pub fn equal_flows(&self) -> String {
+        let flow = format!("[[flow]]\ncongestion = \"{}\"\n", self.text("congestion"));
+        if self.flows() > 1 { format!("{flow}count = {}\n", self.flows()) } else { flow }
+    }
+
+    /// The setting that makes runs of several equal flows differ; one flow has nothing to stagger.
+    pub fn stagger_of_equal_flows(&self) -> Option<&'static str> {
+        (self.flows() > 1).then_some("flow.stagger")
+    }
+
     /// Its factors in a line for people.
     pub fn title(&self) -> String {
         let titles = self.section.columns().zip(&self.values).map(|(name, v)| (column::named(name).title)(v));
@@ -112,7 +123,7 @@ impl Cell {
     }
 }
 
-/// What a section's scenarios are made of; the rest is the same in all of them.
+/// The parts in which scenarios of different sections differ.
 pub struct Parts {
     /// `[path]` but for its heading.
     pub path: String,

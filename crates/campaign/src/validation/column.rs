@@ -9,13 +9,13 @@ use wirespeed_scenario::run::{FlowKind, Host, Qdisc};
 pub struct Column {
     /// Its name in files.
     pub name: &'static str,
-    /// What it is, before a value: `rate 10 Gbit/s`.
+    /// Name of the quantity, printed before a value: `rate 10 Gbit/s`.
     pub what: &'static str,
     /// What stands behind a value.
     pub unit: &'static str,
-    /// What a title shows of a value.
+    /// Text of a value in a cell's title.
     pub title: fn(&str) -> String,
-    /// What a table by level shows of it, where a title would be ambiguous.
+    /// Text of a value in the table by level, where a title would be ambiguous.
     pub level: fn(&str) -> String,
     /// The value of a run; `None` where the column does not apply to it.
     pub read: fn(&Run) -> Option<Reading>,

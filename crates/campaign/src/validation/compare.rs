@@ -13,7 +13,7 @@ use wirespeed_metrics::statistics::quantile;
 /// 95 % confidence interval. The bars of the sections ask it of goodput, too.
 pub const TOLERANCE: f64 = 0.10;
 
-/// What is compared, in the order of tables and plots; the first one decides what "outside" is in tables.
+/// The compared quantities, in the order of tables and plots. The first one decides which cells a table lists as outside.
 pub const QUANTITIES: [Quantity; 6] = [
     Quantity::new("goodput_bps", "Goodput", "Mbit/s", 1e6),
     Quantity::new("cwnd_mean_bytes", "Mean congestion window", "kB", 1e3),
@@ -188,7 +188,7 @@ impl Comparison {
     }
 }
 
-/// What is asked in a section, and what was found, with and without trains.
+/// The bars of a section and the measured results, with and without trains.
 pub fn criteria(section: &Section, with: &Comparison, without: Option<&Comparison>) -> Vec<Criterion> {
     let judge = |bar: &Bar| bar.judge(if bar.is_without_trains { without } else { Some(with) });
     section.bars.iter().map(judge).collect()

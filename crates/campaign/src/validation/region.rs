@@ -75,7 +75,7 @@ fn outside(section: &Section, template: &Run, run: &Run) -> Vec<String> {
     outside
 }
 
-/// What a run has in a column beyond the section's levels.
+/// The value of a run that lies beyond a section's levels.
 fn beyond_levels(section: &Section, column: &Column, run: &Run) -> Option<String> {
     let levels = section.levels(column.name);
     let Some(reading) = (column.read)(run) else {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub struct Section {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it compares, as the page says it: a sentence.
+    /// The compared cases in one sentence, for the page.
     pub about: &'static str,
     /// Folder of its files below that of the validation; empty for the folder itself.
     pub folder: &'static str,

@@ -48,8 +48,6 @@ const BARS: [Bar; 5] = [
 ];
 
 fn scenario(cell: &Cell) -> String {
-    let several = cell.flows() > 1;
-    let count = if several { format!("count = {}\n", cell.flows()) } else { String::new() };
     let parts = Parts {
         path: format!(
             "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{} bdp\"\n",
@@ -59,11 +57,11 @@ fn scenario(cell: &Cell) -> String {
             cell.text("buffer_bdp")
         ),
         hosts: "[host.sender]\nmtu = \"9000 B\"\n\n[host.receiver]\nmtu = \"9000 B\"\n\n".into(),
-        flows: format!("[[flow]]\ncongestion = \"{}\"\n{count}", cell.text("congestion")),
+        flows: cell.equal_flows(),
         // At 40 ms slow start takes half a second.
         times_ms: if cell.value("rtt_ms") > 10.0 { (4_000, 10) } else { (3_000, 10) },
         seed: 30_000 + cell.number,
-        stagger: several.then_some("flow.stagger"),
+        stagger: cell.stagger_of_equal_flows(),
         repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);

@@ -67,8 +67,6 @@ fn buffer(cell: &Cell) -> String {
 
 fn scenario(cell: &Cell) -> String {
     let number = cell.number;
-    let several = cell.flows() > 1;
-    let count = if several { format!("count = {}\n", cell.flows()) } else { String::new() };
     let parts = Parts {
         path: format!(
             "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{}\"\n",
@@ -78,10 +76,10 @@ fn scenario(cell: &Cell) -> String {
             buffer(cell)
         ),
         hosts: String::new(),
-        flows: format!("[[flow]]\ncongestion = \"{}\"\n{count}", cell.text("congestion")),
+        flows: cell.equal_flows(),
         times_ms: times_ms(cell.value("rtt_ms")),
         seed: number,
-        stagger: several.then_some("flow.stagger"),
+        stagger: cell.stagger_of_equal_flows(),
         // Those that cannot differ, too: the committed data has three.
         repeats: STAGGERS_MS.len(),
     };

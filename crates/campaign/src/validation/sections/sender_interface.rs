@@ -56,9 +56,8 @@ const BARS: [Bar; 4] = [
 ];
 
 fn scenario(cell: &Cell) -> String {
-    let (rate, mtu, several) = (cell.text("rate_gbit"), cell.text("mtu"), cell.flows() > 1);
+    let (rate, mtu) = (cell.text("rate_gbit"), cell.text("mtu"));
     let offloads = cell.text("offloads") == "on";
-    let count = if several { format!("count = {}\n", cell.flows()) } else { String::new() };
     let parts = Parts {
         path: format!("rate = \"{rate} Gbit/s\"\nrtt = \"{} ms\"\nbuffer = \"1 bdp\"\n", cell.text("rtt_ms")),
         hosts: format!(
@@ -67,11 +66,11 @@ fn scenario(cell: &Cell) -> String {
             cell.text("qdisc"),
             cell.text("txqueuelen"),
         ),
-        flows: format!("[[flow]]\ncongestion = \"{}\"\n{count}", cell.text("congestion")),
+        flows: cell.equal_flows(),
         // Slow start takes at most 14 round trips of 24 ms; the kernel needs a minute for 2 s at 100 Gbit/s.
         times_ms: if cell.value("rate_gbit") > 10.0 { (2_000, 10) } else { (3_000, 10) },
         seed: 10_000 + cell.number,
-        stagger: several.then_some("flow.stagger"),
+        stagger: cell.stagger_of_equal_flows(),
         repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);
