@@ -16,6 +16,7 @@ const PACKETS: usize = 3;
 const FRAME: usize = 4;
 const FLOW: usize = 5;
 const ECHO: usize = 6;
+/// Of data, what packets before it fall short of full ones.
 const WINDOW: usize = 7;
 const KIND: usize = 8;
 const GAP: usize = 9;
@@ -103,6 +104,7 @@ fn fields_of(train: &Train) -> Fields {
             fields[NUMBER] = data.first;
             fields[STAMP] = data.stamp.into();
             fields[ECHO] = data.echo.into();
+            fields[WINDOW] = data.missing.into();
         }
         Body::Ack(ack) => {
             let duplicate = ack.sack.as_ref().is_some_and(|sack| sack.duplicate.is_some());
@@ -159,6 +161,7 @@ fn train_of(fields: &Fields) -> Train {
             echo,
             cwr: flag(kind::SECOND_FLAG),
             pushes: fields[STRIDE],
+            missing: fields[WINDOW] as u32,
             // Behind its host's queue, where it is packed, nothing is held.
             held: Span::ZERO,
         }),
@@ -220,14 +223,16 @@ mod tests {
     }
 
     fn body() -> impl Strategy<Value = Body> {
-        let data = (any::<u64>(), any::<u32>(), any::<bool>(), any::<u32>(), any::<bool>(), any::<u64>())
-            .prop_map(|(first, stamp, last, echo, cwr, pushes)| Data {
+        let numbers = (any::<u64>(), any::<u64>(), any::<u32>());
+        let data = (numbers, any::<u32>(), any::<bool>(), any::<u32>(), any::<bool>())
+            .prop_map(|((first, pushes, missing), stamp, last, echo, cwr)| Data {
                 first,
                 stamp,
                 last,
                 pushes,
                 echo,
                 cwr,
+                missing,
                 held: Span::ZERO,
             })
             .prop_map(Body::Data);
@@ -287,6 +292,7 @@ mod tests {
             pushes: 0,
             echo: 1 << 30,
             cwr: false,
+            missing: 0,
             held: Span::ZERO,
         };
         let trains: Vec<Train> = (0..64)

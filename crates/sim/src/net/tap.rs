@@ -14,7 +14,7 @@ pub struct Addressing {
     pub source: (Ipv4Addr, u16),
     /// Of whom it is for.
     pub destination: (Ipv4Addr, u16),
-    /// Payload of a full segment, bytes: a packet's number times this is its sequence number less 1.
+    /// Payload of a full segment, bytes.
     pub mss: u32,
     /// TCP timestamps were agreed on (RFC 7323).
     pub timestamps: bool,
@@ -57,16 +57,24 @@ impl Tap {
         Tap { snaplen, epoch, records: Vec::new(), bytes: Vec::new() }
     }
 
-    /// A train passes, each packet at its time. Trains may overlap and come in any order.
-    pub fn see(&mut self, train: &Train, addressing: &Addressing) {
+    /// A train passes, each packet at its time. Trains may overlap and come in any order. `place`: where a packet's first byte
+    /// stands in its stream.
+    pub fn see(&mut self, train: &Train, addressing: &Addressing, place: impl Fn(u64) -> u64) {
         for i in 0..train.packets {
-            self.see_one(train, i, train.at + train.gap * i64::from(i), addressing);
+            self.see_one(train, i, train.at + train.gap * i64::from(i), addressing, &place);
         }
     }
 
     /// Packet `i` of a train passes, counted from 0, at a time of its own.
-    pub fn see_one(&mut self, train: &Train, i: u32, at: SimTime, addressing: &Addressing) {
-        let frame = Frame::of(train, i, addressing);
+    pub fn see_one(
+        &mut self,
+        train: &Train,
+        i: u32,
+        at: SimTime,
+        addressing: &Addressing,
+        place: impl Fn(u64) -> u64,
+    ) {
+        let frame = Frame::of(train, i, addressing, place);
         let from = self.bytes.len();
         self.bytes.extend_from_slice(frame.headers());
         // Cuts headers longer than wanted; or appends payload, which is zero.

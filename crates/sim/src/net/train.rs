@@ -103,6 +103,9 @@ pub struct Data {
     pub echo: u32,
     /// Congestion window reduced (RFC 3168 CWR) is set on the first.
     pub cwr: bool,
+    /// Bytes by which all packets before the first fall short of full segments, modulo 2^32: with its number, its place in the
+    /// stream (RFC 9293 sequence number).
+    pub missing: u32,
     /// How long its own host's fq is to keep it, from when it comes there to its time of departure (Linux:
     /// `skb->tstamp`); zero everywhere else.
     pub held: Span,
@@ -240,6 +243,7 @@ impl Train {
                 one.first = data.first;
                 one.pushes = data.is_pushed(self.packets - 1).into();
                 one.cwr = data.cwr;
+                one.missing = data.missing;
                 self.skip(1);
             }
             _ => *packet = self.split(1),
@@ -307,7 +311,11 @@ impl Train {
             && match (&self.body, &next.body) {
                 // Both sides measure by stamps, in milliseconds.
                 (Body::Data(a), Body::Data(b)) => {
-                    !a.last && !b.cwr && a.first + packets == b.first && a.stamp == b.stamp
+                    !a.last
+                        && !b.cwr
+                        && a.first + packets == b.first
+                        && a.stamp == b.stamp
+                        && a.missing == b.missing
                 }
                 (Body::Ack(a), Body::Ack(b)) => {
                     a.sack.is_none()

@@ -173,7 +173,7 @@ impl World {
     fn show(captures: &mut [Capture], flow: &Flow, train: &Train, arrives: bool) {
         for (capture, addressing) in concerned(captures, flow, train, arrives) {
             if arrives || capture.interface.is_none() {
-                capture.tap.see(train, addressing);
+                capture.tap.see(train, addressing, |packet| flow.place(packet));
             }
         }
     }
@@ -204,7 +204,7 @@ impl World {
                     None => (None, end + Span::ps(-lasts.picoseconds())),
                 };
                 for at in in_vain.into_iter().chain([entered]) {
-                    capture.tap.see_one(train, i, at, addressing);
+                    capture.tap.see_one(train, i, at, addressing, |packet| flow.place(packet));
                 }
             }
         }

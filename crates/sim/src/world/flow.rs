@@ -133,6 +133,14 @@ fn side(way: Way) -> usize {
 }
 
 impl Flow {
+    /// Where the first byte of a packet stands in the flow's stream.
+    pub(super) fn place(&self, packet: u64) -> u64 {
+        match &self.endpoint {
+            Endpoint::Tcp(tcp) => tcp.sender.bytes(packet),
+            Endpoint::Udp(udp) => packet.saturating_mul(udp.payload.into()),
+        }
+    }
+
     /// A flow with its route.
     pub(super) fn new(endpoint: Endpoint, path: Rc<Path>, addressing: Option<Box<[Addressing; 2]>>) -> Flow {
         Flow {

@@ -183,7 +183,7 @@ fn by_counter(shortage: &Shortage) -> [(&'static str, u64); 8] {
 /// Payload delivered by a flow in bytes.
 fn delivered(endpoint: &Endpoint) -> u64 {
     match endpoint {
-        Endpoint::Tcp(tcp) => tcp.receiver.delivered() * u64::from(tcp.sender.state().mss()),
+        Endpoint::Tcp(tcp) => tcp.receiver.delivered_bytes(),
         Endpoint::Udp(udp) => udp.arrived * u64::from(udp.payload),
     }
 }

@@ -51,17 +51,16 @@ pub(super) fn fill_flow(
 #[inline]
 fn fill_ends(row: &mut FlowSample, tcp: &Tcp, limit: u64) {
     let state = tcp.sender.state();
-    let mss = u64::from(state.mss());
     let sent = state.counts();
     row.sent_bytes = Some(sent.bytes_out);
     row.data_packets_out = Some(sent.packets_out);
     row.retrans_bytes = Some(sent.retransmitted_bytes);
     row.retrans_packets = Some(sent.retransmitted);
-    row.acked_bytes = Some((state.una() * mss).min(limit));
+    row.acked_bytes = Some(tcp.sender.bytes(state.una()).min(limit));
     row.mss_bytes = Some(state.mss());
     let received = tcp.receiver.counts();
-    row.delivered_bytes = Some((tcp.receiver.delivered() * mss).min(limit));
-    row.read_bytes = Some((tcp.receiver.read_packets() * mss).min(limit));
+    row.delivered_bytes = Some(tcp.receiver.delivered_bytes().min(limit));
+    row.read_bytes = Some(tcp.receiver.read_bytes().min(limit));
     row.data_packets_in = Some(received.packets_in);
     row.ooo_packets = Some(received.out_of_order as u32);
     let (space, rtt_us) = tcp.receiver.tuning();
@@ -103,7 +102,7 @@ fn fill_connection(row: &mut FlowSample, state: State<'_>, now: SimTime) {
     row.reordering_seen = Some(counts.reorderings);
     row.dsack_dups = Some(counts.duplicates.min(u64::from(u32::MAX)) as u32);
     row.rto_count = Some(counts.timeouts);
-    row.notsent_bytes = Some((state.unsent().saturating_mul(mss)).min(u64::from(u32::MAX)) as u32);
+    row.notsent_bytes = Some(state.unsent_bytes().min(u64::from(u32::MAX)) as u32);
     row.snd_wnd_bytes = Some(state.window().min(u64::from(u32::MAX)) as u32);
     row.bbr_bw_bps = None;
     row.bbr_min_rtt_ns = None;

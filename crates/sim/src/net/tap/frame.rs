@@ -84,10 +84,10 @@ impl Options {
 }
 
 impl Frame {
-    /// Packet `i` of `train`, counted from 0.
-    pub(super) fn of(train: &Train, i: u32, addressing: &Addressing) -> Frame {
+    /// Packet `i` of `train`, counted from 0. `place`: where a packet's first byte stands in its stream.
+    pub(super) fn of(train: &Train, i: u32, addressing: &Addressing, place: impl Fn(u64) -> u64) -> Frame {
         // Sequence numbers are counted modulo 2^32 and begin with 1 after the SYN.
-        let number = |packet: u64| packet.wrapping_mul(u64::from(addressing.mss)).wrapping_add(1) as u32;
+        let number = |packet: u64| place(packet).wrapping_add(1) as u32;
         let scaled = |window: u64| (window >> addressing.window_scale).min(65_535) as u16;
         let mut s = Segment { acknowledgement: 1, flags: ACK, ..Segment::default() };
         let id;

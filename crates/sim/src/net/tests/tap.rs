@@ -13,6 +13,11 @@ fn forth() -> Addressing {
     Addressing { source: A, destination: B, mss: 1448, timestamps: true, window_scale: 7 }
 }
 
+/// All packets are full.
+fn place(packet: u64) -> u64 {
+    packet * 1448
+}
+
 fn back() -> Addressing {
     Addressing { source: B, destination: A, ..forth() }
 }
@@ -113,7 +118,7 @@ fn data_has_its_numbers_flags_and_times() {
         (data.stamp, data.echo, data.last, data.cwr) = (77, 55, true, true);
     }
     let mut tap = Tap::new(65_535, 1_600_000_000);
-    tap.see(&train, &forth());
+    tap.see(&train, &forth(), place);
     assert_eq!(tap.packets(), 3);
     let packets = read(&tap.finish());
     for (i, packet) in packets.iter().enumerate() {
@@ -136,7 +141,7 @@ fn data_has_its_numbers_flags_and_times() {
 fn numbers_wrap_at_32_bits() {
     let mut tap = Tap::new(65_535, 0);
     let first = (1_u64 << 32) / 1448;
-    tap.see(&data(0, first, 2, 1514, 0, 0), &forth());
+    tap.see(&data(0, first, 2, 1514, 0, 0), &forth(), place);
     let sequences: Vec<u64> = read(&tap.finish()).iter().map(Packet::sequence).collect();
     assert_eq!(sequences, [(first * 1448 + 1) % (1 << 32), ((first + 1) * 1448 + 1) % (1 << 32)]);
     assert!(sequences[1] < 1448);
@@ -160,9 +165,9 @@ fn ack(packets: u32, sack: Option<Sack>) -> Train {
 #[test]
 fn acknowledgements_have_strides_windows_and_blocks() {
     let mut tap = Tap::new(65_535, 0);
-    tap.see(&ack(2, None), &back());
+    tap.see(&ack(2, None), &back(), place);
     let sack = Sack { duplicate: Some(4..5), blocks: [20..30, 12..14, 40..41].into_iter().collect() };
-    tap.see(&ack(1, Some(sack)), &back());
+    tap.see(&ack(1, Some(sack)), &back(), place);
     let packets = read(&tap.finish());
     // The last has come at the time of the first, and was seen after it.
     let numbers: Vec<u64> = packets.iter().map(Packet::acknowledgement).collect();
@@ -183,10 +188,10 @@ fn handshakes_announce_and_datagrams_count() {
         body: Body::Handshake { step, stamp: 3, window: 100_000 },
         ..ack(1, None)
     };
-    tap.see(&handshake(Step::Syn), &forth());
-    tap.see(&handshake(Step::Reply), &back());
-    tap.see(&Train { frame: 1000, body: Body::Datagram { first: 258 }, ..ack(2, None) }, &forth());
-    tap.see(&Train { frame: 44, body: Body::Datagram { first: 258 }, ..ack(1, None) }, &forth());
+    tap.see(&handshake(Step::Syn), &forth(), place);
+    tap.see(&handshake(Step::Reply), &back(), place);
+    tap.see(&Train { frame: 1000, body: Body::Datagram { first: 258 }, ..ack(2, None) }, &forth(), place);
+    tap.see(&Train { frame: 44, body: Body::Datagram { first: 258 }, ..ack(1, None) }, &forth(), place);
     let packets = read(&tap.finish());
     let udp: Vec<&Packet> = packets.iter().filter(|p| p.ip[9] == 17).collect();
     let syn: Vec<&Packet> = packets.iter().filter(|p| p.ip[9] == 6).collect();
@@ -203,8 +208,8 @@ fn handshakes_announce_and_datagrams_count() {
 #[test]
 fn overlapping_trains_are_sorted_and_packets_are_cut() {
     let mut tap = Tap::new(60, 0);
-    tap.see(&data(0, 0, 10, 1514, 0, 1_000_000), &forth());
-    tap.see(&data(1, 0, 10, 1514, 500_000, 1_000_000), &forth());
+    tap.see(&data(0, 0, 10, 1514, 0, 1_000_000), &forth(), place);
+    tap.see(&data(1, 0, 10, 1514, 500_000, 1_000_000), &forth(), place);
     let file = tap.finish();
     assert_eq!(file.len(), 24 + 20 * (16 + 60));
     let times: Vec<u64> = file[24..].chunks(76).map(|r| le(&r[4..8])).collect();

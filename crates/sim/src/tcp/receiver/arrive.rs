@@ -65,6 +65,7 @@ impl Receiver {
         let payload = train.frame.saturating_sub(self.header()).max(1);
         let is_plain = data.first == self.next
             && waiting <= 1
+            && payload >= self.settings.mss
             && !data.last
             && self.is_plain()
             && self.buffer.takes_plain(payload, self.next);
@@ -200,6 +201,8 @@ impl Receiver {
             self.echo = data.stamp;
         }
         let payload = frame.saturating_sub(self.header()).max(1);
+        // What is smaller than a segment is taken for the end of what the peer wrote (`tcp_measure_rcv_mss`).
+        self.pushed |= payload < self.settings.mss;
         match number.cmp(&self.next) {
             Ordering::Equal => self.on_next(number, payload, ecn, data, out),
             Ordering::Less => self.on_duplicate(number, out),
@@ -232,6 +235,9 @@ impl Receiver {
             self.quick |= 1;
         }
         self.next += 1;
+        if payload < self.settings.mss {
+            self.fall_short(number, self.settings.mss - payload);
+        }
         if !self.order.is_empty() {
             self.fill_hole();
         }
@@ -244,9 +250,37 @@ impl Receiver {
         let buffer = &mut self.buffer;
         self.next = self.order.advance(self.next, |held| buffer.deliver(&held));
         self.buffer.hold(self.order.memory());
+        self.count_held_shorts();
         if self.order.is_empty() {
             self.ack_now = true;
         }
+    }
+
+    /// Packet `number`, which arrived in order, carries less than a full segment.
+    #[cold]
+    fn fall_short(&mut self, number: u64, missing: u32) {
+        self.buffer.fall_short(missing.into());
+        if let Some(rare) = &mut self.rare {
+            // It may have been held and thrown away since.
+            rare.shorts.retain(|(short, _)| *short != number);
+        }
+    }
+
+    /// The same of a packet that is held out of order.
+    #[cold]
+    fn hold_short(&mut self, number: u64, missing: u32) {
+        let shorts = &mut self.rare.get_or_insert_default().shorts;
+        if shorts.iter().all(|(short, _)| *short != number) {
+            shorts.push((number, missing));
+        }
+    }
+
+    /// Of what was held, what is in order now may carry less than full segments.
+    fn count_held_shorts(&mut self) {
+        let Some(rare) = self.rare.as_mut().filter(|rare| !rare.shorts.is_empty()) else { return };
+        let next = self.next;
+        let delivered = rare.shorts.extract_if(.., |(number, _)| *number < next);
+        self.buffer.held_fell_short(delivered.map(|(_, missing)| u64::from(missing)).sum());
     }
 
     pub(super) fn header(&self) -> u32 {
@@ -258,9 +292,12 @@ impl Receiver {
         if self.settings.ecn {
             self.check_mark(number, ecn, data, out);
         }
-        let fits = self.buffer.fits() && !self.buffer.excludes(number, self.next);
-        if !fits && self.refuses_later(number, out) {
+        let fits = self.buffer.fits() && !self.buffer.excludes(number, data.missing, self.next);
+        if !fits && self.refuses_later(number, data.missing, out) {
             return;
+        }
+        if payload < self.settings.mss {
+            self.hold_short(number, self.settings.mss - payload);
         }
         let is_new = !self.order.contains(number);
         self.order.forget_duplicate();

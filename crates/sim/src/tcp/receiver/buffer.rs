@@ -46,8 +46,10 @@ pub(super) struct Buffer {
     /// The window is opened step by step up to the clamp (`rcv_ssthresh`).
     pub(super) threshold: u64,
     pub(super) window: u64,
-    /// What was acknowledged when `window` was offered.
-    pub(super) offered_at: u64,
+    /// Where the window ends that was offered, in bytes of the stream.
+    pub(super) offered_end: u64,
+    /// Bytes by which the packets that arrived in order fall short of full segments.
+    pub(super) missing: u64,
     /// Where that round trip began, and when.
     space_from: u64,
     space_at: SimTime,
@@ -91,7 +93,8 @@ impl Buffer {
             clamp: UNSCALED << shift,
             threshold: 0,
             window: 0,
-            offered_at: 0,
+            offered_end: 0,
+            missing: 0,
             space: 0,
             space_from: 0,
             space_at: SimTime::START,
@@ -108,6 +111,7 @@ impl Buffer {
         let most = buffer.rules().rules.first_window(own, shift).min(UNSCALED);
         let whole = if space > own { space / own * own } else { space };
         buffer.window = whole.min(most).max(mss);
+        buffer.offered_end = buffer.window;
         buffer
     }
 
@@ -116,8 +120,12 @@ impl Buffer {
         // Only packets larger than the first guess teach the ratio (`tcp_initialize_rcv_mss`, `tcp_measure_rcv_mss`).
         let guess = self.mss.min(self.window / 2).clamp(TCP_MIN_MSS, TCP_MSS_DEFAULT);
         self.learns = self.mss > guess;
-        let whole = self.payload_of(self.size);
+        let (whole, own) = (self.payload_of(self.size), self.rules().own_mss);
         self.clamp = self.clamp.min(whole);
+        // Linux keeps room for a segment.
+        if self.clamp > 2 * own && self.clamp + own > whole {
+            self.clamp = (whole - own).max(2 * own);
+        }
         self.threshold = self.window.min(self.clamp);
         self.space = self.threshold.min(self.window).min(INITIAL_PACKETS * self.mss);
         self.space_at = now;
@@ -248,7 +256,7 @@ impl Buffer {
             let step = ((2 * self.mss) >> self.shift) << self.shift;
             let window = self.would_offer().max(offered.saturating_sub(step * (acks - 1)));
             self.window = window.min(self.largest_window());
-            self.offered_at = acknowledged + 2 * acks;
+            self.offered_end = self.position(acknowledged + 2 * acks) + self.window;
         }
         if acknowledged + 2 * acks < from + u64::from(packets) {
             self.take(from + u64::from(packets) - 1, 1, mss);
@@ -315,9 +323,26 @@ impl Buffer {
         self.window
     }
 
+    /// The first byte of packet `next`, of which everything before has come: its place in the stream.
+    #[inline]
+    pub(super) fn position(&self, next: u64) -> u64 {
+        next * self.mss - self.missing
+    }
+
     /// What is left of the window when everything below `next` has come (`tcp_receive_window`).
     pub(super) fn current(&self, next: u64) -> u64 {
-        (self.offered_at * self.mss + self.window).saturating_sub(next * self.mss)
+        self.offered_end.saturating_sub(self.position(next))
+    }
+
+    /// A packet that arrived in order fell short of a full segment by so many bytes.
+    pub(super) fn fall_short(&mut self, missing: u64) {
+        self.missing += missing;
+    }
+
+    /// The same of packets that were held: they counted as full when they were delivered.
+    pub(super) fn held_fell_short(&mut self, missing: u64) {
+        self.missing += missing;
+        self.unread_bytes = self.unread_bytes.saturating_sub(missing);
     }
 
     /// `__tcp_select_window`.
@@ -358,7 +383,7 @@ impl Buffer {
         let current = self.current(acknowledged);
         let window = self.would_offer().max(self.scaled(current));
         self.window = window.min(self.largest_window());
-        self.offered_at = acknowledged;
+        self.offered_end = self.position(acknowledged) + self.window;
         self.window
     }
 
@@ -414,7 +439,10 @@ impl Buffer {
         if packets == 0 {
             return;
         }
-        let bytes = if packets == self.unread_packets { self.unread_bytes } else { packets * self.mss };
+        let bytes = match packets == self.unread_packets {
+            true => self.unread_bytes,
+            false => (packets * self.mss).min(self.unread_bytes),
+        };
         let share = if self.copied > 0 {
             self.memory_of_first(packets)
         } else {
@@ -423,7 +451,7 @@ impl Buffer {
         self.used -= share;
         self.copied = self.copied.saturating_sub(packets);
         self.unread_packets -= packets;
-        self.unread_bytes -= bytes.min(self.unread_bytes);
+        self.unread_bytes -= bytes;
         self.read_bytes += bytes;
         if self.unread_packets == 0 {
             self.merged = Merged::default();

@@ -41,6 +41,10 @@ impl Receiver {
             self.quick |= 1;
         }
         self.next += u64::from(train.packets);
+        if payload < self.settings.mss {
+            self.pushed = true;
+            self.buffer.fall_short(u64::from(self.settings.mss - payload) * u64::from(train.packets));
+        }
         self.settle(out);
     }
 

@@ -74,6 +74,10 @@ struct Rare {
     /// The tick at which a segment outside of the window was answered last (`last_oow_ack_time`).
     answered: Option<i64>,
     shortage: Shortage,
+    /// Packets out of order that carry less than a full segment: number, and how many bytes less.
+    shorts: Vec<(u64, u32)>,
+    /// What was missing below what the last ACK acknowledged.
+    missing_acknowledged: u64,
 }
 
 /// The receiving end. As in [`Sender`](crate::tcp::sender::Sender), what samples read comes first.
@@ -219,14 +223,19 @@ impl Receiver {
         self.next
     }
 
+    /// Payload that arrived in order, bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.buffer.position(self.next)
+    }
+
+    /// Payload that the application has read, bytes.
+    pub fn read_bytes(&self) -> u64 {
+        self.delivered_bytes() - self.buffer.unread_bytes
+    }
+
     /// Whether the stream has ended and everything of it is here.
     pub fn is_finished(&self) -> bool {
         self.end.is_some_and(|end| self.next >= end)
-    }
-
-    /// Packets the application has read.
-    pub fn read_packets(&self) -> u64 {
-        self.next - self.buffer.unread()
     }
 
     /// Counts so far.

@@ -19,8 +19,7 @@ const UNCOMPRESSED: u32 = 3;
 impl Receiver {
     /// Whether an ACK leaves now, later, or is held back (`__tcp_ack_snd_check`).
     pub(super) fn settle(&mut self, out: &mut Vec<Train>) {
-        let waiting = self.next - self.acknowledged;
-        let widely = waiting > 1
+        let widely = self.more_than_one_waits()
             && (!self.buffer.awaits_reader() || self.buffer.would_offer() >= self.buffer.offered());
         if widely || self.quick > 0 || self.ack_now {
             self.acknowledge(out);
@@ -52,6 +51,16 @@ impl Receiver {
             let delay = COMPRESSED_DELAY.min(Span::ps(part));
             self.compressed_at = Due::at(self.now + delay + COMPRESSED_SLACK);
         }
+    }
+
+    /// More than a full segment waits to be acknowledged (`rcv_nxt - rcv_wup > rcv_mss`).
+    fn more_than_one_waits(&self) -> bool {
+        let waiting = self.next.saturating_sub(self.acknowledged);
+        if waiting <= 1 || self.buffer.missing == 0 {
+            return waiting > 1;
+        }
+        let acknowledged = self.rare.as_ref().map_or(0, |rare| rare.missing_acknowledged);
+        waiting * self.buffer.mss - (self.buffer.missing - acknowledged) > self.buffer.mss
     }
 
     pub(super) fn flush_compressed(&mut self, out: &mut Vec<Train>) {
@@ -110,6 +119,9 @@ impl Receiver {
         let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
         self.quick = self.quick.saturating_sub(1);
         self.acknowledged = self.next;
+        if self.buffer.missing > 0 {
+            self.rare.get_or_insert_default().missing_acknowledged = self.buffer.missing;
+        }
         self.delayed = Due::NEVER;
         self.compressed = 0;
         self.compressed_at = Due::NEVER;
@@ -157,8 +169,8 @@ impl Receiver {
     pub(super) fn answer_reader(&mut self, out: &mut Vec<Train>) {
         let waiting = self.next.saturating_sub(self.acknowledged);
         let answers_pushed = self.settings.buffer.rules.answers_pushed;
-        if waiting > 1
-            || waiting == 1 && self.pushed && answers_pushed && self.buffer.is_empty()
+        if self.more_than_one_waits()
+            || waiting > 0 && self.pushed && answers_pushed && self.buffer.is_empty()
             || self.buffer.is_much_wider(self.next)
         {
             self.acknowledge(out);

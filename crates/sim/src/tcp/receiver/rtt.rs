@@ -7,7 +7,7 @@ use wirespeed_units::{SimTime, Span};
 impl Buffer {
     /// The receiver's own estimate: how long until a whole window has arrived (`tcp_rcv_rtt_measure`).
     pub(super) fn measure_round_trip(&mut self, now: SimTime, next: u64) {
-        let position = next * self.mss;
+        let position = self.position(next);
         if let Some(since) = self.rtt_at {
             if position < self.rtt_from {
                 return;
@@ -28,7 +28,7 @@ impl Buffer {
         loop {
             // How many packets on is the one that makes the window whole.
             let missing = match self.rtt_at {
-                Some(_) => self.rtt_from.saturating_sub((next + taken) * self.mss).div_ceil(self.mss),
+                Some(_) => self.rtt_from.saturating_sub(self.position(next + taken)).div_ceil(self.mss),
                 None => 0,
             };
             taken += missing;

@@ -77,8 +77,8 @@ impl Receiver {
     /// A packet out of order is not taken (`tcp_sequence`, `tcp_data_queue_ofo`): it lies beyond a window that was closed
     /// since, or there is no memory.
     #[cold]
-    pub(super) fn refuses_later(&mut self, number: u64, out: &mut Vec<Train>) -> bool {
-        if self.buffer.excludes(number, self.next) {
+    pub(super) fn refuses_later(&mut self, number: u64, missing: u32, out: &mut Vec<Train>) -> bool {
+        if self.buffer.excludes(number, missing, self.next) {
             self.counts.dropped += 1;
             self.note().closed += 1;
             self.acknowledge(out);
@@ -205,12 +205,14 @@ impl Buffer {
     /// The window is closed, whatever was offered before (`ICSK_ACK_NOMEM`).
     fn close(&mut self, next: u64) {
         self.window = 0;
-        self.offered_at = next;
+        self.offered_end = self.position(next);
     }
 
-    /// Whether packet `number` lies beyond the window, `next` being the one that is awaited.
-    pub(super) fn excludes(&self, number: u64, next: u64) -> bool {
-        (number - next) * self.mss >= self.current(next).max(1)
+    /// Whether packet `number` lies beyond the window, `next` being the one that is awaited; `missing`: by how much the
+    /// packets before it fall short ([`Data::missing`](crate::net::Data::missing)).
+    pub(super) fn excludes(&self, number: u64, missing: u32, next: u64) -> bool {
+        let between = missing.wrapping_sub(self.missing as u32);
+        ((number - next) * self.mss).saturating_sub(between.into()) >= self.current(next).max(1)
     }
 
     /// Memory up to which packets may wait behind the socket's lock, with what is unread (`tcp_add_backlog`).

@@ -107,6 +107,7 @@ impl Sender {
             self.take_sack(sack, ack.next, prior_una, &mut found, &mut times, &mut newest);
         }
         self.una = ack.next;
+        self.forget_shorts();
         if !had_data_out {
             self.on_window_known();
             self.write(Push::All, out);
@@ -189,15 +190,16 @@ impl Sender {
     fn update_window(&mut self, ack: &Incoming, found: &mut Findings) {
         let same = ack.window == self.window_bytes;
         let packets = if same { self.window_packets } else { ack.window / u64::from(self.settings.mss) };
-        let end = ack.next + packets;
-        found.window_updated = found.advanced || end > self.window_end || ack.window == 0;
+        let end = self.window_of(ack.next, ack.window, packets);
+        let last = (self.window_end, self.window_rest);
+        found.window_updated = found.advanced || end > last || ack.window == 0;
         if found.window_updated {
             self.window_bytes = ack.window;
             self.window_packets = packets;
             self.max_window = self.max_window.max(ack.window);
         }
         // A window is not taken back but by a receiver without memory, which closes it (`tcp_may_update_window`).
-        self.window_end = if ack.window == 0 { end } else { self.window_end.max(end) };
+        (self.window_end, self.window_rest) = if ack.window == 0 { end } else { last.max(end) };
     }
 
     pub(super) fn count_delivered(&mut self, packets: u64, ece: bool) {
@@ -272,10 +274,9 @@ impl Sender {
                     found.original_delivered = false;
                 }
             }
-            let short = self.una == self.stream.packets && self.stream.last_bytes < self.settings.mss;
             found.maybe_delayed = acked == 1
                 && before.sacked == 0
-                && short
+                && self.payload(before.una, 1) < u64::from(self.settings.mss)
                 && newest.prior_delivered() + 1 == self.delivery.delivered
                 && !(found.data_sacked || found.ece || found.duplicate_reported);
         }

@@ -43,8 +43,7 @@ impl Sender {
     /// Memory that sent and unsent data occupy (`sk_wmem_queued`).
     fn queued_memory(&self) -> u64 {
         let unsent = (self.written - self.nxt).div_ceil(self.pieces.goal());
-        (self.written - self.una) * u64::from(self.settings.mss)
-            + PACKET_OVERHEAD * (self.board.len() as u64 + unsent)
+        self.unacknowledged_bytes() + PACKET_OVERHEAD * (self.board.len() as u64 + unsent)
     }
 
     /// The application writes until the buffer is full, and what may leave leaves on the way (`tcp_sendmsg_locked`):
@@ -86,6 +85,10 @@ impl Sender {
                 self.written = full;
                 if is_head {
                     self.pieces.fill_head();
+                    // It is filled up to the last byte, wherever it begins.
+                    if self.end == u64::MAX {
+                        self.unsent_phase = 0;
+                    }
                 }
             }
             if self.written > self.pushed + half {
@@ -114,7 +117,7 @@ impl Sender {
         // The payload alone is mostly too much already.
         let buffer = self.send_buffer;
         let leaves_a_third = |queued: u64| queued < buffer && buffer - queued >= queued / 2;
-        let payload = (self.written - self.una) * u64::from(self.settings.mss);
+        let payload = self.unacknowledged_bytes();
         if leaves_a_third(payload) && leaves_a_third(self.queued_memory()) {
             self.blocked = false;
             self.woken = true;

@@ -47,6 +47,7 @@ impl Sender {
             self.counts.packets_out -= u64::from(untried);
             self.counts.bytes_out -= self.payload(tried, untried);
         }
+        self.forget_unsent_shorts();
         if self.outstanding() == 0 {
             // No acknowledgement will come: it is tried again like a probe of a closed window (`tcp_check_probe_timer`).
             self.timer.cancel();

@@ -19,6 +19,7 @@ mod recovery;
 mod retransmit;
 mod sack;
 mod settings;
+mod short;
 mod state;
 mod stopwatch;
 mod timer;
@@ -131,8 +132,14 @@ pub struct Sender {
     now: SimTime,
     /// Packets the application has to send; the stream ends here once it is closed.
     end: u64,
-    /// Number after the last packet the peer's window allows, exclusive.
+    /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,
+    /// Bytes that the window allows of packet number `window_end`, less than a segment.
+    window_rest: u32,
+    /// Bytes of the first segment that waits that have left.
+    unsent_phase: u32,
+    /// Packets that carry less than a segment, if any ever did.
+    shorts: Option<Box<short::Shorts>>,
     /// Full segments in the peer's window.
     window_packets: u64,
     max_window: u64,
@@ -207,6 +214,9 @@ impl Sender {
             nxt: 0,
             end,
             window_end: 0,
+            window_rest: 0,
+            unsent_phase: 0,
+            shorts: None,
             window_bytes: 0,
             window_packets: 0,
             max_window: 0,
@@ -325,6 +335,7 @@ impl Sender {
         self.window_packets = window / u64::from(self.settings.mss);
         self.max_window = window;
         self.window_end = self.window_packets;
+        self.window_rest = (window % u64::from(self.settings.mss)) as u32;
         self.update_pacing_rate();
         self.woken = true;
         self.let_application_write(out);
@@ -383,11 +394,12 @@ impl Sender {
         if self.board.highest_sacked > 0 { self.board.highest_sacked } else { self.una }
     }
 
+    /// Payload of `packets` from number `first` on, bytes.
     fn payload(&self, first: u64, packets: u32) -> u64 {
-        let mss = u64::from(self.settings.mss);
-        let bytes = u64::from(packets) * mss;
-        let has_last = first + u64::from(packets) == self.stream.packets;
-        if has_last { bytes - mss + u64::from(self.stream.last_bytes) } else { bytes }
+        let end = first + u64::from(packets);
+        let at_end = if end == self.stream.packets { self.settings.mss - self.stream.last_bytes } else { 0 };
+        let missing = self.missing(end) - self.missing(first) + u64::from(at_end);
+        u64::from(packets) * u64::from(self.settings.mss) - missing
     }
 
     /// What the recording shows.

@@ -90,6 +90,18 @@ impl Pieces {
         self.pushed.binary_search(&end).is_ok()
     }
 
+    /// What is left of the first piece takes a packet more.
+    pub(super) fn add_to_head(&mut self) {
+        self.head += 1;
+    }
+
+    /// The numbers of what waits behind packet `next` change.
+    pub(super) fn renumber(&mut self, next: u64, change: impl Fn(u64) -> u64) {
+        self.older.iter_mut().for_each(|(until, _)| *until = change(*until));
+        let waiting = self.pushed.iter_mut().filter(|end| **end > next);
+        waiting.for_each(|end| *end = change(*end));
+    }
+
     /// The first piece becomes a full one: nothing waits, or it is all that waits and is filled up.
     pub(super) fn fill_head(&mut self) {
         self.head = self.goal;
@@ -103,6 +115,15 @@ impl Pieces {
         } else {
             quota.min(self.head() + self.size_at(next + self.head()))
         }
+    }
+
+    /// The same where pieces end `phase` bytes before the end of their last packet; and whether it ends where a piece does.
+    pub(super) fn length_apart(&self, next: u64, quota: u64, available: u64) -> (u64, bool) {
+        if quota < self.head() {
+            return (self.head().min(available), true);
+        }
+        let both = (self.head() + self.size_at(next + self.head())).min(available);
+        (quota.min(both), quota >= both)
     }
 
     /// Packets of the piece that begins with packet `first`.

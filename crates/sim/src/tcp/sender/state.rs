@@ -84,9 +84,11 @@ impl<'a> State<'a> {
         self.sender.window_bytes
     }
 
-    /// Written by the application and not sent, in packets.
-    pub fn unsent(&self) -> u64 {
-        self.sender.written - self.sender.nxt
+    /// Written by the application and not sent, in bytes.
+    pub fn unsent_bytes(&self) -> u64 {
+        let sender = self.sender;
+        let packets = sender.written - sender.nxt;
+        packets.saturating_mul(sender.settings.mss.into()) - u64::from(sender.unsent_phase)
     }
 
     /// The congestion control.

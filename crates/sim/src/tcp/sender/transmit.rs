@@ -37,6 +37,14 @@ pub(super) enum Push {
     Probe,
 }
 
+/// What could leave as one GSO packet if nothing but the queue's division limited it.
+pub(super) struct Offer {
+    packets: u64,
+    pub(super) bytes: u64,
+    /// Nothing waits behind it.
+    is_last: bool,
+}
+
 /// Why sending stopped.
 #[derive(Debug, Default, Clone, Copy)]
 struct Limits {
@@ -87,18 +95,28 @@ impl Sender {
         room.min((self.cwnd / 2).max(1))
     }
 
-    /// Whether to wait for more to send at once (`tcp_tso_should_defer`).
+    /// Bytes that the peer's window allows beyond what has left.
+    pub(super) fn room(&self) -> u64 {
+        match self.window_end.checked_sub(self.nxt) {
+            Some(window) => window * u64::from(self.settings.mss) + u64::from(self.window_rest),
+            None => 0,
+        }
+    }
+
+    /// Whether to wait for more to send at once than a GSO packet of `length` bytes, where `burst` packets may be
+    /// (`tcp_tso_should_defer`).
     fn should_wait(&self, length: u64, burst: u64, limits: &mut Limits) -> bool {
         if self.phase >= Phase::Recovery {
             return false;
         }
-        let window = self.window_end.saturating_sub(self.nxt);
-        let congestion = self.cwnd - self.in_flight();
+        let mss = u64::from(self.settings.mss);
+        let window = self.room();
+        let congestion = (self.cwnd - self.in_flight()) * mss;
         let limit = window.min(congestion);
-        if limit >= burst || limit >= length {
+        if limit >= burst * mss || limit >= length {
             return false;
         }
-        if limit * WINDOW_DIVISOR >= self.window_packets.min(self.cwnd) {
+        if limit >= self.window_bytes.min(self.cwnd * mss) / WINDOW_DIVISOR {
             return false;
         }
         if !self.may_wait(self.now) {
@@ -152,21 +170,31 @@ impl Sender {
                 quota = 1;
             }
             let quota = quota.min(burst);
-            let window = self.window_end.saturating_sub(self.nxt);
-            if window == 0 {
+            let offer = self.offer(quota, available);
+            if offer.bytes.min(u64::from(self.settings.mss)) > self.room() {
                 limits.receiver = true;
                 break;
             }
-            let length = self.pieces.length(self.nxt, quota).min(available);
-            if length > 1 && push == Push::All && self.should_wait(length, burst, &mut limits) {
+            if offer.packets > 1 {
+                if push == Push::All && self.should_wait(offer.bytes, burst, &mut limits) {
+                    break;
+                }
+            } else if offer.is_last && self.unsent_phase > 0 && self.has_small_out() {
                 break;
             }
-            let packets = quota.min(window).min(length);
+            let (packets, missing) = self.split(&offer, quota);
             if self.is_throttled(packets, 0) {
                 break;
             }
-            let pieces =
-                if push == Push::All { self.equal_pieces(packets, window.min(available)) } else { 1 };
+            let window = self.window_end.saturating_sub(self.nxt);
+            let pieces = if push == Push::All && missing == 0 {
+                self.equal_pieces(packets, window.min(available))
+            } else {
+                1
+            };
+            if missing > 0 {
+                self.note_short(packets, missing);
+            }
             self.send_new(packets as u32, pieces, out);
             sent += packets * u64::from(pieces);
             if push != Push::All {
@@ -192,11 +220,46 @@ impl Sender {
         self.note_application_limit();
     }
 
+    /// The first GSO packet of what waits, once it is as long as `quota` allows (`tcp_grow_skb`).
+    #[inline]
+    pub(super) fn offer(&self, quota: u64, available: u64) -> Offer {
+        let mss = u64::from(self.settings.mss);
+        if self.unsent_phase == 0 {
+            let packets = self.pieces.length(self.nxt, quota).min(available);
+            return Offer { packets, bytes: packets * mss, is_last: packets == available };
+        }
+        let (packets, ends) = self.pieces.length_apart(self.nxt, quota, available);
+        let phase = if ends { u64::from(self.unsent_phase) } else { 0 };
+        Offer { packets, bytes: packets * mss - phase, is_last: packets == available }
+    }
+
+    /// How many packets of it leave, and by how many bytes the last falls short of a full segment
+    /// (`tcp_mss_split_point`).
+    #[inline]
+    fn split(&self, offer: &Offer, quota: u64) -> (u64, u32) {
+        let mss = u64::from(self.settings.mss);
+        let (most, room) = (quota * mss, self.room());
+        if self.unsent_phase == 0 && room >= most.min(offer.bytes) {
+            return (quota.min(offer.packets), 0);
+        }
+        let whole = most.min(offer.bytes);
+        let length = if offer.packets == 1 || room >= most && !offer.is_last {
+            whole
+        } else {
+            let needed = whole.min(room);
+            let partial = needed % mss;
+            let may_cut = partial > 0 && !self.has_small_out() && self.may_end_short(partial as u32);
+            if may_cut { needed } else { needed - partial }
+        };
+        let packets = length.div_ceil(mss);
+        (packets, (packets * mss - length) as u32)
+    }
+
     /// How many GSO packets of `packets` leave now one after the other, `most` packets in all: as many as the loop of
     /// [`Sender::write`] would come to, each whole and with nothing to decide about. At least one.
     fn equal_pieces(&self, packets: u64, most: u64) -> u32 {
         let train = u64::from(self.settings.train_packets);
-        let is_whole = packets == self.pieces.goal() && self.pieces.are_full();
+        let is_whole = packets == self.pieces.goal() && self.pieces.are_full() && self.unsent_phase == 0;
         let leaves_apart = self.leaving.is_some();
         if 2 * packets > train || !is_whole || self.settings.queued || self.is_paced() || leaves_apart {
             return 1;
@@ -259,10 +322,6 @@ impl Sender {
         }
     }
 
-    pub(super) fn bytes(&self, packet: u64) -> u64 {
-        packet.saturating_mul(u64::from(self.settings.mss))
-    }
-
     /// When the next `packets` leave, all at once: now, unless acknowledgements were taken together. What the pacer holds
     /// back is not sent before; a head or a probe that a timer repeats does not wait for
     /// it: Linux gives all the pacer's time (`skb_set_delivery_time`), which only its fq keeps.
@@ -277,6 +336,7 @@ impl Sender {
     }
 
     pub(super) fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
+        let snd_nxt = self.bytes(self.nxt + u64::from(packets));
         let Some(cc) = &mut self.cc else { return };
         cc.on_sent(&Sent {
             now: sent,
@@ -284,7 +344,7 @@ impl Sender {
             in_flight_before: Packets::new(in_flight),
             since_last: sent - self.last_sent,
             app_limited: self.written <= self.nxt + u64::from(packets),
-            snd_nxt: (self.nxt + u64::from(packets)).saturating_mul(u64::from(self.settings.mss)),
+            snd_nxt,
         });
         self.last_sent = sent;
     }
@@ -317,6 +377,9 @@ impl Sender {
             self.host_queue.enter(packets);
         }
         let end = first + u64::from(packets);
+        // Only the last of what left as one may carry less than the others.
+        let missing = self.missing(first);
+        let last_payload = self.payload(end - 1, 1) as u32;
         let cwr = std::mem::take(&mut self.ecn_cwr);
         let data = |first| Data {
             first,
@@ -326,6 +389,7 @@ impl Sender {
             pushes: 0,
             cwr: false,
             held,
+            missing: missing as u32,
         };
         let train = |packets, frame, body| Train {
             at,
@@ -337,7 +401,7 @@ impl Sender {
             body,
         };
         let full = self.settings.headers + self.settings.mss;
-        let short = end == self.stream.packets && self.stream.last_bytes < self.settings.mss;
+        let short = last_payload < self.settings.mss;
         let whole = packets - u32::from(short);
         if whole > 0 {
             let last = end == self.stream.packets && !short;
@@ -355,8 +419,11 @@ impl Sender {
             }
         }
         if short {
-            let frame = self.settings.headers + self.stream.last_bytes;
-            out.push(train(1, frame, Body::Data(Data { last: true, ..data(end - 1) })));
+            let frame = self.settings.headers + last_payload;
+            let last = end == self.stream.packets;
+            let cwr = cwr && whole == 0;
+            let pushes = self.pushes(end, packets, piece) & 1;
+            out.push(train(1, frame, Body::Data(Data { last, cwr, pushes, ..data(end - 1) })));
         }
     }
 

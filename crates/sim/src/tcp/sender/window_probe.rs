@@ -43,14 +43,19 @@ impl Sender {
     }
 
     /// The persist timer is due (`tcp_send_probe0`, `tcp_write_wakeup`). A window of less than a segment is used all the
-    /// same: Linux cuts a segment to it, here a whole one leaves, since all but the last are.
+    /// same: a segment is cut to it.
     pub(super) fn probe_window(&mut self, out: &mut Vec<Train>) {
         if self.nxt > self.una || self.written == self.nxt {
             return;
         }
-        let open = self.window_end > self.nxt || self.window_bytes > 0;
-        if open {
+        let room = self.room().min(u64::from(self.settings.mss));
+        if room > 0 {
             self.rtt.backoff = 0;
+            let offer = self.offer(1, self.written - self.nxt);
+            let missing = self.settings.mss - offer.bytes.min(room) as u32;
+            if missing > 0 && (offer.bytes <= room || self.may_end_short(room as u32)) {
+                self.note_short(1, missing);
+            }
             self.send_new(1, 1, out);
             self.let_application_write(out);
             return;
