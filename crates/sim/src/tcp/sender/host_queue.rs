@@ -15,6 +15,9 @@ pub(super) struct HostQueue {
     packets: u64,
     /// The train whose packets are leaving now or left last.
     leaving: Departing,
+    /// Of those that entered since, how many had left when the call that sent them went on: an idle line takes the first at
+    /// once (`__dev_xmit_skb` calls `qdisc_run`).
+    ahead: u64,
     /// Sending stopped because there was more than this, in packets (`TSQ_THROTTLED`).
     limit: Option<u64>,
     /// When no more than that is there.
@@ -30,6 +33,11 @@ struct Departing {
 }
 
 impl Departing {
+    /// When its last packet leaves.
+    fn end(&self) -> SimTime {
+        self.first + self.gap * (self.packets.max(1) as i64 - 1)
+    }
+
     /// How many of its packets have left by `time`.
     fn left_by(&self, time: SimTime) -> u64 {
         let gap = self.gap.picoseconds();
@@ -44,12 +52,14 @@ impl Departing {
 impl HostQueue {
     /// Packets that are there at `time`, as far as is known.
     fn packets_at(&self, time: SimTime) -> u64 {
-        self.packets.saturating_sub(self.leaving.left_by(time))
+        self.packets.saturating_sub(self.leaving.left_by(time) + self.ahead)
     }
 
-    /// Packets enter the queue.
-    pub(super) fn enter(&mut self, packets: u32) {
+    /// Packets enter the queue at `time`, which leave by a line that each occupies for `line`.
+    pub(super) fn enter(&mut self, packets: u32, time: SimTime, line: Span) {
+        let is_idle = self.packets_at(time) == 0 && self.leaving.end() + line <= time && self.ahead == 0;
         self.packets += u64::from(packets);
+        self.ahead += u64::from(is_idle);
     }
 
     fn remove(&mut self, packets: u64, now: SimTime) {
@@ -58,6 +68,7 @@ impl HostQueue {
     }
 
     fn begin_leaving(&mut self, train: &Train) {
+        self.ahead = 0;
         self.packets = self.packets.saturating_sub(self.leaving.packets);
         self.leaving = Departing { first: train.at, gap: train.gap, packets: train.packets.into() };
         self.plan(train.at);
@@ -156,7 +167,7 @@ mod tests {
     #[test]
     fn packets_of_a_leaving_train_go_one_by_one() {
         let mut queue = HostQueue::default();
-        queue.enter(100);
+        queue.enter(100, SimTime::START, Span::ZERO);
         queue.begin_leaving(&train(1000, 10, 40));
         let at = |ps| queue.packets_at(SimTime::ps(ps));
         assert_eq!([999, 1000, 1009, 1010, 1390, 5000].map(at), [100, 99, 99, 98, 60, 60]);
@@ -167,7 +178,7 @@ mod tests {
     #[test]
     fn sending_goes_on_with_the_packet_that_makes_room() {
         let mut queue = HostQueue::default();
-        queue.enter(100);
+        queue.enter(100, SimTime::START, Span::ZERO);
         queue.stop_above(55, SimTime::START);
         assert!(!queue.resume.is_set());
         queue.begin_leaving(&train(1000, 10, 40));

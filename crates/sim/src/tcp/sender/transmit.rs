@@ -374,7 +374,7 @@ impl Sender {
         self.counts.bytes_out += payload;
         if self.settings.queued {
             // What is sent next, in the same call too, is checked against what this occupies (`sk_wmem_alloc`).
-            self.host_queue.enter(packets);
+            self.host_queue.enter(packets, sent, self.settings.line);
         }
         let end = first + u64::from(packets);
         // Only the last of what left as one may carry less than the others.
