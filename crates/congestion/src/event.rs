@@ -200,6 +200,6 @@ pub struct Sent {
     pub since_last: Span,
     /// The application had nothing more to send before these.
     pub app_limited: bool,
-    /// Next byte to send, after them.
+    /// Next byte to send, before them: Linux announces them before it counts them (`__tcp_transmit_skb`).
     pub snd_nxt: u64,
 }

@@ -101,9 +101,9 @@ table! {
         vegas_enabled: Option<bool>,
         /// Vegas: round-trip times counted in this window.
         vegas_rtt_count: Option<u32>,
-        /// Vegas: last round-trip time.
+        /// Vegas: least round-trip time of the connection (`tcpv_rtt`).
         vegas_rtt_ns: Option<i64>,
-        /// Vegas: least round-trip time.
+        /// Vegas: least round-trip time of the round trip that is measured (`tcpv_minrtt`).
         vegas_min_rtt_ns: Option<i64>,
         /// DCTCP: smoothed fraction of marked bytes.
         dctcp_alpha_ratio: Option<f64>,

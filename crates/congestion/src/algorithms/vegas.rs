@@ -98,6 +98,10 @@ impl Delays {
         if let Some(base) = self.base {
             observer.value("base_rtt_us", (base - 1) as f64);
         }
+        if let Some(least) = self.least {
+            observer.value("least_rtt_us", (least - 1) as f64);
+        }
+        observer.value("rtt_samples", self.samples as f64);
     }
 }
 

@@ -143,7 +143,9 @@ impl Observer for Private<'_> {
             "pacing_gain_ratio" => row.bbr_pacing_gain_ratio = Some(value),
             "cwnd_gain_ratio" => row.bbr_cwnd_gain_ratio = Some(value),
             "alpha_ratio" => row.dctcp_alpha_ratio = Some(value),
-            "base_rtt_us" => row.vegas_min_rtt_ns = Some((value * 1000.0) as i64),
+            "base_rtt_us" => row.vegas_rtt_ns = Some((value * 1000.0) as i64),
+            "least_rtt_us" => row.vegas_min_rtt_ns = Some((value * 1000.0) as i64),
+            "rtt_samples" => row.vegas_rtt_count = Some(value as u32),
             _ => {}
         }
     }

@@ -336,7 +336,7 @@ impl Sender {
     }
 
     pub(super) fn tell_sent(&mut self, sent: SimTime, packets: u32, in_flight: u64) {
-        let snd_nxt = self.bytes(self.nxt + u64::from(packets));
+        let snd_nxt = self.bytes(self.nxt);
         let Some(cc) = &mut self.cc else { return };
         cc.on_sent(&Sent {
             now: sent,
