@@ -52,6 +52,7 @@ impl Sender {
         let goal = self.piece_goal();
         self.pieces.set_goal(goal, self.nxt, self.written - self.nxt);
         let half = self.max_window / 2 / u64::from(self.settings.mss);
+        self.host_queue.in_call = true;
         while self.written < self.end.min(self.granted) {
             let unsent = self.written - self.nxt;
             let is_head = unsent <= self.pieces.head();
@@ -99,6 +100,7 @@ impl Sender {
             }
         }
         self.write(Push::All, out);
+        self.host_queue.in_call = false;
     }
 
     fn note_push(&mut self) {

@@ -16,8 +16,11 @@ pub(super) struct HostQueue {
     /// The train whose packets are leaving now or left last.
     leaving: Departing,
     /// Of those that entered since, how many had left when the call that sent them went on: an idle line takes the first at
-    /// once (`__dev_xmit_skb` calls `qdisc_run`).
+    /// once (`__dev_xmit_skb` calls `qdisc_run`), and where the application calls, what gives the memory back runs too
+    /// (softirqs, on leaving `__dev_queue_xmit`).
     ahead: u64,
+    /// The application's call sends.
+    pub(super) in_call: bool,
     /// Sending stopped because there was more than this, in packets (`TSQ_THROTTLED`).
     limit: Option<u64>,
     /// When no more than that is there.
@@ -57,7 +60,7 @@ impl HostQueue {
 
     /// Packets enter the queue at `time`, which leave by a line that each occupies for `line`.
     pub(super) fn enter(&mut self, packets: u32, time: SimTime, line: Span) {
-        let is_idle = self.packets_at(time) == 0 && self.leaving.end() + line <= time && self.ahead == 0;
+        let is_idle = self.in_call && self.packets_at(time) == 0 && self.leaving.end() + line <= time && self.ahead == 0;
         self.packets += u64::from(packets);
         self.ahead += u64::from(is_idle);
     }
