@@ -40,6 +40,8 @@ pub(super) struct Buffer {
     pub(super) held: u64,
     /// How many of them, the first, were copied together for lack of memory.
     pub(super) copied: u64,
+    /// Their payload in bytes.
+    pub(super) copied_bytes: u64,
     pub(super) merged: Merged,
     pub(super) unread_bytes: u64,
     pub(super) clamp: u64,
@@ -88,6 +90,7 @@ impl Buffer {
             held: 0,
             unread_packets: 0,
             copied: 0,
+            copied_bytes: 0,
             merged: Merged::default(),
             unread_bytes: 0,
             clamp: UNSCALED << shift,
@@ -412,6 +415,7 @@ impl Buffer {
         self.read_bytes += self.unread_bytes;
         self.used = 0;
         self.copied = 0;
+        self.copied_bytes = 0;
         self.unread_packets = 0;
         self.unread_bytes = 0;
         if let Some((part, most)) = self.rules().low_water
@@ -450,6 +454,7 @@ impl Buffer {
         };
         self.used -= share;
         self.copied = self.copied.saturating_sub(packets);
+        self.copied_bytes = if self.copied > 0 { self.copied_bytes.saturating_sub(bytes) } else { 0 };
         self.unread_packets -= packets;
         self.unread_bytes -= bytes;
         self.read_bytes += bytes;

@@ -174,7 +174,7 @@ impl Buffer {
     /// Copies what is unread together where that saves memory; returns how many buffers it was (`tcp_collapse`). What was
     /// copied before is not bloated; of what has come since each packet is as good as another.
     fn collapse(&mut self) -> u64 {
-        let before = self.copied * self.mss;
+        let before = self.copied_bytes;
         let memory = self.used.saturating_sub(tight(before).memory);
         let (packets, payload) =
             (self.unread_packets - self.copied, self.unread_bytes.saturating_sub(before));
@@ -185,6 +185,7 @@ impl Buffer {
         let buffers = (memory.saturating_sub(packets * each.fragment) / each.overhead).clamp(1, packets);
         self.used = tight(self.unread_bytes).memory;
         self.copied = self.unread_packets;
+        self.copied_bytes = self.unread_bytes;
         // Nothing joins the last of them.
         self.merged.fill();
         buffers
@@ -193,9 +194,9 @@ impl Buffer {
     /// Memory of the first `packets` of what is unread, of which some were copied together.
     #[cold]
     pub(super) fn memory_of_first(&self, packets: u64) -> u64 {
-        let whole = tight(self.copied * self.mss).memory.min(self.used);
+        let whole = tight(self.copied_bytes).memory.min(self.used);
         if packets < self.copied {
-            return whole - tight((self.copied - packets) * self.mss).memory.min(whole);
+            return whole - tight(self.copied_bytes.saturating_sub(packets * self.mss)).memory.min(whole);
         }
         let others = u128::from(self.used - whole) * u128::from(packets - self.copied)
             / u128::from((self.unread_packets - self.copied).max(1));
