@@ -185,7 +185,7 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress:
     match egress {
         Egress::Host(host) => {
             let host = &run.hosts[*host];
-            let own = Spec::Host(host.qdisc);
+            let own = Spec::of(host);
             match host.nic_rate {
                 None => add(TcHandle::ROOT, FIRST, &own),
                 Some(rate) => {
@@ -314,6 +314,17 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
         ]
         .map(|(name, value)| (name.to_string(), value)),
     );
+    if let Some(fq) = host.fq {
+        let maxrate = fq.maxrate.map_or("unlimited".into(), |rate| rate.to_string());
+        settings.extend(
+            [
+                ("interface.fq.flow_limit", fq.flow_limit.to_string()),
+                ("interface.fq.maxrate", maxrate),
+                ("interface.fq.quantum", fq.quantum.get().to_string()),
+            ]
+            .map(|(name, value)| (name.to_string(), value)),
+        );
+    }
     Ok(settings)
 }
 
