@@ -273,7 +273,7 @@ fn apply_global(run: &Run, warnings: &mut Vec<String>) -> io::Result<()> {
 /// The largest send buffer that is set. Linux counts what a socket has queued in an `int` (`sk_wmem_queued`). A buffer of 2 GiB lets
 /// the count wrap, and then the writer never blocks: at one instant of virtual time it fills all memory. A quarter is left for
 /// the last write and for the descriptions of segments that losses cut apart; a window of 1 GiB, TCP's largest, fits.
-const SEND_BUFFER_MOST: u64 = 3 << 29;
+pub const SEND_BUFFER_MOST: u64 = 3 << 29;
 
 /// Three sizes as a sysctl has them, each at most `most`.
 fn sizes(values: &[Bytes; 3], most: u64) -> String {
