@@ -12,6 +12,7 @@ Nothing is asserted: the exit code is 0 whatever the figures are.
   model-speed.py --memory                       memory: of one flow, of each further one, of packets in flight
   model-speed.py --scaling                      cost against rate, RTT, flows and duration; two long runs
   model-speed.py --hosts                        with and without the inside of hosts
+  model-speed.py --flows-400g                   cost of a packet against the number of flows at 400 Gbit/s
   model-speed.py --result --rate 1e9 --rtt 0.02 --flows 1 --mss 1448 --p 0 --dur 10 --cca reno [--trains off]
           one run, one line RESULT ..., for ../shared/baseline/bench.py:
           bench.py --groups al --sims ns2 --extra 'ours=benches/model-speed.py --result --rate {rate} --rtt {rtt}
@@ -33,6 +34,9 @@ BASELINE = os.path.join(ROOT, "..", "shared", "baseline", "bench.py")
 HEADERS = 52
 # Hosts of today, whose cores carry what the scenarios ask for.
 HOST = "xeon-2023-100g"
+FAST_HOST = "epyc-2024-400g"
+# The most that a packet may cost, in that of the cheapest number of flows.
+MOST_BY_FLOWS = 4
 PLACEHOLDERS = "--rate {rate} --rtt {rtt} --flows {flows} --mss {mss} --p {p} --dur {dur} --cca {cca}"
 
 # Scenario of bench.py (group, name), our variant, times the packets per CPU second of ns-2 at least.
@@ -56,7 +60,7 @@ about = "How many packets a second does the model carry?"
 rate = "{rate} bit/s"
 rtt = "{rtt_us} us"
 loss = {loss}
-buffer = "1 bdp"
+buffer = "{buffer}"
 
 [host.sender]
 {preset}mtu = "{mtu} B"
@@ -80,9 +84,9 @@ class Missing(Exception):
 
 
 def scenario(rate=1e9, rtt=0.02, flows=1, mss=1448, p=0.0, dur=10.0, cca="reno", trains=True, sample="10 ms",
-             host=None):
+             host=None, buffer="1 bdp"):
     return SCENARIO.format(
-        preset='preset = "%s"\n' % host if host else "",
+        preset='preset = "%s"\n' % host if host else "", buffer=buffer,
         rate=round(rate), rtt_us=round(rtt * 1e6), loss=p, mtu=mss + HEADERS, cca=cca, flows=flows,
         duration_ms=round(dur * 1e3), sample=sample, trains=str(trains).lower())
 
@@ -233,6 +237,21 @@ def hosts(args):
         print("  packets per CPU second: 1 / %.1f of what it is without" % (speed[0] / speed[1]), flush=True)
 
 
+def flows_400g(args):
+    """What a packet costs with 1 to 64 flows at 400 Gbit/s, as a ratio to the cheapest of all these runs."""
+    print("\nFlows at 400 Gbit/s, 80 ms, a buffer of 50 MB, 3 s: cost of a packet; the target is %gx the cheapest" % MOST_BY_FLOWS)
+    print("%-34s %6s %11s %8s %10s %8s %8s" % ("", "flows", "packets", "CPU s", "ns/packet", "Gbit/s", "ratio"))
+    path = dict(rate=4e11, rtt=0.08, mss=8948, dur=3.0, buffer="50 MB")
+    rows = [(cca, host, flows, median(args.wirespeed, args.reps, flows=flows, cca=cca, host=host, **path))
+            for host in (FAST_HOST, None) for cca in ("cubic", "bbr") for flows in (1, 2, 4, 8, 16, 32, 64)]
+    cost = [m["cpu_s"] / max(m["packets"], 1) for _, _, _, m in rows]
+    for (cca, host, flows, m), each in zip(rows, cost):
+        ratio = each / min(cost)
+        print("%-34s %6d %11d %8.3f %10.1f %8.1f %7.2fx  %s" % (
+            "%s, %s" % (cca, host or "no host model"), flows, m["packets"], m["cpu_s"], each * 1e9, m["goodput_gbps"],
+            ratio, "reached" if ratio <= MOST_BY_FLOWS else "MISSED"), flush=True)
+
+
 def heading():
     print("%-30s %11s %8s %8s %12s %12s %10s %8s %8s" % (
         "", "packets", "wall s", "CPU s", "packets/wall", "packets/CPU", "sim s/wall", "MiB", "Gbit/s"))
@@ -257,6 +276,7 @@ def main():
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--hosts", action="store_true")
+    parser.add_argument("--flows-400g", action="store_true")
     one = parser.add_argument_group("one run for bench.py")
     one.add_argument("--result", action="store_true")
     one.add_argument("--rate", type=float, default=1e9)
@@ -278,7 +298,7 @@ def main():
         if args.result:
             result(args)
             return 0
-        parts = [targets, memory, scaling, hosts]
+        parts = [targets, memory, scaling, hosts, flows_400g]
         wanted = [part for part in parts if getattr(args, part.__name__)]
         for part in wanted or parts:
             part(args)

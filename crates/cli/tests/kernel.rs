@@ -101,6 +101,33 @@ fn the_ledger_balances_with_a_short_txqueuelen() {
 }
 
 #[test]
+fn fq_of_a_host_has_the_settings_of_the_scenario() {
+    if !kernel("fq_of_a_host_has_the_settings_of_the_scenario") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let with = |settings: &str| {
+        let text = format!(
+            "schema = 1\nname = \"fq\"\nabout = \"Do the settings of fq arrive?\"\n\n[path]\n\
+             rate = \"2 Gbit/s\"\nrtt = \"4 ms\"\n\n[host.sender]\nnic_rate = \"1 Gbit/s\"\nqdisc = \"fq\"\n\
+             fq = {settings}\n\n[[flow]]\ncongestion = \"cubic\"\n\n[run]\nduration = \"1 s\"\n"
+        );
+        let file = folder.path().join("fq.toml");
+        fs::write(&file, text).unwrap();
+        run(folder.path(), file.to_str().unwrap(), &[])["runs"][0].clone()
+    };
+    // A flow's room: what slow start hands over too much is dropped, or waits.
+    let (small, large) = (with("{ flow_limit = 20 }"), with("{ flow_limit = 10000 }"));
+    assert!(lost(&small, "qdisc", "sender/qdisc") > 0, "{}", small["ledger"]);
+    assert_eq!(lost(&large, "qdisc", "sender/qdisc"), 0, "{}", large["ledger"]);
+    // A flow's rate counts frames: 1448 of 1514 bytes are payload.
+    let slow = with("{ flow_limit = 10000, maxrate = \"200 Mbit/s\" }");
+    let ratio = metric(&slow, "goodput_bps") / (200e6 * 1448.0 / 1514.0);
+    assert!((0.95..1.01).contains(&ratio), "{ratio}");
+    [small, large, slow].iter().for_each(assert_balanced);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
     if !kernel("the_same_seed_gives_the_same_bytes_and_another_seed_does_not") {
         return;

@@ -128,7 +128,7 @@ pub enum BootError {
         reason: &'static str,
     },
     /// No folder can hold the guest's memory.
-    #[error("no folder can hold the guest's memory of {memory}: {}; make path.buffer smaller, free some memory, set TMPDIR to a folder with room, or run fewer at once (--jobs)", tried.join("; "))]
+    #[error("no folder can hold the guest's memory of {memory}: {}; make path.buffer or path.rtt smaller, limit flow.window, free some memory, set TMPDIR to a folder with room, or run fewer at once (--jobs)", tried.join("; "))]
     NoMemory {
         /// The guest's memory.
         memory: Bytes,
@@ -144,7 +144,7 @@ pub enum BootError {
         console: PathBuf,
     },
     /// The guest used all its memory.
-    #[error("the guest ran out of its memory of {memory}: give it more (console log: {})", console.display())]
+    #[error("the guest ran out of its memory of {memory}, which should have been enough: make path.buffer smaller or limit flow.window, and report it (console log: {})", console.display())]
     GuestMemory {
         /// Its memory.
         memory: Bytes,

@@ -221,6 +221,7 @@ pub(crate) mod tests {
             access_delay: Span::ZERO,
             mtu: Bytes::new(1500),
             qdisc: Qdisc::PfifoFast,
+            fq: None,
             txqueuelen: 1000,
             offloads: Offloads { tso: false, gso: false, gro: false },
             tcp: TcpSettings {

@@ -6,14 +6,16 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Qdisc};
+use wirespeed_scenario::run::{Direction, Fq, Host, Qdisc};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Spec {
-    /// A host's own discipline.
+    /// A host's own discipline, with the defaults of the kernel.
     Host(Qdisc),
+    /// A host's fq with settings.
+    Fq(Fq),
     /// Token bucket of one frame. In front of a host's own discipline it is an interface of that rate; with a
     /// room of its own it is a drop-tail queue before a line of that rate.
     Bucket {
@@ -42,6 +44,16 @@ pub enum Spec {
     },
 }
 
+impl Spec {
+    /// The discipline of a host.
+    pub fn of(host: &Host) -> Spec {
+        match host.fq {
+            Some(fq) => Spec::Fq(fq),
+            None => Spec::Host(host.qdisc),
+        }
+    }
+}
+
 /// The kernel's name of a host discipline.
 pub fn kernel_name(qdisc: Qdisc) -> &'static str {
     match qdisc {
@@ -64,6 +76,7 @@ pub fn install(
 ) -> io::Result<()> {
     let (kind, options) = match spec {
         Spec::Host(qdisc) => (kernel_name(*qdisc), None),
+        Spec::Fq(settings) => (kernel_name(Qdisc::Fq), Some(fq(settings))),
         Spec::Bucket { rate, frame, burst, room } => {
             ("tbf", Some(token_bucket(*rate, *frame, *burst, *room)))
         }
@@ -91,6 +104,23 @@ fn wire(direction: &Direction, seed: u64) -> TcAttribute {
 }
 
 const TCA_OPTIONS: u16 = 2;
+
+const TCA_FQ_FLOW_PLIMIT: u16 = 2;
+const TCA_FQ_QUANTUM: u16 = 3;
+const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
+
+/// Attributes of sch_fq.c, all of 32 bits.
+fn fq(fq: &Fq) -> TcAttribute {
+    // Without a limit all bits are ones.
+    let rate = fq.maxrate.map_or(u64::from(u32::MAX), Rate::bytes_per_second);
+    let options = [
+        (TCA_FQ_FLOW_PLIMIT, fq.flow_limit),
+        (TCA_FQ_QUANTUM, fq.quantum.get() as u32),
+        (TCA_FQ_FLOW_MAX_RATE, rate.min(u64::from(u32::MAX)) as u32),
+    ];
+    let nla = |(kind, value): (u16, u32)| TcOption::Other(DefaultNla::new(kind, value.to_ne_bytes().into()));
+    TcAttribute::Options(options.map(nla).into())
+}
 
 /// `struct tc_netem_qopt` followed by attributes (linux/pkt_sched.h).
 fn netem(direction: &Direction, seed: u64) -> TcAttribute {
@@ -266,6 +296,22 @@ mod tests {
         nla.emit_value(&mut bytes);
         let words: Vec<u64> = bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect();
         assert_eq!(words, [10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
+    }
+
+    #[test]
+    fn fq_is_encoded_as_the_kernel_reads_it() {
+        let attributes = |settings: Fq| {
+            let TcAttribute::Options(options) = fq(&settings) else { panic!("nested options") };
+            let read = |option: &TcOption| {
+                let mut bytes = vec![0; option.value_len()];
+                option.emit_value(&mut bytes);
+                (option.kind(), u32::from_ne_bytes(bytes.try_into().unwrap()))
+            };
+            options.iter().map(read).collect::<Vec<_>>()
+        };
+        let set = Fq { flow_limit: 1000, quantum: Bytes::kib(64), maxrate: Some(Rate::gbit(8)) };
+        assert_eq!(attributes(set), [(2, 1000), (3, 65_536), (7, 1_000_000_000)]);
+        assert_eq!(attributes(Fq { maxrate: None, ..set })[2], (7, u32::MAX));
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress:
     match egress {
         Egress::Host(host) => {
             let host = &run.hosts[*host];
-            let own = Spec::Host(host.qdisc);
+            let own = Spec::of(host);
             match host.nic_rate {
                 None => add(TcHandle::ROOT, FIRST, &own),
                 Some(rate) => {
@@ -273,7 +273,7 @@ fn apply_global(run: &Run, warnings: &mut Vec<String>) -> io::Result<()> {
 /// The largest send buffer that is set. Linux counts what a socket has queued in an `int` (`sk_wmem_queued`). A buffer of 2 GiB lets
 /// the count wrap, and then the writer never blocks: at one instant of virtual time it fills all memory. A quarter is left for
 /// the last write and for the descriptions of segments that losses cut apart; a window of 1 GiB, TCP's largest, fits.
-const SEND_BUFFER_MOST: u64 = 3 << 29;
+pub const SEND_BUFFER_MOST: u64 = 3 << 29;
 
 /// Three sizes as a sysctl has them, each at most `most`.
 fn sizes(values: &[Bytes; 3], most: u64) -> String {
@@ -314,6 +314,17 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
         ]
         .map(|(name, value)| (name.to_string(), value)),
     );
+    if let Some(fq) = host.fq {
+        let maxrate = fq.maxrate.map_or("unlimited".into(), |rate| rate.to_string());
+        settings.extend(
+            [
+                ("interface.fq.flow_limit", fq.flow_limit.to_string()),
+                ("interface.fq.maxrate", maxrate),
+                ("interface.fq.quantum", fq.quantum.get().to_string()),
+            ]
+            .map(|(name, value)| (name.to_string(), value)),
+        );
+    }
     Ok(settings)
 }
 

@@ -14,7 +14,7 @@ pub(crate) use congestion::CongestionChoice;
 pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,
 };
-pub(crate) use host::HostTable;
+pub(crate) use host::{FqTable, HostTable};
 pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
 
 use crate::room::Room;

@@ -115,6 +115,9 @@ pub struct Host {
     pub mtu: Bytes,
     /// Root queueing discipline of the interface.
     pub qdisc: Qdisc,
+    /// Settings of `fq`; `None`: those of Linux. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fq: Option<Fq>,
     /// Queue length of the interface in packets (`pfifo_fast` drops beyond it).
     pub txqueuelen: u32,
     /// Segmentation and merging offloads.
@@ -143,6 +146,18 @@ pub enum Qdisc {
     Fq,
     /// Fair queue with CoDel.
     FqCodel,
+}
+
+/// Settings of a host's `fq` (tc-fq(8), net/sched/sch_fq.c).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fq {
+    /// Packets of one flow that may wait; GSO packets where the host hands over such.
+    pub flow_limit: u32,
+    /// Bytes that a flow may send in its turn.
+    pub quantum: Bytes,
+    /// The highest rate of each flow; `None`: unlimited.
+    pub maxrate: Option<Rate>,
 }
 
 /// Segmentation and merging offloads of a host's interface.

@@ -1,7 +1,7 @@
 //! What a good file means once it is resolved.
 
 use std::collections::BTreeMap;
-use wirespeed_scenario::run::{FlowKind, Host, Qdisc, Run, TopologyKind};
+use wirespeed_scenario::run::{FlowKind, Fq, Host, Qdisc, Run, TopologyKind};
 use wirespeed_scenario::{Factor, Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -133,6 +133,23 @@ fn defaults_are_a_tuned_linux() {
         (2, true, true, true)
     );
     assert!(!host.offloads.tso && !host.offloads.gso && !host.offloads.gro);
+}
+
+#[test]
+fn fq_has_the_settings_of_tc() {
+    let fq = |lines: &str| small(&format!("[host.sender]\nqdisc = \"fq\"\n{lines}")).host("sender").fq;
+    assert_eq!(fq(""), None);
+    assert_eq!(fq("fq = { flow_limit = 100, quantum = \"3028 B\" }"), None, "the defaults of Linux");
+    let all = "fq = { flow_limit = 1000, quantum = \"64 KiB\", maxrate = \"5 Gbit/s\" }";
+    let given = Fq { flow_limit: 1000, quantum: Bytes::kib(64), maxrate: Some(Rate::gbit(5)) };
+    assert_eq!(fq(all), Some(given));
+    let one = fq("mtu = \"9000 B\"\nfq.flow_limit = 1000").unwrap();
+    assert_eq!((one.flow_limit, one.quantum, one.maxrate), (1000, Bytes::new(2 * 9014), None));
+    let swept =
+        format!("{SMALL}[host.sender]\nqdisc = \"fq\"\n[sweep]\n\"host.sender.fq.flow_limit\" = [50, 1000]");
+    let limits: Vec<u32> =
+        study(&swept).runs.iter().map(|r| r.host("sender").fq.unwrap().flow_limit).collect();
+    assert_eq!(limits, [50, 1000]);
 }
 
 #[test]

@@ -44,6 +44,11 @@ pub enum Rule {
         /// Share of the kernel's mean.
         most: f64,
     },
+    /// No cell's mean is more than this factor above or below the kernel's.
+    Factor {
+        /// The larger mean over the smaller.
+        most: f64,
+    },
     /// Nothing is counted in any cell where the kernel counts nothing.
     ZeroWhereKernelHasZero,
 }
@@ -96,6 +101,10 @@ impl Bar {
                 pair.agrees(tolerance, QUANTITIES[index].slack)
             }
             Rule::Near { distance, .. } => difference <= distance,
+            Rule::Factor { most } => {
+                let (kernel, other) = (kernel.mean, pair.other.mean);
+                kernel.max(other) <= most * kernel.min(other)
+            }
             Rule::ZeroWhereKernelHasZero | Rule::MedianError { .. } => pair.other.mean == 0.0,
         })
     }
@@ -125,6 +134,7 @@ impl Bar {
             Rule::MedianError { most } => {
                 format!("median relative error of {title} at most {}", percent(most))
             }
+            Rule::Factor { most } => format!("{title} off by more than a factor of {most} in no cell"),
             Rule::ZeroWhereKernelHasZero => {
                 format!("{title}: none in the cells in which the kernel has none")
             }
@@ -149,7 +159,7 @@ impl Bar {
                 let median = quantile(&errors, 0.5).unwrap_or(1.0);
                 (percent(median), median <= most)
             }
-            Rule::ZeroWhereKernelHasZero => self.share(comparison, 1.0),
+            Rule::ZeroWhereKernelHasZero | Rule::Factor { .. } => self.share(comparison, 1.0),
         };
         Criterion { asked, found, is_met }
     }
@@ -215,6 +225,14 @@ mod tests {
         assert!(judge(8, bar, &[0.9, 0.9], &[0.94, 0.5]).is_met);
         let found = judge(8, bar, &[0.9, 0.9], &[0.96, 0.5]);
         assert_eq!((found.found.as_str(), found.is_met), ("0 of 2 cells: 0.0 %", false));
+    }
+
+    #[test]
+    fn a_factor_counts_either_way() {
+        let bar = Bar::new("goodput_bps", Rule::Factor { most: 2.0 });
+        assert!(judge(0, bar, &[1e9, 1e9], &[2e9, 0.5e9]).is_met);
+        assert!(!judge(0, bar, &[1e9], &[2.1e9]).is_met && !judge(0, bar, &[1e9], &[0.4e9]).is_met);
+        assert!(!judge(0, bar, &[1e9], &[0.0]).is_met, "nothing at all is off by every factor");
     }
 
     #[test]

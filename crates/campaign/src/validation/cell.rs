@@ -3,6 +3,7 @@
 use super::section::Section;
 use super::{ValidationError, column};
 use std::fmt::Write;
+use wirespeed_scenario::run::Host;
 use wirespeed_scenario::{Run, parse};
 
 /// By how much flows of a cell with several start after one another: one run of the cell each, with a seed of its
@@ -60,8 +61,8 @@ impl Cell {
     pub fn flows(&self) -> u32 {
         match self.get("flows") {
             Some(flows) => flows.parse().expect("a test reads every level"),
-            // BBR beside another one.
-            None => 2,
+            None if self.get("beside").is_some() => 2,
+            None => 1,
         }
     }
 
@@ -104,7 +105,11 @@ impl Cell {
     /// If a scenario cannot be what the cell and the overrides make of it.
     pub fn runs(&self, overrides: &[(String, String)]) -> Result<Vec<Run>, ValidationError> {
         let name = format!("{} cell {}", self.section.name, self.number);
-        Ok(parse(&self.scenario(), &name, overrides, None)?.runs)
+        let mut runs = parse(&self.scenario(), &name, overrides, None)?.runs;
+        if self.section.lifts_host_limits {
+            runs.iter_mut().flat_map(|run| &mut run.hosts).for_each(lift_limits);
+        }
+        Ok(runs)
     }
 
     /// Data packets that one of its runs will send at most, roughly: by the link's rate, or by the response function of
@@ -121,6 +126,15 @@ impl Cell {
         let flows = run.flows.len() as f64 * window / (run.links[0].rtt().nanoseconds() as f64 / 1e9);
         link.min(flows) * run.duration.nanoseconds() as f64 / 1e9
     }
+}
+
+/// Takes from a host what the kernel substrate has nothing of.
+fn lift_limits(host: &mut Host) {
+    host.hardware = None;
+    host.tcp.initial_window = None;
+    host.tcp.adv_win_scale = None;
+    host.tcp.small_queues = true;
+    host.tcp.stretch_acks = true;
 }
 
 /// The parts in which scenarios of different sections differ.

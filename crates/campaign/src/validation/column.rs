@@ -34,7 +34,7 @@ pub enum Reading {
 pub const MIXED: &str = "mixed";
 
 /// Every column that a section may use.
-pub static COLUMNS: [Column; 11] = [
+pub static COLUMNS: [Column; 12] = [
     Column {
         name: "congestion",
         what: "congestion control",
@@ -50,6 +50,15 @@ pub static COLUMNS: [Column; 11] = [
         title: |v| format!("bbr beside {v}"),
         level: str::to_owned,
         read: beside,
+    },
+    Column {
+        name: "preset",
+        what: "host preset",
+        unit: "",
+        title: str::to_owned,
+        level: str::to_owned,
+        // A run has the settings of a preset and not its name.
+        read: |_| None,
     },
     Column {
         name: "rtt_ms",
@@ -238,7 +247,10 @@ mod tests {
                 let run = cell.runs(&[]).unwrap().remove(0);
                 for (name, value) in section.columns().zip(&cell.values) {
                     let Some(reading) = (named(name).read)(&run) else {
-                        assert!(name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast", "{name}");
+                        assert!(
+                            name == "preset" || name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast",
+                            "{name}"
+                        );
                         continue;
                     };
                     let is_floor = name == "buffer_bdp" && cell.scenario().contains(" packets\"");

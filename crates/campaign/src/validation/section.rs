@@ -2,7 +2,7 @@
 
 use super::bar::Bar;
 use super::cell::Cell;
-use super::sections::{beside, fast, paths, sender_interface};
+use super::sections::{beside, fast, hosts, paths, sender_interface};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -25,6 +25,10 @@ pub struct Section {
     pub scenario: fn(&Cell) -> String,
     /// Whether the model runs it with trains of one packet as well, because a bar asks for both.
     pub both_modes: bool,
+    /// Whether its hosts lose what the kernel substrate has nothing of: the host model, and settings of older kernels.
+    pub lifts_host_limits: bool,
+    /// Whether its levels are a part of the validated region. A section of single paths is not.
+    pub is_region: bool,
     /// The stated agreement.
     pub bars: &'static [Bar],
     /// How it is measured, in Markdown.
@@ -101,7 +105,13 @@ impl Section {
 /// Every section, in the order of the page.
 pub fn sections() -> &'static [Section] {
     static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-        vec![paths::section(), sender_interface::section(), beside::section(), fast::section()]
+        vec![
+            paths::section(),
+            sender_interface::section(),
+            beside::section(),
+            fast::section(),
+            hosts::section(),
+        ]
     });
     &SECTIONS
 }

@@ -35,6 +35,8 @@ pub(crate) struct HostTable {
     pub mtu: Option<Bytes>,
     /// Root queueing discipline. Default `pfifo_fast`.
     pub qdisc: Option<Qdisc>,
+    /// Settings of `qdisc = "fq"`, named as in tc-fq(8).
+    pub fq: Option<FqTable>,
     /// Queue length of the interface, packets. Default 1000.
     pub txqueuelen: Option<u32>,
     /// TCP segmentation offload. Default off, as are `gso` and `gro`: loss and queue limits then count packets,
@@ -155,6 +157,19 @@ pub(crate) struct HostTable {
     /// Rate of that bus each way after its own overhead, or its build: `{ kind = "pcie", generation = 3, lanes = 16 }`,
     /// `{ kind = "pci", mhz = 133, bits = 64 }`. Never the limit if left out.
     pub nic_bus: Option<BusChoice>,
+}
+
+/// Settings of a host's `fq`. Each one left out has the default of Linux.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FqTable {
+    /// Packets of one flow that may wait; GSO packets where the host hands over such. Default 100.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub flow_limit: Option<u32>,
+    /// Bytes that a flow may send in its turn, 256 B to 1 MiB. Default: two frames of the MTU.
+    pub quantum: Option<Bytes>,
+    /// The highest rate of each flow, at most 34 Gbit/s. Default: unlimited.
+    pub maxrate: Option<Rate>,
 }
 
 /// The value of a sysctl: text, a number or a truth value (1 or 0).

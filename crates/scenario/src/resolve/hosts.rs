@@ -4,18 +4,24 @@ use super::hardware::hardware;
 use super::{check_delay, check_rate, over_preset, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
-use crate::file::{HostTable, TopologyTable};
+use crate::file::{FqTable, HostTable, TopologyTable};
 use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
-use crate::run::{Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
+use crate::run::{Fq, Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
 use crate::suggest;
-use crate::tree::{Node, layer};
+use crate::tree::{Node, Place, layer};
 use std::ops::RangeInclusive;
-use wirespeed_units::{Bytes, Span};
+use wirespeed_units::{Bytes, Rate, Span};
 
 const MOST_SENDERS: u64 = 1000;
 const MOST_HOPS: u64 = 100;
 /// IPv4's smallest (RFC 791) and the largest of a virtual interface.
 const MTU: RangeInclusive<u64> = 68..=65_535;
+/// Packets of one flow in fq. All flows together have room for 10,000 (sch_fq.c: `limit`).
+const FQ_FLOW_LIMIT: RangeInclusive<u64> = 1..=10_000;
+/// The kernel takes the nearest of these for a `quantum` outside (`fq_change`).
+const FQ_QUANTUM: RangeInclusive<u64> = 256..=1 << 20;
+/// An Ethernet header, which fq counts.
+const HEADER: Bytes = Bytes::new(14);
 
 /// Hosts and links before their settings.
 pub(super) struct Layout {
@@ -198,6 +204,49 @@ fn push(hosts: &mut Vec<(Host, Node)>, new: (Host, Node)) -> Result<(), Complain
     Ok(())
 }
 
+/// The settings of fq that differ from those of Linux.
+fn fq(table: &HostTable, qdisc: Qdisc, mtu: Bytes, node: &Node, what: &str) -> Result<Option<Fq>, Complaint> {
+    let Some(FqTable { flow_limit, quantum, maxrate }) = table.fq else { return Ok(None) };
+    if qdisc != Qdisc::Fq {
+        return Err(Complaint::at(&node.place_of(&["fq"]), format!("{what}.fq: the host's qdisc is not fq"))
+            .label("settings of another qdisc")
+            .help("add qdisc = \"fq\", or leave the settings out"));
+    }
+    let key = |key: &str| (format!("{what}.fq.{key}"), node.place_of(&["fq", key]));
+    let default = Fq { flow_limit: 100, quantum: (mtu + HEADER) * 2, maxrate: None };
+    if let Some(packets) = flow_limit {
+        let (name, at) = key("flow_limit");
+        within(packets.into(), FQ_FLOW_LIMIT, &name, &at)?;
+    }
+    if let Some(quantum) = quantum {
+        let (name, at) = key("quantum");
+        within_bytes(quantum, FQ_QUANTUM, &name, &at)?;
+    }
+    if let Some(rate) = maxrate {
+        let (name, at) = key("maxrate");
+        check_maxrate(rate, &name, at)?;
+    }
+    let fq = Fq {
+        flow_limit: flow_limit.unwrap_or(default.flow_limit),
+        quantum: quantum.unwrap_or(default.quantum),
+        maxrate,
+    };
+    Ok((fq != default).then_some(fq))
+}
+
+/// The kernel holds the rate as 32 bits of bytes per second, all ones for none (`TCA_FQ_FLOW_MAX_RATE`).
+fn check_maxrate(rate: Rate, what: &str, at: Place) -> Result<(), Complaint> {
+    let bytes = rate.bytes_per_second();
+    if bytes > 0 && bytes < u64::from(u32::MAX) {
+        return Ok(());
+    }
+    let (why, help) = match bytes {
+        0 => ("is less than a byte a second", "write a higher rate, for example \"1 Gbit/s\""),
+        _ => ("does not fit the kernel's 32 bits", "write at most \"34 Gbit/s\", or leave it out: unlimited"),
+    };
+    Err(Complaint::at(&at, format!("{what}: {rate} {why}")).label("out of range").help(help))
+}
+
 /// One host from its table; `given` is where the topology puts it.
 fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Result<(Host, Node), Complaint> {
     let what = format!("host.{key}");
@@ -259,13 +308,15 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
         within(scale.into(), 1..=31, &format!("{what}.adv_win_scale"), &place("adv_win_scale"))?;
     }
     let hardware = hardware(&table, &merged, &what)?;
+    let qdisc = table.qdisc.unwrap_or(Qdisc::PfifoFast);
     let host = Host {
         name,
         router,
         nic_rate: table.nic_rate,
         access_delay,
         mtu,
-        qdisc: table.qdisc.unwrap_or(Qdisc::PfifoFast),
+        qdisc,
+        fq: fq(&table, qdisc, mtu, &merged, &what)?,
         txqueuelen,
         offloads: Offloads {
             tso: table.tso.unwrap_or(false),

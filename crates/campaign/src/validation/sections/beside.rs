@@ -21,6 +21,8 @@ pub fn section() -> Section {
         rounds: 6,
         scenario,
         both_modes: true,
+        lifts_host_limits: false,
+        is_region: true,
         bars: &BARS,
         method: include_str!("beside.md"),
     }

@@ -34,6 +34,8 @@ pub fn section() -> Section {
         rounds: 7,
         scenario,
         both_modes: false,
+        lifts_host_limits: false,
+        is_region: true,
         bars: &BARS,
         method: include_str!("fast.md"),
     }

@@ -2,5 +2,6 @@
 
 pub mod beside;
 pub mod fast;
+pub mod hosts;
 pub mod paths;
 pub mod sender_interface;

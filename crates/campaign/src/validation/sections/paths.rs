@@ -31,6 +31,8 @@ pub fn section() -> Section {
         rounds: 15,
         scenario,
         both_modes: false,
+        lifts_host_limits: false,
+        is_region: true,
         bars: &BARS,
         method: include_str!("paths.md"),
     }

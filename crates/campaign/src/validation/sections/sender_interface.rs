@@ -43,6 +43,8 @@ pub fn section() -> Section {
         rounds: 8,
         scenario,
         both_modes: false,
+        lifts_host_limits: false,
+        is_region: true,
         bars: &BARS,
         method: include_str!("sender_interface.md"),
     }
