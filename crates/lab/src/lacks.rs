@@ -81,15 +81,6 @@ pub fn copied(run: &Run) -> Vec<String> {
     run.flows.iter().filter(asks).map(told).collect()
 }
 
-/// Hosts whose settings of fq the model does not follow.
-pub fn fq_settings(run: &Run) -> Vec<String> {
-    let set = run.hosts.iter().filter(|host| host.fq.is_some());
-    let warning = |host: &Host| {
-        format!("host {}: settings of fq have no effect on the model; run it --on kernel or netns", host.name)
-    };
-    set.map(warning).collect()
-}
-
 /// A window that older kernels cut out of a fixed buffer is another one today.
 fn older_window(to: &Host, flow: &Flow) -> Option<String> {
     let scale = to.tcp.adv_win_scale?;

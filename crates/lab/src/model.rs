@@ -2,7 +2,7 @@
 
 use crate::assemble::Assembler;
 use crate::intervals::{Borders, Standings};
-use crate::lacks::{copied, fq_settings};
+use crate::lacks::copied;
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::substrate::{Control, LabError, Progress, Substrate};
@@ -74,7 +74,6 @@ impl Substrate for Model {
         let mut recording = Assembler::of_outcome(outcome, standings).finish(run, &layout, self.name());
         recording.info.kernel = None;
         recording.info.warnings.extend(copied(run));
-        recording.info.warnings.extend(fq_settings(run));
         recording.info.cost = Cost {
             wall_s: wall.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),

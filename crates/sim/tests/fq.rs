@@ -66,3 +66,25 @@ fn datagrams_beyond_a_flows_hundred_are_dropped() {
     let sent = samples(&outcome, 0).len();
     assert!(sent > 0 && last.dropped_packets > 1_000, "{last:?}");
 }
+
+#[test]
+fn the_settings_of_fq_are_those_of_the_scenario() {
+    let path = "rate = \"2 Gbit/s\"\nrtt = \"4 ms\"\nbuffer = \"1 bdp\"";
+    let with = |interface: &str, settings: &str| {
+        let hosts = format!("[host.sender]\n{interface}qdisc = \"fq\"\nfq = {settings}\n");
+        carry_out(&scenario(path, &["congestion = \"cubic\""], "duration = \"2 s\"", &hosts)).1
+    };
+    let dropped = |outcome: &Outcome| {
+        let rows = outcome.queues.iter().filter(|row| row.queue == "sender/qdisc");
+        rows.map(|row| row.dropped_packets).max()
+    };
+    let gigabit = "nic_rate = \"1 Gbit/s\"\n";
+    assert!(dropped(&with(gigabit, "{ flow_limit = 20 }")) > Some(0));
+    assert_eq!(dropped(&with(gigabit, "{ flow_limit = 10000 }")), Some(0));
+    // A flow's rate counts frames: 1448 of 1514 bytes are payload.
+    for interface in ["", gigabit] {
+        let outcome = with(interface, "{ flow_limit = 10000, maxrate = \"200 Mbit/s\" }");
+        let ratio = goodput(&outcome, 0, 500_000_000) / (200e6 * 1448.0 / 1514.0);
+        assert!((0.99..1.01).contains(&ratio), "{interface}{ratio}");
+    }
+}

@@ -127,7 +127,8 @@ impl Delayed {
                 apart && wire.transmitter.free() <= at
             }
         };
-        if passes && self.inbox.packets() == 0 && self.waiting().0 == 0 {
+        let limits_rate = matches!(&self.kind, Kind::Paced(paced) if paced.limits_rate());
+        if passes && !limits_rate && self.inbox.packets() == 0 && self.waiting().0 == 0 {
             // Each packet finds an empty queue and leaves an empty queue: there is nothing to decide.
             match (&mut self.kind, &train.body) {
                 (Kind::Single { control, .. }, _) => control.passed(train.frame),

@@ -8,6 +8,7 @@
 use super::settings::FqSettings;
 use super::train::{Body, Train};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wirespeed_units::Rate;
 
 /// A packet that is due is let go by a timer so much later at most, and with nothing else to wake the processor no
 /// earlier (`timer_slack`), in picoseconds.
@@ -16,6 +17,9 @@ const TIMER_SLACK: i64 = 10_000_000;
 const HORIZON: i64 = 10_000_000_000_000;
 /// A flow that has been away for so long has a full turn when it comes back (`flow_refill_delay`), in picoseconds.
 const REFILL_DELAY: i64 = 40_000_000_000;
+
+/// What a flow waits for its next packet at most, by its highest rate, in picoseconds.
+const LONGEST_WAIT: i64 = 1_000_000_000_000;
 
 /// Where a flow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +41,27 @@ struct Flow {
     packets: u64,
     /// Bytes it may send before it goes to the end of the list; 0 or less: it has used up its turn.
     credit: i64,
+    /// When its next packet may leave at the earliest, by its highest rate; 0: at any time (`time_next_packet`).
+    next: i64,
     place: Place,
+}
+
+impl Flow {
+    /// When its first packet is due.
+    fn due(&self) -> Option<i64> {
+        self.trains.front().map(|train| due(train).1.max(self.next))
+    }
+
+    /// A packet of so many bytes leaves at `now`, and the next one waits (`fq_dequeue`).
+    fn pace(&mut self, bytes: u64, rate: Rate, now: i64) {
+        let length = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate.bytes_per_second().max(1));
+        let mut length = length.min(LONGEST_WAIT as u128) as i64;
+        if self.next > 0 {
+            // Timers come late.
+            length -= (length / 2).min(now - self.next);
+        }
+        self.next = now + length;
+    }
 }
 
 /// All flows' queues.
@@ -110,8 +134,14 @@ impl PacedQueue {
         }
         let (at, i) = *self.throttled.first()?;
         // What is only still to come within a train's time waits for no timer.
-        let is_held = self.flows[i].trains.front().is_some_and(|train| due(train).0 > 0);
+        let is_held =
+            self.limits_rate() || self.flows[i].trains.front().is_some_and(|train| due(train).0 > 0);
         Some(at + if is_held { TIMER_SLACK } else { 0 })
+    }
+
+    /// Whether flows have a highest rate.
+    pub(crate) fn limits_rate(&self) -> bool {
+        self.settings.max_rate.is_some()
     }
 
     /// Packets of one flow come (`fq_enqueue`). Answers how many are dropped.
@@ -173,7 +203,7 @@ impl PacedQueue {
         let (flows, credit) = (&mut self.flows, self.settings.initial_quantum.into());
         *self.index.entry(flow).or_insert_with(|| {
             let place = Place::Detached { since: 0 };
-            flows.push(Flow { trains: VecDeque::new(), pieces: 0, packets: 0, credit, place });
+            flows.push(Flow { trains: VecDeque::new(), pieces: 0, packets: 0, credit, next: 0, place });
             flows.len() - 1
         })
     }
@@ -204,16 +234,17 @@ impl PacedQueue {
                 self.old.push_back(i);
                 continue;
             }
-            match flow.trains.front().map(|train| due(train).1) {
+            match flow.due() {
                 Some(due) if due > now => {
                     list.pop_front();
                     flow.place = Place::Throttled;
+                    flow.next = due;
                     self.throttled_packets += flow.packets;
                     self.throttled.insert((due, i));
                 }
                 Some(_) => {
                     self.served = now;
-                    return self.take(i);
+                    return self.take(i, now);
                 }
                 None => {
                     list.pop_front();
@@ -229,7 +260,7 @@ impl PacedQueue {
     }
 
     /// The first GSO packet of a flow.
-    fn take(&mut self, i: usize) -> Option<Train> {
+    fn take(&mut self, i: usize, now: i64) -> Option<Train> {
         let flow = &mut self.flows[i];
         let front = flow.trains.front_mut()?;
         let mut taken = match front.body {
@@ -241,6 +272,9 @@ impl PacedQueue {
             data.held = wirespeed_units::Span::ZERO;
         }
         flow.credit -= taken.bytes() as i64;
+        if let Some(rate) = self.settings.max_rate {
+            flow.pace(taken.bytes(), rate, now);
+        }
         flow.pieces -= 1;
         flow.packets -= u64::from(taken.packets);
         self.pieces -= 1;

@@ -155,6 +155,8 @@ pub struct FqSettings {
     pub limit: u32,
     /// GSO packets of one flow that may wait; 100 in Linux.
     pub flow_limit: u32,
+    /// The highest rate of each flow; `None`: unlimited, as in Linux.
+    pub max_rate: Option<Rate>,
     /// A GSO packet is one packet here; `false`: what stands before the queue has split it.
     pub whole: bool,
 }

@@ -21,12 +21,16 @@ pub(super) const ETHERNET: u64 = 14;
 const FQ_CODEL_LIMIT: u32 = 10_240;
 const FQ_CODEL_MEMORY: u64 = 32 << 20;
 
-/// GSO packets that fq holds at most, and of one flow (sch_fq.c: `limit`, `flow_limit`).
+/// GSO packets that fq holds at most, and of one flow unless it is set (sch_fq.c: `limit`, `flow_limit`).
 const FQ_LIMIT: u32 = 10_000;
 const FQ_FLOW_LIMIT: u32 = 100;
-/// Frames of the largest size that a flow sends in its turn, and in its first (sch_fq.c: `quantum`, `initial_quantum`).
+/// Frames of the largest size that a flow sends in its turn unless it is set, and in its first (sch_fq.c: `quantum`,
+/// `initial_quantum`).
 const FQ_TURN: u32 = 2;
 const FQ_FIRST_TURN: u32 = 10;
+
+/// Of an interface that never limits: the fastest that a scenario can have.
+const UNLIMITED: Rate = Rate::gbit(100_000);
 
 /// What a run asks for and the model lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,10 +199,11 @@ fn piece(host: &Host, frame: u64) -> u32 {
 }
 
 /// How fast packets leave a host: its interface's rate, and that of the bus that carries them there; `None`: never the
-/// limit.
+/// limit, and no queue. An fq that limits its flows has one, whatever the interface.
 pub(super) fn egress_rate(host: &Host) -> Option<Rate> {
     let bus = host.hardware.as_ref().and_then(|hardware| hardware.nic.bus);
-    host.nic_rate.into_iter().chain(bus).min()
+    let limited = host.fq.and_then(|fq| fq.maxrate).map(|_| UNLIMITED);
+    host.nic_rate.into_iter().chain(bus).chain(limited).min()
 }
 
 /// Packets that have room in the transmit ring of a host, where it has one.
@@ -230,10 +235,11 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
         Qdisc::Fq => {
             let largest = (host.mtu.get() + ETHERNET) as u32;
             QueueSettings::Fq(FqSettings {
-                quantum: FQ_TURN * largest,
+                quantum: host.fq.map_or(FQ_TURN * largest, |fq| fq.quantum.get() as u32),
                 initial_quantum: FQ_FIRST_TURN * largest,
                 limit: FQ_LIMIT,
-                flow_limit: FQ_FLOW_LIMIT,
+                flow_limit: host.fq.map_or(FQ_FLOW_LIMIT, |fq| fq.flow_limit),
+                max_rate: host.fq.and_then(|fq| fq.maxrate),
                 // The token bucket of another host splits GSO packets before they come to fq (`tbf_segment`).
                 whole: host.hardware.is_some(),
             })

@@ -42,13 +42,14 @@ fn queues() -> impl Strategy<Value = QueueSettings> {
                 let host = host.map(|(piece, memory_limit)| HostQueue { memory_limit, overhead: 832, piece });
                 QueueSettings::FqCodel(FqCodelSettings { quantum, target, interval, limit, ecn, host })
             }),
-        (100..5000_u32, 1..100_u32, 1..50_u32, any::<bool>()).prop_map(
-            |(quantum, limit, flow_limit, whole)| {
+        (100..5000_u32, 1..100_u32, 1..50_u32, prop::option::of(1..1000_u64), any::<bool>()).prop_map(
+            |(quantum, limit, flow_limit, max_rate, whole)| {
                 QueueSettings::Fq(FqSettings {
                     quantum,
                     initial_quantum: 5 * quantum,
                     limit,
                     flow_limit,
+                    max_rate: max_rate.map(Rate::mbit),
                     whole,
                 })
             }

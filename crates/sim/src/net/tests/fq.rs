@@ -6,8 +6,19 @@ use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
 /// 1000 bytes last 1 ms, and arrive 10 ms after that. A turn is 2000 bytes, the first as well.
 fn link() -> Link {
-    let queue =
-        FqSettings { quantum: 2000, initial_quantum: 2000, limit: 10_000, flow_limit: 100, whole: true };
+    with(SETTINGS)
+}
+
+const SETTINGS: FqSettings = FqSettings {
+    quantum: 2000,
+    initial_quantum: 2000,
+    limit: 10_000,
+    flow_limit: 100,
+    max_rate: None,
+    whole: true,
+};
+
+fn with(queue: FqSettings) -> Link {
     let settings = LinkSettings::new(Rate::mbit(8), Span::ms(10), Bytes::ZERO);
     Link::new(&LinkSettings { queue: QueueSettings::Fq(queue), train_limit: 64, ..settings })
 }
@@ -106,4 +117,37 @@ fn a_flow_that_was_away_for_long_has_a_full_turn() {
         let out = run(&mut link(), [piece(1, 0, 1, 0, 0)].into_iter().chain(both));
         assert_eq!(order(&out)[2..], expected);
     }
+}
+
+#[test]
+fn a_flow_has_room_for_as_many_as_its_limit_says() {
+    let mut link = with(FqSettings { flow_limit: 7, ..SETTINGS });
+    (0..10).for_each(|i| link.offer(piece(1, 3 * i, 3, 0, 1_000_000), &mut Vec::new()));
+    let s = link.statistics(SimTime::START);
+    assert_eq!((s.overflow_packets, s.waiting_packets), (9, 21));
+}
+
+#[test]
+fn a_turn_is_as_long_as_the_quantum() {
+    let pieces = |flow| (0..6).map(move |i| piece(flow, i, 1, 0, 0));
+    let mut link = with(FqSettings { quantum: 3000, ..SETTINGS });
+    let out = run(&mut link, pieces(1).chain(pieces(2)));
+    assert_eq!(order(&out), [1, 1, 2, 2, 1, 1, 1, 2, 2, 2, 1, 2], "the first turn is the initial quantum");
+}
+
+#[test]
+fn a_flow_is_held_to_its_highest_rate_and_the_others_take_the_rest() {
+    // 1000 bytes last 4 ms at 2 Mbit/s.
+    let mut link = with(FqSettings { max_rate: Some(Rate::mbit(2)), ..SETTINGS });
+    let out = run(&mut link, [(1, 0), (1, 1), (1, 2), (2, 0)].map(|(flow, i)| piece(flow, i, 1, 0, 0)));
+    // Each timer comes 10 us late, and the next wait is shorter by that.
+    assert_eq!(arrivals(&out, 1), [11_000, 4_010 + 11_000, 8_010 + 11_000]);
+    assert_eq!(arrivals(&out, 2), [1_000 + 11_000]);
+}
+
+#[test]
+fn a_packet_of_a_flow_that_was_idle_shortens_the_next_wait_by_half() {
+    let mut link = with(FqSettings { max_rate: Some(Rate::mbit(2)), ..SETTINGS });
+    let trains = [piece(1, 0, 1, 0, 0), piece(1, 1, 1, 50_000, 0), piece(1, 2, 1, 50_000, 0)];
+    assert_eq!(arrivals(&run(&mut link, trains), 1), [11_000, 50_000 + 11_000, 52_010 + 11_000]);
 }
