@@ -259,10 +259,7 @@ fn what_cannot_be_is_said_with_place_and_remedy() {
     );
     // Control works, data does not come through.
     bed.inside(bed.name(1), "ip route add blackhole 10.77.1.2/32").unwrap();
-    refused(
-        &["probe", bed.name(0), bed.name(-1), "--time", "1 s"],
-        &["do not answer each other", "firewall"],
-    );
+    refused(&["probe", bed.name(0), bed.name(-1), "--time", "1 s"], &["does not answer", "firewall"]);
 }
 
 #[test]

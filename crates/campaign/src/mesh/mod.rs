@@ -118,7 +118,10 @@ impl Mesh {
         fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
         let directory = RunDirectory::create(&place)?;
         let control = Control { cancel, progress: &|_| () };
-        let recording = substrate.carry_out(&run, &directory, &control)?;
+        let recording = substrate.carry_out(&run, &directory, &control).inspect_err(|_| {
+            // The history has the reason, and the next sweep tries again.
+            let _ = fs::remove_dir_all(&place);
+        })?;
         let measured = count(&recording, self.nothing(at, from, to));
         if measured.lost > 0 {
             directory.finish(&recording)?;
@@ -221,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_run_of_a_pair_can_be_had() {
-        let reach = |ssh: &str| Reach { ssh: ssh.into(), address: None };
+        let reach = |ssh: &str| Reach::by_name(ssh);
         let mesh = Mesh {
             hosts: vec![reach("a"), reach("b \"c")],
             rate: Rate::mbit(10),

@@ -1,7 +1,8 @@
 //! `wirespeed mesh`: every pair of several machines, again and again.
 
+use super::folder::create_locked;
 use super::probe::machine;
-use super::run::{create, own_program};
+use super::run::own_program;
 use crate::failure::Failure;
 use crate::{interrupt, print, print_plain, tell as tell_line};
 use clap::Args;
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// End after so many sweeps.
     #[arg(long, value_name = "N", requires = "every")]
     sweeps: Option<u64>,
+    /// End with exit code 1 if a pair loses a larger share in the last sweep, e.g. 1e-4.
+    #[arg(long, value_name = "SHARE", value_parser = super::probe::share)]
+    fail_loss: Option<f64>,
     /// Folder for what is measured.
     #[arg(long, value_name = "DIR", default_value = "wirespeed-out/mesh")]
     out: PathBuf,
@@ -77,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             remedy: "name machines with ssh, or measure to it with `wirespeed probe`".into(),
         });
     }
-    create(&arguments.out)?;
+    let _lock = create_locked(&arguments.out)?;
     let file = History::open(&history)?;
     let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);
     let mesh = Mesh {
@@ -107,9 +111,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             && let Some(every) = arguments.every
         {
             wait(began + Duration::from_secs_f64(every.as_secs_f64()), interrupt::flag())?;
+        } else {
+            return check(arguments, all.iter().filter(|row| row.at == at));
         }
     }
     Ok(())
+}
+
+/// Whether every pair of a sweep was measured, and loses no more than the user allows.
+fn check<'a>(arguments: &Arguments, sweep: impl Iterator<Item = &'a Measured>) -> Result<(), Failure> {
+    let sweep: Vec<&Measured> = sweep.collect();
+    let failed = sweep.iter().filter(|row| row.failure.is_some()).count();
+    if failed > 0 {
+        return Err(Failure::Environment(format!("{failed} of {} pairs could not be measured", sweep.len())));
+    }
+    let Some(most) = arguments.fail_loss else { return Ok(()) };
+    let losing: Vec<String> = sweep
+        .iter()
+        .filter_map(|row| Some((row, row.loss().filter(|loss| *loss > most)?)))
+        .map(|(row, loss)| format!("{} to {} ({loss:.2e})", row.from, row.to))
+        .collect();
+    match losing.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Threshold(format!("above --fail-loss {most:e}: {}", losing.join(", ")))),
+    }
 }
 
 /// One sweep, of which each pair is stored as it comes.
