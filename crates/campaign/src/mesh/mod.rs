@@ -1,11 +1,13 @@
 //! A mesh: every pair of hosts probed with paced datagrams, again and again, and what that shows in the long run. A site that
 //! loses a little all the time stands out between many that lose nothing (cornell-2010's reason to look).
 
+mod delay;
 mod history;
 mod prometheus;
 mod schedule;
 mod summary;
 
+pub use delay::Delay;
 pub use history::{History, HistoryError};
 pub use prometheus::prometheus;
 pub use schedule::rounds;
@@ -42,6 +44,12 @@ pub struct Measured {
     pub reordered: u64,
     /// Datagrams that came again.
     pub duplicates: u64,
+    /// How long they took, if any arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// The most datagrams lost one after the other.
+    #[serde(default)]
+    pub burst: u64,
     /// Why there is no measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -181,6 +189,8 @@ fn count(recording: &Recording, mut measured: Measured) -> Measured {
         measured.lost += u64::from(row.arrived_ns.is_none());
         measured.reordered += u64::from(row.reordered_by > 0);
     }
+    measured.delay = Delay::of(recording);
+    measured.burst = delay::longest_loss(&recording.datagrams);
     measured
 }
 

@@ -17,6 +17,7 @@ use wirespeed_campaign::mesh::{
 };
 use wirespeed_lab::{Hosts, Program};
 use wirespeed_record::replace_file;
+use wirespeed_report::with_unit;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -150,11 +151,16 @@ fn sweep(mesh: &Mesh, at: u64, substrate: &Hosts, runs: &Path, file: &History) -
 }
 
 fn line(measured: &Measured) -> String {
-    let Measured { from, to, sent, lost, failure, .. } = measured;
-    match failure {
-        Some(failure) => format!("{from} to {to}: {failure}"),
-        None => format!("{from} to {to}: {lost} of {sent} lost"),
+    let Measured { from, to, sent, lost, failure, delay, .. } = measured;
+    if let Some(failure) = failure {
+        return format!("{from} to {to}: {failure}");
     }
+    let time = |ns: i64| with_unit(ns as f64, "ns");
+    let delay = delay.map_or(String::new(), |delay| {
+        let [median, error, jitter] = [delay.median_ns, delay.error_ns, delay.jitter_ns].map(time);
+        format!(", one-way delay {median} (within {error}), jitter {jitter}")
+    });
+    format!("{from} to {to}: {lost} of {sent} lost{delay}")
 }
 
 /// Waits for the next sweep, or for Ctrl-C.
