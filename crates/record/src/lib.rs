@@ -36,7 +36,7 @@ pub use info::{
 pub use lock::FolderLock;
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
-pub use plain::{plain, plain_line};
+pub use plain::{is_command, plain, plain_line};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use stage::{Direction, Stage};
