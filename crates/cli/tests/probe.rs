@@ -361,3 +361,23 @@ fn report_that_cannot_be_written_does_not_hide_the_results() {
     assert!(printed(&output).contains("Where the packets went"), "{}", printed(&output));
     assert!(told(&output).contains("wirespeed report out"), "{}", told(&output));
 }
+
+#[test]
+fn mesh_beside_a_probe_is_measured_and_both_are_told() {
+    let Some(bed) = Bed::new("mesh_beside_a_probe_is_measured_and_both_are_told", 0) else { return };
+    probed(&bed, &["--time", "1 s"], 0);
+    let running = probe(&bed, &["--time", "8 s", "--json", "--max-rate", "50 Mbit/s"]).spawn().unwrap();
+    support::until(Duration::from_secs(20), "both agents run", || bed.agents().len() == 2);
+    sleep(Duration::from_millis(2500));
+    let hosts = [bed.name(0), bed.name(-1)];
+    let mesh = ["mesh", hosts[0], hosts[1], "--for", "1 s", "--rate", "5 Mbit/s", "--json", "--out", "mesh"];
+    let mesh = bed.wirespeed(&mesh);
+    assert!(mesh.status.success(), "{}", errors(&mesh));
+    let summary: Value = serde_json::from_slice(&mesh.stdout).expect("--json prints JSON");
+    assert_eq!(summary["pairs"].as_array().map(Vec::len), Some(2), "{summary}");
+    let run = run(&running.wait_with_output().unwrap());
+    let goodput = run["metrics"]["goodput_bps"].as_f64().unwrap_or(0.0);
+    assert!((3e7..5.5e7).contains(&goodput), "{goodput}");
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("another test of wirespeed ran at the same time"), "{warnings}");
+}

@@ -13,6 +13,7 @@ pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
+mod others;
 mod pages;
 mod placement;
 pub mod port;

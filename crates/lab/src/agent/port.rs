@@ -1,5 +1,6 @@
 //! Ports of a test on a real host: whether they are free, who has them otherwise, and whether packets come through to them.
 
+use super::others::is_agent;
 use super::socket;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -213,7 +214,7 @@ fn holder(port: u16, datagrams: bool) -> Option<String> {
         .filter(|word| !word.is_empty())
         .collect();
     let user = process.metadata().map_or_else(|_| "unknown".into(), |found| user(found.uid()));
-    let is_ours = words.len() == 2 && words[1] == "agent";
+    let is_ours = is_agent(words.join("\0").as_bytes());
     let line: String = plain_line(&words.join(" ")).chars().take(80).collect();
     Some(match is_ours {
         true => format!("another test of wirespeed (process {pid} of user {user})"),
@@ -222,7 +223,7 @@ fn holder(port: u16, datagrams: bool) -> Option<String> {
 }
 
 /// The name of a user, or the number where none is known.
-fn user(uid: u32) -> String {
+pub fn user(uid: u32) -> String {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut lines = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let found = lines.find(|fields| fields.get(2) == Some(&uid.to_string().as_str()));

@@ -10,6 +10,7 @@ use super::iperf3::{self, Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
+use super::others::Others;
 use super::port::{self, Listening};
 use super::request::{Plan, Request};
 use super::settings;
@@ -151,7 +152,12 @@ fn session(
     let mut peer = ends.peer.take();
     let clock = Clock::starting_at(origin_ns);
     let beside = Beside { before: &before, drops: &mut drops, ends: &ends, peer: peer.as_mut() };
+    let others = Others::watch(&plan.addresses);
     let ended_ns = conduct(&run, &mut here, clock, beside, requests, out)?;
+    if let Some(warning) = others.warning() {
+        ends.warn(&warning);
+    }
+    drop(others);
     let lasted = Duration::from_nanos(ended_ns.max(0) as u64);
     // A server that sends would go on.
     let word = match peer.take_if(|peer| peer.sends()) {

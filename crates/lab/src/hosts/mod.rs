@@ -124,8 +124,13 @@ impl Hosts {
         let (mut from, mut to) = thread::scope(|scope| {
             let from = scope.spawn(|| open(0));
             let to = open(1);
-            let from = from.join().expect("it does not panic");
-            from.and_then(|from| Ok((from, to?)))
+            match (from.join().expect("it does not panic"), to) {
+                (Ok(from), Ok(to)) => Ok((from, to)),
+                (Err(LabError::Environment(from)), Err(LabError::Environment(to))) => {
+                    Err(LabError::Environment(format!("{from}\n{to}")))
+                }
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            }
         })?;
         let ask = |from: &mut (Session, Interface), to: &mut (Session, Interface)| -> Result<_, LabError> {
             let place = SocketAddrV4::new(to.1.address, ports.first);
@@ -384,10 +389,9 @@ fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<In
         (None, [only]) => Ok(only.clone()),
         (None, _) => {
             let what = format!(
-                "it has several addresses: {}; say which carries the test: host.{host}.address={first}, or NAME={first} with \
-                 wirespeed probe",
-                told(),
-                first = found[0].address
+                "it has several addresses: {}; say which carries the test, which is not that of your login: NAME=ADDRESS with \
+                 wirespeed probe, or host.{host}.address=ADDRESS",
+                told()
             );
             Err(failed(host, &what, None))
         }

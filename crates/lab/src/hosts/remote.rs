@@ -148,11 +148,12 @@ impl Remote {
         let content = &program.copy().map_err(LabError::io("read", &program.path))?.content;
         let file = in_memory(content).map_err(LabError::io("read", &program.path))?;
         let size = content.len();
-        // A connection that breaks is to `cat` an end like any other, hence the count.
+        // A connection that breaks is to `cat` an end like any other, hence the count. Copies of versions that were long ago go.
         let script = format!(
             "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && \
              [ \"$(wc -c < {path}.$$)\" -eq {size} ] && chmod 700 {path}.$$ && mv {path}.$$ {path} || \
-             {{ rm -f {path}.$$; echo it did not arrive whole >&2; exit 1; }}"
+             {{ rm -f {path}.$$; echo it did not arrive whole >&2; exit 1; }}; \
+             find \"$HOME\"/.cache/wirespeed -name 'agent-*' -mtime +30 -exec rm -f {{}} + 2> /dev/null; true"
         );
         // Compressed it is a quarter.
         let mut remote = Remote::start(name, &["-C"], &script, file.into())?;
