@@ -16,7 +16,7 @@ use wirespeed_campaign::mesh::{
     EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise,
 };
 use wirespeed_lab::{Hosts, Program};
-use wirespeed_record::replace_file;
+use wirespeed_record::{plain_line, replace_file};
 use wirespeed_report::with_unit;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Bytes, Rate, Span};
@@ -208,7 +208,8 @@ fn text(summary: &Summary) -> String {
         text.push_str("\nMost was lost:\n");
     }
     for pair in losing().take(WORST) {
-        let stage = pair.stage.as_ref().map_or(String::new(), |stage| format!(", most at {stage}"));
+        let stage = pair.stage.as_deref().map(plain_line);
+        let stage = stage.map_or(String::new(), |stage| format!(", most at {stage}"));
         let _ = writeln!(text, "  {} to {}: {:.2e}{stage}", pair.from, pair.to, pair.loss);
     }
     for site in &summary.sites {
