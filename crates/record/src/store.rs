@@ -291,7 +291,8 @@ pub fn read_info(directory: &Path) -> Result<RunInfo, StoreError> {
     }
 }
 
-/// The run directories at or directly below `directory`, or below its `runs/`, sorted by name.
+/// The run directories at or directly below `directory`, or below its `runs/`, sorted by name. A folder without any that holds
+/// folders with `runs/`, as those of a pair that was probed again and again, has the runs of all.
 ///
 /// # Errors
 /// If the folder cannot be listed.
@@ -307,6 +308,16 @@ pub fn find_runs(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let path = entry.map_err(io_error("list", &parent))?.path();
         if is_run(&path) {
             found.push(path);
+        }
+    }
+    if found.is_empty() && parent == directory {
+        for entry in fs::read_dir(directory).map_err(io_error("list", directory))? {
+            let entry = entry.map_err(io_error("list", directory))?;
+            // A link leads to a folder that is counted already.
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.path().join("runs").is_dir() {
+                found.extend(find_runs(&entry.path())?);
+            }
         }
     }
     found.sort();
@@ -343,6 +354,20 @@ mod tests {
             ],
             ..Default::default()
         }
+    }
+
+    #[test]
+    fn runs_of_all_measurements_of_a_pair_are_found() {
+        let pair = tempfile::tempdir().unwrap();
+        for stamp in ["2026-11-24T180117Z", "2026-11-24T180116Z"] {
+            let run = pair.path().join(stamp).join("runs/r0");
+            RunDirectory::create(&run).unwrap().finish(&sample()).unwrap();
+        }
+        std::os::unix::fs::symlink("2026-11-24T180117Z", pair.path().join("latest")).unwrap();
+        let found = find_runs(pair.path()).unwrap();
+        let stamps = ["2026-11-24T180116Z/runs/r0", "2026-11-24T180117Z/runs/r0"];
+        assert_eq!(found, stamps.map(|stamp| pair.path().join(stamp)));
+        assert_eq!(find_runs(&pair.path().join("latest")).unwrap().len(), 1);
     }
 
     #[test]

@@ -358,7 +358,10 @@ fn conduct(
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;
         sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
         sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
-        if let Some(border) = borders.reached(t_ns) {
+        // Its end is none, also if it came earlier.
+        if t_ns < end
+            && let Some(border) = borders.reached(t_ns)
+        {
             out.write(&interim(border, &clock, here, beside.before))?;
         }
         beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
