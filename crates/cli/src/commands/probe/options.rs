@@ -148,15 +148,14 @@ impl Arguments {
         }
         let (least, longest) = (Span::ms(1), Span::secs(24 * 3600));
         let times = [
-            ("--time", self.time, Some(self.time), least, longest),
-            ("--omit", self.omit, Some(self.omit), Span::ZERO, longest - self.time.min(longest)),
-            ("--sample", self.sample, Some(self.sample), least, self.time.max(least)),
-            ("--interval", self.interval.unwrap_or(least), self.interval, Span::ms(100), longest),
+            ("--time", Some(self.time), least, longest, "10 s"),
+            ("--omit", Some(self.omit), Span::ZERO, longest - self.time.min(longest), "5 s"),
+            ("--sample", Some(self.sample), least, self.time.max(least), "10 ms"),
+            ("--interval", self.interval, Span::ms(100), longest, "1 s"),
         ];
-        for (option, time, given, least, most) in times {
-            if given.is_some() && !(least..=most).contains(&time) {
-                let words =
-                    format!("write {least} to {most}, for example {option} \"{}\"", example(least, most));
+        for (option, given, least, most, example) in times {
+            if let Some(time) = given.filter(|time| !(least..=most).contains(time)) {
+                let words = format!("write {least} to {most}, for example {option} \"{example}\"");
                 return refuse(format!("{option}: {time} is out of range"), &words);
             }
         }
@@ -194,14 +193,6 @@ impl Arguments {
         }
         Ok(())
     }
-}
-
-/// A time that is not at the border of what is allowed, where there is one.
-fn example(least: Span, most: Span) -> Span {
-    [Span::secs(10), Span::secs(1), Span::ms(10)]
-        .into_iter()
-        .find(|time| (least..=most).contains(time))
-        .unwrap_or(most)
 }
 
 /// The option that a complaint about the scenario is about.
@@ -247,13 +238,16 @@ pub mod tests {
     #[test]
     fn option_out_of_range_is_refused_by_its_name_with_the_range() {
         for (words, told) in [
-            (&["--time", "1000 h"][..], ["--time: ", "1 ms to 24 h"]),
+            (&["--time", "1000 h"][..], ["--time: ", "1 ms to 86400 s"]),
             (&["--omit", "24 h"], ["--omit: ", "0 s to "]),
             (&["--sample", "1 ns"], ["--sample: ", "1 ms to 10 s"]),
-            (&["--interval", "1 ms"], ["--interval: ", "100 ms to 24 h"]),
+            (&["--interval", "1 ms"], ["--interval: ", "100 ms to 86400 s"]),
             (&["--udp", "1 Gbit/s", "--datagram", "70000"], ["--datagram: ", "16 to 65507"]),
             (&["--udp", "0 bit/s"], ["--udp: ", ""]),
-            (&["--udp", "100 Gbit/s", "--datagram", "16", "--time", "1 h"], ["datagrams", "--udp"]),
+            (
+                &["--udp", "100 Gbit/s", "--datagram", "16", "--time", "1 h"],
+                ["datagrams", "raise --datagram"],
+            ),
             (&["--congestion", "no such thing"], ["--congestion: ", ""]),
             (&["--port", "65535", "--flows", "2"], ["--port: ", "lower"]),
             (&["--flows", "1,2", "--bidir"], ["--bidir", "one number"]),
