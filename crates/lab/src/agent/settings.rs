@@ -39,6 +39,9 @@ const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_wmem",
 ];
 
+/// Settings of an interface that go by the name `offload`, as on the other substrates.
+const OFFLOADS: &[&str] = &["tso", "gso", "gro", "lro", "scatter_gather", "rx_checksum", "tx_checksum"];
+
 /// All that can be read of this host and of the interface that carries the test, by name. What cannot be read is left out.
 pub fn settings(device: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
@@ -70,7 +73,10 @@ pub fn settings(device: &str) -> BTreeMap<String, String> {
         }
     }
     for (name, value) in ethtool::settings(device) {
-        set(&format!("interface.{name}"), Some(value));
+        set(
+            &format!("{}.{name}", if OFFLOADS.contains(&name) { "offload" } else { "interface" }),
+            Some(value),
+        );
     }
     found
 }
@@ -113,8 +119,7 @@ mod tests {
             found["net.ipv4.tcp_rmem"].split(' ').collect::<Vec<_>>(),
             rmem.split_whitespace().collect::<Vec<_>>()
         );
-        for name in ["host.name", "interface.mtu", "interface.txqueuelen", "interface.qdisc", "interface.gso"]
-        {
+        for name in ["host.name", "interface.mtu", "interface.txqueuelen", "interface.qdisc", "offload.gso"] {
             assert!(found.contains_key(name), "{name}: {found:?}");
         }
     }
