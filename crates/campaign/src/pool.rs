@@ -8,11 +8,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_lab::{Control, LabError, Progress, Substrate};
-use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, ToolInfo, open, read_info};
+use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, ToolInfo, open, read_info, set_aside};
 use wirespeed_scenario::Run;
 
 /// The substrate that the validation compares with the kernel.
 const MODEL: &str = "model";
+
+/// The folder beside that of the runs for measurements in whose place others came.
+const EARLIER: &str = "earlier";
 
 /// What became of a run.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub enum Outcome {
     Done(PathBuf),
     /// An earlier campaign had carried out the very same run.
     Kept(PathBuf),
+    /// It was ended before its time; the recording has what was measured until then.
+    Cut(PathBuf),
     /// It has no recording.
     Failed(LabError),
     /// The campaign was interrupted before it or in it.
@@ -31,7 +36,7 @@ impl Outcome {
     /// Where the recording is, if there is one.
     pub fn directory(&self) -> Option<&Path> {
         match self {
-            Outcome::Done(path) | Outcome::Kept(path) => Some(path),
+            Outcome::Done(path) | Outcome::Kept(path) | Outcome::Cut(path) => Some(path),
             Outcome::Failed(_) | Outcome::Interrupted => None,
         }
     }
@@ -143,7 +148,8 @@ impl Campaign<'_> {
         }
         let control = Control { cancel, progress: &|progress| observer.progressed(index, progress) };
         match self.record(run, &path, &control) {
-            Ok(()) => Outcome::Done(path),
+            Ok(info) if info.interrupted => Outcome::Cut(path),
+            Ok(_) => Outcome::Done(path),
             Err(LabError::Interrupted) => Outcome::Interrupted,
             Err(error) => Outcome::Failed(error),
         }
@@ -153,7 +159,7 @@ impl Campaign<'_> {
     /// computed is not the same.
     fn is_there(&self, path: &Path, run: &Run) -> bool {
         let Ok(RunState::Complete(info)) = open(path) else { return false };
-        info.scenario == as_json(run)
+        info.scenario == self.substrate.recorded(run)
             && info.substrate == self.substrate.name()
             && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
             && info.tool.program.as_deref() == self.substrate.program()
@@ -165,7 +171,7 @@ impl Campaign<'_> {
             id: run.id.clone(),
             repeat: run.repeat,
             seed: run.seed,
-            scenario: as_json(run),
+            scenario: self.substrate.recorded(run),
             cost: Cost::default(),
             command: (self.command)(run),
             copy_of: Some(original.id.clone()),
@@ -174,7 +180,11 @@ impl Campaign<'_> {
         Ok(RunDirectory::create(path)?.finish_as_copy(&from, &info)?)
     }
 
-    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<(), LabError> {
+    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, LabError> {
+        // What a clock was part of cannot be computed again.
+        if self.substrate.one_at_a_time() {
+            set_aside(path, &self.folder.with_file_name(EARLIER))?;
+        }
         let directory = RunDirectory::create(path)?;
         match self.substrate.carry_out(run, &directory, control) {
             Ok(mut recording) => {
@@ -185,7 +195,8 @@ impl Campaign<'_> {
                 if self.substrate.name() == MODEL {
                     recording.info.validated_region = Some(region::stamp(run));
                 }
-                Ok(directory.finish(&recording)?)
+                directory.finish(&recording)?;
+                Ok(recording.info)
             }
             Err(error) => {
                 // The reason stays with what was measured; that it cannot be written must not hide the error.
@@ -194,11 +205,6 @@ impl Campaign<'_> {
             }
         }
     }
-}
-
-/// A run as recordings keep it.
-fn as_json(run: &Run) -> serde_json::Value {
-    serde_json::to_value(run).expect("a run is plain data")
 }
 
 #[cfg(test)]
@@ -212,6 +218,7 @@ mod tests {
         count: AtomicUsize,
         program: Option<&'static str>,
         name: Option<&'static str>,
+        is_in_real_time: bool,
     }
 
     impl Substrate for Scribe {
@@ -227,6 +234,9 @@ mod tests {
         fn check(&self, _: &Run) -> Result<(), LabError> {
             Ok(())
         }
+        fn one_at_a_time(&self) -> bool {
+            self.is_in_real_time
+        }
         fn depends_on_seed(&self, run: &Run) -> bool {
             run.links[0].forward.loss > 0.0
         }
@@ -240,7 +250,7 @@ mod tests {
                 id: run.id.clone(),
                 seed: run.seed,
                 substrate: "scribe".into(),
-                scenario: as_json(run),
+                scenario: serde_json::to_value(run).unwrap(),
                 ..Default::default()
             };
             Ok(Recording { info, ..Default::default() })
@@ -298,6 +308,20 @@ mod tests {
         assert_eq!(scribe.count.load(Relaxed), 4);
         let fresh = campaign(&runs, &scribe, folder.path(), true).carry_out(&go, &Silent);
         assert!(matches!(fresh[0], Outcome::Done(_)));
+    }
+
+    #[test]
+    fn measured_run_is_set_aside_before_another_takes_its_place() {
+        for is_in_real_time in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let (runs, scribe) = (runs(), Scribe { is_in_real_time, ..Default::default() });
+            for _ in 0..2 {
+                campaign(&runs[..1], &scribe, &folder.path().join("runs"), true)
+                    .carry_out(&AtomicBool::new(false), &Silent);
+            }
+            let earlier = wirespeed_record::find_runs(&folder.path().join(EARLIER)).unwrap_or_default();
+            assert_eq!(earlier.len(), usize::from(is_in_real_time));
+        }
     }
 
     #[test]

@@ -16,6 +16,28 @@ pub enum Failure {
     /// Something was measured and is not as it should be; it has been printed already.
     #[error("expectations were not met")]
     Expectation,
+    /// What was measured is worse than the user allows, or than it was; what was measured has been printed already.
+    #[error("{0}")]
+    Threshold(String),
+    /// Runs of a folder cannot be read; the others have been printed already.
+    #[error("{failed} of {total} runs cannot be read; the report has the others")]
+    Unreadable {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        total: usize,
+    },
+    /// The report of runs that were recorded.
+    #[error("cannot write {what}: {source}")]
+    #[diagnostic(help("the recording is complete; `{command}` makes its report"))]
+    Report {
+        /// The file.
+        what: String,
+        /// The operating system's reason.
+        source: std::io::Error,
+        /// What makes it elsewhere.
+        command: String,
+    },
     /// The scenario file cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -82,23 +104,29 @@ pub enum Failure {
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; complete runs are kept, run the same command again to go on")]
     Interrupted,
+    /// The same in a measurement, which is not resumed.
+    #[error("interrupted; what was measured until then is kept")]
+    InterruptedProbe,
 }
 
 impl Failure {
     fn code(&self) -> u8 {
         match self {
-            Failure::Expectation => 1,
+            Failure::Expectation | Failure::Threshold(_) => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Command { code, .. } => *code,
-            Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted => 130,
+            Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted | Failure::InterruptedProbe => 130,
             Failure::Kernel(_)
             | Failure::OwnKernel { .. }
             | Failure::Runs { .. }
+            | Failure::Unreadable { .. }
+            | Failure::Report { .. }
             | Failure::Agent
             | Failure::Environment(_)
             | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
-            Failure::Store(StoreError::Io { .. }) | Failure::Validation(ValidationError::Io { .. }) => 3,
+            Failure::Store(StoreError::Io { .. } | StoreError::Locked { .. })
+            | Failure::Validation(ValidationError::Io { .. }) => 3,
             Failure::Store(_) | Failure::Validation(_) => 2,
         }
     }

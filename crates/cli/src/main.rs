@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "wirespeed", version = VERSION, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 good, 1 an expectation failed, 2 usage or scenario error, 3 the environment \
+    after_help = "Exit codes: 0 good, 1 an expectation or threshold was missed, 2 usage or scenario error, 3 the environment \
                         lacks something, 130 interrupted."
 )]
 struct Cli {

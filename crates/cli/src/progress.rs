@@ -7,6 +7,7 @@ use wirespeed_campaign::{Observer, Outcome};
 use wirespeed_lab::Progress;
 use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
+use wirespeed_units::Span;
 
 /// Shows the runs that are going on and how many are left, and a line for each finished run; of many, for every so many.
 pub struct Display<'a> {
@@ -18,22 +19,63 @@ pub struct Display<'a> {
     /// So many runs have a line together.
     runs_a_line: usize,
     quiet: bool,
+    live: Option<Live>,
+}
+
+/// The rate while a run goes on, line by line.
+struct Live {
+    interval_ns: i64,
+    /// Time of the run and bytes delivered at the last line.
+    last: Mutex<(i64, u64)>,
+}
+
+impl Live {
+    /// The line that is due, if one is.
+    fn line(&self, progress: Progress) -> Option<String> {
+        let mut last = self.last.lock().expect("the display does not panic");
+        let (from_ns, before) = *last;
+        let Progress { reached_ns, delivered_bytes } = progress;
+        if reached_ns < from_ns {
+            // Another run.
+            *last = (0, 0);
+            return None;
+        }
+        let due_ns = from_ns.div_euclid(self.interval_ns).saturating_add(1).saturating_mul(self.interval_ns);
+        if reached_ns < due_ns {
+            return None;
+        }
+        *last = (reached_ns, delivered_bytes);
+        let bits = delivered_bytes.saturating_sub(before) as f64 * 8.0;
+        let rate = wirespeed_report::with_unit(bits * 1e9 / (reached_ns - from_ns) as f64, "bit/s");
+        Some(format!("{:8.2} to {:.2} s  {rate}", from_ns as f64 / 1e9, reached_ns as f64 / 1e9))
+    }
 }
 
 /// A study of more runs has as many lines: a line for each would bury what is said after them.
 const MOST_LINES: usize = 40;
 
 impl<'a> Display<'a> {
-    /// A display on standard error; nothing at all if `quiet`.
-    pub fn new(runs: &'a [Run], quiet: bool) -> Self {
+    /// A display on standard error; nothing at all if `quiet`, but the rate every `interval`.
+    pub fn new(runs: &'a [Run], quiet: bool, interval: Option<Span>) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
         let bars = MultiProgress::with_draw_target(target);
         let style = "{msg:20} {wide_bar} {pos} of {len} runs, {elapsed} elapsed, {eta} left";
         let total =
             bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
         total.enable_steady_tick(Duration::from_millis(500));
+        let live = interval
+            .map(|interval| Live { interval_ns: interval.nanoseconds().max(1), last: Mutex::default() });
         let runs_a_line = runs.len().div_ceil(MOST_LINES).max(1);
-        Display { runs, bars, total, active: Mutex::default(), ended: Mutex::new(0), runs_a_line, quiet }
+        Display {
+            runs,
+            bars,
+            total,
+            active: Mutex::default(),
+            ended: Mutex::new(0),
+            runs_a_line,
+            quiet,
+            live,
+        }
     }
 
     /// Takes the display away.
@@ -42,9 +84,12 @@ impl<'a> Display<'a> {
     }
 
     fn line(&self, text: &str) {
-        if self.quiet {
-            return;
+        if !self.quiet {
+            self.print(text);
         }
+    }
+
+    fn print(&self, text: &str) {
         // Why a run failed is told in others' words.
         let text = &plain_line(text);
         if self.bars.is_hidden() {
@@ -72,6 +117,9 @@ impl Observer for Display<'_> {
     }
 
     fn progressed(&self, index: usize, progress: Progress) {
+        if let Some(line) = self.live.as_ref().and_then(|live| live.line(progress)) {
+            self.print(&line);
+        }
         let active = self.active.lock().expect("the display does not panic");
         let Some((_, bar, since)) = active.iter().find(|(number, ..)| *number == index) else { return };
         if progress.reached_ns <= 0 {
@@ -109,6 +157,7 @@ impl Observer for Display<'_> {
             Outcome::Done(_) => {
                 self.line(&format!("{count} {id}: done in {:.1} s", elapsed.unwrap_or_default()))
             }
+            Outcome::Cut(_) => self.line(&format!("{count} {id}: interrupted; what was measured is kept")),
             Outcome::Kept(_) => self.line(&format!("{count} {id}: kept from an earlier run")),
             Outcome::Failed(error) => self.line(&format!("{count} {id}: failed: {error}")),
             Outcome::Interrupted => {}
@@ -148,5 +197,22 @@ impl BuildDisplay {
     /// Takes the display away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_comes_once_an_interval_with_the_rate_since_the_last() {
+        let live = Live { interval_ns: 1_000_000_000, last: Mutex::default() };
+        let mut lines = Vec::new();
+        for quarter in 1..=8 {
+            let progress =
+                Progress { reached_ns: quarter * 250_000_000, delivered_bytes: quarter as u64 * 31_250_000 };
+            lines.extend(live.line(progress));
+        }
+        assert_eq!(lines, ["    0.00 to 1.00 s  1 Gbit/s", "    1.00 to 2.00 s  1 Gbit/s"]);
     }
 }

@@ -259,10 +259,7 @@ fn what_cannot_be_is_said_with_place_and_remedy() {
     );
     // Control works, data does not come through.
     bed.inside(bed.name(1), "ip route add blackhole 10.77.1.2/32").unwrap();
-    refused(
-        &["probe", bed.name(0), bed.name(-1), "--time", "1 s"],
-        &["do not answer each other", "firewall"],
-    );
+    refused(&["probe", bed.name(0), bed.name(-1), "--time", "1 s"], &["does not answer", "firewall"]);
 }
 
 #[test]
@@ -298,8 +295,27 @@ fn a_mesh_probes_every_pair_and_a_host_that_loses_stands_out() {
     );
     assert_eq!(summary["sites"][0]["host"], bed.name(2), "{summary}");
     let text = std::fs::read_to_string(bed.folder().join("mesh/mesh.prom")).expect("it was written");
-    assert!(text.contains("wirespeed_mesh_loss_ratio"), "{text}");
+    for name in ["loss_ratio", "delay_seconds", "jitter_seconds", "loss_burst_packets"] {
+        assert!(text.contains(&format!("wirespeed_mesh_{name}{{")), "{name}: {text}");
+    }
+    assert!(
+        errors(&output).contains("one-way delay") && errors(&output).contains("jitter"),
+        "{}",
+        errors(&output)
+    );
     // What is stored can be told again, without the machines.
     let again = bed.wirespeed(&["mesh", "--out", "mesh", "--json"]);
     assert_eq!(again.stdout, output.stdout);
+    // What a program that runs it again and again has to see.
+    arguments.extend(["--fail-loss", "1e-3"]);
+    assert_eq!(bed.wirespeed(&arguments).status.code(), Some(1));
+    arguments.push("nowhere");
+    let output = bed.wirespeed(&arguments);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    assert!(errors(&output).contains("6 of 12 pairs could not be measured"), "{}", errors(&output));
+    let kept = std::fs::read_dir(bed.folder().join("mesh/runs")).unwrap().flatten();
+    assert!(
+        kept.into_iter().all(|run| run.path().join("run.json").is_file()),
+        "failed pairs leave no folder"
+    );
 }

@@ -4,6 +4,8 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use support::{command, errors, wirespeed};
 
 const GOOD: &str = r#"schema = 1
@@ -135,4 +137,55 @@ fn an_unknown_substrate_lists_those_that_exist() {
     let output = wirespeed(Path::new("."), &["run", "x.toml", "--on", "moon"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("kernel"), "{}", errors(&output));
+}
+
+#[test]
+fn scenario_without_end_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = wirespeed(folder.path(), &["run", "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("more than 16 MiB"), "{}", errors(&output));
+}
+
+/// A study on the model of so many runs, each of so long.
+fn study(folder: &Path, repeat: u32, duration: &str) -> Vec<String> {
+    let text = GOOD.replace("1 bdp\"", "1 bdp\"\nloss = 1e-4").replace("1 s", duration);
+    fs::write(folder.join("good.toml"), format!("{text}repeat = {repeat}\n")).unwrap();
+    ["run", "good.toml", "--on", "model", "--out", "out", "--jobs", "1"].map(str::to_owned).into()
+}
+
+#[test]
+fn damaged_run_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = study(folder.path(), 3, "1 s");
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    assert!(wirespeed(folder.path(), &words).status.success());
+    let mut runs: Vec<_> = fs::read_dir(folder.path().join("out/runs")).unwrap().flatten().collect();
+    runs.sort_by_key(fs::DirEntry::path);
+    fs::write(runs[1].path().join("run.json"), "{").unwrap();
+    let output = wirespeed(folder.path(), &["report", "out", "--json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    assert!(errors(&output).contains("1 of 3 runs cannot be read"), "{}", errors(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(printed.matches("\"complete\": true").count(), 2, "{printed}");
+    assert!(printed.contains("is damaged"), "{printed}");
+}
+
+#[test]
+fn interrupted_study_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = study(folder.path(), 1000, "1 s");
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut running = command(folder.path(), &words);
+    let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let runs = folder.path().join("out/runs");
+    let count = || fs::read_dir(&runs).map_or(0, Iterator::count);
+    support::until(Duration::from_secs(60), "some runs are done", || count() > 40);
+    let began = Instant::now();
+    // SAFETY: a process of this test's own.
+    unsafe { libc::kill(running.id() as i32, libc::SIGINT) };
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", errors(&output));
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(errors(&output).contains("of 1000 runs are complete"), "{}", errors(&output));
 }

@@ -99,6 +99,9 @@ fn four_tcp_flows_to_a_server() {
 /// The server sends. What came is known exactly, and what was sent only by the server's word, in bytes.
 fn tcp_from(test: &str, flows: &str) {
     let Some(bed) = bed(test, 0) else { return };
+    // The server's kernel uses another one than ours suggests.
+    let set = "echo reno > /proc/sys/net/ipv4/tcp_congestion_control";
+    bed.inside(bed.name(-1), set).unwrap();
     let (_server, from) = server(&bed);
     let fixed = ["probe", &from, bed.name(0), "--time", "1 s", "--flows", flows, "--json", "--out", "out"];
     let run = results(&bed.wirespeed(&fixed));
@@ -117,6 +120,10 @@ fn tcp_from(test: &str, flows: &str) {
     assert_eq!(entry(&run, "ack", "unseen"), entry(&run, "ack", "sent"), "{}", run["ledger"]);
     let told = warnings(&run);
     assert!(told.contains("By its word it wrote"), "{told}");
+    let mut runs = std::fs::read_dir(bed.folder().join("out/runs")).unwrap().flatten();
+    let info = std::fs::read_to_string(runs.next().unwrap().path().join("run.json")).unwrap();
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert_eq!(info["flows"][0]["congestion"], "reno", "the server keeps its own: {}", info["flows"][0]);
     // All that it wrote has been read here, to the byte.
     assert!(!told.contains("were read at"), "{told}");
     assert!(!told.contains("ended early"), "{told}");

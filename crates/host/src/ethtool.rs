@@ -78,6 +78,67 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(names.zip(values).take(named).collect())
 }
 
+/// What an interface is set to, as far as its driver tells: offloads, rings, channels, pause frames and interrupt moderation,
+/// each by a name and a value in words.
+pub fn settings(device: &str) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    // `struct ethtool_value`; commands and numbers are those of linux/ethtool.h throughout.
+    for (name, command) in [
+        ("tso", 0x1e),
+        ("gso", 0x23),
+        ("gro", 0x2b),
+        ("scatter_gather", 0x18),
+        ("rx_checksum", 0x14),
+        ("tx_checksum", 0x16),
+    ] {
+        if let Some([value]) = ask(device, command) {
+            found.push((name, switch(value != 0)));
+        }
+    }
+    /// ETH_FLAG_LRO.
+    const LRO: u32 = 1 << 15;
+    if let Some([flags]) = ask(device, 0x25) {
+        found.push(("lro", switch(flags & LRO != 0)));
+    }
+    // `struct ethtool_ringparam`.
+    if let Some([rx_most, _, _, tx_most, rx, _, _, tx]) = ask(device, 0x10) {
+        found.push(("rx_ring", format!("{rx} of {rx_most}")));
+        found.push(("tx_ring", format!("{tx} of {tx_most}")));
+    }
+    // `struct ethtool_channels`.
+    if let Some([rx_most, tx_most, _, combined_most, rx, tx, _, combined]) = ask(device, 0x3c) {
+        let channels = [("rx", rx, rx_most), ("tx", tx, tx_most), ("combined", combined, combined_most)];
+        let words = channels.iter().filter(|(_, _, most)| *most > 0);
+        let words: Vec<String> = words.map(|(name, now, most)| format!("{now} of {most} {name}")).collect();
+        if !words.is_empty() {
+            found.push(("channels", words.join(", ")));
+        }
+    }
+    // `struct ethtool_pauseparam`.
+    if let Some([automatic, rx, tx]) = ask(device, 0x12) {
+        let negotiated = if automatic != 0 { ", negotiated" } else { "" };
+        found.push(("pause_frames", format!("rx {}, tx {}{negotiated}", switch(rx != 0), switch(tx != 0))));
+    }
+    // The first of `struct ethtool_coalesce`, which has 22 numbers.
+    if let Some(all) = ask::<22>(device, 0x0e) {
+        let adaptive = |on: u32| if on != 0 { ", adaptive" } else { "" };
+        let [rx_us, rx_frames, tx_us, tx_frames] = [all[0], all[1], all[4], all[5]];
+        let words = format!("{rx_us} us, {rx_frames} frames{}", adaptive(all[9]));
+        found.push(("rx_coalescing", words));
+        found.push(("tx_coalescing", format!("{tx_us} us, {tx_frames} frames{}", adaptive(all[10]))));
+    }
+    found
+}
+
+/// The numbers after the command in what the kernel answers to it.
+fn ask<const N: usize>(device: &str, command: u32) -> Option<[u32; N]> {
+    let mut bytes = vec![0u8; 4 * (N + 1)];
+    put(&mut bytes, &[command]);
+    ioctl(device, &mut bytes).ok()?;
+    Some(std::array::from_fn(|index| crate::netlink::u32_at(&bytes, 4 * (index + 1)).unwrap_or(0)))
+}
+
 /// `struct ethtool_drvinfo` (linux/ethtool.h): 196 bytes.
 struct Info(Vec<u8>);
 

@@ -1,8 +1,10 @@
 //! A guest is two processes that take turns: the kernel's and the one that stands for the guest's programs. On
 //! one processor a turn is a switch; on two it wakes an idle one, which takes several times as long.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::mem;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// A processor that no other guest of this user was given. Others may still run on it: it is a hint for speed
 /// and decides nothing else.
@@ -16,12 +18,13 @@ pub struct Processor {
 impl Processor {
     /// Takes a free one; `None` if all are taken, or where this cannot be told.
     pub fn take() -> Option<Self> {
-        // SAFETY: no arguments.
-        let user = unsafe { libc::getuid() };
+        let folder = lock_folder()?;
         // Interrupts of the machine tend to be served by the first ones.
         allowed().into_iter().rev().find_map(|number| {
-            let path = std::env::temp_dir().join(format!("wirespeed-{user}-processor-{number}.lock"));
-            let file = File::options().create(true).truncate(false).write(true).open(path).ok()?;
+            let path = folder.join(format!("processor-{number}.lock"));
+            let mut options = File::options();
+            options.create(true).truncate(false).write(true).custom_flags(libc::O_NOFOLLOW);
+            let file = options.open(path).ok()?;
             match file.try_lock() {
                 Ok(()) => Some(Processor { number, _lock: file }),
                 Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
@@ -33,6 +36,27 @@ impl Processor {
     pub fn number(&self) -> usize {
         self.number
     }
+}
+
+/// A folder for locks in which nobody else can make links; `None` where there is none.
+fn lock_folder() -> Option<PathBuf> {
+    // SAFETY: no arguments.
+    let user = unsafe { libc::geteuid() };
+    let runtime =
+        std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_private(path, user));
+    let folder = match runtime {
+        Some(runtime) => runtime.join("wirespeed"),
+        None => std::env::temp_dir().join(format!("wirespeed-{user}")),
+    };
+    // It may be there already, or be somebody else's.
+    let _ = DirBuilder::new().mode(0o700).create(&folder);
+    is_private(&folder, user).then_some(folder)
+}
+
+/// Whether a path is a folder, not a link to one, that only `user` can write to.
+fn is_private(path: &Path, user: u32) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)
 }
 
 /// The processors this process may run on.
@@ -71,6 +95,23 @@ mod tests {
         numbers.dedup();
         assert_eq!(numbers.len(), taken.len());
         assert!(taken.len() <= allowed().len());
+    }
+
+    #[test]
+    fn folder_that_others_can_write_to_or_that_is_a_link_is_not_private() {
+        use std::os::unix::fs::PermissionsExt;
+        // SAFETY: no arguments.
+        let user = unsafe { libc::geteuid() };
+        let outer = std::env::temp_dir().join(format!("wirespeed-test-{}", std::process::id()));
+        let (folder, link) = (outer.join("folder"), outer.join("link"));
+        fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o700);
+        assert!(is_private(&folder, user) && !is_private(&folder, user + 1) && !is_private(&link, user));
+        set(0o777);
+        assert!(!is_private(&folder, user));
+        fs::remove_dir_all(&outer).unwrap();
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 use wirespeed_iperf3::peer::{MOST_STREAMS, Test};
-use wirespeed_scenario::run::{Flow, FlowKind, Host, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, HOST_DEFAULT, Host, Run};
 use wirespeed_units::{Rate, Span};
 
 /// The server of a run, and what is asked of it.
@@ -96,7 +96,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
         FlowKind::Tcp { window: size, congestion, max_rate, .. } => Test {
             window_bytes: window(size.map(|size| size.get())),
             reverse: sends,
-            congestion: sends.then(|| congestion.name.clone()),
+            congestion: (sends && congestion.name != HOST_DEFAULT).then(|| congestion.name.clone()),
             rate_bps: max_rate.filter(|_| sends).map(|rate| rate.get()),
             ..Test::tcp(streams, time)
         },
@@ -154,7 +154,7 @@ mod tests {
     fn with_server(flows: &[(&str, &str)]) -> Run {
         let mut run = run(1, &[("a", 0), ("b", 1), ("c", 1)], flows);
         for (host, ssh) in run.hosts.iter_mut().zip(["a", "iperf3://far:99", "c"]) {
-            host.reach = Some(Reach { ssh: ssh.into(), address: None });
+            host.reach = Some(Reach::by_name(ssh));
         }
         run
     }

@@ -2,7 +2,9 @@
 //! about where the run still means the same; never left out silently.
 
 use wirespeed_scenario::congestion_control;
-use wirespeed_scenario::run::{Congestion, Direction, Flow, FlowKind, Host, LossModel, Queue, Run};
+use wirespeed_scenario::run::{
+    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, LossModel, Queue, Run,
+};
 
 /// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
 pub fn lacks(run: &Run, substrate: &str) -> Option<String> {
@@ -115,7 +117,22 @@ fn unknown_to_linux(congestion: &Congestion, substrate: &str) -> Option<String> 
     if congestion.own {
         return None;
     }
-    let control = congestion_control(&congestion.name)?;
+    let name = &congestion.name;
+    if name == HOST_DEFAULT {
+        return Some(format!(
+            "congestion control {name} is that of a real machine: it is not available on substrate {substrate}; name one, or \
+             run it --on hosts"
+        ));
+    }
+    let Some(control) = congestion_control(name) else {
+        // A running kernel is asked.
+        return (substrate == "kernel").then(|| {
+            format!(
+                "congestion control {name} is not in the virtual-time kernel; run it --on netns or hosts, or add a C source \
+                 under [congestion.{name}]"
+            )
+        });
+    };
     let name = control.name;
     if control.linux.is_none() {
         // A dot would make two keys of it.

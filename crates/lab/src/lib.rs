@@ -27,7 +27,7 @@ mod world;
 pub use agent::lent::{DROPPED, MISSED};
 pub use agent::message::Interface;
 pub use agent::session::serve as serve_agent;
-pub use hosts::{Hosts, Program, SSH_VARIABLE, Surveyed};
+pub use hosts::{Hosts, Ports, Program, Reached, SSH_VARIABLE, Surveyed, check_real_run};
 pub use kernel::{VirtualTime, run_as_init};
 pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};

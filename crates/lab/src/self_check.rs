@@ -82,6 +82,10 @@ impl Substrate for SelfChecked {
         self.inner.depends_on_seed(run)
     }
 
+    fn recorded(&self, run: &Run) -> serde_json::Value {
+        self.inner.recorded(run)
+    }
+
     fn one_at_a_time(&self) -> bool {
         self.inner.one_at_a_time()
     }

@@ -48,6 +48,11 @@ pub trait Substrate: Sync {
         true
     }
 
+    /// A run as recordings of this substrate keep it.
+    fn recorded(&self, run: &Run) -> serde_json::Value {
+        serde_json::to_value(run).expect("a run is plain data")
+    }
+
     /// Whether two runs at a time would disturb each other: they share a path or processors in real time.
     fn one_at_a_time(&self) -> bool {
         false

@@ -34,6 +34,13 @@ pub struct RunInfo {
     pub depends_on_seed: Option<bool>,
     /// What it ran on: `model`, `kernel`, `netns` or `hosts`; `iperf3` if that program measured and its JSON was imported.
     pub substrate: String,
+    /// When the controller began it, in UTC (RFC 3339). Absent where time is computed, and in recordings made before this was
+    /// kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// It was ended before its time; what was measured until then is whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Length of the run.
     pub duration_ns: i64,
     /// Metrics leave out everything before this time.

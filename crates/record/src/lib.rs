@@ -11,6 +11,7 @@ mod cell;
 mod foreign;
 mod guarded;
 mod info;
+mod lock;
 mod path_check;
 mod placement;
 mod plain;
@@ -21,6 +22,7 @@ mod stage;
 mod store;
 mod table;
 mod tables;
+mod wall_clock;
 mod window;
 mod words;
 mod write;
@@ -31,17 +33,19 @@ pub use cell::Cell;
 pub use info::{
     Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };
+pub use lock::FolderLock;
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
-pub use plain::{plain, plain_line};
+pub use plain::{is_command, plain, plain_line};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use stage::{Direction, Stage};
-pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file};
+pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
     CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,
 };
+pub use wall_clock::{file_stamp, rfc3339};
 pub use write::TableWriter;
 
 use std::path::PathBuf;

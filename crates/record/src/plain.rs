@@ -21,7 +21,7 @@ pub fn plain_line(text: &str) -> Cow<'_, str> {
 }
 
 /// Control characters, and those that turn the direction of writing (Unicode Standard Annex 9, section 2).
-fn is_command(c: char) -> bool {
+pub fn is_command(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -4,6 +4,7 @@ use crate::Recording;
 use crate::foreign::read_text;
 use crate::info::{FORMAT_VERSION, RunInfo};
 use crate::table::Row;
+use crate::wall_clock::file_stamp;
 use crate::write::TableWriter;
 use std::fs;
 use std::io;
@@ -49,6 +50,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// Another process writes to the folder.
+    #[error("{} is in use by {holder}; wait until it ends, or write to another folder with --out", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// The process, in its own words.
+        holder: String,
     },
     /// Written by a newer wirespeed.
     #[error(
@@ -179,6 +188,30 @@ impl RunDirectory {
     }
 }
 
+/// Moves a complete run at `run` to a folder of earlier runs, under its name and the time of its end, so that another can be
+/// written in its place. Nothing is done where there is no complete run.
+///
+/// # Errors
+/// If the folder cannot be made, or the run cannot be moved.
+pub fn set_aside(run: &Path, earlier: &Path) -> Result<(), StoreError> {
+    /// So many runs of one name in one second there are not.
+    const MOST: u32 = 1000;
+    if !matches!(open(run), Ok(RunState::Complete(_))) {
+        return Ok(());
+    }
+    let ended =
+        fs::metadata(run.join(INFO)).and_then(|file| file.modified()).map_err(io_error("read", run))?;
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    fs::create_dir_all(earlier).map_err(io_error("create", earlier))?;
+    let stamp = file_stamp(ended);
+    let places = (1..MOST).map(|number| match number {
+        1 => earlier.join(format!("{name}-{stamp}")),
+        _ => earlier.join(format!("{name}-{stamp}-{number}")),
+    });
+    let free = places.into_iter().find(|place| !place.exists()).unwrap_or_else(|| earlier.join(&*name));
+    fs::rename(run, &free).map_err(io_error("move", run))
+}
+
 /// Writes a file as a whole or not at all: what was there stays until everything has been written.
 ///
 /// # Errors
@@ -258,7 +291,8 @@ pub fn read_info(directory: &Path) -> Result<RunInfo, StoreError> {
     }
 }
 
-/// The run directories at or directly below `directory`, or below its `runs/`, sorted by name.
+/// The run directories at or directly below `directory`, or below its `runs/`, sorted by name. A folder without any that holds
+/// folders with `runs/`, as those of a pair that was probed again and again, has the runs of all.
 ///
 /// # Errors
 /// If the folder cannot be listed.
@@ -274,6 +308,16 @@ pub fn find_runs(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let path = entry.map_err(io_error("list", &parent))?.path();
         if is_run(&path) {
             found.push(path);
+        }
+    }
+    if found.is_empty() && parent == directory {
+        for entry in fs::read_dir(directory).map_err(io_error("list", directory))? {
+            let entry = entry.map_err(io_error("list", directory))?;
+            // A link leads to a folder that is counted already.
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.path().join("runs").is_dir() {
+                found.extend(find_runs(&entry.path())?);
+            }
         }
     }
     found.sort();
@@ -309,6 +353,35 @@ mod tests {
                 },
             ],
             ..Default::default()
+        }
+    }
+
+    #[test]
+    fn runs_of_all_measurements_of_a_pair_are_found() {
+        let pair = tempfile::tempdir().unwrap();
+        for stamp in ["2026-11-24T180117Z", "2026-11-24T180116Z"] {
+            let run = pair.path().join(stamp).join("runs/r0");
+            RunDirectory::create(&run).unwrap().finish(&sample()).unwrap();
+        }
+        std::os::unix::fs::symlink("2026-11-24T180117Z", pair.path().join("latest")).unwrap();
+        let found = find_runs(pair.path()).unwrap();
+        let stamps = ["2026-11-24T180116Z/runs/r0", "2026-11-24T180117Z/runs/r0"];
+        assert_eq!(found, stamps.map(|stamp| pair.path().join(stamp)));
+        assert_eq!(find_runs(&pair.path().join("latest")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn complete_run_is_set_aside_and_an_unfinished_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, earlier) = (folder.path().join("runs/r0"), folder.path().join("earlier"));
+        for count in [0, 1, 2] {
+            assert_eq!(find_runs(&earlier).map_or(0, |runs| runs.len()), count);
+            let directory = RunDirectory::create(&run).unwrap();
+            set_aside(&run, &earlier).unwrap();
+            assert!(run.exists());
+            directory.finish(&sample()).unwrap();
+            set_aside(&run, &earlier).unwrap();
+            assert!(!run.exists());
         }
     }
 

@@ -10,7 +10,7 @@ mod route;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
-pub use reach::Reach;
+pub use reach::{FIRST_PORT, Reach};
 pub use route::Crossing;
 pub(crate) use route::crossed;
 
@@ -269,7 +269,8 @@ pub enum FlowKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Congestion {
-    /// Name; one that Linux has goes by its name in `net.ipv4.tcp_available_congestion_control`.
+    /// Name; one that Linux has goes by its name in `net.ipv4.tcp_available_congestion_control`. [`HOST_DEFAULT`]: the
+    /// one that sockets of a real host use.
     pub name: String,
     /// Parameters by name; on a kernel they are module parameters.
     pub parameters: BTreeMap<String, Factor>,
@@ -278,6 +279,9 @@ pub struct Congestion {
     #[serde(default, skip_serializing_if = "is_false")]
     pub own: bool,
 }
+
+/// Stands for the congestion control that sockets of a real host use unless told otherwise.
+pub const HOST_DEFAULT: &str = "default";
 
 /// A packet capture at a named point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

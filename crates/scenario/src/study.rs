@@ -9,6 +9,8 @@ use crate::sweep::{self, Axis, Combination};
 use crate::tree::{Node, Place, Source, Value, parse_document, parse_value};
 use crate::variant::Variants;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,9 +56,20 @@ impl Study {
 /// # Errors
 /// If the file cannot be read or says something that cannot be meant; see [`ScenarioError`].
 pub fn load(path: &Path, overrides: &[(String, String)], seed: Option<u64>) -> Result<Study, ScenarioError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;
+    let text = read(path).map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;
     parse(&text, &path.to_string_lossy(), overrides, seed)
+}
+
+/// The text of a file, which may be a pipe but not without end.
+fn read(path: &Path) -> std::io::Result<String> {
+    const MOST: u64 = 16 << 20;
+    let mut text = String::new();
+    File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        let what = format!("it has more than {} MiB", MOST >> 20);
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(text)
 }
 
 /// Reads a scenario from its text; `file_name` is for messages. Otherwise as [`load`].

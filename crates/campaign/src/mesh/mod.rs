@@ -1,11 +1,13 @@
 //! A mesh: every pair of hosts probed with paced datagrams, again and again, and what that shows in the long run. A site that
 //! loses a little all the time stands out between many that lose nothing (cornell-2010's reason to look).
 
+mod delay;
 mod history;
 mod prometheus;
 mod schedule;
 mod summary;
 
+pub use delay::Delay;
 pub use history::{History, HistoryError};
 pub use prometheus::prometheus;
 pub use schedule::rounds;
@@ -42,6 +44,12 @@ pub struct Measured {
     pub reordered: u64,
     /// Datagrams that came again.
     pub duplicates: u64,
+    /// How long they took, if any arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// The most datagrams lost one after the other.
+    #[serde(default)]
+    pub burst: u64,
     /// Why there is no measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -118,7 +126,10 @@ impl Mesh {
         fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
         let directory = RunDirectory::create(&place)?;
         let control = Control { cancel, progress: &|_| () };
-        let recording = substrate.carry_out(&run, &directory, &control)?;
+        let recording = substrate.carry_out(&run, &directory, &control).inspect_err(|_| {
+            // The history has the reason, and the next sweep tries again.
+            let _ = fs::remove_dir_all(&place);
+        })?;
         let measured = count(&recording, self.nothing(at, from, to));
         if measured.lost > 0 {
             directory.finish(&recording)?;
@@ -178,6 +189,8 @@ fn count(recording: &Recording, mut measured: Measured) -> Measured {
         measured.lost += u64::from(row.arrived_ns.is_none());
         measured.reordered += u64::from(row.reordered_by > 0);
     }
+    measured.delay = Delay::of(recording);
+    measured.burst = delay::longest_loss(&recording.datagrams);
     measured
 }
 
@@ -221,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_run_of_a_pair_can_be_had() {
-        let reach = |ssh: &str| Reach { ssh: ssh.into(), address: None };
+        let reach = |ssh: &str| Reach::by_name(ssh);
         let mesh = Mesh {
             hosts: vec![reach("a"), reach("b \"c")],
             rate: Rate::mbit(10),

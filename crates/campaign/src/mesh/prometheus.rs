@@ -1,6 +1,6 @@
 //! The last measurement of each pair in Prometheus' text format 0.0.4, for the node exporter's textfile collector.
 
-use super::Measured;
+use super::{Delay, Measured};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -31,6 +31,13 @@ pub fn prometheus(all: &[Measured]) -> String {
     family("loss_ratio", "Part of the datagrams lost in the last probe.", &Measured::loss);
     family("reordered_packets", "Datagrams that came after one sent later.", &measured(|row| row.reordered));
     family("duplicate_packets", "Datagrams that came again.", &measured(|row| row.duplicates));
+    family("loss_burst_packets", "Most datagrams lost one after the other.", &measured(|row| row.burst));
+    let seconds = |of: fn(&Delay) -> i64| {
+        move |row: &Measured| row.delay.filter(|_| row.failure.is_none()).map(|delay| of(&delay) as f64 / 1e9)
+    };
+    family("delay_seconds", "Median one-way delay.", &seconds(|delay| delay.median_ns));
+    family("delay_error_seconds", "Most by which clocks differ.", &seconds(|delay| delay.error_ns));
+    family("jitter_seconds", "Mean difference of successive delays.", &seconds(|delay| delay.jitter_ns));
     let name = "lost_packets_by_stage";
     let _ = writeln!(
         text,

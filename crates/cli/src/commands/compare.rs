@@ -1,7 +1,7 @@
 //! `wirespeed compare`: folders of results beside each other.
 
+use crate::commands::folder::create;
 use crate::commands::report::{colour, runs_in, width};
-use crate::commands::run::create;
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;

@@ -1,7 +1,8 @@
 //! `wirespeed import`: a recording made of what another program measured.
 
+use super::folder::create;
 use super::report::show;
-use super::run::{create, quoted, write_report};
+use super::run::{quoted, write_report};
 use crate::failure::Failure;
 use crate::print_plain;
 use clap::Args;
@@ -64,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let judged = judge(read_lazily(&path)?, None, &[])?;
     let report = report(study, [Ok(judged)])?;
     write_report(&out, &report, None)?;
-    show(&report, &out)?;
+    show(&report, Some(&out))?;
     let told: String = recording.info.warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
     print_plain(&told)
 }

@@ -1,7 +1,8 @@
 //! `wirespeed mesh`: every pair of several machines, again and again.
 
+use super::folder::create_locked;
 use super::probe::machine;
-use super::run::{create, own_program};
+use super::run::own_program;
 use crate::failure::Failure;
 use crate::{interrupt, print, print_plain, tell as tell_line};
 use clap::Args;
@@ -15,7 +16,8 @@ use wirespeed_campaign::mesh::{
     EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise,
 };
 use wirespeed_lab::{Hosts, Program};
-use wirespeed_record::replace_file;
+use wirespeed_record::{plain_line, replace_file};
+use wirespeed_report::with_unit;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -40,6 +42,9 @@ pub struct Arguments {
     /// End after so many sweeps.
     #[arg(long, value_name = "N", requires = "every")]
     sweeps: Option<u64>,
+    /// End with exit code 1 if a pair loses a larger share in the last sweep, e.g. 1e-4.
+    #[arg(long, value_name = "SHARE", value_parser = super::probe::share)]
+    fail_loss: Option<f64>,
     /// Folder for what is measured.
     #[arg(long, value_name = "DIR", default_value = "wirespeed-out/mesh")]
     out: PathBuf,
@@ -77,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             remedy: "name machines with ssh, or measure to it with `wirespeed probe`".into(),
         });
     }
-    create(&arguments.out)?;
+    let _lock = create_locked(&arguments.out)?;
     let file = History::open(&history)?;
     let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);
     let mesh = Mesh {
@@ -107,9 +112,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             && let Some(every) = arguments.every
         {
             wait(began + Duration::from_secs_f64(every.as_secs_f64()), interrupt::flag())?;
+        } else {
+            return check(arguments, all.iter().filter(|row| row.at == at));
         }
     }
     Ok(())
+}
+
+/// Whether every pair of a sweep was measured, and loses no more than the user allows.
+fn check<'a>(arguments: &Arguments, sweep: impl Iterator<Item = &'a Measured>) -> Result<(), Failure> {
+    let sweep: Vec<&Measured> = sweep.collect();
+    let failed = sweep.iter().filter(|row| row.failure.is_some()).count();
+    if failed > 0 {
+        return Err(Failure::Environment(format!("{failed} of {} pairs could not be measured", sweep.len())));
+    }
+    let Some(most) = arguments.fail_loss else { return Ok(()) };
+    let losing: Vec<String> = sweep
+        .iter()
+        .filter_map(|row| Some((row, row.loss().filter(|loss| *loss > most)?)))
+        .map(|(row, loss)| format!("{} to {} ({loss:.2e})", row.from, row.to))
+        .collect();
+    match losing.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Threshold(format!("above --fail-loss {most:e}: {}", losing.join(", ")))),
+    }
 }
 
 /// One sweep, of which each pair is stored as it comes.
@@ -125,11 +151,16 @@ fn sweep(mesh: &Mesh, at: u64, substrate: &Hosts, runs: &Path, file: &History) -
 }
 
 fn line(measured: &Measured) -> String {
-    let Measured { from, to, sent, lost, failure, .. } = measured;
-    match failure {
-        Some(failure) => format!("{from} to {to}: {failure}"),
-        None => format!("{from} to {to}: {lost} of {sent} lost"),
+    let Measured { from, to, sent, lost, failure, delay, .. } = measured;
+    if let Some(failure) = failure {
+        return format!("{from} to {to}: {failure}");
     }
+    let time = |ns: i64| with_unit(ns as f64, "ns");
+    let delay = delay.map_or(String::new(), |delay| {
+        let [median, error, jitter] = [delay.median_ns, delay.error_ns, delay.jitter_ns].map(time);
+        format!(", one-way delay {median} (within {error}), jitter {jitter}")
+    });
+    format!("{from} to {to}: {lost} of {sent} lost{delay}")
 }
 
 /// Waits for the next sweep, or for Ctrl-C.
@@ -177,7 +208,8 @@ fn text(summary: &Summary) -> String {
         text.push_str("\nMost was lost:\n");
     }
     for pair in losing().take(WORST) {
-        let stage = pair.stage.as_ref().map_or(String::new(), |stage| format!(", most at {stage}"));
+        let stage = pair.stage.as_deref().map(plain_line);
+        let stage = stage.map_or(String::new(), |stage| format!(", most at {stage}"));
         let _ = writeln!(text, "  {} to {}: {:.2e}{stage}", pair.from, pair.to, pair.loss);
     }
     for site in &summary.sites {

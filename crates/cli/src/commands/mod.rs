@@ -4,6 +4,7 @@ pub mod agent;
 pub mod cc;
 pub mod compare;
 pub mod explain;
+mod folder;
 pub mod import;
 pub mod kernel;
 pub mod list;

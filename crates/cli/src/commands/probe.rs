@@ -1,107 +1,142 @@
 //! `wirespeed probe`: what two real machines can do, where packets are lost between them, and what limits them.
 
-use super::run::{self, On, create};
+mod baseline;
+mod options;
+mod prometheus;
+mod scenario;
+mod verdict;
+
+pub use options::Arguments;
+pub(super) use options::{machine, share};
+
+use super::folder::{LATEST, create, create_locked, create_stamped, point_latest};
+use super::run::{self, On};
 use crate::failure::Failure;
-use crate::{interrupt, tell};
-use clap::Args;
-use std::fmt::Write;
+use crate::{interrupt, print_plain, tell};
+use baseline::Baseline;
+use scenario::Path as MeasuredPath;
 use std::path::{Path, PathBuf};
-use wirespeed_lab::{Hosts, LabError, Program, Surveyed};
+use verdict::Verdict;
+use wirespeed_lab::{Hosts, LabError, Ports, Program, Reached, Surveyed};
 use wirespeed_record::replace_file;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Rate, Span};
-
-/// Arguments of `wirespeed probe`.
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The machine that sends: its name for ssh, and =ADDRESS if it has several; or iperf3://HOST:PORT.
-    #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
-    from: Reach,
-    /// The machine that receives; or iperf3://HOST:PORT, an iperf3 server, where nothing of wirespeed has to be.
-    #[arg(value_name = "TO[=ADDRESS]", value_parser = machine)]
-    to: Reach,
-    /// How long.
-    #[arg(long, value_name = "TIME", default_value = "10 s")]
-    time: Span,
-    /// How many flows.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    flows: u32,
-    /// Congestion control [default: what the sender's kernel uses].
-    #[arg(long, value_name = "NAME")]
-    congestion: Option<String>,
-
-    /// Do not copy what TCP sends into its sockets (sendfile): saves the sender's core where a NIC takes the pages.
-    #[arg(long, conflicts_with = "udp")]
-    zero_copy: bool,
-    /// UDP at this rate instead of TCP, each flow.
-    #[arg(long, value_name = "RATE")]
-    udp: Option<Rate>,
-    /// Payload of a datagram in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1472, requires = "udp")]
-    datagram: u32,
-    /// How often everything is read.
-    #[arg(long, value_name = "TIME", default_value = "10 ms")]
-    sample: Span,
-    /// Folder for the results [default: wirespeed-out/probe-FROM-TO].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print the results as JSON instead of the tables.
-    #[arg(long)]
-    json: bool,
-}
-
-/// A machine of the command line: its name for ssh, perhaps with the address that is to carry the test.
-pub(super) fn machine(text: &str) -> Result<Reach, String> {
-    let (ssh, address) = match text.split_once('=') {
-        None => (text, None),
-        Some((name, address)) => {
-            let parsed = address.parse().map_err(|_| format!("`{address}` is no IPv4 address"))?;
-            (name, Some(parsed))
-        }
-    };
-    if !Reach::is_name(ssh) {
-        return Err("write NAME or NAME=ADDRESS, the name as for ssh, or iperf3://HOST[:PORT]".into());
-    }
-    Ok(Reach { ssh: ssh.into(), address })
-}
 
 /// What utilisation is a part of where no interface says its rate.
 const UNKNOWN_RATE: u64 = 400_000_000_000;
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let servers = [&arguments.from, &arguments.to].map(|machine| machine.iperf3().is_some());
-    if servers == [true, true] {
-        return Err(Failure::Usage {
-            message: "both machines are iperf3 servers, which only wait for somebody".into(),
-            remedy: "one of them has to be a machine with an agent: NAME for ssh, or tcp://HOST:PORT".into(),
-        });
+    let result = probe(arguments);
+    // Whoever watches has to see that there was no measurement.
+    if let (Some(file), Err(failure)) = (&arguments.prometheus, &result)
+        && !matches!(failure, Failure::Threshold(_))
+    {
+        let _ = write(file, &prometheus::of_failure(arguments));
     }
-    let out = arguments.out.clone().unwrap_or_else(|| default_folder(arguments));
-    create(&out)?;
-    let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);
-    let found = survey(arguments, &hosts, &out.join("survey"))?;
-    let _ = std::fs::remove_dir_all(out.join("survey"));
-    let answers = found.iter().filter_map(|surveyed| surveyed.answer_ns);
-    let rtt_ns = answers.min().expect("a survey without an answer is an error");
-    eprintln!("round trip: {}", Span::ns(rtt_ns));
-    let rate = found.iter().filter_map(|surveyed| surveyed.interface.rate_bps).min();
-    // Which a server uses nobody knows: it is told one that every Linux has.
-    let usual = if servers[0] { "cubic" } else { found[0].congestion.as_str() };
-    let scenario = scenario(arguments, usual, rtt_ns, rate.unwrap_or(UNKNOWN_RATE));
-    let file = out.join("probe.toml");
-    replace_file(&file, scenario.as_bytes())
-        .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
-    let order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
-    run::run(order)
+    result
 }
 
-/// Looks at the machines and tells what they are; there is an answer of at least one.
-fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Surveyed>, Failure> {
-    let (from, to) = (&arguments.from, &arguments.to);
+fn probe(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.check()?;
+    let pair = Path::new("wirespeed-out").join(pair_name(arguments));
+    // Before there is another that is the latest.
+    let baseline = arguments.baseline.as_ref().map(|wanted| match wanted.as_os_str() == LATEST {
+        true => Baseline::read(&pair.join(LATEST)),
+        false => Baseline::read(wanted),
+    });
+    let baseline = baseline.transpose()?;
+    let out = match &arguments.out {
+        Some(out) => out.clone(),
+        None => create_stamped(&pair)?,
+    };
+    let lock = create_locked(&out)?;
+    let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);
+    let found = survey(arguments, &hosts, &out.join("survey"));
+    let _ = std::fs::remove_dir_all(out.join("survey"));
+    // The run locks it again.
+    drop(lock);
+    let (path, usual) = found.inspect_err(|_| {
+        if arguments.out.is_none() {
+            discard(&out);
+        }
+    })?;
+    eprintln!("round trip: {}", Span::ns(path.rtt_ns));
+    let file = out.join("probe.toml");
+    write(&file, &scenario::text(arguments, &usual, &path))?;
+    let mut order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
+    order.interval = arguments.interval;
+    let mut verdicts = Vec::new();
+    let result = run::carry_out(order, &mut |judged| {
+        verdicts.push(Verdict::of(judged));
+        Ok(())
+    });
+    if arguments.out.is_none() && !verdicts.is_empty() {
+        point_latest(&out)?;
+    }
+    conclude(arguments, &out, &verdicts, baseline.as_ref(), result)
+}
+
+/// What follows from what was measured.
+fn conclude(
+    arguments: &Arguments,
+    out: &Path,
+    verdicts: &[Verdict],
+    baseline: Option<&Baseline>,
+    result: Result<(), Failure>,
+) -> Result<(), Failure> {
+    let result = match result {
+        Err(Failure::Interrupted) => Err(Failure::InterruptedProbe),
+        other => other,
+    };
+    if let (Some(file), Some(verdict)) = (&arguments.prometheus, verdicts.last()) {
+        write(file, &prometheus::of(arguments, verdict))?;
+    }
+    let (mut text, mut worse) = (String::new(), None);
+    if let (Some(baseline), [verdict]) = (baseline, verdicts) {
+        let (words, regression) = baseline.compare(verdict, arguments.max_drop);
+        (text, worse) = (words, regression);
+    }
+    if arguments.summary {
+        verdicts.iter().for_each(|verdict| text += &format!("\n{}\n", verdict.summary(arguments, out)));
+    }
+    // JSON is for programs, which read nothing else.
+    match arguments.json {
+        true => text.lines().filter(|line| !line.is_empty()).for_each(tell),
+        false => print_plain(&text)?,
+    }
+    result?;
+    for verdict in verdicts {
+        verdict.check(arguments)?;
+    }
+    worse.map_or(Ok(()), |what| Err(Failure::Threshold(what)))
+}
+
+/// Removes a folder in which nothing was measured.
+fn discard(out: &Path) {
+    let _ = std::fs::remove_dir_all(out);
+    // The pair's, unless there is another measurement in it.
+    let _ = out.parent().map(std::fs::remove_dir);
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        create(folder)?;
+    }
+    replace_file(file, text.as_bytes())
+        .map_err(|source| Failure::Output { what: file.display().to_string(), source })
+}
+
+/// Looks at the machines and prints what they are. Returns the path between them, and the sender's usual congestion control.
+fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<(MeasuredPath, String), Failure> {
+    let (from, to) = arguments.ends();
     let failed = |error| match error {
-        LabError::Interrupted => Failure::Interrupted,
+        LabError::Interrupted => Failure::InterruptedProbe,
         error => Failure::Environment(error.to_string()),
+    };
+    let path = |found: &[Surveyed], answers: &[Option<i64>]| MeasuredPath {
+        rtt_ns: answers.iter().flatten().copied().min().unwrap_or(0).max(1),
+        rate_bps: found.iter().filter_map(|found| found.interface.rate_bps).min().unwrap_or(UNKNOWN_RATE),
     };
     let with_server = match () {
         () if to.iperf3().is_some() => Some(("sender", from, to)),
@@ -116,39 +151,68 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<Vec<Survey
         let [first, second] = if name == "sender" { [ours, its] } else { [its, ours] };
         tell(&format!("from: {first}"));
         tell(&format!("to: {second}"));
-        if found.answer_ns.is_none() {
+        let answer = found.answer.as_ref().and_then(Reached::answer_ns);
+        if answer.is_none() {
             return Err(Failure::Environment(format!(
                 "{place} does not answer {}: is `iperf3 -s` running there, and does a firewall let its port through?",
                 found.interface.address
             )));
         }
-        return Ok(vec![found]);
+        // A server that sends is left the one that its kernel uses.
+        let usual = match name {
+            "sender" => found.congestion.clone(),
+            _ => wirespeed_scenario::run::HOST_DEFAULT.to_owned(),
+        };
+        return Ok((path(&[found], &[answer]), usual));
     }
-    let found = hosts.survey(&[from.clone(), to.clone()], raw, interrupt::flag()).map_err(failed)?;
+    let datagrams = arguments.udp.is_some();
+    let ports = Ports { first: arguments.port, datagrams, both_ways: arguments.bidir };
+    let pair = [from.clone(), to.clone()];
+    let found = hosts.survey(&pair, ports, raw, interrupt::flag()).map_err(failed)?;
     for (word, reach, surveyed) in [("from", from, &found[0]), ("to", to, &found[1])] {
         tell(&format!("{word}: {}", told(reach, surveyed)));
     }
-    if found.iter().all(|surveyed| surveyed.answer_ns.is_none()) {
-        let [from, to] = found.each_ref().map(|surveyed| surveyed.interface.address);
-        return Err(Failure::Environment(format!(
-            "{from} and {to} do not answer each other on port 5001, though both can be reached by ssh: is there a \
-             firewall between them, or is one address not for the other's network?"
-        )));
+    for (here, there) in [(0, 1), (1, 0)] {
+        let answer = found[here].answer.as_ref();
+        if let Some(what) = answer.and_then(|answer| closed(answer, &found[here], &found[there], ports)) {
+            return Err(Failure::Environment(what));
+        }
     }
-    Ok(found.into())
+    let answers = found.each_ref().map(|found| found.answer.as_ref().and_then(Reached::answer_ns));
+    Ok((path(&found, &answers), found[0].congestion.clone()))
 }
 
-fn default_folder(arguments: &Arguments) -> PathBuf {
+/// Why packets of a test do not come through to a port that is held there; `None` if they do.
+fn closed(answer: &Reached, here: &Surveyed, there: &Surveyed, ports: Ports) -> Option<String> {
+    let [here, there] = [here, there].map(|surveyed| surveyed.interface.address);
+    let protocol = if ports.datagrams { "UDP" } else { "TCP" };
+    let port = ports.first;
+    let remedy =
+        format!("open {protocol} port {port} (one more for each further flow), or choose others with --port");
+    match answer {
+        Reached::Accepted(_) => None,
+        Reached::Refused(_) => Some(format!(
+            "{there} refuses {protocol} port {port} to {here}, though an agent listens there: a firewall rejects it; {remedy}"
+        )),
+        Reached::Silent => Some(format!(
+            "{there} does not answer {here} on {protocol} port {port}, though both can be reached by ssh: a firewall drops \
+             it, or one address is not for the other's network; {remedy}"
+        )),
+        Reached::Unsendable(why) => {
+            Some(format!("{here} cannot send to {there} on {protocol} port {port}: {why}; {remedy}"))
+        }
+    }
+}
+
+/// A folder's name for the results of two machines.
+fn pair_name(arguments: &Arguments) -> PathBuf {
     let plain = |name: &str| -> String {
         name.chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' })
             .collect()
     };
-    Path::new("wirespeed-out").join(format!(
-        "probe-{}-{}",
-        plain(&arguments.from.ssh),
-        plain(&arguments.to.ssh)
-    ))
+    let (from, to) = arguments.ends();
+    format!("probe-{}-{}", plain(&from.ssh), plain(&to.ssh)).into()
 }
 
 fn told(reach: &Reach, surveyed: &Surveyed) -> String {
@@ -159,97 +223,4 @@ fn told(reach: &Reach, surveyed: &Surveyed) -> String {
         "{} by {} ({}, {rate}{mtu}), Linux {}",
         reach.ssh, interface.address, interface.device, surveyed.release
     )
-}
-
-/// The scenario of the probe: the same again with `wirespeed run`.
-fn scenario(arguments: &Arguments, usual: &str, rtt_ns: i64, rate_bps: u64) -> String {
-    let mut text =
-        String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
-    let _ = writeln!(text, "schema = 1\nname = \"probe\"");
-    let about =
-        format!("What do {} and {} do over the path between them?", arguments.from.ssh, arguments.to.ssh);
-    let _ = writeln!(text, "about = {}\n", toml_string(&about));
-    let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
-    let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", rate_bps, rtt_ns);
-    for (name, reach) in [("sender", &arguments.from), ("receiver", &arguments.to)] {
-        let _ = writeln!(text, "[host.{name}]\nssh = {}", toml_string(&reach.ssh));
-        if let Some(address) = reach.address {
-            let _ = writeln!(text, "address = \"{address}\"");
-        }
-        text.push('\n');
-    }
-    let _ = writeln!(text, "[[flow]]\ncount = {}", arguments.flows);
-    match arguments.udp {
-        None => {
-            let congestion = arguments.congestion.as_deref().unwrap_or(usual);
-            let _ = writeln!(text, "congestion = {}", toml_string(congestion));
-            if arguments.zero_copy {
-                text.push_str("zero_copy = true\n");
-            }
-            text.push('\n');
-        }
-        Some(rate) => {
-            let _ = writeln!(
-                text,
-                "kind = \"udp\"\nrate = \"{} bit/s\"\ndatagram = \"{} B\"\n",
-                rate.get(),
-                arguments.datagram
-            );
-        }
-    }
-    let time = |span: Span| format!("{} ns", span.nanoseconds());
-    let _ = writeln!(
-        text,
-        "[run]\nduration = \"{}\"\nsample = \"{}\"",
-        time(arguments.time),
-        time(arguments.sample)
-    );
-    text
-}
-
-/// A basic string of TOML.
-fn toml_string(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is plain data")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
-    fn arguments(words: &[&str]) -> Result<Arguments, clap::Error> {
-        Line::try_parse_from(["probe"].iter().chain(words)).map(|line| line.arguments)
-    }
-
-    #[test]
-    fn what_it_writes_is_a_scenario() {
-        for words in [
-            &["a", "user@b=10.0.0.2"][..],
-            &["a", "iperf3://b:80=10.0.0.2"],
-            &["iperf3://b:80=10.0.0.2", "a"],
-            &["a", "b", "--udp", "2 Gbit/s", "--flows", "3"],
-        ] {
-            let text = scenario(&arguments(words).unwrap(), "cubic", 123_456, 10_000_000_000);
-            let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
-            let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-            assert_eq!(study.runs.len(), 1);
-            assert!(study.runs[0].hosts.iter().all(|host| host.reach.is_some()));
-        }
-    }
-
-    #[test]
-    fn a_machine_is_a_name_and_perhaps_an_address() {
-        assert!(arguments(&["a=1.2.3", "b"]).is_err());
-        assert!(arguments(&["--", "-oProxyCommand=x", "b"]).is_err());
-        assert!(arguments(&["a b", "c"]).is_err());
-        assert!(arguments(&["a", "iperf3://b:no"]).is_err());
-        let found = arguments(&["user@a=10.0.0.1", "b"]).unwrap();
-        assert_eq!(found.from, Reach { ssh: "user@a".into(), address: Some([10, 0, 0, 1].into()) });
-    }
 }

@@ -1,13 +1,14 @@
 //! `wirespeed report`: the report of runs that are there.
 
+use super::folder::create;
 use super::results::Said;
-use super::run::{Figures, create, write_report};
+use super::run::{Figures, write_report};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{judge, report};
+use wirespeed_campaign::{Judged, judge, report};
 use wirespeed_record::{RunState, find_runs, open, read_lazily};
 use wirespeed_report::{Report, StudyInfo};
 
@@ -36,20 +37,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for folder in &arguments.folders {
         paths.extend(runs_in(folder)?);
     }
-    let mut said = Said::new(arguments.json, paths.len());
+    let (total, mut unreadable) = (paths.len(), 0);
+    let mut said = Said::new(arguments.json, total);
     for path in paths {
         let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        match open(&path)? {
-            RunState::Incomplete(reason) => {
+        let found = match read(&path) {
+            // One that is damaged takes nothing from the others.
+            Err(failure @ Failure::Store(_)) if total > 1 => {
+                unreadable += 1;
+                Err(failure.to_string())
+            }
+            found => found?,
+        };
+        match found {
+            Err(reason) => {
                 said.add_incomplete(&id, None, &reason);
                 results.push(Err((id, reason)));
             }
-            RunState::Complete(info) => {
+            Ok(judged) => {
+                let info = &judged.recording.info;
                 study.name.clone_from(&info.study);
                 study.about.clone_from(&info.about);
-                let judged = judge(read_lazily(&path)?, None, &[])?;
                 said.add(&judged)?;
-                results.push(Ok(judged));
+                results.push(Ok(*judged));
             }
         }
     }
@@ -60,7 +70,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = study.name.clone();
     let report = report(study, results)?;
     write_report(&out, &report, arguments.figures)?;
-    said.print(&name, &report, &out)
+    said.print(&name, &report, Some(&out))?;
+    match unreadable {
+        0 => Ok(()),
+        failed => Err(Failure::Unreadable { failed, total }),
+    }
+}
+
+/// A run in a folder, or why it has no recording.
+fn read(path: &Path) -> Result<Result<Box<Judged>, String>, Failure> {
+    match open(path)? {
+        RunState::Incomplete(reason) => Ok(Err(reason)),
+        RunState::Complete(_) => Ok(Ok(Box::new(judge(read_lazily(path)?, None, &[])?))),
+    }
 }
 
 /// The runs in a folder, at least one.
@@ -76,10 +98,13 @@ pub fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if runs.is_empty() { Err(missing("holds no runs")) } else { Ok(runs) }
 }
 
-/// Prints the table and where the report is.
-pub fn show(report: &Report, out: &Path) -> Result<(), Failure> {
+/// Prints the table, and where the report is if it is somewhere.
+pub fn show(report: &Report, out: Option<&Path>) -> Result<(), Failure> {
     print(&report.terminal(width(), colour()))?;
-    print(&format!("\nReport: {}\n", out.join("report.html").display()))
+    match out {
+        Some(out) => print(&format!("\nReport: {}\n", out.join("report.html").display())),
+        None => Ok(()),
+    }
 }
 
 /// Columns of the table: the terminal's, but at most 100 without one.

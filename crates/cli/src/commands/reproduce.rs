@@ -1,6 +1,7 @@
 //! `wirespeed reproduce`: a published study, run again and held against what it says.
 
-use super::run::{On, cores, create, quoted, substrate};
+use super::folder::create;
+use super::run::{On, cores, quoted, substrate};
 use crate::failure::Failure;
 use crate::progress::Display;
 use crate::{interrupt, print, tool};
@@ -283,7 +284,7 @@ fn carry_out(
     let command = |_: &Run| command(arguments);
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let outcomes = {
-        let display = Display::new(&runs, arguments.json);
+        let display = Display::new(&runs, arguments.json, None);
         let campaign = Campaign {
             runs: &runs,
             substrate: &*substrate,

@@ -21,12 +21,21 @@ pub(super) struct Said {
     rows: Vec<Value>,
     limits: Vec<String>,
     only: String,
+    /// When the only run began.
+    began: Option<String>,
 }
 
 impl Said {
     /// Of so many runs.
     pub fn new(as_json: bool, runs: usize) -> Said {
-        Said { as_json, is_only: runs == 1, rows: Vec::new(), limits: Vec::new(), only: String::new() }
+        Said {
+            as_json,
+            is_only: runs == 1,
+            rows: Vec::new(),
+            limits: Vec::new(),
+            only: String::new(),
+            began: None,
+        }
     }
 
     /// A run that was completed.
@@ -38,6 +47,7 @@ impl Said {
                 self.rows.push(json_row(judged, &analysis));
             } else {
                 self.only = told::run(judged, &analysis);
+                self.began.clone_from(&judged.recording.info.started);
             }
         }
         let id = &judged.recording.info.id;
@@ -52,14 +62,17 @@ impl Said {
         self.rows.push(json!({ "id": id, "factors": factors, "complete": false, "reason": reason }));
     }
 
-    /// Prints it all; the report is in the folder `out`.
-    pub fn print(&self, study: &str, report: &Report, out: &Path) -> Result<(), Failure> {
+    /// Prints it all; the report is in the folder `out`, if it could be written.
+    pub fn print(&self, study: &str, report: &Report, out: Option<&Path>) -> Result<(), Failure> {
         if self.as_json {
             let text = serde_json::to_string_pretty(&json!({ "study": study, "runs": self.rows }))
                 .expect("results are plain data");
             return print(&format!("{text}\n"));
         }
         super::report::show(report, out)?;
+        if let Some(began) = &self.began {
+            print_plain(&format!("Begun: {began}\n"))?;
+        }
         print_plain(&told::limits(&self.limits))?;
         if self.is_only { print_plain(&self.only) } else { Ok(()) }
     }
@@ -76,6 +89,9 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "seed": info.seed,
         "depends_on_seed": info.depends_on_seed,
         "substrate": info.substrate,
+        "started": info.started,
+        "interrupted": info.interrupted,
+        "hosts": info.hosts.iter().map(|host| json!({ "name": host.name, "settings": host.settings })).collect::<Vec<_>>(),
         "validated_region": info.validated_region,
         "metrics": metrics,
         "ledger": json_ledger(ledger),

@@ -1,18 +1,19 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
+use super::folder::{create, create_locked};
 use super::results::Said;
 use crate::failure::Failure;
 use crate::progress::Display;
 use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
-use std::fs;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Campaign, Outcome, judge, report};
+use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_kernel::{BuildOptions, KernelError, find};
 use wirespeed_lab::{Hosts, Model, Namespaces, Program, SelfChecked, Substrate, VirtualTime};
 use wirespeed_record::replace_file;
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
+use wirespeed_units::Span;
 
 /// Arguments of `wirespeed run`.
 #[derive(Debug, Args)]
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// Print the results as JSON instead of the table.
     #[arg(long)]
     json: bool,
+    /// Print the rate so often.
+    #[arg(skip)]
+    pub(crate) interval: Option<Span>,
 }
 
 /// Substrates.
@@ -116,6 +120,7 @@ impl Arguments {
             self_check: SelfCheck::Auto,
             figures: None,
             json,
+            interval: None,
         }
     }
 }
@@ -127,6 +132,14 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    carry_out(arguments, &mut |_| Ok(()))
+}
+
+/// The same; `seen` is given each run that has a recording, before it is printed.
+pub(crate) fn carry_out(
+    arguments: Arguments,
+    seen: &mut dyn FnMut(&Judged) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
@@ -144,12 +157,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         crate::tell(&format!("warning: {warning}"));
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
-    create(&out)?;
+    let _lock = create_locked(&out)?;
     let runs = out.join("runs");
     create(&runs)?;
     let command = |run: &Run| command_for(&arguments, Some(run));
     let outcomes = {
-        let display = Display::new(&study.runs, arguments.json);
+        let display = Display::new(&study.runs, arguments.json, arguments.interval);
         let campaign = Campaign {
             runs: &study.runs,
             substrate: &*substrate,
@@ -163,17 +176,11 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         display.finish();
         outcomes
     };
-    conclude(&arguments, &study, &out, &outcomes)
+    conclude(&arguments, &study, &out, &outcomes, seen)
 }
 
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Makes a folder for results.
-pub fn create(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder)
-        .map_err(|source| Failure::Output { what: folder.display().to_string(), source })
 }
 
 /// The substrate, with the user's own congestion controls (C files) in it.
@@ -233,7 +240,26 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// Report, table, exit code.
-fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcome]) -> Result<(), Failure> {
+fn conclude(
+    arguments: &Arguments,
+    study: &Study,
+    out: &Path,
+    outcomes: &[Outcome],
+    seen: &mut dyn FnMut(&Judged) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    /// Whoever ends a study of more runs does not want to wait for their report.
+    const FEW: usize = 20;
+    let interrupted =
+        || outcomes.iter().any(|outcome| matches!(outcome, Outcome::Interrupted | Outcome::Cut(_)));
+    if interrupted() && outcomes.len() > FEW {
+        let complete = outcomes.iter().filter(|outcome| outcome.directory().is_some()).count();
+        let folder = quoted(&out.display().to_string());
+        crate::tell(&format!(
+            "{complete} of {} runs are complete; `wirespeed report {folder}` makes their report",
+            outcomes.len()
+        ));
+        return Err(Failure::Interrupted);
+    }
     let mut said = Said::new(arguments.json, study.runs.len());
     let mut met = true;
     let mut results = Vec::new();
@@ -243,6 +269,7 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
                 let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
                 met &= judged.expectations.iter().all(|e| e.passed);
                 said.add(&judged)?;
+                seen(&judged)?;
                 Ok(judged)
             }
             None => {
@@ -263,10 +290,12 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         generated_by: format!("wirespeed {}", crate::VERSION),
     };
     let report = report(info, results)?;
-    write_report(out, &report, arguments.figures)?;
-    said.print(&study.name, &report, out)?;
+    let written = write_report(out, &report, arguments.figures);
+    // What was found does not depend on a disk that is full.
+    said.print(&study.name, &report, written.is_ok().then_some(out))?;
+    written.map_err(|failure| with_recording(failure, out))?;
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
-    if outcomes.iter().any(|o| matches!(o, Outcome::Interrupted)) {
+    if interrupted() {
         Err(Failure::Interrupted)
     } else if failed > 0 {
         Err(Failure::Runs { failed, total: outcomes.len() })
@@ -274,6 +303,17 @@ fn conclude(arguments: &Arguments, study: &Study, out: &Path, outcomes: &[Outcom
         Err(Failure::Expectation)
     } else {
         Ok(())
+    }
+}
+
+/// The failure of a report whose runs are recorded.
+fn with_recording(failure: Failure, out: &Path) -> Failure {
+    match failure {
+        Failure::Output { what, source } => {
+            let command = format!("wirespeed report {} --out DIR", quoted(&out.display().to_string()));
+            Failure::Report { what, source, command }
+        }
+        other => other,
     }
 }
 

@@ -3,7 +3,8 @@
 mod found;
 mod output;
 
-use super::run::{On, cores, create, substrate};
+use super::folder::create;
+use super::run::{On, cores, substrate};
 use crate::failure::Failure;
 use crate::{interrupt, print, tool};
 use clap::{Args, ValueEnum};

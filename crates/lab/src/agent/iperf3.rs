@@ -179,7 +179,12 @@ impl Peer {
             jitter_ns: ns(stream.jitter_s),
             lasted_ns: ns(stream.lasted_s),
         });
-        Ok(Message::Received { host: self.host, flows: received.collect(), cpu_percent: told.cpu_percent[0] })
+        Ok(Message::Received {
+            host: self.host,
+            flows: received.collect(),
+            cpu_percent: told.cpu_percent[0],
+            congestion: told.congestion,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the running kernel is lent for a run, where this process may: congestion controls that it does not have, and a watch
 //! on what it drops. All of it goes with the process.
 
-use super::{FIRST_PORT, try_congestion};
+use super::{first_port, try_congestion};
 use crate::iperf3::server;
 use crate::namespace::Namespace;
 use crate::sent_again::{Piece, Pieces, Way};
@@ -81,9 +81,9 @@ pub struct Drops {
 impl Drops {
     /// Begins, where that is permitted. `warn` is told if the kernel does not do what it should be able to.
     pub fn watch(run: &Run, namespace: Option<u32>, warn: impl FnOnce(String)) -> Drops {
-        let last =
-            FIRST_PORT.saturating_add(run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX));
-        let mut ports = vec![FIRST_PORT..=last];
+        let beyond = run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX);
+        let first: BTreeSet<u16> = run.flows.iter().map(|flow| first_port(run, &flow.to)).collect();
+        let mut ports: Vec<_> = first.iter().map(|port| *port..=port.saturating_add(beyond)).collect();
         ports.extend(server(run).ok().flatten().map(|server| server.port..=server.port));
         let filter = Filter { ports, namespace, measure: true, ranges: true };
         // Whoever may not watch is told so in the documentation, not in every run.

@@ -1,6 +1,7 @@
 //! What an agent says: a stream of length-prefixed postcard messages. It is the same whether it goes to a file
 //! (substrate `kernel`) or to standard output (substrate `hosts`). What it is asked ([`super::request`]) is framed alike.
 
+use super::port::Reached;
 use crate::sent_again::Pieces;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,8 @@ pub enum Message {
         flows: Vec<Received>,
         /// Time of its processor in percent of a core.
         cpu_percent: f64,
+        /// Its congestion control, if it told.
+        congestion: Option<String>,
     },
     /// What the agent's process has used.
     Used {
@@ -126,8 +129,8 @@ pub enum Message {
     },
     /// The time of the host (CLOCK_MONOTONIC), asked for.
     Clock(i64),
-    /// The shortest time in which another host answered to a SYN, in nanoseconds; `None` if it never did.
-    Reached(Option<i64>),
+    /// What another host answered on a port.
+    Reached(Reached),
     /// Everything is prepared; the run can begin.
     Ready,
     /// The host's senders have nothing under way any more, or have waited for it long enough.

@@ -13,11 +13,14 @@ pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
+mod others;
 mod pages;
 mod placement;
+pub mod port;
 pub mod request;
 mod sampler;
 pub mod session;
+mod settings;
 mod socket;
 mod stream_file;
 mod tcp;
@@ -36,12 +39,11 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
-use wirespeed_scenario::run::{Flow, FlowKind, Run};
+use wirespeed_scenario::run::{FIRST_PORT, Flow, FlowKind, Run};
 use wirespeed_scenario::{When, congestion_control};
 
-/// Port of the first flow.
-pub const FIRST_PORT: u16 = 5001;
 /// The most flows of a run: each has a port of its own.
 pub const MOST_FLOWS: usize = 10_000;
 
@@ -52,6 +54,8 @@ pub struct Part {
     clock: Clock,
     state: FlowState,
     log: Arc<Log>,
+    /// When the run ends, if that is earlier than planned; [`i64::MAX`] otherwise.
+    cut_ns: Arc<AtomicI64>,
     /// The receiver's own address; unspecified in namespaces that have nobody else.
     bind: Ipv4Addr,
     /// The only one whose connection it takes.
@@ -73,7 +77,12 @@ impl Part {
 
     /// Every flow has a port of its own, so that captures tell them apart.
     fn port(&self) -> u16 {
-        FIRST_PORT + self.index as u16
+        first_port(&self.run, &self.flow().to).saturating_add(self.index as u16)
+    }
+
+    /// When it stops sending: at its time, or earlier if the run is cut short.
+    fn stop_ns(&self) -> i64 {
+        self.flow().stop.nanoseconds().min(self.cut_ns.load(Relaxed))
     }
 
     /// Where its receiver listens.
@@ -90,6 +99,12 @@ fn hello() -> io::Result<Message> {
     let read =
         |name| Ok::<_, io::Error>(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?.trim().to_string());
     Ok(Message::Hello { release: read("osrelease")?, version: read("version")? })
+}
+
+/// Port of the first flow to a host of a run.
+pub fn first_port(run: &Run, host: &str) -> u16 {
+    let host = run.hosts.iter().find(|found| found.name == host);
+    host.and_then(|host| host.reach.as_ref()?.port).unwrap_or(FIRST_PORT)
 }
 
 /// Whether a socket of this namespace can have a congestion control.

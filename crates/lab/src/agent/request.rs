@@ -1,8 +1,8 @@
 //! What a controller asks of the agent on a real host. An agent reads no file and runs no command for it, and ends
 //! by itself soon after the run's time: what it can be made to do is bounded by [`Plan::check`].
 
-use super::MOST_FLOWS;
 use super::datagrams::{HEADER, MOST_BYTES};
+use super::{MOST_FLOWS, first_port};
 use crate::iperf3::server;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -15,15 +15,33 @@ use wirespeed_units::Span;
 pub enum Request {
     /// What time is it there?
     Clock,
-    /// How long does it take another host to answer on the way that the test will take? Some SYNs are sent to the first
-    /// port of a test; to another port, that of an iperf3 server, only one.
-    Reach(SocketAddrV4),
+    /// Does another host answer on a port, and how long does it take? Some SYNs or datagrams are sent there.
+    Reach {
+        /// Address and port.
+        to: SocketAddrV4,
+        /// How many, at most [`MOST_TRIALS`](super::port::MOST_TRIALS). An iperf3 server takes each for a client that fails.
+        trials: u32,
+        /// Datagrams instead of SYNs.
+        datagrams: bool,
+    },
+    /// Hold a port of this host until the plan comes: take connections and send datagrams back.
+    Listen {
+        /// Address and port.
+        local: SocketAddrV4,
+        /// UDP instead of TCP.
+        datagrams: bool,
+    },
     /// Prepare this host's part of a run.
     Plan(Plan),
     /// The run's time is zero when CLOCK_MONOTONIC of this host says so.
     Start {
         /// Nanoseconds.
         origin_ns: i64,
+    },
+    /// End the run earlier than planned.
+    Stop {
+        /// Time of the run.
+        at_ns: i64,
     },
     /// Nothing is under way any more, anywhere: the last account.
     Account,
@@ -34,7 +52,9 @@ impl Request {
     pub fn name(&self) -> &'static str {
         match self {
             Request::Clock => "the question for the time",
-            Request::Reach(_) => "the question for a way",
+            Request::Reach { .. } => "the question for a way",
+            Request::Listen { .. } => "the order to listen",
+            Request::Stop { .. } => "the order to stop",
             Request::Plan(_) => "a plan",
             Request::Start { .. } => "the order to start",
             Request::Account => "the question for the account",
@@ -66,35 +86,49 @@ impl Plan {
     pub fn check(&self) -> Result<Run, String> {
         let run: Run =
             serde_json::from_str(&self.run).map_err(|e| format!("the plan cannot be read: {e}"))?;
-        let seconds = run.duration.as_secs_f64();
-        if !(0.0..=LONGEST_S).contains(&seconds) {
-            return Err(format!("a run of {seconds} s: an agent takes part for at most 24 hours"));
-        }
-        if run.flows.len() > MOST_FLOWS {
-            return Err(format!("{} flows: an agent carries at most {MOST_FLOWS}", run.flows.len()));
-        }
-        if run.sample.nanoseconds() < 1_000_000 {
-            return Err(format!("sampling every {}: an agent does so every millisecond at most", run.sample));
-        }
         if self.addresses.len() != run.hosts.len() || self.host as usize >= run.hosts.len() {
             return Err(format!("{} addresses for {} hosts", self.addresses.len(), run.hosts.len()));
         }
-        let hosts: BTreeSet<&str> = run.hosts.iter().map(|host| host.name.as_str()).collect();
-        for flow in &run.flows {
-            if !hosts.contains(flow.from.as_str()) || !hosts.contains(flow.to.as_str()) {
-                return Err(format!("flow {} is between hosts that the run does not have", flow.label));
-            }
-            check_flow(flow, run.duration).map_err(|what| format!("flow {}: {what}", flow.label))?;
-        }
-        server(&run)?;
-        let datagrams = datagrams(&run);
-        if datagrams > MOST_DATAGRAMS {
-            return Err(format!(
-                "{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"
-            ));
-        }
+        check_run(&run)?;
         Ok(run)
     }
+}
+
+/// Whether agents carry out a run; what machines it is on does not matter.
+///
+/// # Errors
+/// What it asks for that no agent does.
+pub fn check_run(run: &Run) -> Result<(), String> {
+    let seconds = run.duration.as_secs_f64();
+    if !(0.0..=LONGEST_S).contains(&seconds) {
+        return Err(format!("a run of {seconds} s: an agent takes part for at most 24 hours"));
+    }
+    if run.flows.len() > MOST_FLOWS {
+        return Err(format!("{} flows: an agent carries at most {MOST_FLOWS}", run.flows.len()));
+    }
+    if run.sample.nanoseconds() < 1_000_000 {
+        return Err(format!("sampling every {}: an agent does so every millisecond at most", run.sample));
+    }
+    let last = |flow: &Flow| usize::from(first_port(run, &flow.to)) + run.flows.len() - 1;
+    if let Some(flow) = run.flows.iter().find(|flow| last(flow) > usize::from(u16::MAX)) {
+        let (to, last) = (&flow.to, last(flow));
+        return Err(format!("host {to}: its last flow would have port {last}; choose a lower port"));
+    }
+    let hosts: BTreeSet<&str> = run.hosts.iter().map(|host| host.name.as_str()).collect();
+    for flow in &run.flows {
+        if !hosts.contains(flow.from.as_str()) || !hosts.contains(flow.to.as_str()) {
+            return Err(format!("flow {} is between hosts that the run does not have", flow.label));
+        }
+        check_flow(flow, run.duration).map_err(|what| format!("flow {}: {what}", flow.label))?;
+    }
+    server(run)?;
+    let datagrams = datagrams(run);
+    if datagrams > MOST_DATAGRAMS {
+        return Err(format!(
+            "{datagrams:.0} datagrams: an agent keeps account of at most {MOST_DATAGRAMS:.0}"
+        ));
+    }
+    Ok(())
 }
 
 /// Datagrams of a run, if all its flows last as long.

@@ -10,18 +10,21 @@ use super::iperf3::{self, Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
+use super::others::Others;
+use super::port::{self, Listening};
 use super::request::{Plan, Request};
-use super::{FIRST_PORT, Part, hello, is_tcp, tcp, udp, used, write_found, write_log};
+use super::settings;
+use super::{Part, hello, is_tcp, tcp, udp, used, write_found, write_log};
 use crate::intervals::Borders;
 use crate::iperf3::place;
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
 use wirespeed_host::{Growth, Root, Snapshot, take};
 use wirespeed_scenario::run::Run;
@@ -71,35 +74,27 @@ fn listen() -> Receiver<io::Result<Request>> {
     receiver
 }
 
-/// The next request but those that change nothing, which are answered.
+/// The next request but those that change nothing, which are answered. A port that was to be held is until then.
 fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) -> io::Result<Request> {
+    /// A controller asks for one port of each host.
+    const MOST: usize = 4;
+    let mut held = Vec::new();
     loop {
         let answer = match requests.recv().map_err(io::Error::other)?? {
             Request::Clock => Message::Clock(clock::monotonic()),
-            Request::Reach(address) => Message::Reached(reach(address)),
+            Request::Reach { to, trials, datagrams: false } => Message::Reached(port::reach(to, trials)),
+            Request::Reach { to, trials, datagrams: true } => {
+                Message::Reached(port::reach_by_datagrams(to, trials))
+            }
+            Request::Listen { local, datagrams } if held.len() < MOST => {
+                held.push(port::patiently(|| Listening::begin(local, datagrams))?);
+                Message::Ready
+            }
             other => return Ok(other),
         };
         out.write(&answer)?;
         out.flush()?;
     }
-}
-
-/// How long another host takes to accept a connection or to refuse it: either is an answer.
-fn reach(address: SocketAddrV4) -> Option<i64> {
-    // A server takes every one for a client that fails.
-    let trials = if address.port() == FIRST_PORT { 5 } else { 1 };
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let mut best: Option<i64> = None;
-    for _ in 0..trials {
-        let began = Instant::now();
-        let answer = TcpStream::connect_timeout(&address.into(), PATIENCE);
-        let took = began.elapsed().as_nanos() as i64;
-        match answer {
-            Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return best,
-            _ => best = Some(best.map_or(took, |best| best.min(took))),
-        }
-    }
-    best
 }
 
 fn out_of_turn(request: &Request) -> io::Error {
@@ -147,7 +142,7 @@ fn session(
     let host = &run.hosts[plan.host as usize].name;
     let parts = ends.start(Clock::starting_at(origin_ns))?;
     let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
-    let mut settings: BTreeMap<_, _> = [("interface.device".to_owned(), here.device().to_owned())].into();
+    let mut settings = settings::settings(here.device());
     // Namespaces of one machine have counters in common.
     if let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         settings.insert("machine.boot_id".to_owned(), boot.trim().to_owned());
@@ -157,11 +152,16 @@ fn session(
     let mut peer = ends.peer.take();
     let clock = Clock::starting_at(origin_ns);
     let beside = Beside { before: &before, drops: &mut drops, ends: &ends, peer: peer.as_mut() };
-    conduct(&run, &mut here, clock, beside, out)?;
-    let lasted = Duration::from_secs_f64(run.duration.as_secs_f64());
+    let others = Others::watch(&plan.addresses);
+    let ended_ns = conduct(&run, &mut here, clock, beside, requests, out)?;
+    if let Some(warning) = others.warning() {
+        ends.warn(&warning);
+    }
+    drop(others);
+    let lasted = Duration::from_nanos(ended_ns.max(0) as u64);
     // A server that sends would go on.
     let word = match peer.take_if(|peer| peer.sends()) {
-        Some(peer) => Some(peer.finish(&here.flows(run.duration.nanoseconds()), &parts, lasted)?),
+        Some(peer) => Some(peer.finish(&here.flows(ended_ns), &parts, lasted)?),
         None => None,
     };
     drain(&parts, || here.flows(0));
@@ -175,7 +175,7 @@ fn session(
         Request::Account => {}
         other => return Err(out_of_turn(&other)),
     }
-    let totals = here.totals(run.duration.nanoseconds());
+    let totals = here.totals(ended_ns);
     let rows: Vec<_> = totals.iter().map(|(row, _)| row.clone()).collect();
     for (row, segments) in totals {
         out.write(&Message::Total { row: Box::new(row), segments })?;
@@ -220,6 +220,8 @@ struct Ends {
     /// An iperf3 server that is the other end of the flows here.
     peer: Option<Peer>,
     log: Arc<Log>,
+    /// When the run ends, if that is earlier than planned.
+    cut_ns: Arc<AtomicI64>,
     /// Lent to the kernel until the end.
     _controls: Controls,
 }
@@ -237,6 +239,7 @@ impl Ends {
             listeners: Vec::new(),
             peer: None,
             log,
+            cut_ns: Arc::new(AtomicI64::new(i64::MAX)),
             _controls: controls,
         };
         for (index, flow) in run.flows.iter().enumerate() {
@@ -269,6 +272,7 @@ impl Ends {
             clock,
             state: FlowState::default(),
             log: Arc::clone(&self.log),
+            cut_ns: Arc::clone(&self.cut_ns),
             bind: self.address(&flow.to),
             peer: Some(self.address(&flow.from)),
             pieces: true,
@@ -329,17 +333,18 @@ struct Beside<'a> {
     peer: Option<&'a mut Peer>,
 }
 
-/// Samples to the end of the run.
+/// Samples to the end of the run, or to an earlier one that the controller orders; returns which it was.
 fn conduct(
     run: &Run,
     here: &mut Local,
     clock: Clock,
     mut beside: Beside,
+    requests: &Receiver<io::Result<Request>>,
     out: &mut Writer<impl Write>,
-) -> io::Result<()> {
+) -> io::Result<i64> {
     /// How often the controller is told.
     const REPORT_NS: i64 = 250_000_000;
-    let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
+    let (step, mut end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     let (mut t_ns, mut reported) = (0, 0);
     let mut borders = Borders::of(run);
     clock::go_first();
@@ -353,7 +358,10 @@ fn conduct(
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;
         sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
         sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
-        if let Some(border) = borders.reached(t_ns) {
+        // Its end is none, also if it came earlier.
+        if t_ns < end
+            && let Some(border) = borders.reached(t_ns)
+        {
             out.write(&interim(border, &clock, here, beside.before))?;
         }
         beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
@@ -364,7 +372,16 @@ fn conduct(
             out.flush()?;
         }
         if t_ns >= end {
-            return Ok(());
+            return Ok(end);
+        }
+        match requests.try_recv() {
+            Ok(Ok(Request::Stop { at_ns })) => {
+                end = at_ns.clamp(t_ns + 1, end);
+                beside.ends.cut_ns.store(end, Relaxed);
+            }
+            Ok(Ok(other)) => return Err(out_of_turn(&other)),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => {}
         }
         // A sample that was late takes the place of those it missed: the grid stays what it is.
         let late = clock.now() / step * step;

@@ -4,6 +4,7 @@ use std::io;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use wirespeed_scenario::run::HOST_DEFAULT;
 
 /// An option's value as bytes, at most `room` of them.
 ///
@@ -33,11 +34,14 @@ pub fn set<T: Copy>(fd: RawFd, level: i32, option: i32, value: T, what: &str) ->
     check(result, what).map(drop)
 }
 
-/// Sets a TCP socket's congestion control.
+/// Sets a TCP socket's congestion control; that of the host stays.
 ///
 /// # Errors
 /// As `setsockopt(2)`, with what this kernel has, or lets an ordinary user have.
 pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
+    if name == HOST_DEFAULT {
+        return Ok(());
+    }
     // SAFETY: the name has the length given.
     let result = unsafe {
         libc::setsockopt(

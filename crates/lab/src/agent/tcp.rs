@@ -2,6 +2,7 @@
 
 use super::Part;
 use super::pages::Source;
+use super::port;
 use super::socket;
 use std::io;
 use std::net::SocketAddrV4;
@@ -48,7 +49,7 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
     // A run that was broken off leaves connections here that the kernel closes within a minute; another may begin at once.
     socket::set(listener.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1i32, "SO_REUSEADDR")?;
-    socket::bind(&listener, part.local())?;
+    port::bind(&listener, part.local(), false)?;
     socket::listen(&listener)?;
     Ok(listener)
 }
@@ -140,7 +141,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
     part.clock.sleep_until(flow.start.nanoseconds());
     socket::connect(&socket, to)?;
     let fd = started(part, socket);
-    write(part, fd, i64::MAX)?;
+    write(part, fd, || i64::MAX)?;
     // The flow's time may have ended it already.
     if let Err(error) = socket::end_writing(fd)
         && error.kind() != io::ErrorKind::NotConnected
@@ -187,7 +188,7 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     socket::set(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDTIMEO, LOOK, "SO_SNDTIMEO")?;
     part.clock.sleep_until(flow.start.nanoseconds());
     let fd = started(part, socket);
-    let written = write(part, fd, flow.stop.nanoseconds().min(part.run.duration.nanoseconds()));
+    let written = write(part, fd, || part.stop_ns().min(part.run.duration.nanoseconds()));
     part.state.sent_all.store(true, Relaxed);
     part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
     written
@@ -203,14 +204,18 @@ pub fn stop(part: &Part) -> io::Result<()> {
 }
 
 /// Writes the flow's bytes, or until the sending side is shut down, or until it is `until_ns` of the run.
-fn write(part: &Part, fd: RawFd, until_ns: i64) -> io::Result<()> {
+fn write(part: &Part, fd: RawFd, until_ns: impl Fn() -> i64) -> io::Result<()> {
     let mut left = part.flow().bytes.map_or(u64::MAX, Bytes::get);
     let source = match &part.flow().kind {
         // In virtual time a copy costs nothing.
         FlowKind::Tcp { zero_copy: true, .. } if part.real_time => Source::pages()?,
         _ => Source::piece(),
     };
-    while left > 0 && (until_ns == i64::MAX || part.clock.now() < until_ns) {
+    let is_over = || match until_ns() {
+        i64::MAX => false,
+        until_ns => part.clock.now() >= until_ns,
+    };
+    while left > 0 && !is_over() {
         part.state.sender().note_core();
         match source.send(fd, left) {
             Ok(sent) => left -= sent,

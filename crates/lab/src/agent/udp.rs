@@ -3,6 +3,7 @@
 use super::Part;
 use super::datagrams::{Arrived, Batch, HEADER, Head, Room, TOGETHER};
 use super::message::{Message, Writer};
+use super::port;
 use super::socket;
 use super::timing::Timing;
 use std::io;
@@ -24,7 +25,7 @@ const LATE_NS: i64 = 1_000_000;
 pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     let socket = socket::open(libc::SOCK_DGRAM)?;
     set_up_receiver(part, &socket)?;
-    socket::bind(&socket, part.local())?;
+    port::bind(&socket, part.local(), true)?;
     Ok(socket)
 }
 
@@ -131,7 +132,6 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }
     let count = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get()));
-    let stop = flow.stop.nanoseconds();
     part.clock.sleep_until(grid.start_ns);
     let fd = part.state.sender().keep(socket);
     let by = if timing == Timing::Own { "" } else { ", timed by the kernel" };
@@ -139,8 +139,9 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
     let mut sent_at = Vec::new();
     let mut batch = Batch::new(size, part.pieces, if part.to_iperf3 { Head::Iperf3 } else { Head::Ours });
     let (mut sequence, mut leaves_ns) = (0, grid.start_ns);
-    while sequence < count && grid.due_ns(sequence) < stop {
+    while sequence < count && grid.due_ns(sequence) < part.stop_ns() {
         part.clock.sleep_until(grid.due_ns(sequence) - timing.wakes_before_ns());
+        let stop = part.stop_ns();
         let now = part.clock.now();
         if now > stop + LATE_NS {
             part.log.warn(format!(

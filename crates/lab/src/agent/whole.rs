@@ -20,7 +20,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use wirespeed_scenario::run::{Congestion, FlowKind, Run};
 
@@ -151,6 +151,7 @@ fn conduct(
                 real_time: ground == Ground::Machine,
                 to_iperf3: false,
                 from_iperf3: false,
+                cut_ns: Arc::new(AtomicI64::new(i64::MAX)),
             })
         })
         .collect();

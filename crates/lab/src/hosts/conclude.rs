@@ -9,8 +9,8 @@ use crate::intervals::intervals;
 use crate::iperf3::{Server, server};
 use crate::substrate::LabError;
 use std::collections::BTreeMap;
-use wirespeed_record::{HostInfo, Recording};
-use wirespeed_scenario::run::Run;
+use wirespeed_record::{FlowInfo, HostInfo, Recording};
+use wirespeed_scenario::run::{HOST_DEFAULT, Run};
 
 /// What the agents of a run came to, each message with its host, as after a run: what hostile agents may say is tried with it.
 ///
@@ -61,6 +61,11 @@ pub(super) fn recording(
 fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeMap<u32, Total>) {
     if let Some(host) = recording.info.hosts.iter_mut().find(|host| host.name == server.host) {
         word.describe(server, host);
+    }
+    // What a server chose by itself it alone can tell.
+    let by_itself = |flow: &&mut FlowInfo| flow.congestion.as_deref() == Some(HOST_DEFAULT);
+    for flow in recording.info.flows.iter_mut().filter(by_itself) {
+        flow.congestion.clone_from(&word.congestion);
     }
     recording.info.warnings.extend(word.warnings(server, totals));
 }

@@ -70,6 +70,11 @@ impl<'a> Merge<'a> {
         }
     }
 
+    /// The run has ended earlier: from now on it is this one.
+    pub fn cut_to(&mut self, run: &'a Run) {
+        self.run = run;
+    }
+
     /// Takes a message of host `from`.
     pub fn push(&mut self, from: &str, message: Message) {
         match message {
@@ -117,7 +122,9 @@ impl<'a> Merge<'a> {
                 }
                 self.changes.insert(from.to_owned(), changes);
             }
-            Message::Received { flows, cpu_percent, .. } => self.word = Some(Word::new(flows, cpu_percent)),
+            Message::Received { flows, cpu_percent, congestion, .. } => {
+                self.word = Some(Word::new(flows, cpu_percent, congestion));
+            }
             Message::Time(t_ns) => drop(self.reached.insert(from.to_owned(), t_ns)),
             other => self.assembler.push(other),
         }

@@ -15,21 +15,25 @@ pub use conclude::put_together;
 pub use remote::{Program, SSH_VARIABLE};
 
 use crate::agent::message::{Interface, Message};
-use crate::agent::request::{Plan, Request};
-use crate::agent::{FIRST_PORT, monotonic};
+use crate::agent::monotonic;
+use crate::agent::port::MOST_TRIALS;
+pub use crate::agent::port::Reached;
+use crate::agent::request::{Plan, Request, check_run};
 use crate::iperf3::{place, server};
 use crate::substrate::{Control, LabError, Progress, Substrate};
 use merge::Merge;
+use serde_json::Value;
 use session::{Offset, Session, failed, unexpected};
+use std::cell::OnceCell;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
-use wirespeed_record::{Recording, RunDirectory};
+use std::time::{Duration, Instant, SystemTime};
+use wirespeed_record::{Recording, RunDirectory, rfc3339};
 use wirespeed_scenario::run::{FlowKind, Host, Reach, Run};
-use wirespeed_units::Rate;
+use wirespeed_units::{Rate, Span};
 
 /// Real machines as a substrate.
 pub struct Hosts {
@@ -47,6 +51,10 @@ const CONNECTION: Duration = Duration::from_secs(1);
 const TRIPS: usize = 20;
 /// The same after it: that tells only whether they drifted, and has to be waited for.
 const TRIPS_AFTER: usize = 5;
+/// From the order to stop until the run ends: long enough for the order to reach every host.
+const LAST: Duration = Duration::from_millis(500);
+/// A port that hardly anybody serves (RFC 863).
+const DISCARD: u16 = 9;
 /// How often arriving messages are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -78,18 +86,30 @@ pub struct Surveyed {
     pub congestion: String,
     /// The interface that will carry the test.
     pub interface: Interface,
-    /// The shortest time in which the other machine answered it, in nanoseconds; `None` if it did not.
-    pub answer_ns: Option<i64>,
+    /// What the other machine answered it on the port of the test; `None` if it was not asked.
+    pub answer: Option<Reached>,
+}
+
+/// The ports of a test between two machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// The first, at a machine that receives.
+    pub first: u16,
+    /// UDP instead of TCP.
+    pub datagrams: bool,
+    /// Both machines receive.
+    pub both_ways: bool,
 }
 
 impl Hosts {
-    /// Looks at two machines and at the way between them.
+    /// Looks at two machines, and whether the ports of a test are free and packets come through to them.
     ///
     /// # Errors
-    /// If one cannot be reached, or has several addresses and none was chosen.
+    /// If one cannot be reached, has several addresses and none was chosen, or somebody has its port.
     pub fn survey(
         &self,
         pair: &[Reach; 2],
+        ports: Ports,
         raw: &Path,
         cancel: &AtomicBool,
     ) -> Result<[Surveyed; 2], LabError> {
@@ -100,10 +120,26 @@ impl Hosts {
             let interface = choose(name, reach.address, &session.machine.interfaces)?;
             Ok((session, interface))
         };
-        let (mut from, mut to) = (open(0)?, open(1)?);
-        let first = |interface: &Interface| SocketAddrV4::new(interface.address, FIRST_PORT);
-        let answers = [from.0.reach(first(&to.1), cancel)?, to.0.reach(first(&from.1), cancel)?];
-        Ok([surveyed(from, answers[0]), surveyed(to, answers[1])])
+        // As long as the slower of the two.
+        let (mut from, mut to) = thread::scope(|scope| {
+            let from = scope.spawn(|| open(0));
+            let to = open(1);
+            match (from.join().expect("it does not panic"), to) {
+                (Ok(from), Ok(to)) => Ok((from, to)),
+                (Err(LabError::Environment(from)), Err(LabError::Environment(to))) => {
+                    Err(LabError::Environment(format!("{from}\n{to}")))
+                }
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            }
+        })?;
+        let ask = |from: &mut (Session, Interface), to: &mut (Session, Interface)| -> Result<_, LabError> {
+            let place = SocketAddrV4::new(to.1.address, ports.first);
+            to.0.listen(place, ports.datagrams, cancel)?;
+            from.0.reach(place, MOST_TRIALS, ports.datagrams, cancel)
+        };
+        let there = ask(&mut from, &mut to)?;
+        let back = if ports.both_ways { Some(ask(&mut to, &mut from)?) } else { None };
+        Ok([surveyed(from, Some(there)), surveyed(to, back)])
     }
 
     /// Looks at a machine, the run's host `name`, and at the way from it to an iperf3 server, and tells the server's address as
@@ -128,12 +164,21 @@ impl Hosts {
         let mut session = Session::open(name, &machine.ssh, &self.program, &self.tool, raw, cancel)?;
         let interface = choose(name, machine.address, &session.machine.interfaces)?;
         // A refusal is an answer too, and costs the server nothing.
-        let mut answer = session.reach(SocketAddrV4::new(*place.ip(), FIRST_PORT), cancel)?;
-        if answer.is_none() {
-            answer = session.reach(place, cancel)?;
+        let mut answer =
+            session.reach(SocketAddrV4::new(*place.ip(), DISCARD), MOST_TRIALS, false, cancel)?;
+        if answer.answer_ns().is_none() {
+            answer = session.reach(place, 1, false, cancel)?;
         }
-        Ok((surveyed((session, interface), answer), place))
+        Ok((surveyed((session, interface), Some(answer)), place))
     }
+}
+
+/// Whether agents on real machines carry out a run, whatever machines they are.
+///
+/// # Errors
+/// What it asks for that they do not.
+pub fn check_real_run(run: &Run) -> Result<(), LabError> {
+    check_run(run).map_err(LabError::Unsupported)
 }
 
 impl Substrate for Hosts {
@@ -161,6 +206,7 @@ impl Substrate for Hosts {
             }
         }
         server(run).map_err(LabError::Unsupported)?;
+        check_run(run).map_err(LabError::Unsupported)?;
         if let Some(what) = crate::lacks::beside_the_chain(run, self.name()) {
             return lacks(what);
         }
@@ -181,6 +227,14 @@ impl Substrate for Hosts {
         Ok(())
     }
 
+    fn recorded(&self, run: &Run) -> Value {
+        let mut recorded = serde_json::to_value(run).expect("a run is plain data");
+        if let Some(hosts) = recorded.get_mut("hosts").and_then(Value::as_array_mut) {
+            hosts.iter_mut().for_each(keep_what_real_hosts_have);
+        }
+        recorded
+    }
+
     fn carry_out(
         &self,
         run: &Run,
@@ -188,6 +242,7 @@ impl Substrate for Hosts {
         control: &Control,
     ) -> Result<Recording, LabError> {
         let (began, cancel) = (Instant::now(), control.cancel);
+        let started = rfc3339(SystemTime::now());
         let raw = directory.raw();
         fs::create_dir_all(&raw).map_err(LabError::io("create", &raw))?;
         let mut sessions = self.sessions(run, &raw, cancel)?;
@@ -208,9 +263,30 @@ impl Substrate for Hosts {
         for (session, offset) in sessions.iter_mut().zip(&offsets) {
             session.ask(&Request::Start { origin_ns: origin_ns + offset.ns })?;
         }
+        let shortened = OnceCell::new();
         let mut merge = Merge::new(run);
         let patience = SILENCE + Duration::from_secs_f64(run.duration.as_secs_f64());
-        collect(&mut sessions, &mut merge, patience, control, |message| *message == Message::Drained)?;
+        let is_last = |message: &Message| *message == Message::Drained;
+        let collected = collect(&mut sessions, &mut merge, patience, control, is_last);
+        // Whoever has had enough gets what there is.
+        let go_on = AtomicBool::new(false);
+        let patient = Control { cancel: &go_on, progress: control.progress };
+        let (run, control, cancel) = match collected {
+            Ok(()) => (run, control, cancel),
+            Err(LabError::Interrupted) => {
+                let now_ns = monotonic() - origin_ns;
+                let end_ns = on_grid(now_ns + LAST.as_nanos() as i64, run);
+                let cut = cut(run, now_ns, end_ns).ok_or(LabError::Interrupted)?;
+                let cut: &Run = shortened.get_or_init(|| cut);
+                for session in &mut sessions {
+                    session.ask(&Request::Stop { at_ns: end_ns })?;
+                }
+                merge.cut_to(cut);
+                collect(&mut sessions, &mut merge, SILENCE, &patient, is_last)?;
+                (cut, &patient, &go_on)
+            }
+            Err(error) => return Err(error),
+        };
         // Clocks may have gone at different speeds meanwhile.
         for (offset, after) in offsets.iter_mut().zip(compare_clocks(&mut sessions, TRIPS_AFTER, cancel)?) {
             offset.drifted_to(after);
@@ -223,11 +299,47 @@ impl Substrate for Hosts {
         let mut recording = conclude::recording(run, merge, sessions.len(), clocks_ns)?;
         describe(&mut recording, &sessions, &interfaces, &offsets);
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
+        recording.info.scenario = self.recorded(run);
+        recording.info.started = Some(started);
+        recording.info.interrupted = shortened.get().is_some();
         // The tables have what the streams had.
         for host in &run.hosts {
             let _ = fs::remove_file(raw.join(format!("{}.stream", host.name)));
         }
         Ok(recording)
+    }
+}
+
+/// The next time on the sampling grid of a run.
+fn on_grid(t_ns: i64, run: &Run) -> i64 {
+    let step = run.sample.nanoseconds().max(1);
+    t_ns.div_euclid(step).saturating_add(1).saturating_mul(step)
+}
+
+/// The run as it is if it ends at `end_ns`; `None` if it has not begun by `now_ns`, or ends by itself before.
+fn cut(run: &Run, now_ns: i64, end_ns: i64) -> Option<Run> {
+    let duration = Span::ns(end_ns);
+    if now_ns <= run.sample.nanoseconds() || duration >= run.duration {
+        return None;
+    }
+    let mut cut = run.clone();
+    cut.duration = duration;
+    // A part that is shorter than what was to be left out has nothing else.
+    if cut.omit >= duration {
+        cut.omit = Span::ZERO;
+    }
+    for flow in &mut cut.flows {
+        (flow.start, flow.stop) = (flow.start.min(duration), flow.stop.min(duration));
+    }
+    Some(cut)
+}
+
+/// Leaves of a host in a recorded run what a real machine was asked for. What it is set to was read from it; the model's
+/// defaults would be taken for that.
+fn keep_what_real_hosts_have(host: &mut Value) {
+    const KEPT: [&str; 3] = ["name", "router", "reach"];
+    if let Some(host) = host.as_object_mut() {
+        host.retain(|key, _| KEPT.contains(&key.as_str()));
     }
 }
 
@@ -256,12 +368,12 @@ fn addresses(run: &Run, interfaces: &[Interface]) -> Result<Vec<Ipv4Addr>, LabEr
     run.hosts.iter().map(of).collect()
 }
 
-fn surveyed((session, interface): (Session, Interface), answer_ns: Option<i64>) -> Surveyed {
+fn surveyed((session, interface): (Session, Interface), answer: Option<Reached>) -> Surveyed {
     Surveyed {
         release: session.machine.release.clone(),
         congestion: session.machine.congestion.clone(),
         interface,
-        answer_ns,
+        answer,
     }
 }
 
@@ -277,10 +389,9 @@ fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<In
         (None, [only]) => Ok(only.clone()),
         (None, _) => {
             let what = format!(
-                "it has several addresses: {}; say which carries the test: host.{host}.address={first}, or NAME={first} with \
-                 wirespeed probe",
-                told(),
-                first = found[0].address
+                "it has several addresses: {}; say which carries the test, which is not that of your login: NAME=ADDRESS with \
+                 wirespeed probe, or host.{host}.address=ADDRESS",
+                told()
             );
             Err(failed(host, &what, None))
         }
@@ -306,6 +417,9 @@ fn collect(
     let mut waiting: Vec<bool> = vec![true; sessions.len()];
     let mut heard = Instant::now();
     while waiting.contains(&true) {
+        if control.cancel.load(Relaxed) {
+            return Err(LabError::Interrupted);
+        }
         let mut silent = true;
         for (session, waits) in sessions.iter_mut().zip(&mut waiting).filter(|(_, waits)| **waits) {
             while *waits && let Some(message) = session.poll()? {
@@ -324,9 +438,6 @@ fn collect(
             let (reached_ns, delivered_bytes) = (merge.reached_ns(), merge.delivered_bytes());
             (control.progress)(Progress { reached_ns, delivered_bytes });
             continue;
-        }
-        if control.cancel.load(Relaxed) {
-            return Err(LabError::Interrupted);
         }
         if heard.elapsed() > patience {
             let (session, _) =

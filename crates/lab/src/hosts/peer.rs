@@ -40,17 +40,19 @@ pub fn address(host: &str, reach: &Reach) -> Result<Ipv4Addr, LabError> {
 pub struct Word {
     flows: BTreeMap<u32, Received>,
     cpu_percent: f64,
+    /// Its congestion control, if it told.
+    pub congestion: Option<String>,
 }
 
 impl Word {
-    pub fn new(flows: Vec<Received>, cpu_percent: f64) -> Word {
+    pub fn new(flows: Vec<Received>, cpu_percent: f64, congestion: Option<String>) -> Word {
         let believed = |received: Received| Received {
             bytes: received.bytes.min(MOST),
             packets: received.packets.min(MOST),
             ..received
         };
         let flows = flows.into_iter().map(|received| (received.flow, believed(received))).collect();
-        Word { flows, cpu_percent }
+        Word { flows, cpu_percent, congestion }
     }
 
     fn bytes(&self) -> u64 {
@@ -101,6 +103,9 @@ impl Word {
         set(if server.sends() { "sent" } else { "received" }, format!("{} bytes{of}", self.bytes()));
         if let Some(again) = self.again() {
             set("again", format!("{again} packets"));
+        }
+        if let Some(congestion) = &self.congestion {
+            set("congestion", congestion.clone());
         }
         set("cpu", format!("{:.1} %", self.cpu_percent));
         if server.is_of_datagrams() && !server.sends() {
@@ -242,6 +247,7 @@ mod tests {
                 lasted_ns: 9,
             }],
             1.0,
+            None,
         );
         let mut rows: BTreeMap<_, _> = [10, 20].map(|t| ((t, 0), FlowSample::empty(t, 0))).into();
         let total = Total { row: FlowSample::empty(20, 0), sender: [0; 2], receiver: [0; 2] };
@@ -277,7 +283,7 @@ mod tests {
 
     #[test]
     fn an_address_that_was_given_is_not_looked_up() {
-        let reach = |address| Reach { ssh: "iperf3://no.such.name.invalid".into(), address };
+        let reach = |address| Reach { address, ..Reach::by_name("iperf3://no.such.name.invalid") };
         let given = Ipv4Addr::new(10, 0, 0, 9);
         assert_eq!(address("b", &reach(Some(given))).unwrap(), given);
     }

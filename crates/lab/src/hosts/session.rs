@@ -3,6 +3,7 @@
 use super::believed::{MOST_WORDS, most_bytes};
 use super::remote::{End, Program, Remote};
 use crate::agent::message::{Decoder, Interface, Message, Writer};
+use crate::agent::port::Reached;
 use crate::agent::request::{Plan, Request};
 use crate::substrate::LabError;
 use std::fs::File;
@@ -31,6 +32,8 @@ pub struct Session {
     requests: Writer<ChildStdin>,
     messages: Receiver<std::io::Result<Message>>,
     log: PathBuf,
+    /// There is something in it that was measured.
+    measures: bool,
     /// Bytes that the agent may say.
     most: Arc<AtomicU64>,
     /// What the agent is, and where.
@@ -119,7 +122,8 @@ impl Session {
         let messages = follow(output, keep, Arc::clone(&most));
         let machine = Machine::default();
         let requests = Writer::new(input);
-        let mut session = Session { host: host.into(), remote, requests, messages, log, most, machine };
+        let mut session =
+            Session { host: host.into(), remote, requests, messages, log, measures: false, most, machine };
         while session.machine.interfaces.is_empty() {
             match session.receive(ANSWER, cancel)? {
                 Some(Message::Hello { release, version }) => {
@@ -152,6 +156,7 @@ impl Session {
     /// If the agent is gone.
     pub fn plan(&mut self, run: &Run, plan: Plan) -> Result<(), LabError> {
         self.most.store(most_bytes(run), Relaxed);
+        self.measures = true;
         self.ask(&Request::Plan(plan))
     }
 
@@ -177,7 +182,7 @@ impl Session {
                 Err(RecvTimeoutError::Timeout) if cancel.load(Relaxed) => return Err(LabError::Interrupted),
                 Err(RecvTimeoutError::Timeout) if began.elapsed() > patience => {
                     let what = format!("no word from its agent for {} s", patience.as_secs());
-                    return Err(failed(&self.host, &what, Some(&self.log)));
+                    return Err(failed(&self.host, &what, self.measured()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -210,9 +215,9 @@ impl Session {
     /// A message, unless it says that the agent gave up, or is none.
     fn heard(&self, message: std::io::Result<Message>) -> Result<Message, LabError> {
         match message {
-            Ok(Message::Failed(reason)) => Err(failed(&self.host, &reason, Some(&self.log))),
+            Ok(Message::Failed(reason)) => Err(failed(&self.host, &reason, self.measured())),
             Ok(message) => Ok(message),
-            Err(error) => Err(failed(&self.host, &error.to_string(), Some(&self.log))),
+            Err(error) => Err(failed(&self.host, &error.to_string(), self.measured())),
         }
     }
 
@@ -254,16 +259,41 @@ impl Session {
         Ok(best.expect("there was a round trip"))
     }
 
-    /// How long the host at an address and port takes to answer this one; `None` if it does not.
+    /// Holds a port of this host until the plan comes, or the session ends.
+    ///
+    /// # Errors
+    /// As [`Session::expect`]; also if somebody has it.
+    pub fn listen(
+        &mut self,
+        local: SocketAddrV4,
+        datagrams: bool,
+        cancel: &AtomicBool,
+    ) -> Result<(), LabError> {
+        self.ask(&Request::Listen { local, datagrams })?;
+        self.await_ready(Duration::ZERO, cancel)
+    }
+
+    /// What the host at an address and port answers this one.
     ///
     /// # Errors
     /// As [`Session::expect`].
-    pub fn reach(&mut self, address: SocketAddrV4, cancel: &AtomicBool) -> Result<Option<i64>, LabError> {
-        self.ask(&Request::Reach(address))?;
+    pub fn reach(
+        &mut self,
+        to: SocketAddrV4,
+        trials: u32,
+        datagrams: bool,
+        cancel: &AtomicBool,
+    ) -> Result<Reached, LabError> {
+        self.ask(&Request::Reach { to, trials, datagrams })?;
         match self.expect(ANSWER, cancel)? {
             Message::Reached(answer) => Ok(answer),
             other => Err(unexpected(&self.host, &other)),
         }
+    }
+
+    /// Where what it measured is kept.
+    fn measured(&self) -> Option<&Path> {
+        self.measures.then_some(&*self.log)
     }
 
     /// Why the agent is no longer there.
@@ -272,7 +302,7 @@ impl Session {
             Ok(()) => "its agent ended before the run did".to_owned(),
             Err(end) => format!("its agent, or the connection to it, is gone: {}", end.reason),
         };
-        failed(&self.host, &reason, Some(&self.log))
+        failed(&self.host, &reason, self.measured())
     }
 }
 
@@ -286,7 +316,7 @@ fn follow(
     thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut piece = vec![0; 1 << 16];
-        let mut said = 0;
+        let (mut said, mut understood) = (0, false);
         while let Ok(got @ 1..) = output.read(&mut piece) {
             said += got as u64;
             if said > most.load(Relaxed) {
@@ -300,6 +330,11 @@ fn follow(
             decoder.feed(&piece[..got]);
             for message in decoder.by_ref() {
                 let bad = message.is_err();
+                let message = match message {
+                    Err(_) if !understood => Err(no_agent(&piece[..got])),
+                    message => message,
+                };
+                understood = true;
                 if sender.send(message).is_err() || bad {
                     return;
                 }
@@ -307,6 +342,18 @@ fn follow(
         }
     });
     receiver
+}
+
+/// The error of a machine whose first words are none of an agent: those of its shell, mostly.
+fn no_agent(said: &[u8]) -> std::io::Error {
+    const MOST: usize = 200;
+    let said: String = String::from_utf8_lossy(said).trim().chars().take(MOST).collect();
+    let what = format!(
+        "it prints \"{}\" before its agent says anything: its shell prints at login, or lets nobody in; `ssh NAME true` has to \
+         print nothing and to end with 0",
+        plain_line(&said)
+    );
+    std::io::Error::new(std::io::ErrorKind::InvalidData, what)
 }
 
 pub(super) fn unexpected(host: &str, message: &Message) -> LabError {

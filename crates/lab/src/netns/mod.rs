@@ -21,8 +21,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
-use std::time::{Duration, Instant};
-use wirespeed_record::{Recording, RunDirectory};
+use std::time::{Duration, Instant, SystemTime};
+use wirespeed_record::{Recording, RunDirectory, rfc3339};
 use wirespeed_scenario::run::{FlowKind, Qdisc, Run};
 use wirespeed_units::Span;
 
@@ -87,6 +87,7 @@ impl Substrate for Namespaces {
         control: &Control,
     ) -> Result<Recording, LabError> {
         let began = Instant::now();
+        let started = rfc3339(SystemTime::now());
         let raw = directory.raw();
         let shared = plan(&raw, "agent", run)?;
         let complaints = raw.join("agent.log");
@@ -125,6 +126,7 @@ impl Substrate for Namespaces {
             kernel.build = self.build().unwrap_or_default();
         }
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
+        recording.info.started = Some(started);
         let features = self.features()?;
         recording.info.warnings.extend(without_effect(run, "every host has what this machine has"));
         recording.info.warnings.extend(features.of_the_machine());

@@ -6,10 +6,10 @@ mod channel;
 pub use channel::Channel;
 
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -35,14 +35,32 @@ impl Secret {
     /// If others can, if it is too short to be one, or cannot be read.
     pub fn read(path: &Path) -> io::Result<Secret> {
         const LEAST: usize = 16;
+        const MOST: u64 = 1 << 16;
         let told = |what: String| io::Error::other(format!("{}: {what}", path.display()));
         let remedy =
             format!("`(umask 077; head -c 32 /dev/urandom | base64 > {})` makes one", path.display());
-        let metadata = fs::metadata(path).map_err(|error| told(format!("{error}; {remedy}")))?;
+        let mut options = File::options();
+        // A pipe without a writer would be waited for.
+        options.read(true).custom_flags(libc::O_NONBLOCK);
+        let file = options.open(path).map_err(|error| told(format!("{error}; {remedy}")))?;
+        let metadata = file.metadata().map_err(|error| told(error.to_string()))?;
+        // Whatever is not a file keeps its permissions: whoever followed other advice would break the machine.
+        if !metadata.is_file() {
+            return Err(told(format!("a token is in a regular file, which this is not; {remedy}")));
+        }
+        // SAFETY: no arguments.
+        let reader = unsafe { libc::geteuid() };
+        if metadata.uid() != reader {
+            return Err(told(format!(
+                "it belongs to user {}, who would command an agent of user {reader}; copy it to a file of your own",
+                metadata.uid()
+            )));
+        }
         if metadata.mode() & 0o077 != 0 {
             return Err(told(format!("others can read it; `chmod 600 {}`", path.display())));
         }
-        let text = fs::read(path).map_err(|error| told(error.to_string()))?;
+        let mut text = Vec::new();
+        file.take(MOST).read_to_end(&mut text).map_err(|error| told(error.to_string()))?;
         let token = text.trim_ascii();
         if token.len() < LEAST {
             return Err(told(format!("a token has at least {LEAST} characters; {remedy}")));
@@ -310,6 +328,7 @@ mod tests {
 
     #[test]
     fn a_token_that_others_can_read_is_none() {
+        use std::fs;
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
@@ -318,9 +337,17 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             Secret::read(&path).map(|_| ()).map_err(|error| error.to_string())
         };
+        for device in ["/tmp", "/dev/zero"] {
+            let refused = Secret::read(Path::new(device)).err().unwrap().to_string();
+            assert!(refused.contains("regular file") && !refused.contains("chmod"), "{refused}");
+        }
         assert!(read(0o644, "0123456789abcdef").unwrap_err().contains("chmod 600"));
         assert!(read(0o600, "short\n").unwrap_err().contains("at least 16"));
         assert!(read(0o600, "0123456789abcdef\n").is_ok());
+        // Only root can give a file away.
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+            assert!(Secret::read(&path).err().unwrap().to_string().contains("belongs to user 65534"));
+        }
         assert!(Secret::read(&folder.path().join("none")).err().unwrap().to_string().contains("urandom"));
     }
 }

@@ -6,6 +6,7 @@ use crate::digest::factor_text;
 use crate::number::MISSING;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use wirespeed_record::RunInfo;
 
 /// A setting of the resolved scenario that is not the same everywhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,7 @@ pub(super) fn differing(sides: &[Side], matches: &[Match]) -> Vec<Setting> {
             .runs
             .iter()
             .enumerate()
-            .map(|(side, run)| run.map(|run| flatten(&sides[side].runs[run].digest.info.scenario)))
+            .map(|(side, run)| run.map(|run| settings(&sides[side].runs[run].digest.info)))
             .collect();
         let paths: std::collections::BTreeSet<&String> =
             flat.iter().flatten().flat_map(BTreeMap::keys).collect();
@@ -55,6 +56,25 @@ fn join(before: &mut Option<String>, value: Option<String>) {
         (Some(known), Some(value)) if *known == value => {}
         (Some(_), Some(_)) => *before = Some(SEVERAL.into()),
     }
+}
+
+/// All settings of a run by their path.
+fn settings(info: &RunInfo) -> BTreeMap<String, String> {
+    let mut leaves = flatten(&info.scenario);
+    if info.substrate == "hosts" {
+        // The path is measured, and so is what follows from its rate and round-trip time.
+        leaves.retain(|path, _| !path.starts_with("links."));
+        for host in &info.hosts {
+            let set = host.settings.iter().filter(|(name, _)| !is_found_anew(name));
+            leaves.extend(set.map(|(name, value)| (format!("{}: {name}", host.name), value.clone())));
+        }
+    }
+    leaves
+}
+
+/// Whether a line among a host's settings says what was measured, or another thing after each boot.
+fn is_found_anew(name: &str) -> bool {
+    ["clock.", "iperf3.", "machine.boot_id"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Every leaf of a resolved scenario by its path; members of lists go by their name or label.
@@ -96,6 +116,7 @@ fn walk(path: String, value: &Value, leaves: &mut BTreeMap<String, String>) {
 mod tests {
     use super::*;
     use serde_json::json;
+    use wirespeed_record::HostInfo;
 
     #[test]
     fn a_scenario_is_flat_and_without_names_of_the_run() {
@@ -112,6 +133,24 @@ mod tests {
             ("links.bottleneck.name", "bottleneck"),
         ];
         assert_eq!(leaves, expected.map(|(path, value)| (path.to_string(), value.to_string())));
+    }
+
+    #[test]
+    fn real_hosts_differ_by_what_was_read_from_them() {
+        let host = |name: &str, value: &str| HostInfo {
+            name: "b".into(),
+            settings: [(name.to_owned(), value.to_owned()), ("clock.error".into(), value.into())].into(),
+            topology: None,
+        };
+        let info = |substrate: &str| RunInfo {
+            substrate: substrate.into(),
+            scenario: json!({ "links": [{ "name": "bottleneck", "rate": "1 Gbit/s" }], "sample": "1 ms" }),
+            hosts: vec![host("net.ipv4.tcp_rmem", "1 2 3")],
+            ..Default::default()
+        };
+        let names = |substrate| settings(&info(substrate)).into_keys().collect::<Vec<_>>();
+        assert_eq!(names("hosts"), ["b: net.ipv4.tcp_rmem", "sample"]);
+        assert_eq!(names("model"), ["links.bottleneck.name", "links.bottleneck.rate", "sample"]);
     }
 
     #[test]

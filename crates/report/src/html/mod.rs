@@ -9,6 +9,7 @@ use crate::palette::{colours, declarations};
 use crate::report::Report;
 use std::fmt::Write;
 use std::sync::LazyLock;
+use wirespeed_record::is_command;
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
@@ -179,7 +180,7 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
+            c if is_command(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
             c => out.push(c),
         }
     }
@@ -202,5 +203,6 @@ mod tests {
     #[test]
     fn escapes_what_could_leave_its_place() {
         assert_eq!(escape("<a b='c' d=\"e\">&\u{1b}"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp; ");
+        assert_eq!(escape("fdp.\u{202e}exe"), "fdp. exe", "what turns the direction of writing");
     }
 }

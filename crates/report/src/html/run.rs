@@ -285,6 +285,9 @@ fn cost(out: &mut String, run: &RunDigest) {
     if cost.peak_rss_bytes > 0 {
         facts.push(format!("{} of memory at most", with_unit(cost.peak_rss_bytes as f64, "bytes")));
     }
+    if let Some(started) = &run.info.started {
+        facts.push(format!("begun {started}"));
+    }
     let by = match run.info.tool.version.as_str() {
         "" => String::new(),
         version => format!("by wirespeed {version} {}", run.info.tool.git),

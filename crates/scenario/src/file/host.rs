@@ -25,6 +25,8 @@ pub(crate) struct HostTable {
     pub ssh: Option<String>,
     /// Substrate `hosts`: address of its interface that carries the test. Needed where it has several.
     pub address: Option<Ipv4Addr>,
+    /// Substrate `hosts`: port of the first flow to it; each further flow has the next. Default 5001.
+    pub port: Option<u16>,
     /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
     pub router: Option<usize>,
     /// Rate of the network interface; never the limit if left out.

@@ -179,7 +179,7 @@ fn tcp(
     let choice = table.congestion.clone();
     let choice =
         choice.unwrap_or_else(|| CongestionChoice { name: "cubic".into(), parameters: BTreeMap::new() });
-    let congestion = congestion(&choice, file, node)?;
+    let congestion = congestion(&choice, file, node, from.reach.is_some())?;
     let zero_copy = table.zero_copy.unwrap_or(false);
     Ok(FlowKind::Tcp { congestion, window, max_rate: table.max_rate, zero_copy })
 }
@@ -239,8 +239,13 @@ fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
 }
 
 /// Looks the control up and calls its parameters by their own names. What the user's own has is not known
-/// here: its parameters pass as they are.
-fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Congestion, Complaint> {
+/// here: its parameters pass as they are. A real sender (`is_real`) may have controls that are not known here either.
+fn congestion(
+    choice: &CongestionChoice,
+    file: &File,
+    node: &Node,
+    is_real: bool,
+) -> Result<Congestion, Complaint> {
     if file.congestion.contains_key(&choice.name) {
         let CongestionChoice { name, parameters } = choice.clone();
         return Ok(Congestion { name, parameters, own: true });
@@ -250,6 +255,10 @@ fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Con
         let own = file.congestion.keys().map(String::as_str);
         let names: Vec<&str> = congestion_controls().iter().map(|c| c.name).chain(own).collect();
         let at = node.place_of(&["congestion", "name"]);
+        if is_real && choice.parameters.is_empty() && can_be_of_linux(&choice.name) {
+            let (name, parameters) = (choice.name.clone(), BTreeMap::new());
+            return Ok(Congestion { name, parameters, own: false });
+        }
         return Err(Complaint::at(&at, format!("unknown congestion control `{}`", choice.name))
             .label("no such congestion control")
             .help(suggest::choices(&choice.name, "those there are", &names)));
@@ -278,6 +287,12 @@ fn congestion(choice: &CongestionChoice, file: &File, node: &Node) -> Result<Con
         return Err(Complaint::at(&at, error.to_string()).label("out of range"));
     }
     Ok(Congestion { name: control.name.to_owned(), parameters, own: false })
+}
+
+/// Whether a kernel could have a control of that name (TCP_CA_NAME_MAX of include/net/tcp.h, with its closing zero).
+fn can_be_of_linux(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..16).contains(&name.len()) && name.chars().all(is_plain)
 }
 
 fn parameter(

@@ -172,10 +172,12 @@ pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint
 /// Where a real machine is.
 fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
     let Some(ssh) = table.ssh.clone() else {
-        return match table.address {
+        let given = [("address", table.address.is_some()), ("port", table.port.is_some())];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(None),
-            Some(_) => {
-                Err(Complaint::at(&merged.place_of(&["address"]), "an address, but no way to log in there")
+            Some((key, _)) => {
+                let what = if key == "port" { "a port" } else { "an address" };
+                Err(Complaint::at(&merged.place_of(&[key]), format!("{what}, but no way to log in there"))
                     .label("needs `ssh`")
                     .help("add `ssh = \"NAME\"`, the machine's name for ssh"))
             }
@@ -186,7 +188,10 @@ fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
             .label("not a name")
             .help("write it as for ssh: `dtn1`, `user@dtn1.example.org`"));
     }
-    Ok(Some(Reach { ssh, address: table.address }))
+    if let Some(port) = table.port {
+        within(port.into(), 1024..=65_535, "host.port", &merged.place_of(&["port"]))?;
+    }
+    Ok(Some(Reach { ssh, address: table.address, port: table.port }))
 }
 
 fn push(hosts: &mut Vec<(Host, Node)>, new: (Host, Node)) -> Result<(), Complaint> {

@@ -18,7 +18,13 @@ pub struct Reach {
     /// Address of the interface that carries the test; `None`: the only one it has, or the first of a server's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Ipv4Addr>,
+    /// Port of the run's first flow to this host; each further flow has the next. `None`: [`FIRST_PORT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
 }
+
+/// Port of the first flow to a host that has no other.
+pub const FIRST_PORT: u16 = 5001;
 
 impl Reach {
     /// Whether ssh would take a word for the name of a machine: one that begins with `-` is an option to it, and some of
@@ -27,6 +33,11 @@ impl Reach {
         let breaks = |c: char| c.is_whitespace() || c.is_control();
         let whole = !ssh.starts_with(IPERF3) || server(ssh).is_some();
         !ssh.is_empty() && !ssh.starts_with('-') && !ssh.contains(breaks) && whole
+    }
+
+    /// A machine by its name for ssh, whose address and port are left to it.
+    pub fn by_name(ssh: impl Into<String>) -> Reach {
+        Reach { ssh: ssh.into(), address: None, port: None }
     }
 
     /// Host and port of the iperf3 server that it is; `None` if it is a machine with an agent.
@@ -50,7 +61,7 @@ mod tests {
 
     #[test]
     fn an_iperf3_server_has_a_host_and_a_port() {
-        let of = |text: &str| Reach { ssh: text.into(), address: None };
+        let of = |text: &str| Reach::by_name(text);
         assert_eq!(of("iperf3://dtn1").iperf3(), Some(("dtn1", 5201)));
         assert_eq!(of("iperf3://10.0.0.2:80").iperf3(), Some(("10.0.0.2", 80)));
         assert_eq!(of("dtn1").iperf3(), None);

@@ -1,0 +1,80 @@
+//! One writer at a time in a folder of results.
+
+use crate::foreign::read_text;
+use crate::plain::plain_line;
+use crate::store::{StoreError, io_error};
+use crate::wall_clock::rfc3339;
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The file in a folder that its writer has locked.
+const LOCK: &str = ".wirespeed.lock";
+
+/// A folder that no other process of wirespeed writes to. The system unlocks it when this process ends, however it ends.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Locks `folder`, which must exist, for `command`.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process has locked it; otherwise what the operating system says.
+    pub fn take(folder: &Path, command: &str) -> Result<FolderLock, StoreError> {
+        let path = folder.join(LOCK);
+        let mut options = File::options();
+        options.create(true).truncate(false).read(true).write(true);
+        // A link in a folder that others can write to would be followed to a file of theirs.
+        options.custom_flags(libc::O_NOFOLLOW);
+        let mut file = options.open(&path).map_err(io_error("lock", &path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = read_text(&path, 1 << 12).unwrap_or_default();
+                let holder = plain_line(holder.trim()).into_owned();
+                return Err(StoreError::Locked { path: folder.into(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
+        }
+        let written = file.set_len(0).and_then(|()| file.write_all(holder(command).as_bytes()));
+        written.map_err(io_error("write", &path))?;
+        Ok(FolderLock { _file: file })
+    }
+}
+
+/// Who this process is, in words.
+fn holder(command: &str) -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let (pid, since) = (std::process::id(), rfc3339(SystemTime::now()));
+    format!("`{command}`, process {pid} on {}, since {since}\n", name.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_writer_is_refused_with_the_first_ones_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = FolderLock::take(folder.path(), "wirespeed probe a b").unwrap();
+        let refused = FolderLock::take(folder.path(), "wirespeed run x").unwrap_err().to_string();
+        for words in ["`wirespeed probe a b`", &format!("process {}", std::process::id())] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        drop(first);
+        FolderLock::take(folder.path(), "wirespeed run x").unwrap();
+    }
+
+    #[test]
+    fn lock_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        std::os::unix::fs::symlink(&target, folder.path().join(LOCK)).unwrap();
+        assert!(FolderLock::take(folder.path(), "wirespeed").is_err());
+        assert!(!target.exists());
+    }
+}
