@@ -13,8 +13,11 @@ pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
+mod others;
 mod pages;
+mod path_mtu;
 mod placement;
+pub mod reasons;
 pub mod request;
 mod sampler;
 pub mod session;
@@ -27,13 +30,16 @@ pub mod udp;
 pub mod whole;
 
 pub use clock::monotonic;
+pub use path_mtu::PathMtu;
 
+use crate::iperf3::server;
 use clock::Clock;
 use flow::{FlowState, Log};
 use message::{Message, Writer};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::thread;
@@ -44,6 +50,13 @@ use wirespeed_scenario::{When, congestion_control};
 pub const FIRST_PORT: u16 = 5001;
 /// The most flows of a run: each has a port of its own.
 pub const MOST_FLOWS: usize = 10_000;
+
+/// Ports of which each packet of a run has one.
+pub fn ports(run: &Run) -> Vec<RangeInclusive<u16>> {
+    let last = FIRST_PORT.saturating_add(run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX));
+    let server = server(run).ok().flatten().map(|server| server.port..=server.port);
+    [FIRST_PORT..=last].into_iter().chain(server).collect()
+}
 
 /// A flow that is being run, shared by its threads and the sampler.
 pub struct Part {

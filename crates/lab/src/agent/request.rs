@@ -18,6 +18,22 @@ pub enum Request {
     /// How long does it take another host to answer on the way that the test will take? Some SYNs are sent to the first
     /// port of a test; to another port, that of an iperf3 server, only one.
     Reach(SocketAddrV4),
+    /// Answer the other host's datagrams of [`Request::MtuProbe`] until the next request that has no answer of its own.
+    MtuAnswer {
+        /// The host's address for the test.
+        local: Ipv4Addr,
+        /// The other host's.
+        peer: Ipv4Addr,
+    },
+    /// How large can packets be that reach another host, which answers?
+    MtuProbe {
+        /// The host's address for the test.
+        local: Ipv4Addr,
+        /// The other host's.
+        to: Ipv4Addr,
+        /// The MTU of the interface.
+        most: u32,
+    },
     /// Prepare this host's part of a run.
     Plan(Plan),
     /// The run's time is zero when CLOCK_MONOTONIC of this host says so.
@@ -35,6 +51,8 @@ impl Request {
         match self {
             Request::Clock => "the question for the time",
             Request::Reach(_) => "the question for a way",
+            Request::MtuAnswer { .. } => "the order to answer datagrams",
+            Request::MtuProbe { .. } => "the question for the path's MTU",
             Request::Plan(_) => "a plan",
             Request::Start { .. } => "the order to start",
             Request::Account => "the question for the account",
