@@ -75,16 +75,20 @@ impl Found {
     fn words(&self) -> Option<String> {
         let Found { from, to, device, other_mtu, mtu } = self;
         let passed = mtu.passed.filter(|passed| *passed < mtu.tried && !mtu.is_reported)?;
+        // An interface takes a VLAN tag more than its MTU.
+        const TAG: u32 = 4;
+        let other_mtu = other_mtu.filter(|other| (*other..=other + TAG).contains(&passed));
+        let passed = other_mtu.unwrap_or(passed);
         let remedy = format!(
             "Set one MTU along the path: `ip link set {device} mtu {passed}` at {from}, or a larger one where it is less"
         );
         Some(match other_mtu {
-            Some(other) if passed == *other => format!(
+            Some(other) => format!(
                 "MTU mismatch: the interface of {from} ({device}) has an MTU of {}, that of {to} {other}. Packets of \
                  more than {passed} bytes from {from} are lost, and nothing reports it. {remedy}",
                 mtu.tried
             ),
-            _ => format!(
+            None => format!(
                 "MTU black hole: packets of {} bytes, the MTU of {device}, do not pass from {from} to {to}, and no router \
                  reports it. The largest that pass have {passed} bytes. {remedy}; or let ICMP `fragmentation needed` \
                  pass, or set net.ipv4.tcp_mtu_probing=1 at {from}",
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_no_router_reports_is_named() {
-        assert!(found(9000, Some(1500), false).words().unwrap().starts_with("MTU mismatch"));
+        assert!(found(9000, Some(1504), false).words().unwrap().starts_with("MTU mismatch"));
         assert!(found(9000, Some(1400), false).words().unwrap().starts_with("MTU black hole"));
         // TCP learns of it; or all passes; or nothing is known.
         for fine in [found(9000, Some(1500), true), found(1500, Some(1500), false), found(1500, None, false)]
