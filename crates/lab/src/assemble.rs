@@ -101,7 +101,8 @@ impl Assembler {
             Message::Core(row) => recording.cores.push(row),
             // Between a controller and the agents of real hosts (crate::hosts).
             Message::Interim { .. } => {}
-            Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {}
+            Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) => {}
+            Message::PathMtu(_) | Message::Ready => {}
             Message::Drained | Message::Total { .. } | Message::Account { .. } | Message::Received { .. } => {
             }
             Message::Failed(reason) => self.failure = Some(reason),

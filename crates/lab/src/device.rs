@@ -15,6 +15,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use wirespeed_host::Interface;
+use wirespeed_host::netlink::{Request, attribute, find, messages};
 use wirespeed_host::sources::link;
 use wirespeed_scenario::run::Offloads;
 
@@ -66,6 +67,30 @@ pub fn create_pair(netlink: &mut Netlink, ends: &[Port; 2]) -> io::Result<()> {
 /// What the kernel answered.
 pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Interface>> {
     Ok(link::parse(&netlink.ask(&link::request())?))
+}
+
+/// The interface by which packets leave that go from an address to another, by its index; `None` if there is no route.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn way_out(netlink: &mut Netlink, from: Ipv4Addr, to: Ipv4Addr) -> io::Result<Option<u32>> {
+    // struct rtmsg of linux/rtnetlink.h: family, lengths of both prefixes, and zeros.
+    const RTMSG: usize = 12;
+    let mut payload = vec![libc::AF_INET as u8, 32, 32];
+    payload.resize(RTMSG, 0);
+    payload.extend(attribute(libc::RTA_DST, &to.octets()));
+    payload.extend(attribute(libc::RTA_SRC, &from.octets()));
+    let request = Request {
+        name: "route".into(),
+        protocol: libc::NETLINK_ROUTE,
+        kind: libc::RTM_GETROUTE,
+        flags: 0,
+        payload,
+    };
+    let answer = netlink.ask(&request)?;
+    let route = messages(&answer).find(|message| message.kind == libc::RTM_NEWROUTE);
+    let device = route.and_then(|route| find(route.payload.get(RTMSG..)?, libc::RTA_OIF));
+    Ok(device.and_then(|index| Some(u32::from_ne_bytes(*index.first_chunk()?))))
 }
 
 /// Brings an interface up.

@@ -24,8 +24,8 @@ mod stream;
 mod substrate;
 mod world;
 
-pub use agent::lent::{DROPPED, MISSED};
 pub use agent::message::Interface;
+pub use agent::reasons::drop_reasons;
 pub use agent::session::serve as serve_agent;
 pub use hosts::{Hosts, Ports, Program, Reached, SSH_VARIABLE, Surveyed, check_real_run};
 pub use kernel::{VirtualTime, run_as_init};
@@ -33,7 +33,6 @@ pub use model::Model;
 pub use netns::{Namespaces, Task, serve as serve_namespaces};
 pub use sealed::{Channel, Secret, connect_sealed, serve_sealed};
 pub use self_check::SelfChecked;
-pub use sent_again::{SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 pub use substrate::{Control, LabError, Progress, Substrate};
 
 /// What controller and agent say to each other.

@@ -5,14 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::ops::RangeInclusive;
-use wirespeed_record::Counter;
-
-/// Before the name of a counter of packets sent again, by the kernel's reason for dropping them before, at the host that did.
-pub const SENT_AGAIN_FOR: &str = "bpf/sent_again for ";
-/// Packets sent again for no drop that was seen: they were lost elsewhere, or sent for nothing. At the sender.
-pub const SENT_AGAIN_UNMATCHED: &str = "bpf/sent_again unmatched";
-/// Packets sent again for no drop that was seen, which the receiver then dropped because it had their payload. At the sender.
-pub const SENT_AGAIN_SPURIOUS: &str = "bpf/sent_again spurious";
+use wirespeed_record::{Counter, DUPLICATES, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 
 /// A direction of a flow: where its packets come from and go to.
 pub type Way = (SocketAddrV4, SocketAddrV4);
@@ -43,9 +36,6 @@ pub struct Pieces {
     pub pieces: Vec<Piece>,
 }
 
-/// Reasons for which a receiver drops payload that it has (net/ipv4/tcp_input.c: `tcp_sequence`, `tcp_data_queue`,
-/// `tcp_data_queue_ofo`). Such a drop follows a retransmission, or a late original; it cannot be the cause of one.
-const DUPLICATE: [&str; 3] = ["TCP_OLD_SEQUENCE", "TCP_OLD_DATA", "TCP_OFOMERGE"];
 /// What the kernel says of a train of which it has dropped every packet already.
 const NO_REASON: &str = "NOT_SPECIFIED";
 
@@ -140,7 +130,7 @@ impl<'a> Matching<'a> {
     fn dropped(&mut self, piece: &Piece, host: &'a str, reason: &'a str) {
         let from = self.continued(piece.sequence);
         let (to, t_ns) = (from + u64::from(piece.bytes), piece.t_ns);
-        if DUPLICATE.contains(&reason) {
+        if DUPLICATES.contains(&reason) {
             self.duplicates.push(Duplicate { from, to, t_ns });
             return;
         }

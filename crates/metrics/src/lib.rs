@@ -34,7 +34,7 @@ mod udp;
 mod view;
 
 pub use document::{explain, reference};
-pub use held_back::{Holder, Interval, held_back};
+pub use held_back::{Holder, Interval, LIMITS, held_back};
 pub use limiting::limiting;
 pub use registry::{Better, Metric, all, find, suggest};
 pub use samples::{Group, Number, Samples, Values};

@@ -2,9 +2,10 @@
 //! same words serve a model and a live host.
 
 use crate::core_time::{CoreTime, core_times};
+use crate::held_back::{Holder, held_back};
 use crate::link::bottleneck;
 use crate::view::View;
-use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Stage};
+use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
 
 /// A core that is busy for so large a part of the time has no room for more, and a link that is used so much.
 const FULL: f64 = 0.97;
@@ -12,17 +13,38 @@ const FULL: f64 = 0.97;
 const WORTH_A_WORD: f64 = 1e-6;
 /// A part of the time that a window or a buffer must have stopped a flow to be called its limit.
 const MOSTLY: f64 = 0.3;
+/// The test's part of a full core's time at which the core can be what limits it.
+const OWN: f64 = 0.5;
 
 /// One sentence about what limited the run, or `None` if the recording does not tell.
 pub fn limiting(view: &View) -> Option<String> {
     let cores = core_times(view.recording);
     let mut parts: Vec<String> = full_link(view).into_iter().collect();
-    parts.extend(busy_cores(&cores));
-    parts.extend(losses(view, &cores));
-    if parts.is_empty() {
-        parts.extend(windows(view));
+    if let Some(nothing) = nothing_delivered(view) {
+        // A window or a core that stands still limits nothing.
+        return Some([vec![nothing], losses(view, &cores)].concat().join("; "));
     }
+    // TCP's own account comes first: who waits for a window does not wait for a core.
+    match windows(view) {
+        Some(window) => parts.push(window),
+        None => parts.extend(busy_cores(view.recording, &cores)),
+    }
+    parts.extend(losses(view, &cores));
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Why nothing was delivered, if nothing was.
+fn nothing_delivered(view: &View) -> Option<String> {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let delivered = view.sum(|flow| flow.count(view, FlowSample::delivered_bytes))?;
+    if delivered > 0.0 {
+        return None;
+    }
+    let why = held_back(view, SECOND_NS).into_iter().find_map(|interval| match interval.holder {
+        Holder::Stalled(why) => why,
+        _ => None,
+    });
+    Some(why.map_or("nothing was delivered".to_owned(), |why| format!("nothing was delivered: {why}")))
 }
 
 /// The most used link carries all that it can.
@@ -47,14 +69,30 @@ impl Busy {
     }
 }
 
-fn busy_cores(cores: &[CoreTime]) -> Vec<String> {
-    let mut full: Vec<&CoreTime> = cores.iter().filter(|core| core.busy() >= FULL).collect();
+/// Cores that the test filled. One that others fill says nothing of the test.
+fn busy_cores(recording: &Recording, cores: &[CoreTime]) -> Vec<String> {
+    let machine = |name: &str| {
+        let host = recording.info.hosts.iter().find(|host| host.name == name)?;
+        host.settings.get("machine.boot_id")
+    };
+    // Two hosts may be one machine: then each counts the application of its own end only.
+    let own = |core: &CoreTime| {
+        let twins = cores.iter().filter(|other| {
+            other.host != core.host
+                && other.core == core.core
+                && machine(core.host).is_some_and(|id| machine(other.host) == Some(id))
+        });
+        let busy = Busy::of(core);
+        busy.softirq + busy.application + twins.map(|other| Busy::of(other).application).sum::<f64>()
+    };
+    let is_full = |core: &&CoreTime| core.busy() >= FULL && own(core) >= OWN * core.busy();
+    let mut full: Vec<&CoreTime> = cores.iter().filter(is_full).collect();
     full.sort_by(|a, b| Busy::of(b).softirq.total_cmp(&Busy::of(a).softirq));
     let words = |core: &CoreTime| {
         let busy = Busy::of(core);
         let percent = |part: f64| format!("{:.0} %", part * 100.0);
         let kinds =
-            [("softirq", busy.softirq), ("application", busy.application), ("other work", busy.other)];
+            [("softirq", busy.softirq), ("application", busy.application), ("other processes", busy.other)];
         let kinds: Vec<String> = kinds
             .iter()
             .filter(|(_, part)| *part >= 0.01)
@@ -66,7 +104,9 @@ fn busy_cores(cores: &[CoreTime]) -> Vec<String> {
     let more = full.len().saturating_sub(2);
     let mut parts: Vec<String> = full.iter().take(2).map(|core| words(core)).collect();
     if more > 0 {
-        parts.push(format!("{more} more core{} full", if more == 1 { "" } else { "s" }));
+        let rest: Vec<String> =
+            full.iter().skip(2).map(|core| format!("{} core {}", core.host, core.core)).collect();
+        parts.push(format!("full as well: {}", rest.join(", ")));
     }
     parts
 }
@@ -111,14 +151,31 @@ fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String 
     format!("{} of {what} lost at {stage} ({}){hint}", share(part), Cause::at(&row.place, row.cause))
 }
 
+/// What losses at a stage mean, and what to do.
 fn hint(stage: Stage) -> &'static str {
     match stage {
-        Stage::RxRing => "flow control cannot see this ring",
-        Stage::SoftnetBacklog => "flow control cannot see this backlog",
-        Stage::Qdisc => "the host's own queue is too short for its bursts",
-        Stage::TcpBacklog => "the reader held the socket for too long",
-        Stage::RcvBuf => "the application reads too slowly for this buffer",
-        _ => "",
+        Stage::IpOut => "there was no route or no neighbour, or packets were larger than the MTU",
+        Stage::Qdisc => {
+            "the host's own queue is too short for its bursts: raise its limit or txqueuelen, or pace the flow"
+        }
+        Stage::NetworkOrHost => {
+            "the counters of the server's host tell which: compare its UdpRcvbufErrors (nstat)"
+        }
+        Stage::RxRing => {
+            "the host empties the ring too late: enlarge it (ethtool -G) or spread its interrupts"
+        }
+        Stage::SoftnetBacklog => {
+            "one core takes in more than it can: raise net.core.netdev_max_backlog or spread the packets (RSS, RPS)"
+        }
+        Stage::Netfilter => {
+            "a packet filter of the host drops them: see `nft list ruleset` and `iptables -nvL`"
+        }
+        Stage::TcpBacklog => "the reader held the socket for too long: give it a core of its own",
+        Stage::TcpOfo => "packets out of order found no room: raise net.ipv4.tcp_rmem",
+        Stage::RcvBuf => {
+            "the application reads too slowly for this buffer: raise net.core.rmem_max and the socket's buffer, or read faster"
+        }
+        Stage::SndBuf | Stage::TxRing | Stage::Network | Stage::App => "",
     }
 }
 
@@ -159,7 +216,7 @@ fn windows(view: &View) -> Option<String> {
 mod tests {
     use super::*;
     use crate::core_time::softirq_sample;
-    use wirespeed_record::{FlowInfo, LedgerInterval, LinkInfo, QueueSample, Recording};
+    use wirespeed_record::{FlowInfo, LedgerInterval, LinkInfo, QueueSample};
 
     fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
         LedgerRow {
@@ -183,8 +240,8 @@ mod tests {
         assert_eq!(
             limiting(&View::new(&recording).unwrap()).as_deref(),
             Some(
-                "receiver core 3: softirq 100 % busy; 0.40 % of packets lost at rx_ring (receiver/rx3): flow control \
-                 cannot see this ring"
+                "receiver core 3: softirq 100 % busy; 0.40 % of packets lost at rx_ring (receiver/rx3): the host \
+                 empties the ring too late: enlarge it (ethtool -G) or spread its interrupts"
             )
         );
     }
@@ -214,7 +271,8 @@ mod tests {
             lost_at_the_buffer(200).as_deref(),
             Some(
                 "receiver core 0: softirq 20 %, application 80 % busy; 35 % of packets lost at rcvbuf (receiver): \
-                 the application reads too slowly for this buffer"
+                 the application reads too slowly for this buffer: raise net.core.rmem_max and the socket's buffer, or \
+                 read faster"
             )
         );
     }
@@ -279,7 +337,7 @@ mod tests {
         let mut recording = lost_at_a_link(&[(Cause::QueueFull, 300)]);
         recording.ledger[1].stage = Some(Stage::Qdisc);
         let told = limiting(&View::new(&recording).unwrap()).unwrap();
-        assert!(told.ends_with("queue full): the host's own queue is too short for its bursts"), "{told}");
+        assert!(told.contains("queue full): the host's own queue is too short for its bursts"), "{told}");
     }
 
     #[test]

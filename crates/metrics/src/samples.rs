@@ -36,6 +36,12 @@ macro_rules! number {
 }
 number!(i64, u64, u32, f64);
 
+impl Number for Option<bool> {
+    fn number(self) -> f64 {
+        self.map_or(f64::NAN, |value| f64::from(u8::from(value)))
+    }
+}
+
 /// The samples of a table, in order of a key, then time, then their place in the table.
 #[derive(Debug)]
 pub struct Samples<'a, R> {

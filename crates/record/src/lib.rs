@@ -8,6 +8,7 @@
 mod capture;
 mod cause;
 mod cell;
+mod drop_counters;
 mod foreign;
 mod guarded;
 mod info;
@@ -30,6 +31,9 @@ mod write;
 pub use capture::{Segment, capture};
 pub use cause::Cause;
 pub use cell::Cell;
+pub use drop_counters::{
+    DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
+};
 pub use info::{
     Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };

@@ -15,10 +15,14 @@ words! {
         TxRing = "tx_ring",
         /// Everything between the two hosts: queues of routers and losses of links.
         Network = "network",
+        /// The network, or a host at which nothing of wirespeed counts: not known which.
+        NetworkOrHost = "network_or_host",
         /// Receive descriptors of the interface.
         RxRing = "rx_ring",
         /// Per-CPU backlog between interface and stack.
         SoftnetBacklog = "softnet_backlog",
+        /// Packet filters of a host (netfilter, tc, XDP) and its checks of addresses and routes.
+        Netfilter = "netfilter",
         /// Socket backlog while the reader holds the lock.
         TcpBacklog = "tcp_backlog",
         /// Out-of-order queue.

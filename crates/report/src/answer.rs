@@ -23,7 +23,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let mut out = Vec::new();
     match leading_metric(&report.runs) {
         Some(metric) => ranking(report, metric, &mut out),
-        None => out.push("No run has a goodput, so they are not ranked.".into()),
+        None => out.push("No run has a goodput: nothing was delivered, or it was not recorded.".into()),
     }
     losses(report, &mut out);
     caveats(report, &mut out);
@@ -204,7 +204,20 @@ fn losses(report: &Report, out: &mut Vec<String>) {
     let lost: i64 = causes.iter().map(|s| s.1).sum();
     let extent = Extent::words(runs().map(|run| run.extent));
     if lost == 0 {
-        out.push(format!("None of the {} data packets{extent} is known to be lost.", whole(sent)));
+        let of = |entry: &str| -> i64 {
+            let lines = accounts().flat_map(|account| &account.lines);
+            lines.filter(|line| line.entry == entry).map(|line| line.packets.abs()).sum()
+        };
+        let rest = match (of("unseen"), of("unexplained")) {
+            (0, 0) => "none was lost".to_owned(),
+            (0, unexplained) => {
+                format!("none was counted as lost, and {} are unexplained", whole(unexplained))
+            }
+            (unseen, _) => {
+                format!("none was counted as lost; the arrival of {} is not counted", whole(unseen))
+            }
+        };
+        out.push(format!("Of {} data packets{extent} {rest}.", whole(sent)));
         return;
     }
     let words = |(stage, cause): &(String, Option<Cause>)| {
@@ -227,6 +240,7 @@ fn losses(report: &Report, out: &mut Vec<String>) {
 fn stage_words(stage: &str) -> String {
     match stage {
         "network" => "the network".into(),
+        "network_or_host" => "the network or a host that is not seen (not known which)".into(),
         "" => "a place that is not recorded".into(),
         other => format!("stage {other}"),
     }

@@ -1,5 +1,6 @@
 //! Takes runs one by one and keeps little of each, so that the recordings need not be in memory together.
 
+use crate::diagnosis::diagnosis;
 use crate::digest::RunDigest;
 use crate::figures::REGISTRY;
 use crate::input::{RunResult, StudyInfo};
@@ -69,9 +70,12 @@ impl Builder {
             })
             .collect();
         let unsteady = unsteady(&source.view);
+        let metric = |name: &str| run.metrics.iter().find(|m| m.name == name).map(|m| m.value);
+        let diagnosis = diagnosis(&source.view, metric);
         source.intact()?;
         self.runs.push(RunDigest {
             unsteady,
+            diagnosis,
             figures,
             events,
             throughput: thin(throughput, POINTS_A_LINE),

@@ -1,5 +1,6 @@
 //! What is kept of a run once its recording has gone: figures with few points, and plain values.
 
+use crate::diagnosis::Section;
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, MetricValue, RunResult};
 use crate::ledger::{Account, Measured};
@@ -30,6 +31,8 @@ pub(crate) struct RunDigest {
     pub pairs: Vec<Pair>,
     /// Why it is not steady, if it is not.
     pub unsteady: Option<Unsteady>,
+    /// The run in words.
+    pub diagnosis: Vec<Section>,
 }
 
 impl RunDigest {
@@ -47,6 +50,7 @@ impl RunDigest {
             events: Vec::new(),
             throughput: Vec::new(),
             unsteady: None,
+            diagnosis: Vec::new(),
         }
     }
 

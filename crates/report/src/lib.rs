@@ -13,6 +13,7 @@ mod builder;
 pub mod claims;
 mod compare;
 mod core_time;
+mod diagnosis;
 mod digest;
 mod drawing;
 mod figure;
@@ -39,6 +40,7 @@ mod thin;
 
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
+pub use diagnosis::{SECOND_NS, Section, diagnosis, missed};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;

@@ -1,5 +1,7 @@
 //! `wirespeed explain`.
 
+mod words;
+
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
@@ -9,17 +11,21 @@ use wirespeed_scenario::{CongestionControl, Parameter, Preset, When, congestion_
 /// Arguments of `wirespeed explain`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Name of a metric, congestion control, preset, table or column.
-    name: String,
+    /// Name of a metric, congestion control, preset, table or column, or a word of a diagnosis: a stage, a limiting factor, a
+    /// cause, a drop reason.
+    #[arg(required = true)]
+    name: Vec<String>,
 }
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let name = arguments.name.as_str();
+    let name = arguments.name.join(" ");
+    let name = name.as_str();
     let mut found: Vec<String> = Vec::new();
     found.extend(wirespeed_metrics::find(name).map(wirespeed_metrics::explain));
     found.extend(congestion_control(name).map(explain_congestion));
     found.extend(presets().iter().filter(|preset| preset.name == name).map(explain_preset));
+    found.extend(words::explain(name));
     for (table, about, columns) in wirespeed_record::tables() {
         if table == name {
             let listed: String = columns.iter().map(|c| format!("  {:24} {}\n", c.name, c.doc)).collect();

@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirespeed_campaign::Judged;
-use wirespeed_lab::{SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 use wirespeed_metrics::{Moment, View};
-use wirespeed_record::{Cause, Counter, LedgerRow, Recording};
+use wirespeed_record::{
+    Cause, Counter, LedgerRow, Recording, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED,
+};
 use wirespeed_report::Report;
 use wirespeed_scenario::Factor;
 
@@ -42,11 +43,10 @@ impl Said {
     pub fn add(&mut self, judged: &Judged) -> Result<(), Failure> {
         if self.as_json || self.is_only {
             let view = View::new(&judged.recording)?;
-            let analysis = Analysis::of(&view);
             if self.as_json {
-                self.rows.push(json_row(judged, &analysis));
+                self.rows.push(json_row(judged, &Analysis::of(&view)));
             } else {
-                self.only = told::run(judged, &analysis);
+                self.only = told::run(judged, &view);
                 self.began.clone_from(&judged.recording.info.started);
             }
         }
@@ -97,7 +97,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "ledger": json_ledger(ledger),
         "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
-        "drops_missed": told::missed(counters),
+        "drops_missed": wirespeed_report::missed(counters),
         "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
         "limit": judged.limit,
         "held_back": analysis.held_back.iter().map(|i| json!({

@@ -1,8 +1,10 @@
 //! Where the time of this machine's cores went.
 
+use super::Part;
 use super::placement::nodes;
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use wirespeed_host::Root;
 use wirespeed_host::sources::cores;
 use wirespeed_record::CoreSample;
@@ -13,13 +15,37 @@ pub struct Cores {
     nodes: BTreeMap<u32, u32>,
     /// The cores' times when the run began.
     began: BTreeMap<u32, Ticks>,
+    /// CPU time of the test's threads by core, and of each when it was last read.
+    own_ns: BTreeMap<u32, i64>,
+    threads: BTreeMap<(usize, bool), i64>,
+    /// The test's threads are followed, so that other work is known from theirs.
+    follows: bool,
 }
 
 impl Cores {
     /// Counts from now on.
     pub fn new() -> Cores {
         let tick_ns = 1_000_000_000 / Root::live().ticks_per_second();
-        Cores { tick_ns, nodes: nodes(), began: ticks() }
+        Cores {
+            tick_ns,
+            nodes: nodes(),
+            began: ticks(),
+            own_ns: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            follows: false,
+        }
+    }
+
+    /// Takes in what the threads of flows have used since the last time: it counts to the core on which each was last.
+    pub fn follow(&mut self, parts: &[Arc<Part>]) {
+        self.follows = true;
+        for part in parts {
+            for (receives, end) in [(false, part.state.sender()), (true, part.state.receiver())] {
+                let (Some(now_ns), Some(core)) = (end.cpu_ns(), end.core()) else { continue };
+                let before_ns = self.threads.insert((part.index, receives), now_ns).unwrap_or(0);
+                *self.own_ns.entry(core).or_default() += now_ns - before_ns;
+            }
+        }
     }
 
     /// A row per core for each of `hosts`, which all have these cores.
@@ -28,6 +54,12 @@ impl Cores {
         let row = |host: &str, core: u32, now: &Ticks| {
             let began = self.began.get(&core)?;
             let since = |of: fn(&Ticks) -> u64| (of(now).saturating_sub(of(began)) * self.tick_ns) as i64;
+            let working = since(|ticks| ticks.working);
+            // Where nobody follows its threads all work counts as the test's.
+            let app_ns = match self.follows {
+                false => working,
+                true => self.own_ns.get(&core).copied().unwrap_or(0),
+            };
             Some(CoreSample {
                 t_ns,
                 host: host.to_owned(),
@@ -37,9 +69,9 @@ impl Cores {
                 softirq_ns: since(|ticks| ticks.softirq),
                 // /proc/stat counts its time as softirq's.
                 ksoftirqd_ns: 0,
-                app_ns: since(|ticks| ticks.working),
+                app_ns,
                 capture_ns: 0,
-                load_ns: since(|ticks| ticks.stolen),
+                load_ns: (working - app_ns).max(0) + since(|ticks| ticks.stolen),
                 squeezed: 0,
             })
         };

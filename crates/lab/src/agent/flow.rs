@@ -37,11 +37,13 @@ pub struct FlowState {
 pub struct Socket {
     descriptor: AtomicI32,
     core: AtomicI32,
+    /// The kernel's number of that thread; 0 before it is known.
+    thread: AtomicI32,
 }
 
 impl Default for Socket {
     fn default() -> Self {
-        Socket { descriptor: AtomicI32::new(-1), core: AtomicI32::new(-1) }
+        Socket { descriptor: AtomicI32::new(-1), core: AtomicI32::new(-1), thread: AtomicI32::new(0) }
     }
 }
 
@@ -62,6 +64,17 @@ impl Socket {
     pub fn note_core(&self) {
         // SAFETY: takes no pointers. It costs some nanoseconds, no system call.
         self.core.store(unsafe { libc::sched_getcpu() }, Relaxed);
+        if self.thread.load(Relaxed) == 0 {
+            // SAFETY: takes no pointers.
+            self.thread.store(unsafe { libc::gettid() }, Relaxed);
+        }
+    }
+
+    /// CPU time that its thread has used, in nanoseconds; `None` before it began and after its end.
+    pub fn cpu_ns(&self) -> Option<i64> {
+        // MAKE_THREAD_CPUCLOCK of linux/posix-timers_types.h with CPUCLOCK_SCHED.
+        let thread = Some(self.thread.load(Relaxed)).filter(|thread| *thread > 0)?;
+        super::clock::of_thread((!thread << 3) | 6)
     }
 
     /// The core that its thread was on last.

@@ -4,7 +4,7 @@
 use super::clock::Clock;
 use super::local::Local;
 use super::message::Message;
-use wirespeed_host::{Place, Snapshot, Source, sources};
+use wirespeed_host::{Change, Place, Snapshot, Source, sources};
 
 /// Sources in which no packet is lost that another does not count: they are read before and after the run only.
 const LEFT_OUT: [&str; 4] = ["sockets", "interrupts", "softirqs", "cores"];
@@ -15,19 +15,26 @@ pub fn of_losses() -> Vec<&'static dyn Source> {
 }
 
 /// Says how a host stands at a border.
-pub fn interim(at_ns: i64, clock: &Clock, here: &mut Local, before: &Snapshot) -> Message {
+pub fn interim(
+    at_ns: i64,
+    clock: &Clock,
+    here: &mut Local,
+    before: &Snapshot,
+    reasons: Vec<Change>,
+) -> Message {
     let read_ns = clock.now();
     let totals = here.totals(at_ns);
     let mut changes = here.loss_counters().since(before);
-    let device = here.device().to_owned();
+    let devices = [here.device().to_owned(), here.out().to_owned()];
     changes.changes.retain(|change| {
         let place = &change.reading.place;
         // What stands still is what the last word of the run says it is.
         change.reading.is_the_count_of_a_loss()
             && change.growth.at_least() > 0
-            && place.device().is_none_or(|found| *found.name == *device)
+            && place.device().is_none_or(|found| devices.iter().any(|device| *found.name == **device))
             && !matches!(place, Place::Socket(_))
     });
+    changes.changes.extend(reasons);
     Message::Interim { at_ns, read_ns, took_ns: clock.now() - read_ns, changes: Box::new(changes), totals }
 }
 

@@ -1,15 +1,17 @@
 //! What the running kernel is lent for a run, where this process may: congestion controls that it does not have, and a watch
 //! on what it drops. All of it goes with the process.
 
-use super::{first_port, try_congestion};
-use crate::iperf3::server;
+use super::reasons::Dropped;
+use super::{ports, try_congestion};
 use crate::namespace::Namespace;
 use crate::sent_again::{Piece, Pieces, Way};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_bpf::drops::{Filter, Range, Watch, can_watch};
+use std::net::Ipv4Addr;
+use wirespeed_bpf::drops::{Filter, Protocol, Range, Watch, can_watch};
 use wirespeed_bpf::{Loaded, control};
-use wirespeed_record::Counter;
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_host::Way as HostWay;
+use wirespeed_record::{Counter, DROPPED, MISSED};
+use wirespeed_scenario::run::{Flow, FlowKind, Run};
 
 /// Congestion controls.
 pub struct Controls {
@@ -57,12 +59,8 @@ impl Controls {
     }
 }
 
-/// Before the name of a counter of packets that the kernel dropped, by its own reason.
-pub const DROPPED: &str = "bpf/dropped ";
 /// What watching took, in nanoseconds.
 const COST: &str = "bpf/cost_ns";
-/// Packets it missed: they are counted elsewhere, without a reason.
-pub const MISSED: &str = "bpf/missed";
 
 /// Retransmissions and drops that were not matched with each other, since there were too many.
 pub const UNLISTED: &str = "bpf/unlisted";
@@ -72,6 +70,8 @@ pub struct Drops {
     watch: Option<Watch>,
     /// What was dropped and sent again so far, by namespace, flow and reason.
     ranges: BTreeMap<(Option<u32>, Way, Option<String>), Vec<Piece>>,
+    /// Packets with payload of TCP that were dropped, by reason and direction.
+    with_payload: BTreeMap<(Way, String), u64>,
     kept: usize,
     unlisted: u64,
     /// Somebody was told that not all could be read.
@@ -81,16 +81,19 @@ pub struct Drops {
 impl Drops {
     /// Begins, where that is permitted. `warn` is told if the kernel does not do what it should be able to.
     pub fn watch(run: &Run, namespace: Option<u32>, warn: impl FnOnce(String)) -> Drops {
-        let beyond = run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX);
-        let first: BTreeSet<u16> = run.flows.iter().map(|flow| first_port(run, &flow.to)).collect();
-        let mut ports: Vec<_> = first.iter().map(|port| *port..=port.saturating_add(beyond)).collect();
-        ports.extend(server(run).ok().flatten().map(|server| server.port..=server.port));
-        let filter = Filter { ports, namespace, measure: true, ranges: true };
+        let filter = Filter { ports: ports(run), namespace, measure: true, ranges: true };
         // Whoever may not watch is told so in the documentation, not in every run.
         let watch = can_watch()
             .ok()
             .and_then(|()| Watch::start(&filter).map_err(|error| warn(error.to_string())).ok());
-        Drops { watch, ranges: BTreeMap::new(), kept: 0, unlisted: 0, told: false }
+        Drops {
+            watch,
+            ranges: BTreeMap::new(),
+            with_payload: BTreeMap::new(),
+            kept: 0,
+            unlisted: 0,
+            told: false,
+        }
     }
 
     /// Takes in what was dropped and sent again since: the kernel has room for a part of it only. `origin_ns`: where the run's
@@ -109,6 +112,10 @@ impl Drops {
     fn keep(&mut self, origin_ns: i64, range: Range) {
         /// Takes some 10 MB here, and as much again on its way.
         const MOST: usize = 500_000;
+        if let Some(reason) = &range.reason {
+            let way = (range.flow.source, range.flow.target);
+            *self.with_payload.entry((way, reason.clone())).or_default() += u64::from(range.packets);
+        }
         if self.kept == MOST {
             self.unlisted += 1;
             return;
@@ -136,11 +143,49 @@ impl Drops {
         all
     }
 
+    /// Packets of the run that the host dropped, and how many were missed; `None` if it is not watched. Of TCP's data only
+    /// packets with payload count: the account is of these.
+    pub fn dropped(&self, run: &Run, host: &str, addresses: &[Ipv4Addr]) -> Option<(Dropped, u64)> {
+        let watch = self.watch.as_ref()?;
+        let (rows, missed) = (watch.read().ok()?, watch.cost().ok()?.missed);
+        let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
+        let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
+        let is_tcp = |flow: &Flow| matches!(flow.kind, FlowKind::Tcp { .. });
+        let mut dropped: BTreeMap<(String, HostWay), u64> = BTreeMap::new();
+        for row in rows {
+            let way = match () {
+                () if row.flow.source.ip() == own => HostWay::Tx,
+                // What no interface has been told of is on its way out, perhaps of another namespace.
+                () if row.namespace.is_none() && row.device.is_none() => continue,
+                () if row.flow.target.ip() == own => HostWay::Rx,
+                () => continue,
+            };
+            let of_protocol = |flow: &&Flow| is_tcp(flow) == (row.flow.protocol == Protocol::Tcp);
+            let mut flows = run.flows.iter().filter(of_protocol).peekable();
+            if flows.peek().is_none() {
+                continue;
+            }
+            let sends = flows.clone().any(|flow| flow.from == host);
+            let receives = flows.any(|flow| flow.to == host);
+            let is_data = if way == HostWay::Tx { sends && !receives } else { receives && !sends };
+            let packets = if is_data && is_listed && row.flow.protocol == Protocol::Tcp {
+                let way = (row.flow.source, row.flow.target);
+                self.with_payload.get(&(way, row.reason.clone())).copied().unwrap_or(0).min(row.packets)
+            } else {
+                row.packets
+            };
+            *dropped.entry((row.reason, way)).or_default() += packets;
+        }
+        let row = |((reason, way), packets)| (reason, way, packets);
+        Some((dropped.into_iter().map(row).collect(), missed))
+    }
+
     /// What was dropped since, as counters of a host that `place` finds for a namespace (its inode).
-    /// `warn` is told if they cannot be read.
+    /// `own`: the only host's address, if there is one. `warn` is told if they cannot be read.
     pub fn counters(
         &self,
         place: impl Fn(Option<u32>) -> Option<String>,
+        own: Option<Ipv4Addr>,
         warn: impl FnOnce(String),
     ) -> Vec<Counter> {
         let Some(watch) = &self.watch else { return Vec::new() };
@@ -150,6 +195,11 @@ impl Drops {
             Vec::new()
         });
         for row in rows {
+            let is_nowhere = row.namespace.is_none() && row.device.is_none();
+            // It is of the host that sends it.
+            if is_nowhere && own.is_some_and(|own| row.flow.source.ip() != &own) {
+                continue;
+            }
             if let Some(host) = place(row.namespace) {
                 *by_reason.entry((host, format!("{DROPPED}{}", row.reason))).or_default() += row.packets;
             }

@@ -13,11 +13,12 @@ use crate::netlink::Netlink;
 use crate::qdisc;
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
-use wirespeed_record::{CoreSample, FlowSample, HostSample, Placement, QueueSample, Topology};
+use wirespeed_record::{CoreSample, Event, FlowSample, HostSample, Placement, QueueSample, Topology};
 
 /// Everything of one instant.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Sample {
     pub queue: Option<QueueSample>,
     /// The interface.
     pub host: Option<HostSample>,
+    /// The interface went down, or came up again, since the last time.
+    pub link: Option<Event>,
     /// All cores that can be read.
     pub cores: Vec<CoreSample>,
 }
@@ -41,6 +44,9 @@ pub struct Local {
     root: Root,
     /// The interface that carries the test.
     device: String,
+    /// The interface by which packets leave to the other hosts.
+    out: String,
+    is_up: bool,
     cores: Cores,
     placements: Placements,
 }
@@ -50,23 +56,41 @@ impl Local {
     ///
     /// # Errors
     /// If no interface has the address, or the kernel refuses an answer.
-    pub fn new(name: &str, parts: Vec<Arc<Part>>, address: Ipv4Addr) -> io::Result<Local> {
+    pub fn new(
+        name: &str,
+        parts: Vec<Arc<Part>>,
+        address: Ipv4Addr,
+        peers: &[Ipv4Addr],
+    ) -> io::Result<Local> {
         let interfaces = interfaces()?;
         let Some(Interface { device, .. }) = interfaces.iter().find(|found| found.address == address) else {
             return Err(io::Error::other(format!(
                 "no interface of {name} has the address {address} any more"
             )));
         };
+        let mut netlink = Netlink::open()?;
+        let listed = device::list(&mut netlink)?;
+        // What is sent may leave by another interface than that of the address.
+        let out = peers.first().and_then(|peer| device::way_out(&mut netlink, address, *peer).ok().flatten());
+        let out = listed.iter().find(|interface| Some(interface.device.index) == out);
+        let out = out.map_or_else(|| device.clone(), |interface| interface.device.name.to_string());
         Ok(Local {
+            out,
             name: name.to_owned(),
             packets: vec![[Long::default(); 2]; parts.len()],
             parts,
-            netlink: Netlink::open()?,
+            netlink,
             root: Root::live(),
             device: device.clone(),
+            is_up: true,
             cores: Cores::new(),
             placements: Placements::default(),
         })
+    }
+
+    /// The interface by which packets leave to the other hosts: that of the address, or another by the host's routes.
+    pub fn out(&self) -> &str {
+        &self.out
     }
 
     /// The interface that carries the test.
@@ -81,9 +105,9 @@ impl Local {
     pub fn sample(&mut self, t_ns: i64) -> io::Result<Sample> {
         let flows = self.flows(t_ns);
         self.placements.look(&self.parts);
-        let interface =
-            device::list(&mut self.netlink)?.into_iter().find(|found| *found.device.name == *self.device);
-        let queue = match &interface {
+        self.cores.follow(&self.parts);
+        let listed = device::list(&mut self.netlink)?;
+        let queue = match listed.iter().find(|found| *found.device.name == *self.out) {
             None => None,
             Some(interface) => {
                 let all = qdisc::statistics(&mut self.netlink)?;
@@ -93,8 +117,20 @@ impl Local {
                 })
             }
         };
+        let interface = listed.into_iter().find(|found| *found.device.name == *self.device);
+        let is_up = interface.as_ref().is_some_and(|interface| is_running(interface.device.index));
+        let link = (is_up != self.is_up).then(|| {
+            self.is_up = is_up;
+            Event {
+                t_ns,
+                kind: if is_up { "link_up" } else { "link_down" }.into(),
+                flow: None,
+                host: Some(self.name.clone()),
+                detail: self.device.clone(),
+            }
+        });
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
-        Ok(Sample { flows, queue, host, cores: self.cores.sample(t_ns, [self.name.as_str()]) })
+        Ok(Sample { flows, queue, host, link, cores: self.cores.sample(t_ns, [self.name.as_str()]) })
     }
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
@@ -136,6 +172,29 @@ impl Local {
     pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
         take(&mut self.root)
     }
+}
+
+/// Whether an interface is up and has a carrier (IFF_UP and IFF_RUNNING; netdevice(7)).
+fn is_running(index: u32) -> bool {
+    const BOTH: i32 = libc::IFF_UP | libc::IFF_RUNNING;
+    thread_local! {
+        static SOCKET: Option<UdpSocket> = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok();
+    }
+    SOCKET.with(|socket| {
+        let Some(socket) = socket else { return true };
+        // SAFETY: an ifreq of zeros is one; the kernel reads its index and name, and fills the rest.
+        unsafe {
+            let mut request: libc::ifreq = std::mem::zeroed();
+            request.ifr_ifru.ifru_ifindex = index as i32;
+            let fd = socket.as_raw_fd();
+            // Its name may have changed, its index has not.
+            if libc::ioctl(fd, libc::SIOCGIFNAME as _, &raw mut request) != 0 {
+                return false;
+            }
+            libc::ioctl(fd, libc::SIOCGIFFLAGS as _, &raw mut request) != 0
+                || i32::from(request.ifr_ifru.ifru_flags) & BOTH == BOTH
+        }
+    })
 }
 
 /// IPv4 addresses of this host beside the loopback's, and the interfaces that have them.

@@ -1,6 +1,7 @@
 //! What an agent says: a stream of length-prefixed postcard messages. It is the same whether it goes to a file
 //! (substrate `kernel`) or to standard output (substrate `hosts`). What it is asked ([`super::request`]) is framed alike.
 
+use super::path_mtu::PathMtu;
 use super::port::Reached;
 use crate::sent_again::Pieces;
 use serde::de::DeserializeOwned;
@@ -131,6 +132,8 @@ pub enum Message {
     Clock(i64),
     /// What another host answered on a port.
     Reached(Reached),
+    /// How large packets can be that reach the other host.
+    PathMtu(PathMtu),
     /// Everything is prepared; the run can begin.
     Ready,
     /// The host's senders have nothing under way any more, or have waited for it long enough.

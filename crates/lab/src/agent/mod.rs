@@ -13,10 +13,13 @@ pub mod iperf3;
 pub mod lent;
 mod local;
 pub mod message;
+mod other_tests;
 mod others;
 mod pages;
+mod path_mtu;
 mod placement;
 pub mod port;
+pub mod reasons;
 pub mod request;
 mod sampler;
 pub mod session;
@@ -30,13 +33,17 @@ pub mod udp;
 pub mod whole;
 
 pub use clock::monotonic;
+pub use path_mtu::PathMtu;
 
+use crate::iperf3::server;
 use clock::Clock;
 use flow::{FlowState, Log};
 use message::{Message, Writer};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -46,6 +53,14 @@ use wirespeed_scenario::{When, congestion_control};
 
 /// The most flows of a run: each has a port of its own.
 pub const MOST_FLOWS: usize = 10_000;
+
+/// Ports of which each packet of a run has one.
+pub fn ports(run: &Run) -> Vec<RangeInclusive<u16>> {
+    let beyond = run.flows.len().saturating_sub(1).try_into().unwrap_or(u16::MAX);
+    let first: BTreeSet<u16> = run.flows.iter().map(|flow| first_port(run, &flow.to)).collect();
+    let server = server(run).ok().flatten().map(|server| server.port..=server.port);
+    first.into_iter().map(|port| port..=port.saturating_add(beyond)).chain(server).collect()
+}
 
 /// A flow that is being run, shared by its threads and the sampler.
 pub struct Part {

@@ -1,81 +1,74 @@
-//! Whether another test is at work on this host meanwhile: both share its interface and its cores, and are counted together
-//! where only the host counts.
+//! What other processes of this machine had of its cores.
 
-use super::port::user;
+use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, UdpSocket};
-use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use wirespeed_host::Root;
 
-/// How often it is looked for.
-const EVERY: Duration = Duration::from_secs(1);
+/// The CPU time of all processes at an instant.
+pub struct Others(BTreeMap<u32, Process>);
 
-/// Looks until it goes away.
-#[derive(Debug, Default)]
-pub struct Others(Arc<Mutex<Option<String>>>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Process {
+    name: String,
+    ticks: u64,
+    core: u32,
+}
+
+/// CPU time of a process that is not of the test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// The core it was on last.
+    pub core: u32,
+    /// Of one core.
+    pub part: f64,
+    /// Its name and number.
+    pub process: String,
+}
 
 impl Others {
-    /// Begins, on a host of a run with these addresses. Where several of its hosts are here, nothing is said: their agents are
-    /// those of one test.
-    pub fn watch(addresses: &[Ipv4Addr]) -> Others {
-        let others = Others::default();
-        // Nothing is sent: only an address of this host can be bound to.
-        let here = addresses.iter().filter(|address| UdpSocket::bind((**address, 0)).is_ok()).count();
-        if here > 1 {
-            return others;
-        }
-        let found = Arc::clone(&others.0);
-        thread::spawn(move || {
-            // The last but one holder of it ends this.
-            while Arc::strong_count(&found) > 1 {
-                if let Some(other) = other_agent() {
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(other);
-                    return;
-                }
-                thread::sleep(EVERY);
-            }
-        });
-        others
+    /// Reads them.
+    pub fn read() -> Others {
+        let own = std::process::id();
+        let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbered = folders.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let process = |pid: u32| {
+            let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            Some((pid, parse(&text)?))
+        };
+        Others(numbered.filter(|pid| *pid != own).filter_map(process).collect())
     }
 
-    /// What the reader of the results has to know, if there was one.
-    pub fn warning(&self) -> Option<String> {
-        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        found.as_ref().map(|other| {
-            format!(
-                "another test of wirespeed ran at the same time ({other}): the two shared the interface and the cores, and \
-                 counters of the host have the packets of both"
-            )
-        })
+    /// Those that used more than a fifth of a core since an earlier reading, most first.
+    pub fn since(&self, before: &Others, lasted_ns: i64) -> Vec<Load> {
+        const LEAST: f64 = 0.2;
+        let second = Root::live().ticks_per_second() as f64 * lasted_ns as f64 / 1e9;
+        let load = |(pid, process): (&u32, &Process)| {
+            let earlier = before.0.get(pid).map_or(0, |process| process.ticks);
+            let part = process.ticks.saturating_sub(earlier) as f64 / second.max(1.0);
+            let name = format!("{} (pid {pid})", process.name);
+            (part >= LEAST && !is_of_the_test(&process.name)).then_some(Load {
+                core: process.core,
+                part,
+                process: name,
+            })
+        };
+        let mut loads: Vec<Load> = self.0.iter().filter_map(load).collect();
+        loads.sort_by(|a, b| b.part.total_cmp(&a.part));
+        loads
     }
 }
 
-/// Another agent in this network namespace.
-fn other_agent() -> Option<String> {
-    let own = fs::read_link("/proc/self/ns/net").ok()?;
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let others =
-        processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry)));
-    let mut others = others.filter(|(pid, _)| *pid != std::process::id());
-    let (pid, entry) = others.find(|(_, entry)| {
-        let path = entry.path();
-        // The cheap question first: few processes have such a name.
-        is_agent(&fs::read(path.join("cmdline")).unwrap_or_default())
-            && fs::read_link(path.join("ns/net")).is_ok_and(|namespace| namespace == own)
-    })?;
-    let uid = entry.metadata().ok()?.uid();
-    Some(format!("process {pid} of user {}", user(uid)))
+/// An agent of this program, which may be the other end, or the kernel's own threads, whose time is of packets.
+fn is_of_the_test(name: &str) -> bool {
+    name.starts_with("wirespeed") || name.starts_with("agent-") || name.starts_with("ksoftirqd")
 }
 
-/// Whether a process is an agent, by its words (proc(5)).
-pub fn is_agent(command_line: &[u8]) -> bool {
-    let mut words = command_line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    let (program, first, rest) = (words.next().unwrap_or_default(), words.next(), words.next());
-    let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let is_ours = name.starts_with(b"agent-") || name.starts_with(b"wirespeed");
-    is_ours && first == Some(b"agent") && rest.is_none()
+/// Name, user and system time, and the last core (proc_pid_stat(5)).
+fn parse(text: &str) -> Option<Process> {
+    let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
+    let field = |number: usize| rest.split_whitespace().nth(number - 3)?.parse::<u64>().ok();
+    let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
+    Some(Process { name, ticks: field(14)? + field(15)?, core: field(39)? as u32 })
 }
 
 #[cfg(test)]
@@ -83,19 +76,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agent_is_known_by_its_words() {
-        assert!(is_agent(b"/root/.cache/wirespeed/agent-0123456789abcdef\0agent\0"));
-        assert!(is_agent(b"wirespeed\0agent\0"));
-        for other in [&b""[..], b"wirespeed\0probe\0", b"wirespeed\0agent\0--netns\0", b"ssh-agent\0agent\0"]
-        {
-            assert!(!is_agent(other));
-        }
+    fn a_process_has_its_name_its_time_and_its_core() {
+        let rest: Vec<String> = (4..=52).map(|number| number.to_string()).collect();
+        let found = parse(&format!("7 (a (b) c) R {}\n", rest.join(" "))).unwrap();
+        assert_eq!(found, Process { name: "a (b) c".into(), ticks: 14 + 15, core: 39 });
     }
 
     #[test]
-    fn run_with_two_hosts_here_is_not_watched() {
-        let local = [Ipv4Addr::new(127, 0, 0, 1), Ipv4Addr::new(127, 0, 0, 2)];
-        assert_eq!(Arc::strong_count(&Others::watch(&local).0), 1);
-        assert_eq!(Arc::strong_count(&Others::watch(&local[..1]).0), 2);
+    fn a_process_that_worked_is_named_and_an_agent_is_not() {
+        let all = |ticks: [u64; 2]| {
+            let of = |name: &str, ticks| Process { name: name.into(), ticks, core: 1 };
+            Others([(5, of("bash", ticks[0])), (6, of("agent-0", ticks[1]))].into())
+        };
+        let second = Root::live().ticks_per_second();
+        let loads = all([10 + second, second]).since(&all([10, 0]), 1_000_000_000);
+        assert_eq!(loads.len(), 1);
+        assert_eq!((loads[0].core, loads[0].process.as_str()), (1, "bash (pid 5)"));
     }
 }

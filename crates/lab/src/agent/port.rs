@@ -1,6 +1,6 @@
 //! Ports of a test on a real host: whether they are free, who has them otherwise, and whether packets come through to them.
 
-use super::others::is_agent;
+use super::other_tests::is_agent;
 use super::socket;
 use serde::{Deserialize, Serialize};
 use std::fs;

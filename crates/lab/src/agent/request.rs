@@ -31,6 +31,22 @@ pub enum Request {
         /// UDP instead of TCP.
         datagrams: bool,
     },
+    /// Answer the other host's datagrams of [`Request::MtuProbe`] until the next request that has no answer of its own.
+    MtuAnswer {
+        /// The host's address for the test, and a port of it.
+        local: SocketAddrV4,
+        /// The other host's address.
+        peer: Ipv4Addr,
+    },
+    /// How large can packets be that reach another host, which answers?
+    MtuProbe {
+        /// The host's address for the test.
+        local: Ipv4Addr,
+        /// Where the other host answers.
+        to: SocketAddrV4,
+        /// The MTU of the interface.
+        most: u32,
+    },
     /// Prepare this host's part of a run.
     Plan(Plan),
     /// The run's time is zero when CLOCK_MONOTONIC of this host says so.
@@ -55,6 +71,8 @@ impl Request {
             Request::Reach { .. } => "the question for a way",
             Request::Listen { .. } => "the order to listen",
             Request::Stop { .. } => "the order to stop",
+            Request::MtuAnswer { .. } => "the order to answer datagrams",
+            Request::MtuProbe { .. } => "the question for the path's MTU",
             Request::Plan(_) => "a plan",
             Request::Start { .. } => "the order to start",
             Request::Account => "the question for the account",

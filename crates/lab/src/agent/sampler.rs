@@ -175,7 +175,6 @@ impl<'a> Sampler<'a> {
 pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
     let state = &part.state;
     let mut sample = FlowSample::empty(t_ns, part.index as u32);
-    sample.read_bytes = Some(state.read_bytes.load(Relaxed));
     match &part.flow().kind {
         FlowKind::Udp { .. } => {
             sample.delivered_bytes = Some(state.delivered_bytes.load(Relaxed));
@@ -199,6 +198,8 @@ pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
             }
         }
     }
+    // Last: what lies there unread is then not more than it is, however long reading takes.
+    sample.read_bytes = Some(state.read_bytes.load(Relaxed));
     sample
 }
 

@@ -10,11 +10,13 @@ use super::iperf3::{self, Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
 use super::local::{self, Local};
 use super::message::{Decoder, Message, Writer};
-use super::others::Others;
+use super::other_tests::OtherTests;
+use super::others::{Load, Others};
+use super::path_mtu::{self, Answerer, PathMtu};
 use super::port::{self, Listening};
 use super::request::{Plan, Request};
 use super::settings;
-use super::{Part, hello, is_tcp, tcp, udp, used, write_found, write_log};
+use super::{Part, hello, is_tcp, reasons, tcp, udp, used, write_found, write_log};
 use crate::intervals::Borders;
 use crate::iperf3::place;
 use std::io::{self, Read, Write};
@@ -26,8 +28,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
-use wirespeed_host::{Growth, Root, Snapshot, take};
-use wirespeed_scenario::run::Run;
+use wirespeed_host::{Change, Growth, Root, Snapshot, take};
+use wirespeed_record::Event;
+use wirespeed_scenario::run::{Flow, Run};
 
 /// How long an agent waits for its controller beyond the run itself.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -79,6 +82,8 @@ fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) 
     /// A controller asks for one port of each host.
     const MOST: usize = 4;
     let mut held = Vec::new();
+    // Answers until the next request that is not answered here.
+    let mut _answerer = None;
     loop {
         let answer = match requests.recv().map_err(io::Error::other)?? {
             Request::Clock => Message::Clock(clock::monotonic()),
@@ -89,6 +94,14 @@ fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) 
             Request::Listen { local, datagrams } if held.len() < MOST => {
                 held.push(port::patiently(|| Listening::begin(local, datagrams))?);
                 Message::Ready
+            }
+            Request::MtuAnswer { local, peer } => {
+                _answerer = Answerer::start(local, peer).ok();
+                Message::Ready
+            }
+            Request::MtuProbe { local, to, most } => {
+                let none = PathMtu { tried: most, passed: None, is_reported: false };
+                Message::PathMtu(path_mtu::probe(local, to, most).unwrap_or(none))
             }
             other => return Ok(other),
         };
@@ -141,8 +154,12 @@ fn session(
     };
     let host = &run.hosts[plan.host as usize].name;
     let parts = ends.start(Clock::starting_at(origin_ns))?;
-    let mut here = Local::new(host, parts.clone(), plan.addresses[plan.host as usize])?;
+    let own = plan.addresses[plan.host as usize];
+    let peers = ends.peers();
+    let mut here = Local::new(host, parts.clone(), own, &peers)?;
     let mut settings = settings::settings(here.device());
+    settings.insert("interface.address".to_owned(), own.to_string());
+    settings.insert("interface.out".to_owned(), here.out().to_owned());
     // Namespaces of one machine have counters in common.
     if let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         settings.insert("machine.boot_id".to_owned(), boot.trim().to_owned());
@@ -152,12 +169,15 @@ fn session(
     let mut peer = ends.peer.take();
     let clock = Clock::starting_at(origin_ns);
     let beside = Beside { before: &before, drops: &mut drops, ends: &ends, peer: peer.as_mut() };
-    let others = Others::watch(&plan.addresses);
+    let (tests, others) = (OtherTests::watch(&plan.addresses), Others::read());
     let ended_ns = conduct(&run, &mut here, clock, beside, requests, out)?;
-    if let Some(warning) = others.warning() {
+    if let Some(warning) = tests.warning() {
         ends.warn(&warning);
     }
-    drop(others);
+    drop(tests);
+    for load in Others::read().since(&others, ended_ns.max(1)).iter().take(MOST_LOADS) {
+        out.write(&load_of(host, load))?;
+    }
     let lasted = Duration::from_nanos(ended_ns.max(0) as u64);
     // A server that sends would go on.
     let word = match peer.take_if(|peer| peer.sends()) {
@@ -188,10 +208,11 @@ fn session(
     changes
         .changes
         .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
-    for counter in drops.counters(|_| Some(host.clone()), |told| ends.warn(&told)) {
+    for counter in drops.counters(|_| Some(host.clone()), Some(own), |told| ends.warn(&told)) {
         out.write(&Message::Counter(counter))?;
     }
     drops.follow(origin_ns, |told| ends.warn(&told));
+    changes.changes.extend(ends.reasons(&drops));
     for pieces in drops.pieces(|_| Some(host.clone())) {
         out.write(&Message::Pieces(pieces))?;
     }
@@ -208,6 +229,21 @@ fn session(
     out.write(&used())?;
     out.write(&Message::Done)?;
     out.flush()
+}
+
+/// Processes of others that are named.
+const MOST_LOADS: usize = 4;
+
+/// A process that used a core beside the test.
+fn load_of(host: &str, load: &Load) -> Message {
+    let Load { core, part, process } = load;
+    Message::Event(Event {
+        t_ns: 0,
+        kind: "other_load".into(),
+        flow: None,
+        host: Some(host.into()),
+        detail: format!("{process} used {:.0} % of a core, last core {core}", part * 100.0),
+    })
 }
 
 /// The ends of flows that are on this host.
@@ -257,6 +293,22 @@ impl Ends {
     /// Tells the reader of the results of something at this host.
     fn warn(&self, told: &str) {
         self.log.warn(format!("host {}: {told}", self.host));
+    }
+
+    /// Addresses of the other ends of flows that are here.
+    fn peers(&self) -> Vec<Ipv4Addr> {
+        let other = |flow: &Flow| match () {
+            () if flow.from == self.host => Some(self.address(&flow.to)),
+            () if flow.to == self.host => Some(self.address(&flow.from)),
+            () => None,
+        };
+        self.run.flows.iter().filter_map(other).collect()
+    }
+
+    /// What this host dropped of the run's packets, by the kernel's reasons; nothing if it is not watched.
+    fn reasons(&self, drops: &Drops) -> Vec<Change> {
+        let dropped = drops.dropped(&self.run, &self.host, &self.addresses);
+        dropped.map_or(Vec::new(), |(dropped, missed)| reasons::changes(&dropped, missed))
     }
 
     fn address(&self, name: &str) -> Ipv4Addr {
@@ -357,12 +409,15 @@ fn conduct(
         sample.flows.into_iter().try_for_each(|row| out.write(&Message::Flow(Box::new(row))))?;
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;
         sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
+        sample.link.into_iter().try_for_each(|row| out.write(&Message::Event(row)))?;
         sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
         // Its end is none, also if it came earlier.
         if t_ns < end
             && let Some(border) = borders.reached(t_ns)
         {
-            out.write(&interim(border, &clock, here, beside.before))?;
+            beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
+            let reasons = beside.ends.reasons(beside.drops);
+            out.write(&interim(border, &clock, here, beside.before, reasons))?;
         }
         beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
         write_log(&beside.ends.log, out)?;

@@ -238,7 +238,7 @@ fn conduct(
         Some(inode) => places.get(&inode).cloned(),
         None => Some(sampler::WHOLE.to_owned()),
     };
-    for counter in drops.iter().flat_map(|drops| drops.counters(place, |told| log.warn(told))) {
+    for counter in drops.iter().flat_map(|drops| drops.counters(place, None, |told| log.warn(told))) {
         writer.write(&Message::Counter(counter))?;
     }
     if let Some(drops) = &mut drops {

@@ -2,8 +2,10 @@
 //! the hosts lost is counted by host, for everybody who uses them. The network is blamed for what no host explains.
 
 use super::merge::Total;
-use super::places::{Lost, counted_inward, outward};
+use super::places::{Lost, Own, counted_inward, outward};
+use crate::agent::ports;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use wirespeed_host::Changes;
 use wirespeed_record::{Direction, LedgerRow, Stage};
 use wirespeed_scenario::run::{Flow, FlowKind, Run};
@@ -17,6 +19,10 @@ pub struct Evidence<'a> {
     pub changes: &'a BTreeMap<String, Changes>,
     /// The interface of each host that carried the test.
     pub devices: &'a BTreeMap<String, String>,
+    /// The interface by which packets of the test leave each host.
+    pub outs: &'a BTreeMap<String, String>,
+    /// The address of each host that carried the test.
+    pub addresses: &'a BTreeMap<String, IpAddr>,
     /// The machine that each host is or is a namespace of (its boot ID).
     pub machines: &'a BTreeMap<String, String>,
     /// The host that is an iperf3 server, which all flows go to or come from.
@@ -27,7 +33,7 @@ pub struct Evidence<'a> {
 pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
     let names = |of: fn(&Flow) -> &str| -> BTreeSet<&str> { run.flows.iter().map(of).collect() };
     let (senders, receivers) = (names(|flow| &flow.from), names(|flow| &flow.to));
-    let account = |direction, from, to| Account { evidence, direction, from, to, rows: Vec::new() };
+    let account = |direction, from, to| Account { run, evidence, direction, from, to, rows: Vec::new() };
     let tcp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. }));
     let (data, packets) = (account(Direction::Data, &senders, &receivers), data_packets(run, evidence));
     match evidence.server {
@@ -106,6 +112,7 @@ fn segments_out(evidence: &Evidence) -> i64 {
 }
 
 struct Account<'a> {
+    run: &'a Run,
     evidence: &'a Evidence<'a>,
     direction: Direction,
     from: &'a BTreeSet<&'a str>,
@@ -127,15 +134,13 @@ impl Account<'_> {
             self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
         }
         let network = if matches!(rest, Rest::Network(_)) { rest.packets() } else { 0 };
-        let unseen = self.evidence.server.map_or(String::new(), |server| format!(", or at {server}"));
+        // Nobody counts at a server: what it lost is not known from what the network lost.
+        let (stage, unseen) = match self.evidence.server {
+            Some(server) => (Stage::NetworkOrHost, format!(", or at {server}")),
+            None => (Stage::Network, String::new()),
+        };
         let between = format!("between {from} and {to}{unseen}");
-        self.row(
-            "lost",
-            Some(Stage::Network),
-            &between,
-            network,
-            "sent less arrived, less what the hosts count",
-        );
+        self.row("lost", Some(stage), &between, network, "sent less arrived, less what the hosts count");
         self.row("delivered", None, &to, arrived - above_sum, packets.sources[1]);
         self.row("unexplained", None, "", rest.packets() - network, rest.words());
         self.rows
@@ -148,7 +153,8 @@ impl Account<'_> {
         let (below, _) = self.places();
         let mut left = packets.sent;
         for lost in &below {
-            let pieces = if lost.exact || lost.packets == 0 { "" } else { ", pieces of one packet or more" };
+            let pieces =
+                if lost.is_exact() { String::new() } else { format!(", at most {} packets", lost.most) };
             self.row(
                 "lost",
                 Some(lost.stage),
@@ -184,7 +190,8 @@ impl Account<'_> {
         let mut counted_by_pairs = BTreeSet::new();
         for host in self.from {
             let Some((changes, device)) = known(host) else { continue };
-            let lost = outward(host, device, changes);
+            let out = self.evidence.outs.get(*host).unwrap_or(device);
+            let lost = outward(host, out, changes, &self.own(host));
             if lost.iter().any(|lost| lost.stage == Stage::SoftnetBacklog) {
                 counted_by_pairs.insert(machine(host));
             }
@@ -204,6 +211,24 @@ impl Account<'_> {
             }
         }
         (below, above)
+    }
+
+    /// What the flows' sockets put out at a host.
+    fn own(&self, host: &str) -> Own {
+        let (mut segments, mut datagrams) = (0, 0);
+        for (index, total) in self.evidence.totals {
+            let Some(flow) = self.run.flows.get(*index as usize) else { continue };
+            if let FlowKind::Udp { .. } = flow.kind {
+                let sent = total.row.data_packets_out.unwrap_or(0) as i64;
+                datagrams += if flow.from == host { sent } else { 0 };
+            } else if flow.from == host {
+                segments += i64::from(total.sender[0]);
+            } else if flow.to == host {
+                segments += i64::from(total.receiver[0]);
+            }
+        }
+        let address = self.evidence.addresses.get(host).copied();
+        Own { segments, datagrams, address, ports: ports(self.run) }
     }
 
     fn row(&mut self, entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
@@ -242,24 +267,30 @@ impl Rest {
     }
 }
 
-/// Gives what is missing to the places that lost something. A place that counts pieces lost at least so many packets;
-/// where there is one such place, what else is missing was in its pieces.
+/// Gives what is missing to the places that lost something. A place that is not exact lost at least what it counts; where
+/// there is one such place, what else is missing was in its GSO packets, as far as they can hold it.
 fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
     let counted: i64 = places.iter().map(|lost| lost.packets).sum();
     let rest = missing - counted;
     if rest < 0 {
-        return Rest::Unexplained(rest, "negative: the hosts also lost what was not ours");
+        return Rest::Unexplained(
+            rest,
+            "negative: more losses are counted at the hosts than packets are missing",
+        );
     }
-    let mut of_pieces = places.iter_mut().filter(|lost| lost.packets > 0 && !lost.exact);
-    match (of_pieces.next(), of_pieces.next()) {
-        (Some(only), None) if rest <= only.most() - only.packets => {
-            only.source =
-                format!("{}, {} pieces; what else is missing was in them", only.source, only.packets);
-            only.packets += rest;
-            Rest::Network(0)
+    let mut inexact = places.iter_mut().filter(|lost| !lost.is_exact());
+    match (inexact.next(), inexact.next()) {
+        (Some(only), None) if rest > 0 => {
+            let share = rest.min(only.most - only.packets);
+            only.source = format!(
+                "{}: {} packets at least, {} at most; {share} more are missing and were not lost elsewhere",
+                only.source, only.packets, only.most
+            );
+            only.packets += share;
+            Rest::Network(rest - share)
         }
         (Some(_), Some(_)) if rest > 0 => {
-            Rest::Unexplained(rest, "several places dropped pieces, whose packets nobody counted")
+            Rest::Unexplained(rest, "several places dropped GSO packets, whose packets are not counted")
         }
         _ => Rest::Network(rest),
     }
@@ -271,6 +302,8 @@ pub mod testing {
 
     /// Machines of which nobody said which they are.
     pub static UNKNOWN: BTreeMap<String, String> = BTreeMap::new();
+    /// Hosts whose addresses are not known.
+    static NOWHERE: BTreeMap<String, IpAddr> = BTreeMap::new();
 
     /// Of hosts on such machines, none of them a server of iperf3.
     pub fn evidence<'a>(
@@ -278,7 +311,15 @@ pub mod testing {
         changes: &'a BTreeMap<String, Changes>,
         devices: &'a BTreeMap<String, String>,
     ) -> Evidence<'a> {
-        Evidence { totals, changes, devices, machines: &UNKNOWN, server: None }
+        Evidence {
+            totals,
+            changes,
+            devices,
+            outs: &UNKNOWN,
+            addresses: &NOWHERE,
+            machines: &UNKNOWN,
+            server: None,
+        }
     }
 }
 

@@ -38,10 +38,16 @@ pub(super) fn recording(
     let server = server(run).map_err(LabError::Unsupported)?;
     let Merged { mut recording, totals, borders, changes, word } = merge.finish("hosts", clocks_ns);
     let (devices, machines) = (told(&recording, "interface.device"), told(&recording, "machine.boot_id"));
+    let outs = told(&recording, "interface.out");
+    let addresses = told(&recording, "interface.address");
+    let addresses =
+        addresses.into_iter().filter_map(|(host, address)| Some((host, address.parse().ok()?))).collect();
     let evidence = Evidence {
         totals: &totals,
         changes: &changes,
         devices: &devices,
+        outs: &outs,
+        addresses: &addresses,
         machines: &machines,
         server: server.as_ref().map(|server| server.host),
     };
@@ -51,6 +57,7 @@ pub(super) fn recording(
     let standings = timeline::standings(run, &evidence, &borders, &recording.ledger);
     recording.ledger_intervals = intervals(&standings, &recording.ledger, run.duration.nanoseconds());
     recording.info.warnings.extend(not_applied(run));
+    recording.info.warnings.extend(on_one_machine(run, &machines));
     if let (Some(server), Some(word)) = (&server, &word) {
         tell(&mut recording, server, word, &totals);
     }
@@ -74,6 +81,17 @@ fn tell(recording: &mut Recording, server: &Server, word: &Word, totals: &BTreeM
 fn told(recording: &Recording, setting: &str) -> BTreeMap<String, String> {
     let of = |host: &HostInfo| Some((host.name.clone(), host.settings.get(setting)?.clone()));
     recording.info.hosts.iter().filter_map(of).collect()
+}
+
+/// Ends of flows that share a machine: what one does takes the other's cores.
+fn on_one_machine(run: &Run, machines: &BTreeMap<String, String>) -> Option<String> {
+    let same = |from: &str, to: &str| machines.get(from).is_some_and(|id| machines.get(to) == Some(id));
+    let flow = run.flows.iter().find(|flow| same(&flow.from, &flow.to))?;
+    Some(format!(
+        "{} and {} are one machine (they have the same boot ID): its cores and its softirq time are shared, and core N of \
+         one is core N of the other",
+        flow.from, flow.to
+    ))
 }
 
 /// What the scenario says and a real machine is not made to have.

@@ -5,6 +5,7 @@ use super::peer::Word;
 use super::timeline::Border;
 use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Message;
+use crate::agent::reasons;
 use crate::agent::tcp_info::copy_receiver;
 use crate::agent::udp;
 use crate::assemble::Assembler;
@@ -211,6 +212,8 @@ fn counters(host: &str, changes: &Changes) -> impl Iterator<Item = Counter> {
             Growth::Appeared(_) | Growth::Vanished(_) => return None,
         };
         let counter = match &reading.place {
+            // They have rows of their own, with those of all reasons.
+            Place::Host if reading.source == reasons::SOURCE => return None,
             Place::Host => reading.counter.to_string(),
             // A run has thousands; what they say of flows is in the flow table.
             Place::Socket(_) => return None,

@@ -5,6 +5,7 @@ mod account;
 mod believed;
 mod conclude;
 mod merge;
+mod path_mtu;
 mod peer;
 mod places;
 mod remote;
@@ -248,6 +249,7 @@ impl Substrate for Hosts {
         let mut sessions = self.sessions(run, &raw, cancel)?;
         let interfaces = interfaces(run, &sessions)?;
         let addresses = addresses(run, &interfaces)?;
+        let mtus = path_mtu::probe(run, &mut sessions, &interfaces, cancel)?;
         let plan = serde_json::to_string(run).expect("a run is plain data");
         let server = server(run).map_err(LabError::Unsupported)?;
         for session in &mut sessions {
@@ -298,6 +300,7 @@ impl Substrate for Hosts {
         let clocks_ns = offsets.iter().map(Offset::most_ns).sum();
         let mut recording = conclude::recording(run, merge, sessions.len(), clocks_ns)?;
         describe(&mut recording, &sessions, &interfaces, &offsets);
+        path_mtu::describe(&mut recording, &mtus);
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         recording.info.scenario = self.recorded(run);
         recording.info.started = Some(started);
@@ -426,7 +429,11 @@ fn collect(
                 silent = false;
                 *waits = !last(&message);
                 match message {
-                    Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) | Message::Ready => {
+                    Message::Machine { .. }
+                    | Message::Clock(_)
+                    | Message::Reached(_)
+                    | Message::PathMtu(_)
+                    | Message::Ready => {
                         return Err(unexpected(&session.host, &message));
                     }
                     message => merge.push(&session.host.clone(), message),

@@ -1,7 +1,10 @@
 //! Where one host lost packets of a direction, from how its counters changed.
 
+use crate::agent::reasons;
 use std::collections::BTreeMap;
-use wirespeed_host::{Change, Changes, Meaning, Place, Unit, Way};
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use wirespeed_host::{Change, Changes, Meaning, Place, Socket, Unit, Way};
 use wirespeed_record::Stage;
 
 /// Packets lost at a place of a host.
@@ -11,45 +14,87 @@ pub struct Lost {
     pub stage: Stage,
     /// The host and what in it.
     pub place: String,
-    /// How many; at least so many if it is not exact.
+    /// How many, at least.
     pub packets: i64,
-    /// Whether packets were counted, and not pieces or events.
-    pub exact: bool,
+    /// How many at most: more than at least where GSO packets or events were counted, or other traffic is among them.
+    pub most: i64,
     /// The counters.
     pub source: String,
 }
 
-/// Packets of a piece of 64 KiB at the smallest segment size of the internet (RFC 9293, 3.7.1).
+/// Packets of a GSO packet of 64 KiB at the smallest segment size of the internet (RFC 9293, 3.7.1).
 const PIECE: i64 = 65_536 / 536;
 
 impl Lost {
-    /// The most packets that it can stand for.
-    pub fn most(&self) -> i64 {
-        if self.exact { self.packets } else { most_packets(self.packets) }
+    /// Whether the number of packets is known.
+    pub fn is_exact(&self) -> bool {
+        self.most == self.packets
     }
 }
 
-/// The most packets that were in so many pieces.
+/// The most packets that were in so many GSO packets.
 pub fn most_packets(pieces: i64) -> i64 {
     pieces * PIECE
 }
 
+/// What the sockets of the test put out at a host, and how they are told from others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Segments of TCP, those without data included.
+    pub segments: i64,
+    /// Datagrams.
+    pub datagrams: i64,
+    /// The address that carries the test, if it is known.
+    pub address: Option<IpAddr>,
+    /// One of these is at one end of each connection of the test.
+    pub ports: Vec<RangeInclusive<u16>>,
+}
+
+impl Own {
+    fn packets(&self) -> i64 {
+        self.segments + self.datagrams
+    }
+
+    fn has(&self, socket: &Socket) -> bool {
+        let ends = [socket.local.port(), socket.remote.port()];
+        self.ports.iter().any(|range| ends.iter().any(|port| range.contains(port)))
+    }
+}
+
 /// What a host lost of what it sent by an interface. Places that were looked at and lost nothing are among them.
-pub fn outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
+pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lost> {
     let mut places = counted_outward(host, device, changes);
-    let stopped_before =
-        places.iter().filter(|lost| lost.stage == Stage::IpOut).map(|lost| lost.packets).sum();
-    // A queue counts pieces, but what it sent packet by packet.
-    if let Some(queue) = places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && lost.packets > 0)
-        && let Some(packets) = dropped_by_queue(device, changes, stopped_before, queue.packets)
+    let stopped_before = places
+        .iter()
+        .filter(|lost| matches!(lost.stage, Stage::IpOut | Stage::Netfilter))
+        .map(|lost| lost.packets)
+        .sum();
+    // A queue counts GSO packets, but what it sent packet by packet.
+    if let Some(queue) =
+        places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && lost.packets > 0 && !lost.is_exact())
+        && let Some([least, most]) = dropped_by_queue(device, changes, own, stopped_before)
     {
-        queue.source = format!("put out less sent; {} counts {} pieces", queue.source, queue.packets);
-        (queue.packets, queue.exact) = (packets, true);
+        let pieces = queue.packets;
+        // Without other traffic all that was dropped was the test's.
+        let least = if least == most { least.max(queue.packets) } else { least.max(0) };
+        let most = most.min(queue.most);
+        if least <= most {
+            (queue.packets, queue.most) = (least, most);
+            let others = if least == most {
+                String::new()
+            } else {
+                format!("; {} packets of other traffic may be among those sent", most - least)
+            };
+            queue.source = format!(
+                "packets of the test less packets sent; {} counts {pieces} GSO packets{others}",
+                queue.source
+            );
+        }
     }
     places
 }
 
-/// The same as the host counts it, pieces as pieces.
+/// The same as the host counts it, GSO packets as such.
 pub fn counted_outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
     gather(host, device, changes, Way::Tx)
 }
@@ -60,7 +105,10 @@ pub fn counted_inward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> 
 }
 
 fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
-    let mut places: BTreeMap<(Stage, String, String), (i64, bool)> = BTreeMap::new();
+    // The kernel's own reasons are those of the test's packets, one by one. A queue's counter is of everybody's.
+    let is_watched = changes.changes.iter().any(|change| change.reading.source == reasons::SOURCE);
+    let missed = reasons::missed(changes);
+    let mut places: BTreeMap<(Stage, String, String), (i64, i64)> = BTreeMap::new();
     for change in &changes.changes {
         let reading = &change.reading;
         let here = match &reading.place {
@@ -71,27 +119,33 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
         let Some(stage) = reading.sense.stage.filter(|_| here && reading.is_the_count_of_a_loss()) else {
             continue;
         };
-        if reading.sense.way != Some(way) {
+        if reading.sense.way != Some(way) || is_watched && stage == Stage::Qdisc && reading.source == "qdisc"
+        {
             continue;
         }
         let what = match (&reading.place, stage) {
             (_, Stage::Qdisc) => "qdisc".to_owned(),
             (Place::Device(found) | Place::Queue { device: found, .. }, _) => found.name.to_string(),
             (Place::Cpu(_), Stage::SoftnetBacklog) => "softnet backlog".to_owned(),
+            _ if reading.source == reasons::SOURCE => stage.word().to_owned(),
             _ => reading.counter.to_string(),
         };
         let source = format!("{}/{}", reading.source, reading.counter);
-        let sum = places.entry((stage, format!("{host}/{what}"), source)).or_insert((0, true));
+        let sum = places.entry((stage, format!("{host}/{what}"), source)).or_insert((0, 0));
         let grown = change.growth.at_least() as i64;
         sum.0 += grown;
-        // Whoever lost nothing need not say in what unit.
-        sum.1 &= grown == 0 || reading.sense.unit == Unit::Packets;
+        sum.1 += match reading.sense.unit {
+            _ if grown == 0 => 0,
+            Unit::Packets if reading.source == reasons::SOURCE => grown + missed,
+            Unit::Packets => grown,
+            _ => most_packets(grown),
+        };
     }
-    let found = places.into_iter().map(|((stage, place, source), (packets, exact))| Lost {
+    let found = places.into_iter().map(|((stage, place, source), (packets, most))| Lost {
         stage,
         place,
         packets,
-        exact,
+        most,
         source,
     });
     merge_idle(found.collect())
@@ -111,15 +165,15 @@ fn merge_idle(found: Vec<Lost>) -> Vec<Lost> {
     kept
 }
 
-/// Packets that the root queue of an interface dropped: what TCP and UDP put out, less what was stopped before the queue,
-/// less what it sent.
-fn dropped_by_queue(device: &str, changes: &Changes, stopped_before: i64, drops: i64) -> Option<i64> {
-    const PUT_OUT: [&str; 3] = ["TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams"];
+/// Packets that the root queue of an interface dropped, at least and at most: what the test's sockets put out and nothing
+/// stopped before the queue, less what it sent. What others sent by this interface makes the difference less: it is counted
+/// as far as their sockets count it, and what left from another address is left out.
+fn dropped_by_queue(device: &str, changes: &Changes, own: &Own, stopped_before: i64) -> Option<[i64; 2]> {
     let grown = |change: &Change| change.growth.at_least() as i64;
     let of = |name: &str| {
-        changes.changes.iter().find(|c| c.reading.source == "protocols" && c.reading.counter == name)
+        let is_it = |c: &&Change| c.reading.source == "protocols" && c.reading.counter == name;
+        changes.changes.iter().find(is_it).map_or(0, grown)
     };
-    let put_out = PUT_OUT.iter().filter_map(|name| of(name)).map(grown).sum::<i64>() - stopped_before;
     let is_root = |change: &&Change| {
         let reading = &change.reading;
         matches!(&reading.place, Place::Qdisc { device: found, parent: Place::ROOT, .. } if *found.name == *device)
@@ -127,8 +181,23 @@ fn dropped_by_queue(device: &str, changes: &Changes, stopped_before: i64, drops:
             && reading.sense.meaning == Meaning::Traffic
     };
     let sent = changes.changes.iter().find(is_root).map(grown)?;
-    // Other packets that passed make it less, what left by another interface more.
-    (drops..=drops * PIECE).contains(&(put_out - sent)).then_some(put_out - sent)
+    // Packets of others, by whichever interface they left.
+    let segments = of("TcpOutSegs") + of("TcpRetransSegs") - own.segments;
+    let others = segments.max(0) + (of("UdpOutDatagrams") - own.datagrams).max(0);
+    let (mut here, mut elsewhere) = (0, 0);
+    for change in changes.changes.iter().filter(|change| change.reading.counter == "tcpi_segs_out") {
+        match &change.reading.place {
+            Place::Socket(socket) if own.has(socket) => {}
+            Place::Socket(socket) if own.address == Some(socket.local.ip().to_canonical()) => {
+                here += grown(change)
+            }
+            Place::Socket(_) if own.address.is_some() => elsewhere += grown(change),
+            _ => {}
+        }
+    }
+    // None of theirs, or all of theirs, may be among those that the queue sent.
+    let least = own.packets() - stopped_before - sent;
+    Some([least, least + (others - elsewhere).max(here)])
 }
 
 #[cfg(test)]
@@ -167,6 +236,54 @@ pub mod testing {
 mod tests {
     use super::testing::changes;
     use super::*;
+    use wirespeed_host::{Growth, Reading, Sense};
+
+    fn own(segments: i64) -> Own {
+        Own { segments, ..Own::default() }
+    }
+
+    #[test]
+    fn other_traffic_widens_what_a_queue_dropped() {
+        let counters = [("qdisc/drops", 4), ("qdisc/sent_packets", 960), ("protocols/TcpOutSegs", 1030)];
+        let found = outward("a", "eth0", &changes("eth0", &counters), &own(1000));
+        assert_eq!((found[0].packets, found[0].most), (40, 70));
+        // A socket of the control connection, from another address; one of others, from the test's.
+        let mut all = changes("eth0", &counters);
+        for (local, segments) in [("10.0.0.9:22", 12), ("10.0.0.1:80", 15), ("10.0.0.1:5001", 900)] {
+            let socket = Socket {
+                protocol: "tcp".into(),
+                local: local.parse().unwrap(),
+                remote: "10.0.0.3:4000".parse().unwrap(),
+                cookie: 1,
+            };
+            let reading = Reading::new(
+                "sockets",
+                Place::Socket(socket.into()),
+                "tcpi_segs_out",
+                segments,
+                Sense::packets(Way::Tx),
+            );
+            all.changes.push(Change { reading, growth: Growth::By(segments) });
+        }
+        let address = Some("10.0.0.1".parse().unwrap());
+        let own = Own { address, ports: vec![5001..=5001], ..own(1000) };
+        let found = outward("a", "eth0", &all, &own);
+        assert_eq!((found[0].packets, found[0].most), (40, 58));
+    }
+
+    #[test]
+    fn a_watched_queue_dropped_what_the_kernel_says_of_the_test() {
+        let mut all = changes("eth0", &[("qdisc/drops", 900), ("qdisc/sent_packets", 1200)]);
+        let dropped = vec![("QDISC_DROP".to_owned(), Way::Tx, 43), ("NETFILTER_DROP".to_owned(), Way::Rx, 5)];
+        all.changes.extend(reasons::changes(&dropped, 0));
+        let out: Vec<_> = outward("a", "eth0", &all, &own(1000))
+            .into_iter()
+            .map(|l| (l.stage, l.packets, l.most))
+            .collect();
+        assert_eq!(out, [(Stage::Qdisc, 43, 43), (Stage::Netfilter, 0, 0)]);
+        let inward = counted_inward("a", "eth0", &all);
+        assert_eq!((inward[0].place.as_str(), inward[0].packets), ("a/netfilter", 5));
+    }
 
     #[test]
     fn what_is_known_of_no_interface_of_the_test_is_left_out() {
@@ -197,8 +314,8 @@ mod tests {
                 ("protocols/IpFragFails", 30),
             ],
         );
-        let found = outward("a", "eth0", &all);
-        let told: Vec<_> = found.iter().map(|lost| (lost.stage, lost.packets, lost.exact)).collect();
+        let found = outward("a", "eth0", &all, &own(1000));
+        let told: Vec<_> = found.iter().map(|lost| (lost.stage, lost.packets, lost.is_exact())).collect();
         assert_eq!(told, [(Stage::IpOut, 30, true), (Stage::Qdisc, 20, true)]);
     }
 
@@ -208,7 +325,7 @@ mod tests {
             "eth0",
             &[("qdisc/drops", 4), ("qdisc/sent_packets", 1200), ("protocols/TcpOutSegs", 1000)],
         );
-        let found = outward("a", "eth0", &all);
-        assert_eq!((found[0].packets, found[0].exact), (4, false));
+        let found = outward("a", "eth0", &all, &own(1000));
+        assert_eq!((found[0].packets, found[0].is_exact()), (4, false));
     }
 }

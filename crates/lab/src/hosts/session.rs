@@ -2,13 +2,14 @@
 
 use super::believed::{MOST_WORDS, most_bytes};
 use super::remote::{End, Program, Remote};
+use crate::agent::PathMtu;
 use crate::agent::message::{Decoder, Interface, Message, Writer};
 use crate::agent::port::Reached;
 use crate::agent::request::{Plan, Request};
 use crate::substrate::LabError;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -287,6 +288,38 @@ impl Session {
         self.ask(&Request::Reach { to, trials, datagrams })?;
         match self.expect(ANSWER, cancel)? {
             Message::Reached(answer) => Ok(answer),
+            other => Err(unexpected(&self.host, &other)),
+        }
+    }
+
+    /// Has the agent answer the other host's datagrams from now on.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn answer(
+        &mut self,
+        local: SocketAddrV4,
+        peer: Ipv4Addr,
+        cancel: &AtomicBool,
+    ) -> Result<(), LabError> {
+        self.ask(&Request::MtuAnswer { local, peer })?;
+        self.await_ready(Duration::ZERO, cancel)
+    }
+
+    /// How large packets can be that reach the other host, which answers.
+    ///
+    /// # Errors
+    /// As [`Session::expect`].
+    pub fn path_mtu(
+        &mut self,
+        local: Ipv4Addr,
+        to: SocketAddrV4,
+        most: u32,
+        cancel: &AtomicBool,
+    ) -> Result<PathMtu, LabError> {
+        self.ask(&Request::MtuProbe { local, to, most })?;
+        match self.expect(ANSWER, cancel)? {
+            Message::PathMtu(found) => Ok(found),
             other => Err(unexpected(&self.host, &other)),
         }
     }

@@ -51,7 +51,7 @@ pub fn standings(run: &Run, evidence: &Evidence, borders: &Borders, ledger: &[Le
         if last.is_empty() {
             continue;
         }
-        let mut follow = Follow::new(last, counted(evidence.changes, evidence.devices));
+        let mut follow = Follow::new(last, counted(evidence.changes, evidence));
         let (mut before_ns, mut sent_before) = (0, 0);
         let mut halves = Vec::new();
         for (place, (t_ns, border)) in whole.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn standings(run: &Run, evidence: &Evidence, borders: &Borders, ledger: &[Le
             };
             let beside = border.beside_ns.values().max().copied().unwrap_or(0) + borders.clocks_ns;
             let skew = passing(packets.sent - sent_before, t_ns - before_ns, beside);
-            let counted = counted(&border.changes, evidence.devices);
+            let counted = counted(&border.changes, evidence);
             let bounds = Bounds { waited, noticed, skew: skew as i64 };
             halves.push((follow.half(&packets, bounds, &counted), waited as u64 + skew));
             (before_ns, sent_before) = (*t_ns, packets.sent);
@@ -134,12 +134,13 @@ impl Datagrams {
 /// What hosts count as lost by stage and place, in whatever unit.
 type Counted = BTreeMap<(Stage, String), i64>;
 
-fn counted(changes: &BTreeMap<String, Changes>, devices: &BTreeMap<String, String>) -> Counted {
+fn counted(changes: &BTreeMap<String, Changes>, evidence: &Evidence) -> Counted {
     let mut counted = Counted::new();
     for (host, changes) in changes {
-        let Some(device) = devices.get(host) else { continue };
+        let Some(device) = evidence.devices.get(host) else { continue };
+        let out = evidence.outs.get(host).unwrap_or(device);
         for lost in
-            counted_outward(host, device, changes).into_iter().chain(counted_inward(host, device, changes))
+            counted_outward(host, out, changes).into_iter().chain(counted_inward(host, device, changes))
         {
             *counted.entry((lost.stage, lost.place)).or_default() += lost.packets;
         }
@@ -264,8 +265,8 @@ impl Follow {
     /// What is lost where no host counts it.
     fn is_between(&self, key: &Key) -> bool {
         key.0 == "lost"
-            && key.1 == Some(Stage::Network)
-            && !self.counted.contains_key(&(Stage::Network, key.2.clone()))
+            && matches!(key.1, Some(stage @ (Stage::Network | Stage::NetworkOrHost))
+                if !self.counted.contains_key(&(stage, key.2.clone())))
     }
 }
 

@@ -78,6 +78,7 @@ fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
     for warning in &run.info.warnings {
         let _ = write!(out, "<p class=\"warning\">{}</p>", escape(warning));
     }
+    diagnosis(out, run);
     out.push_str("<div class=\"stack\">");
     for figure in &run.figures {
         figures::frame(out, figure, palette, &index.to_string(), true);
@@ -95,6 +96,20 @@ fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
     if !run.info.command.is_empty() {
         let command = escape(&run.info.command);
         let _ = write!(out, "<h3>This run again</h3><pre class=\"command\">{command}</pre>");
+    }
+}
+
+/// What the terminal says of the run; warnings stand above it.
+fn diagnosis(out: &mut String, run: &RunDigest) {
+    let sections = run.diagnosis.iter().filter(|section| section.title != "Warnings");
+    for section in sections {
+        let lines = section.lines.join("\n");
+        let _ = write!(
+            out,
+            "<h3>{}</h3><pre class=\"diagnosis\">{}</pre>",
+            escape(&section.title),
+            escape(&lines)
+        );
     }
 }
 

@@ -68,8 +68,16 @@ impl Reference {
 
 /// Data packets of a flow.
 pub(crate) fn data(flow: u32, first: u64, packets: u32, frame: u32, at: i64, gap: i64) -> Train {
-    let body =
-        Body::Data(Data { first, stamp: 0, echo: 0, last: false, pushes: 0, cwr: false, missing: 0, held: Span::ZERO });
+    let body = Body::Data(Data {
+        first,
+        stamp: 0,
+        echo: 0,
+        last: false,
+        pushes: 0,
+        cwr: false,
+        missing: 0,
+        held: Span::ZERO,
+    });
     Train { at: SimTime::ps(at), gap: Span::ps(gap), packets, frame, flow, ecn: Ecn::NotCapable, body }
 }
 

@@ -60,7 +60,10 @@ impl HostQueue {
 
     /// Packets enter the queue at `time`, which leave by a line that each occupies for `line`.
     pub(super) fn enter(&mut self, packets: u32, time: SimTime, line: Span) {
-        let is_idle = self.in_call && self.packets_at(time) == 0 && self.leaving.end() + line <= time && self.ahead == 0;
+        let is_idle = self.in_call
+            && self.packets_at(time) == 0
+            && self.leaving.end() + line <= time
+            && self.ahead == 0;
         self.packets += u64::from(packets);
         self.ahead += u64::from(is_idle);
     }
