@@ -124,9 +124,9 @@ impl Drop for Hogs {
 }
 
 #[test]
-fn a_hog_on_the_receivers_core_is_named_by_that_core() {
+fn a_hog_on_the_receivers_core_is_named() {
     let _alone = alone();
-    let test = "a_hog_on_the_receivers_core_is_named_by_that_core";
+    let test = "a_hog_on_the_receivers_core_is_named";
     if cores() < 2 {
         return skip(test, "this machine has one core");
     }
@@ -143,10 +143,20 @@ fn a_hog_on_the_receivers_core_is_named_by_that_core() {
         assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
         run
     };
-    let names_it = |interval: &Value| {
-        ["receiver core 1", "receiver interrupt core 1"].contains(&interval["by"].as_str().unwrap())
+    // Whether it limits the flow depends on what the reader needs; that it is there is said in any case.
+    let names_it = |run: &Value| {
+        let loads = run["other_load"].as_array().expect("loads");
+        loads.iter().any(|load| {
+            let process = load["process"].as_str().unwrap_or_default();
+            load["host"] == "receiver"
+                && process.starts_with("bash (pid ")
+                && process.ends_with("last core 1")
+        })
     };
-    expect(test, attempt, |run| run["held_back"].as_array().expect("intervals").iter().any(names_it));
+    let is_no_mere_hog = |interval: &Value| interval["by"] != "receiver core 1";
+    expect(test, attempt, |run| {
+        names_it(run) && run["held_back"].as_array().expect("intervals").iter().all(is_no_mere_hog)
+    });
 }
 
 #[test]

@@ -300,7 +300,11 @@ fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>> {
     let mut each = |values: Values, put: &dyn Fn(&mut Evidence<'a>, &[f64], Span)| {
         all.iter_mut().zip(&spans).for_each(|(evidence, span)| put(evidence, &values, *span));
     };
-    let growth = |values: &[f64], span: Span| values[span.to] - values[span.from];
+    // A counter of a flow that had not begun is 0.
+    let growth = |values: &[f64], span: Span| {
+        let begun = values[span.from];
+        values[span.to] - if begun.is_nan() { 0.0 } else { begun }
+    };
     each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
         // Where a sample has no count it has not begun, or is what it was.
         let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
@@ -462,6 +466,8 @@ struct Full {
     core: u32,
     softirq: f64,
     application: f64,
+    /// The application of the test's other end, if that is on the same machine.
+    other_end: f64,
     /// All of it, what others had of it included.
     all: f64,
 }
@@ -473,7 +479,7 @@ impl Full {
 
     /// The test alone filled it.
     fn by_itself(&self) -> bool {
-        self.own() >= FULL
+        self.own() + self.other_end >= FULL
     }
 
     /// The test had enough of it for the core to be what limits it.
@@ -525,7 +531,7 @@ impl<'a> Cores<'a> {
         Cores { samples: by_core, used, applications, machines }
     }
 
-    /// The fullest core of a host, if it had no time left; not one that had nothing to do with the flow.
+    /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
     fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
         let used = self.used.get(&(flow, host));
         self.fullest_where(host, from_ns, to_ns, |core| used.is_none_or(|used| used.contains(&core)))
@@ -554,7 +560,8 @@ impl<'a> Cores<'a> {
                 (of(after) - before.map_or(0, |row| of(row))) as f64 / (to_ns - from_ns).max(1) as f64
             };
             let softirq = part(|row| row.hardirq_ns + row.softirq_ns + row.ksoftirqd_ns);
-            let mut application = part(|row| row.app_ns);
+            let application = part(|row| row.app_ns);
+            let mut other_end = 0.0;
             let all = softirq + application + part(|row| row.capture_ns + row.load_ns);
             // The other end of the test on the same machine is the test's as well.
             let others = self.samples.iter().filter(|((other, at), _)| {
@@ -564,11 +571,12 @@ impl<'a> Cores<'a> {
                 let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
                 let grown =
                     last(to_ns).map_or(0, |row| row.app_ns) - last(from_ns).map_or(0, |row| row.app_ns);
-                application += grown as f64 / (to_ns - from_ns).max(1) as f64;
+                other_end += grown as f64 / (to_ns - from_ns).max(1) as f64;
             }
-            (all >= FULL).then_some(Full { core, softirq, application, all })
+            (all >= FULL).then_some(Full { core, softirq, application, other_end, all })
         };
-        self.samples.iter().filter_map(of).max_by(|a, b| a.all.total_cmp(&b.all))
+        // Of several full ones that on which the test did most.
+        self.samples.iter().filter_map(of).max_by(|a, b| a.own().total_cmp(&b.own()))
     }
 
     fn is_same_machine(&self, host: &str, other: &str) -> bool {

@@ -133,6 +133,11 @@ fn total<'v>(rows: impl Iterator<Item = &'v LedgerRow>) -> Option<f64> {
 }
 
 fn lost(view: &View, direction: Direction, stage: Stage) -> Option<f64> {
+    let is_unknown = |row: &LedgerRow| row.stage == Some(Stage::NetworkOrHost);
+    // Where the network's losses cannot be told from a host's, nobody knows the network's.
+    if stage == Stage::Network && rows(view, direction, "lost").any(is_unknown) {
+        return None;
+    }
     total(rows(view, direction, "lost").filter(|r| r.stage == Some(stage)))
 }
 

@@ -111,6 +111,9 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
         "findings": analysis.findings,
+        "other_load": judged.recording.events.iter().filter(|event| event.kind == "other_load").map(|event| json!({
+            "host": event.host, "process": event.detail,
+        })).collect::<Vec<_>>(),
         "not_steady": analysis.unsteady.as_ref().map(|unsteady| json!({
             "reason": unsteady.words(),
             "flow": unsteady.label,
