@@ -14,6 +14,7 @@ mod prr;
 mod rack;
 mod reneging;
 mod rto;
+mod short;
 mod tlp;
 mod undo;
 

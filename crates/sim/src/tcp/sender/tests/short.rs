@@ -1,0 +1,73 @@
+//! What leaves into the end of a receive window that is no number of whole segments (`tcp_mss_split_point`).
+
+use super::*;
+
+/// Payload of each packet that has left, and where its first byte stands in the stream.
+fn packets(out: &mut Vec<Train>) -> Vec<(u64, u64)> {
+    let mut packets = Vec::new();
+    for train in out.drain(..) {
+        let Body::Data(data) = train.body else { continue };
+        for number in data.first..data.first + u64::from(train.packets) {
+            packets.push((u64::from(train.frame) - 66, number * MSS - u64::from(data.missing)));
+        }
+    }
+    packets
+}
+
+/// A sender of GSO packets of four segments at most, connected to a peer with a window of so many bytes, and what it has sent.
+fn connected(window: u64) -> (Sender, Vec<Train>) {
+    let start = Start::of(10);
+    let settings = Settings { gso_packets: 4, ..start.settings() };
+    let stream =
+        Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+    let (mut sender, mut out) = (Sender::new(Rc::new(settings), stream), Vec::new());
+    sender.connect(SimTime::START, &mut out);
+    sender.on_reply(at(START), window, &mut out);
+    (sender, out)
+}
+
+fn acknowledge(sender: &mut Sender, us: i64, next: u64, window: u64) -> Vec<(u64, u64)> {
+    let mut out = Vec::new();
+    let (echo, stamp) = ((START / 1000 + 1) as u32, (us / 1000 + 1) as u32);
+    sender.on_ack(
+        Incoming {
+            now: at(us),
+            next,
+            window,
+            echo,
+            stamp,
+            ece: false,
+            sack: None,
+            count: 1,
+            gap: Span::ZERO,
+            stride: 1,
+            leaving: None,
+        },
+        &mut out,
+    );
+    sender.board.verify();
+    packets(&mut out)
+}
+
+#[test]
+fn a_gso_packet_is_cut_to_the_last_byte_of_the_window() {
+    let (mut sender, mut out) = connected(5_500);
+    let sent = packets(&mut out);
+    // Half the window is the goal of a GSO packet: two segments. The third has a segment and a half.
+    assert_eq!(sent, [(1000, 0), (1000, 1000), (1000, 2000), (1000, 3000), (1000, 4000), (500, 5000)]);
+    assert_eq!(sender.bytes(6), 5_500);
+    // Two segments more, and the short packet is still out: only whole ones leave.
+    assert_eq!(acknowledge(&mut sender, 200_000, 2, 5_900), [(1000, 5500), (1000, 6500)]);
+    // It is acknowledged: the window's 900 bytes leave as well.
+    let sent = acknowledge(&mut sender, 201_000, 6, 4_900);
+    assert_eq!(sent.iter().map(|(bytes, _)| bytes).sum::<u64>(), 5_500 + 4_900 - 7_500);
+    assert!(sent.iter().filter(|(bytes, _)| *bytes < MSS).count() == 1, "{sent:?}");
+}
+
+#[test]
+fn a_window_of_whole_segments_is_filled_with_whole_ones() {
+    let (mut sender, mut out) = connected(6_000);
+    assert!(packets(&mut out).iter().all(|(bytes, _)| *bytes == MSS));
+    assert!(acknowledge(&mut sender, 200_000, 2, 6_000).iter().all(|(bytes, _)| *bytes == MSS));
+    assert_eq!(sender.bytes(8), 8_000);
+}
