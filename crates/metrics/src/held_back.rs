@@ -402,8 +402,9 @@ impl Evidence<'_> {
         };
         let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
         let is_own_queue = || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc, _)));
+        let is_unread = self.unread >= UNREAD;
         let nothing_came = self.delivered <= 0.0 && self.from_ns >= self.info.start_ns;
-        let holder = if nothing_came && self.busy / lasted >= MOSTLY && !(self.unread >= UNREAD) {
+        let holder = if nothing_came && self.busy / lasted >= MOSTLY && !is_unread {
             Holder::Stalled(stalls.why(self.info, from_ns, to_ns))
         } else if self.is_by_window() {
             self.window(receiver, cores)
