@@ -181,7 +181,7 @@ impl Campaign<'_> {
     }
 
     fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, LabError> {
-        // What a clock was part of cannot be computed again.
+        // A metric that needs clocks cannot be computed again.
         if self.substrate.one_at_a_time() {
             set_aside(path, &self.folder.with_file_name(EARLIER))?;
         }

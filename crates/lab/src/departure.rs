@@ -7,7 +7,7 @@ use crate::qdisc::{self, Statistics};
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
-use wirespeed_host::netlink::{Request, attribute, find, messages, u32_at};
+use wirespeed_host::netlink::{find, u32_at};
 
 /// A queueing discipline that has packets leave at their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub struct Way {
 /// If there is none, or the kernel refuses an answer.
 pub fn way_to(address: Ipv4Addr) -> io::Result<Way> {
     let mut netlink = Netlink::open()?;
-    let index = interface_to(&mut netlink, address)?;
+    let no_way = || io::Error::other(format!("no interface leads to {address}"));
+    let index = device::way_out(&mut netlink, None, address)?.ok_or_else(no_way)?;
     let all = qdisc::statistics(&mut netlink)?;
     let here: Vec<&Statistics> = all.iter().filter(|found| found.index == index).collect();
     let root = here.iter().find(|found| found.is_root);
@@ -51,28 +52,6 @@ pub fn way_to(address: Ipv4Addr) -> io::Result<Way> {
         kind: root.map_or_else(|| "no queueing discipline".into(), |root| qdisc::kind(&all, root)),
         timekeeper: timekeeper(&here, takes_times()),
     })
-}
-
-/// The interface by which packets to an address leave: the kernel is asked as for one of them (RTM_GETROUTE).
-fn interface_to(netlink: &mut Netlink, address: Ipv4Addr) -> io::Result<u32> {
-    /// `struct rtmsg` (linux/rtnetlink.h).
-    const RTMSG: usize = 12;
-    const RTA_DST: u16 = 1;
-    const RTA_OIF: u16 = 4;
-    let mut payload = vec![0; RTMSG];
-    (payload[0], payload[1]) = (libc::AF_INET as u8, 32);
-    payload.extend(attribute(RTA_DST, &address.octets()));
-    let request = Request {
-        name: "route".into(),
-        protocol: libc::NETLINK_ROUTE,
-        kind: libc::RTM_GETROUTE,
-        flags: 0,
-        payload,
-    };
-    let answer = netlink.ask(&request)?;
-    let route = messages(&answer).find(|message| message.kind == libc::RTM_NEWROUTE);
-    let interface = route.and_then(|route| u32_at(find(route.payload.get(RTMSG..)?, RTA_OIF)?, 0));
-    interface.ok_or_else(|| io::Error::other(format!("no interface leads to {address}")))
 }
 
 /// What all queues of an interface do with times: its root, or everything below an `mq`, which only spreads.
@@ -148,6 +127,7 @@ fn takes_times() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirespeed_host::netlink::attribute;
 
     fn queue(kind: &str, is_root: bool, options: &[Vec<u8>]) -> Statistics {
         Statistics { kind: kind.into(), is_root, options: options.concat(), ..Default::default() }

@@ -15,7 +15,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use wirespeed_host::Interface;
-use wirespeed_host::netlink::{Request, attribute, find, messages};
+use wirespeed_host::netlink::{Request, attribute, find, messages, u32_at};
 use wirespeed_host::sources::link;
 use wirespeed_scenario::run::Offloads;
 
@@ -69,17 +69,19 @@ pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Interface>> {
     Ok(link::parse(&netlink.ask(&link::request())?))
 }
 
-/// The interface by which packets leave that go from an address to another, by its index; `None` if there is no route.
+/// Index of the interface by which packets to an address leave; `from`: their source address, if it is known. `None` if there
+/// is no route. The kernel is asked as for one packet (RTM_GETROUTE).
 ///
 /// # Errors
 /// What the kernel answered.
-pub fn way_out(netlink: &mut Netlink, from: Ipv4Addr, to: Ipv4Addr) -> io::Result<Option<u32>> {
-    // struct rtmsg of linux/rtnetlink.h: family, lengths of both prefixes, and zeros.
+pub fn way_out(netlink: &mut Netlink, from: Option<Ipv4Addr>, to: Ipv4Addr) -> io::Result<Option<u32>> {
+    /// `struct rtmsg` (linux/rtnetlink.h).
     const RTMSG: usize = 12;
-    let mut payload = vec![libc::AF_INET as u8, 32, 32];
+    let bits = |address: Option<Ipv4Addr>| if address.is_some() { 32 } else { 0 };
+    let mut payload = vec![libc::AF_INET as u8, bits(Some(to)), bits(from)];
     payload.resize(RTMSG, 0);
     payload.extend(attribute(libc::RTA_DST, &to.octets()));
-    payload.extend(attribute(libc::RTA_SRC, &from.octets()));
+    payload.extend(from.map(|from| attribute(libc::RTA_SRC, &from.octets())).into_iter().flatten());
     let request = Request {
         name: "route".into(),
         protocol: libc::NETLINK_ROUTE,
@@ -89,8 +91,7 @@ pub fn way_out(netlink: &mut Netlink, from: Ipv4Addr, to: Ipv4Addr) -> io::Resul
     };
     let answer = netlink.ask(&request)?;
     let route = messages(&answer).find(|message| message.kind == libc::RTM_NEWROUTE);
-    let device = route.and_then(|route| find(route.payload.get(RTMSG..)?, libc::RTA_OIF));
-    Ok(device.and_then(|index| Some(u32::from_ne_bytes(*index.first_chunk()?))))
+    Ok(route.and_then(|route| u32_at(find(route.payload.get(RTMSG..)?, libc::RTA_OIF)?, 0)))
 }
 
 /// Brings an interface up.

@@ -447,7 +447,7 @@ impl Evidence<'_> {
         self.low_rtt > WAITING * self.least_rtt && self.low_rtt >= STEADY * self.middle_rtt
     }
 
-    /// What stands behind a closed receive window: a window is small by itself, or because nobody reads.
+    /// The cause of a closed receive window: a small buffer, or a slow reader.
     fn window(&self, receiver: Option<Full>, cores: &Cores) -> Holder {
         let reader = || cores.fullest_of_application(self.flow, &self.info.to, self.from_ns, self.to_ns);
         if self.unread.is_nan() {

@@ -151,7 +151,7 @@ fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String 
     format!("{} of {what} lost at {stage} ({}){hint}", share(part), Cause::at(&row.place, row.cause))
 }
 
-/// What losses at a stage mean, and what to do.
+/// The meaning of losses at a stage, and the remedy.
 fn hint(stage: Stage) -> &'static str {
     match stage {
         Stage::IpOut => "there was no route or no neighbour, or packets were larger than the MTU",

@@ -46,7 +46,7 @@ impl FolderLock {
     }
 }
 
-/// Who this process is, in words.
+/// Describes this process for an error message.
 fn holder(command: &str) -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let (pid, since) = (std::process::id(), rfc3339(SystemTime::now()));

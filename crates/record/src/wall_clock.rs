@@ -1,4 +1,4 @@
-//! Times of day in words (RFC 3339, UTC).
+//! Times of day as text (RFC 3339, UTC).
 
 use std::time::{Duration, SystemTime};
 

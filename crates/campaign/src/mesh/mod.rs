@@ -9,7 +9,7 @@ mod summary;
 
 pub use delay::Delay;
 pub use history::{History, HistoryError};
-pub use prometheus::prometheus;
+pub use prometheus::{label as prometheus_label, prometheus};
 pub use schedule::rounds;
 pub use summary::{Change, EDGES, PairLoss, Site, Summary, summarise};
 

@@ -55,8 +55,8 @@ pub fn prometheus(all: &[Measured]) -> String {
     text
 }
 
-/// A label's value, with what has a meaning there escaped.
-fn label(value: &str) -> String {
+/// A label's value, with backslashes, quotes and line ends escaped.
+pub fn label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

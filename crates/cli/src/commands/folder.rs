@@ -60,7 +60,7 @@ fn cannot_write(path: &Path, source: std::io::Error) -> Failure {
     Failure::Output { what: path.display().to_string(), source }
 }
 
-/// What was typed, as far as it fits a line.
+/// The word that the user typed, cut to one line.
 fn command_line() -> String {
     const MOST: usize = 200;
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();

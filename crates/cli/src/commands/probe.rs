@@ -77,7 +77,7 @@ fn probe(arguments: &Arguments) -> Result<(), Failure> {
     conclude(arguments, &out, &verdicts, baseline.as_ref(), result)
 }
 
-/// What follows from what was measured.
+/// Conclusions from a measurement.
 fn conclude(
     arguments: &Arguments,
     out: &Path,

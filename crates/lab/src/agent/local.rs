@@ -71,7 +71,8 @@ impl Local {
         let mut netlink = Netlink::open()?;
         let listed = device::list(&mut netlink)?;
         // What is sent may leave by another interface than that of the address.
-        let out = peers.first().and_then(|peer| device::way_out(&mut netlink, address, *peer).ok().flatten());
+        let out =
+            peers.first().and_then(|peer| device::way_out(&mut netlink, Some(address), *peer).ok().flatten());
         let out = listed.iter().find(|interface| Some(interface.device.index) == out);
         let out = out.map_or_else(|| device.clone(), |interface| interface.device.name.to_string());
         Ok(Local {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked for.
+/// Pause between two searches.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Looks until it goes away.
@@ -40,7 +40,7 @@ impl OtherTests {
         others
     }
 
-    /// What the reader of the results has to know, if there was one.
+    /// A warning for the results if another test ran.
     pub fn warning(&self) -> Option<String> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         found.as_ref().map(|other| {

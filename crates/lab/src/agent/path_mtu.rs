@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::socket;
 
-/// What was found in one direction.
+/// The path MTU in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathMtu {
     /// The largest IP packet that was tried: the MTU of the sender's interface.
@@ -57,7 +57,7 @@ impl Answerer {
                 if from.ip() == peer && buffer[..got].starts_with(&MAGIC) {
                     heard = Instant::now();
                     let answer = [&MAGIC[..], &(got as u32 + HEADERS).to_be_bytes()].concat();
-                    // What is lost is asked for again.
+                    // The other side repeats a lost question.
                     let _ = socket.send_to(&answer, from);
                 }
             }

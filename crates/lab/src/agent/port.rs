@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_record::plain_line;
 
-/// What a host answers on a port.
+/// The answer of a host on a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reached {
     /// It took a connection, or sent a datagram back, at best so many nanoseconds later.
@@ -36,7 +36,7 @@ impl Reached {
     }
 }
 
-/// How long an answer is waited for.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Trials at most.
 pub const MOST_TRIALS: u32 = 5;
@@ -189,7 +189,7 @@ pub fn patiently<T>(mut bind: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Who listens on a port of this namespace, in words.
+/// The process and user that listen on a port of this namespace, as text.
 fn holder(port: u16, datagrams: bool) -> Option<String> {
     let tables = if datagrams { ["udp", "udp6"] } else { ["tcp", "tcp6"] };
     let all: String = tables

@@ -270,7 +270,7 @@ impl Substrate for Hosts {
         let patience = SILENCE + Duration::from_secs_f64(run.duration.as_secs_f64());
         let is_last = |message: &Message| *message == Message::Drained;
         let collected = collect(&mut sessions, &mut merge, patience, control, is_last);
-        // Whoever has had enough gets what there is.
+        // Ctrl-C keeps the partial result.
         let go_on = AtomicBool::new(false);
         let patient = Control { cancel: &go_on, progress: control.progress };
         let (run, control, cancel) = match collected {

@@ -20,7 +20,7 @@ pub struct Program {
     copy: OnceLock<Copy>,
 }
 
-/// What is copied to machines.
+/// The program that is copied to machines.
 #[derive(Debug)]
 struct Copy {
     content: Vec<u8>,

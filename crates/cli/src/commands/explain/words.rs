@@ -3,7 +3,7 @@
 use wirespeed_metrics::LIMITS;
 use wirespeed_record::{Cause, Stage};
 
-/// What a word of a diagnosis means, and what to do; `None` for other words. Numbers, places in brackets and case do not matter:
+/// The meaning of a word of a diagnosis, and what to do; `None` for other words. Numbers, places in brackets and case do not matter:
 /// `sender core 3` and `cwnd after loss at qdisc (queue full)` are found, too.
 pub fn explain(word: &str) -> Option<String> {
     let asked = plain(word);
@@ -80,7 +80,9 @@ fn of_stage(stage: Stage) -> &'static str {
             "the receive buffer of the socket. Its reader was too slow for its size. UDP: raise net.core.rmem_max and the \
              socket's buffer. TCP: raise net.ipv4.tcp_rmem."
         }
-        Stage::App => "the receiving application: nobody listened, or it did not accept the connection.",
+        Stage::App => {
+            "the receiving application: no process listened on the port, or it did not accept the connection."
+        }
     }
 }
 
@@ -190,7 +192,7 @@ const REASONS: &[(&str, &str)] = &[
         "NOT_SPECIFIED",
         "the kernel names no reason, as of GSO packets whose packets were dropped one by one before.",
     ),
-    ("NO_SOCKET", "nobody listened at the port."),
+    ("NO_SOCKET", "no process listened on the port."),
 ];
 
 /// A reason of the kernel that has no line here.

@@ -34,7 +34,7 @@ impl Baseline {
         Ok(Baseline { place, verdict })
     }
 
-    /// What has changed since, in words; and what has become worse, if the goodput has dropped by a larger share than `max_drop`.
+    /// The changes since then as text; and the regression, if the goodput has dropped by a larger share than `max_drop`.
     pub fn compare(&self, now: &Verdict, max_drop: f64) -> (String, Option<String>) {
         let before = &self.verdict;
         let mut text = format!("\nCompared with {} ({}):\n", before.time(), self.place.display());
@@ -68,7 +68,7 @@ fn changed_settings(before: &RunInfo, now: &RunInfo) -> Vec<String> {
     for host in &now.hosts {
         let Some(was) = before.hosts.iter().find(|found| found.name == host.name) else { continue };
         let names: BTreeSet<&String> = host.settings.keys().chain(was.settings.keys()).collect();
-        // What was measured of the clocks differs each time.
+        // Measurements of the clocks differ each time.
         for name in
             names.into_iter().filter(|name| !name.starts_with("clock.") && !name.starts_with("iperf3."))
         {

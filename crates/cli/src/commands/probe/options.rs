@@ -115,7 +115,7 @@ impl Arguments {
         if self.reverse { (&self.to, &self.from) } else { (&self.from, &self.to) }
     }
 
-    /// Whether there is more than one measurement.
+    /// Whether more than one measurement is asked for.
     pub fn sweeps(&self) -> bool {
         self.flows.len() > 1 || self.max_rate.len() > 1
     }
@@ -169,7 +169,7 @@ impl Arguments {
         if last > u16::MAX.into() {
             return refuse(format!("--port: the last flow would have port {last}"), "choose a lower port");
         }
-        // Whatever else a scenario may not say.
+        // The scenario's own checks.
         let path = Path { rtt_ns: 1_000_000, rate_bps: 10_000_000_000 };
         let text = scenario::text(self, "cubic", &path);
         let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
@@ -220,7 +220,7 @@ pub mod tests {
         arguments: Arguments,
     }
 
-    /// What is typed after `wirespeed probe`.
+    /// Parses the words after `wirespeed probe`.
     pub fn arguments(words: &[&str]) -> Result<Arguments, clap::Error> {
         Line::try_parse_from(["probe"].iter().chain(words)).map(|line| line.arguments)
     }

@@ -4,6 +4,7 @@ use super::options::Arguments;
 use super::verdict::Verdict;
 use std::fmt::Write;
 use std::time::SystemTime;
+use wirespeed_campaign::mesh::prometheus_label;
 
 /// Gauges of a measurement.
 pub fn of(arguments: &Arguments, verdict: &Verdict) -> String {
@@ -17,7 +18,7 @@ pub fn of_failure(arguments: &Arguments) -> String {
 
 fn text(arguments: &Arguments, verdict: Option<&Verdict>) -> String {
     let (from, to) = arguments.ends();
-    let labels = format!("{{from=\"{}\",to=\"{}\"}}", label(&from.ssh), label(&to.ssh));
+    let labels = format!("{{from=\"{}\",to=\"{}\"}}", prometheus_label(&from.ssh), prometheus_label(&to.ssh));
     let now =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs() as f64);
     let goodput = verdict.and_then(|verdict| verdict.goodput_bps);
@@ -49,11 +50,6 @@ fn text(arguments: &Arguments, verdict: Option<&Verdict>) -> String {
         let _ = writeln!(text, "wirespeed_probe_{name}{labels} {value}");
     }
     text
-}
-
-/// A label's value, with what has a meaning there escaped.
-fn label(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

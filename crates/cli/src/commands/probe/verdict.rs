@@ -1,4 +1,4 @@
-//! What a probe came to, in a few numbers: for thresholds, for a comparison with an earlier one, and for a ticket.
+//! The results of a probe in a few numbers: for thresholds, for a comparison with an earlier one, and for a ticket.
 
 use super::options::Arguments;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use wirespeed_report::with_unit;
 
 /// The numbers of one measurement.
 pub struct Verdict {
-    /// What was run, on what.
+    /// Facts of the run, its hosts among them.
     pub info: RunInfo,
     /// Payload that arrived in order, in bit/s; `None` if nothing did.
     pub goodput_bps: Option<f64>,

@@ -275,7 +275,7 @@ impl Receiver {
         }
     }
 
-    /// Of what was held, what is in order now may carry less than full segments.
+    /// Counts the short packets among those that were held and are in order now.
     fn count_held_shorts(&mut self) {
         let Some(rare) = self.rare.as_mut().filter(|rare| !rare.shorts.is_empty()) else { return };
         let next = self.next;

@@ -15,11 +15,10 @@ pub(super) struct HostQueue {
     packets: u64,
     /// The train whose packets are leaving now or left last.
     leaving: Departing,
-    /// Of those that entered since, how many had left when the call that sent them went on: an idle line takes the first at
-    /// once (`__dev_xmit_skb` calls `qdisc_run`), and where the application calls, what gives the memory back runs too
-    /// (softirqs, on leaving `__dev_queue_xmit`).
+    /// Packets that left within the system call that sent them: an idle line takes the first at once (`__dev_xmit_skb` calls
+    /// `qdisc_run`), and the softirq that frees its memory runs as `__dev_queue_xmit` returns.
     ahead: u64,
-    /// The application's call sends.
+    /// Packets are sent from the application's system call, not from a softirq.
     pub(super) in_call: bool,
     /// Sending stopped because there was more than this, in packets (`TSQ_THROTTLED`).
     limit: Option<u64>,

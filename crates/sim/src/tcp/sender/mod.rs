@@ -136,7 +136,7 @@ pub struct Sender {
     window_end: u64,
     /// Bytes that the window allows of packet number `window_end`, less than a segment.
     window_rest: u32,
-    /// Bytes of the first segment that waits that have left.
+    /// Bytes of the first unsent segment that a short packet has carried already.
     unsent_phase: u32,
     /// Packets that carry less than a segment, if any ever did.
     shorts: Option<Box<short::Shorts>>,

@@ -90,12 +90,12 @@ impl Pieces {
         self.pushed.binary_search(&end).is_ok()
     }
 
-    /// What is left of the first piece takes a packet more.
+    /// The rest of the first piece needs one packet more.
     pub(super) fn add_to_head(&mut self) {
         self.head += 1;
     }
 
-    /// The numbers of what waits behind packet `next` change.
+    /// Changes the packet numbers behind `next`.
     pub(super) fn renumber(&mut self, next: u64, change: impl Fn(u64) -> u64) {
         self.older.iter_mut().for_each(|(until, _)| *until = change(*until));
         let waiting = self.pushed.iter_mut().filter(|end| **end > next);

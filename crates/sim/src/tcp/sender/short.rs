@@ -7,7 +7,7 @@
 use super::Sender;
 use std::collections::VecDeque;
 
-/// Short packets below the first unacknowledged one that are kept in mind: a capture may still ask for their place.
+/// Acknowledged short packets that are remembered: a capture may still ask for the sequence number of packets near them.
 const KEPT: usize = 64;
 
 /// A packet that carries less.
@@ -17,9 +17,9 @@ struct Short {
     end: u64,
     /// Bytes by which all packets up to it fall short.
     missing: u64,
-    /// [`Sender::unsent_phase`] before it left.
+    /// [`Sender::unsent_phase`] before it was sent.
     phase: u32,
-    /// What waits takes a packet more since.
+    /// The unsent data needed one packet more after it.
     adds: bool,
 }
 
@@ -100,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// What was to leave from number [`Sender::nxt`] on has not.
+    /// Short packets from number [`Sender::nxt`] on were not sent after all.
     pub(super) fn forget_unsent_shorts(&mut self) {
         let nxt = self.nxt;
         while let Some(shorts) = &mut self.shorts
@@ -126,13 +126,13 @@ impl Sender {
         }
     }
 
-    /// All numbers that stand for what is not sent yet change.
+    /// Changes all packet numbers that lie in the unsent data.
     fn number_unsent(&mut self, change: impl Fn(u64) -> u64) {
         let nxt = self.nxt;
-        let endless = |number: &u64| *number != u64::MAX;
         self.written = change(self.written);
         for number in [&mut self.end, &mut self.granted, &mut self.stream.packets] {
-            *number = if endless(number) { change(*number) } else { *number };
+            // The greatest number means that there is no end.
+            *number = if *number == u64::MAX { u64::MAX } else { change(*number) };
         }
         if self.pushed > nxt {
             self.pushed = change(self.pushed);
@@ -140,7 +140,7 @@ impl Sender {
         self.pieces.renumber(nxt, change);
     }
 
-    /// Whether the next short packet may carry so many bytes: the last one of a stream that ends keeps some.
+    /// Whether the next short packet may carry so many bytes. In a stream that ends, some have to be left for its last packet.
     pub(super) fn may_end_short(&self, carried: u32) -> bool {
         let phase = self.unsent_phase + carried;
         self.stream.packets == u64::MAX || phase == self.settings.mss || phase < self.stream.last_bytes
