@@ -45,6 +45,32 @@ fn a_sparse_flow_does_not_wait_behind_a_full_queue() {
     assert!(fifo > 2 * fq, "{fifo}");
 }
 
+/// Reno at 100 Gbit/s, whose host has no rate of its own, with room for so many GSO packets of a flow.
+fn without_rate(flow_limit: u32) -> Outcome {
+    let path = "rate = \"100 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"";
+    let host = |name: &str, more: &str| {
+        let memory = "[\"4 KiB\", \"128 KiB\", \"2147483647 B\"]";
+        format!("[host.{name}]\nmtu = \"9000 B\"\ntcp_rmem = {memory}\ntcp_wmem = {memory}\n{more}")
+    };
+    let fq = format!("qdisc = \"fq\"\nfq = {{ flow_limit = {flow_limit} }}\n");
+    let hosts = host("sender", &fq) + &host("receiver", "");
+    carry_out(&scenario(path, &["congestion = \"reno\""], "duration = \"300 ms\"", &hosts)).1
+}
+
+#[test]
+fn fq_without_an_interface_rate_refuses_gso_packets_beyond_flow_limit() {
+    let dropped = |outcome: &Outcome| {
+        let rows = outcome.queues.iter().filter(|row| row.queue == "sender/qdisc");
+        rows.map(|row| row.dropped_packets).max().expect("the host has a queue")
+    };
+    let (short, long) = (without_rate(100), without_rate(10_000));
+    assert!(dropped(&short) > 0);
+    assert_eq!(dropped(&long), 0);
+    // 100 GSO packets wait, not 100 packets: those would stop slow start at a seventh of the rate.
+    let [short, long] = [short, long].map(|outcome| goodput(&outcome, 0, 200_000_000));
+    assert!((0.4..0.9).contains(&(short / long)), "{short} of {long}");
+}
+
 #[test]
 fn flows_share_the_interface_evenly_whatever_their_windows() {
     let flows = ["congestion = \"reno\"", "congestion = \"scalable\"", "congestion = \"bbr\""];

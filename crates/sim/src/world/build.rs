@@ -199,11 +199,11 @@ fn piece(host: &Host, frame: u64) -> u32 {
 }
 
 /// How fast packets leave a host: its interface's rate, and that of the bus that carries them there; `None`: never the
-/// limit, and no queue. An fq that limits its flows has one, whatever the interface.
+/// limit, and no queue. An fq has one, whatever the interface: it keeps packets until they are due.
 pub(super) fn egress_rate(host: &Host) -> Option<Rate> {
     let bus = host.hardware.as_ref().and_then(|hardware| hardware.nic.bus);
-    let limited = host.fq.and_then(|fq| fq.maxrate).map(|_| UNLIMITED);
-    host.nic_rate.into_iter().chain(bus).chain(limited).min()
+    let paced = (host.qdisc == Qdisc::Fq).then_some(UNLIMITED);
+    host.nic_rate.into_iter().chain(bus).chain(paced).min()
 }
 
 /// Packets that have room in the transmit ring of a host, where it has one.
@@ -217,10 +217,15 @@ pub(super) fn keeps_order(host: &Host) -> bool {
     host.qdisc == Qdisc::PfifoFast
 }
 
-/// Whether a host's fq keeps packets until they are due. Without an interface that limits there is no queue: there the
-/// socket waits itself.
+/// Whether GSO packets are split before they come to a host's queue: the rate of an interface without a host model is that
+/// of a token bucket (`tbf_segment`).
+pub(super) fn splits(host: &Host) -> bool {
+    host.hardware.is_none() && host.nic_rate.is_some()
+}
+
+/// Whether a host's fq keeps packets until they are due.
 pub(super) fn holds_packets(host: &Host) -> bool {
-    host.qdisc == Qdisc::Fq && egress_rate(host).is_some()
+    host.qdisc == Qdisc::Fq
 }
 
 /// Bytes of the largest frame of a run.
@@ -240,8 +245,7 @@ fn interface(host: &Host, rate: Rate, trains: bool, frame: u64) -> LinkSettings 
                 limit: FQ_LIMIT,
                 flow_limit: host.fq.map_or(FQ_FLOW_LIMIT, |fq| fq.flow_limit),
                 max_rate: host.fq.and_then(|fq| fq.maxrate),
-                // The token bucket of another host splits GSO packets before they come to fq (`tbf_segment`).
-                whole: host.hardware.is_some(),
+                whole: !splits(host),
             })
         }
         Qdisc::PfifoFast => {

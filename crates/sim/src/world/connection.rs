@@ -1,6 +1,6 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip};
+use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip, splits};
 use super::flow::{Endpoint, Tcp, Udp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use crate::host::SocketRules;
@@ -178,7 +178,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         send_buffer_range: (from.tcp.wmem[1].get(), from.tcp.wmem[2].get()),
         paced: from.qdisc == Qdisc::Fq || max_rate.is_some(),
         queued,
-        split: from.hardware.is_none(),
+        split: splits(from),
         held: holds_packets(from),
         max_pacing: max_rate.map_or(u64::MAX, |rate| rate.bytes_per_second()),
         small_queues: from.tcp.small_queues,
