@@ -99,6 +99,7 @@ impl Assembler {
             }
             Message::Time(t_ns) => self.last_ns = t_ns,
             Message::Core(row) => recording.cores.push(row),
+            Message::Thread(row) => recording.threads.push(row),
             // Between a controller and the agents of real hosts (crate::hosts).
             Message::Interim { .. } => {}
             Message::Machine { .. } | Message::Clock(_) | Message::Reached(_) => {}

@@ -2,10 +2,13 @@
 //! then the cores as far as they worked for the test, then round-trip times and losses. The same rules serve a model and a
 //! live host.
 
+mod cores;
+
 use crate::samples::Values;
 use crate::view::View;
-use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{Cause, CoreSample, Direction, FlowInfo, FlowSample, HostInfo, Recording, Stage};
+use cores::{Cores, Full, Threads};
+use std::collections::BTreeMap;
+use wirespeed_record::{Cause, Direction, FlowInfo, FlowSample, Recording, Stage};
 
 /// What held a flow back in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +97,6 @@ pub struct Interval {
 
 /// A part of the time that is most of it.
 const MOSTLY: f64 = 0.5;
-/// A core that is busy for so large a part has no room for more.
-const FULL: f64 = 0.95;
-/// The test's part of a full core's time at which the core can be what limits it.
-const OWN: f64 = 0.5;
 /// A queue that is large enough for the path loses less than this part of the packets.
 const HEAVY: f64 = 0.01;
 /// Where packets always wait, round trips are seldom shorter than so large a part of the middle one.
@@ -114,12 +113,12 @@ const WAITING: f64 = 1.25;
 /// What held the TCP flows of a run back, in intervals of `length_ns`; adjoining ones with the same holder are one. UDP has
 /// no window, so nothing holds it back but its own rate.
 pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
-    let cores = Cores::of(view.recording);
+    let (cores, threads) = (Cores::of(view.recording), Threads::of(view.recording));
     let worst = WorstStages::of(view.recording);
     let stalls = Stalls::of(view.recording);
     let mut all: Vec<Interval> = Vec::new();
     for told in evidence(view, length_ns) {
-        let interval = told.interval(&cores, &worst, &stalls);
+        let interval = told.interval(&cores, &threads, &worst, &stalls);
         match all.last_mut() {
             Some(last) if (last.flow, &last.holder) == (interval.flow, &interval.holder) => {
                 let (before, now) =
@@ -389,11 +388,12 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 impl Evidence<'_> {
-    fn interval(&self, cores: &Cores, worst: &WorstStages, stalls: &Stalls) -> Interval {
+    fn interval(&self, cores: &Cores, threads: &Threads, worst: &WorstStages, stalls: &Stalls) -> Interval {
         let (from_ns, to_ns) = (self.from_ns, self.to_ns);
         let lasted = (to_ns - from_ns) as f64;
         let sender = cores.fullest(self.flow, &self.info.from, from_ns, to_ns);
         let receiver = cores.fullest(self.flow, &self.info.to, from_ns, to_ns);
+        let [sends, reads] = [false, true].map(|end| threads.ready(self.flow, end, from_ns, to_ns));
         let by_sender = |full: Full| full.holder(Holder::SenderCore(full.core));
         let starved = || {
             // Who gets no time to write does not write.
@@ -412,9 +412,9 @@ impl Evidence<'_> {
             sender.filter(Full::by_itself).map_or(Holder::SendBuffer, by_sender)
         } else if self.busy / lasted < BUSY && (self.is_starved() || !self.has_standing_queue()) {
             starved()
-        } else if let Some(full) = receiver.filter(Full::by_the_test) {
+        } else if let Some(full) = receiver.filter(|full| full.is_short(reads)) {
             full.at_receiver()
-        } else if let Some(full) = sender.filter(Full::by_the_test) {
+        } else if let Some(full) = sender.filter(|full| full.is_short(sends)) {
             by_sender(full)
         } else if self.lost && (!self.has_standing_queue() || self.again >= HEAVY || is_own_queue()) {
             after_loss()
@@ -461,134 +461,10 @@ impl Evidence<'_> {
     }
 }
 
-/// A core that had no time left.
-#[derive(Clone, Copy)]
-struct Full {
-    core: u32,
-    softirq: f64,
-    application: f64,
-    /// The application of the test's other end, if that is on the same machine.
-    other_end: f64,
-    /// All of it, what others had of it included.
-    all: f64,
-}
-
-impl Full {
-    fn own(&self) -> f64 {
-        self.softirq + self.application
-    }
-
-    /// The test alone filled it.
-    fn by_itself(&self) -> bool {
-        self.own() + self.other_end >= FULL
-    }
-
-    /// The test had enough of it for the core to be what limits it.
-    fn by_the_test(&self) -> bool {
-        self.own() >= OWN * self.all
-    }
-
-    fn holder(&self, holder: Holder) -> Holder {
-        if self.by_itself() { holder } else { Holder::Shared(Box::new(holder)) }
-    }
-
-    fn at_receiver(&self) -> Holder {
-        self.holder(if self.softirq >= self.application {
-            Holder::ReceiverInterruptCore(self.core)
-        } else {
-            Holder::ReceiverCore(self.core)
-        })
-    }
-}
-
-/// The cores' samples by host and core, in order of time; and which cores of a host worked on a flow, where that is known.
-struct Cores<'a> {
-    samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
-    used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
-    applications: BTreeSet<(u32, &'a str, u32)>,
-    /// Hosts that are one machine, by its boot ID.
-    machines: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Cores<'a> {
-    fn of(recording: &'a Recording) -> Cores<'a> {
-        let rows = &recording.cores;
-        let mut by_core: BTreeMap<(&str, u32), Vec<&CoreSample>> = BTreeMap::new();
-        for row in rows {
-            by_core.entry((&row.host, row.core)).or_default().push(row);
-        }
-        by_core.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
-        let mut used: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
-        let mut applications = BTreeSet::new();
-        for placement in &recording.info.placement {
-            let of = |core: &u32| (placement.flow, placement.host.as_str(), *core);
-            applications.extend(placement.application.keys().map(of));
-            let cores = placement.application.keys().chain(placement.incoming.keys());
-            used.entry((placement.flow, &placement.host)).or_default().extend(cores);
-        }
-        let machine =
-            |host: &'a HostInfo| Some((host.name.as_str(), host.settings.get("machine.boot_id")?.as_str()));
-        let machines = recording.info.hosts.iter().filter_map(machine).collect();
-        Cores { samples: by_core, used, applications, machines }
-    }
-
-    /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
-    fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
-        let used = self.used.get(&(flow, host));
-        self.fullest_where(host, from_ns, to_ns, |core| used.is_none_or(|used| used.contains(&core)))
-    }
-
-    /// The same of those on which the flow's application is known to have been.
-    fn fullest_of_application(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
-        self.fullest_where(host, from_ns, to_ns, |core| self.applications.contains(&(flow, host, core)))
-    }
-
-    fn fullest_where(
-        &self,
-        host: &str,
-        from_ns: i64,
-        to_ns: i64,
-        which: impl Fn(u32) -> bool,
-    ) -> Option<Full> {
-        let of = |((at, core), rows): (&(&str, u32), &Vec<&CoreSample>)| {
-            let core = *core;
-            if *at != host || !which(core) {
-                return None;
-            }
-            let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
-            let (before, after) = (last(from_ns), last(to_ns)?);
-            let part = |of: fn(&CoreSample) -> i64| {
-                (of(after) - before.map_or(0, |row| of(row))) as f64 / (to_ns - from_ns).max(1) as f64
-            };
-            let softirq = part(|row| row.hardirq_ns + row.softirq_ns + row.ksoftirqd_ns);
-            let application = part(|row| row.app_ns);
-            let mut other_end = 0.0;
-            let all = softirq + application + part(|row| row.capture_ns + row.load_ns);
-            // The other end of the test on the same machine is the test's as well.
-            let others = self.samples.iter().filter(|((other, at), _)| {
-                *at == core && *other != host && self.is_same_machine(other, host)
-            });
-            for (_, rows) in others {
-                let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
-                let grown =
-                    last(to_ns).map_or(0, |row| row.app_ns) - last(from_ns).map_or(0, |row| row.app_ns);
-                other_end += grown as f64 / (to_ns - from_ns).max(1) as f64;
-            }
-            (all >= FULL).then_some(Full { core, softirq, application, other_end, all })
-        };
-        // Of several full ones that on which the test did most.
-        self.samples.iter().filter_map(of).max_by(|a, b| a.own().total_cmp(&b.own()))
-    }
-
-    fn is_same_machine(&self, host: &str, other: &str) -> bool {
-        self.machines.get(host).is_some_and(|machine| self.machines.get(other) == Some(machine))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{LedgerInterval, LedgerRow};
+    use wirespeed_record::{CoreSample, LedgerInterval, LedgerRow, ThreadSample};
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
     fn recording(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Recording {
@@ -767,6 +643,37 @@ mod tests {
         assert_eq!(told(&recording), [(0, 2, "sender core 3".to_owned())]);
         recording.info.placement = vec![placed(1)];
         assert_eq!(told(&recording), [(0, 2, "application".to_owned())]);
+    }
+
+    /// A flow whose round trips are long, on a core that others have for the most part; its sender's thread was ready to run
+    /// for this part of the time.
+    fn on_a_shared_core(ready: f64) -> Vec<(i64, i64, String)> {
+        let mut recording = recording(2, |_, sample| sample.rtt_ns = Some(30_000_000));
+        let second = 1_000_000_000;
+        let full = |t: i64| CoreSample {
+            host: "sender".into(),
+            app_ns: t * second / 5,
+            load_ns: t * second * 4 / 5,
+            ..crate::core_time::softirq_sample(t * second, 3, 0)
+        };
+        recording.cores = (0..=2).map(full).collect();
+        let thread = |t: i64| ThreadSample {
+            t_ns: t * second,
+            host: "sender".into(),
+            flow: 0,
+            receives: false,
+            run_ns: t * second / 5,
+            wait_ns: (t as f64 * second as f64 * (ready - 0.2)) as i64,
+        };
+        recording.threads = (0..=2).map(thread).collect();
+        told(&recording)
+    }
+
+    #[test]
+    fn core_of_others_limits_only_a_thread_that_waits_for_it() {
+        let words = "sender core 3 (shared with other processes)";
+        assert_eq!(on_a_shared_core(0.97), [(0, 2, words.to_owned())]);
+        assert_eq!(on_a_shared_core(0.3), [(0, 2, "path rate".to_owned())]);
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, 
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
     CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,
+    ThreadSample,
 };
 pub use wall_clock::{file_stamp, rfc3339};
 pub use write::TableWriter;
@@ -67,6 +68,8 @@ pub struct Recording {
     pub hosts: Vec<HostSample>,
     /// Where the time of cores went, on the sampling grid.
     pub cores: Vec<CoreSample>,
+    /// What the threads of flows ran and waited, on the sampling grid.
+    pub threads: Vec<ThreadSample>,
     /// Protocol counters before and after.
     pub counters: Vec<Counter>,
     /// What happened once.
@@ -92,6 +95,7 @@ pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         of::<QueueSample>(),
         of::<HostSample>(),
         of::<CoreSample>(),
+        of::<ThreadSample>(),
         of::<Counter>(),
         of::<Event>(),
         of::<Datagram>(),

@@ -121,6 +121,8 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
         info: read_info(directory)?,
         // Only hosts that show their inside have cores.
         cores: rows_if_any(directory)?,
+        // Only real hosts have threads.
+        threads: rows_if_any(directory)?,
         counters: rows(directory)?,
         events: rows(directory)?,
         datagrams: rows(directory)?,

@@ -151,6 +151,7 @@ impl RunDirectory {
         self.write(&recording.queues)?;
         self.write(&recording.hosts)?;
         self.write_if_any(&recording.cores)?;
+        self.write_if_any(&recording.threads)?;
         self.write(&recording.counters)?;
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;

@@ -254,6 +254,25 @@ table! {
 }
 
 table! {
+    /// Time of the thread that sends or receives a flow on a real host, cumulative since the thread began (field 1 and 2 of
+    /// `/proc/PID/task/TID/schedstat`). A thread that waits for data or for room in a buffer is neither running nor waiting.
+    "threads" ThreadSample {
+        /// Time since the start of the run.
+        t_ns: i64,
+        /// Host.
+        host: String,
+        /// Number of the flow.
+        flow: u32,
+        /// Whether it receives; otherwise it sends.
+        receives: bool,
+        /// Running on a core.
+        run_ns: i64,
+        /// Ready to run while all cores it may use were taken.
+        wait_ns: i64,
+    }
+}
+
+table! {
     /// A protocol counter (SNMP, TcpExt, ...) of a host at the start and the end of the run.
     "counters" Counter {
         /// Host.

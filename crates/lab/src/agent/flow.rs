@@ -73,8 +73,12 @@ impl Socket {
     /// CPU time that its thread has used, in nanoseconds; `None` before it began and after its end.
     pub fn cpu_ns(&self) -> Option<i64> {
         // MAKE_THREAD_CPUCLOCK of linux/posix-timers_types.h with CPUCLOCK_SCHED.
-        let thread = Some(self.thread.load(Relaxed)).filter(|thread| *thread > 0)?;
-        super::clock::of_thread((!thread << 3) | 6)
+        super::clock::of_thread((!self.thread()? << 3) | 6)
+    }
+
+    /// The kernel's number of its thread, once it is known.
+    pub fn thread(&self) -> Option<i32> {
+        Some(self.thread.load(Relaxed)).filter(|thread| *thread > 0)
     }
 
     /// The core that its thread was on last.

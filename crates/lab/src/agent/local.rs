@@ -8,6 +8,7 @@ use super::message::Interface;
 use super::placement::{Placements, topology};
 use super::sampler::{Long, flow_row, host_sample, queue_sample};
 use super::tcp_info::TcpInfo;
+use super::threads::Threads;
 use crate::device;
 use crate::netlink::Netlink;
 use crate::qdisc;
@@ -18,7 +19,9 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
-use wirespeed_record::{CoreSample, Event, FlowSample, HostSample, Placement, QueueSample, Topology};
+use wirespeed_record::{
+    CoreSample, Event, FlowSample, HostSample, Placement, QueueSample, ThreadSample, Topology,
+};
 
 /// Everything of one instant.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub struct Sample {
     pub link: Option<Event>,
     /// All cores that can be read.
     pub cores: Vec<CoreSample>,
+    /// The threads of flows that are here.
+    pub threads: Vec<ThreadSample>,
 }
 
 /// Reads one host.
@@ -48,6 +53,7 @@ pub struct Local {
     out: String,
     is_up: bool,
     cores: Cores,
+    threads: Threads,
     placements: Placements,
 }
 
@@ -85,6 +91,7 @@ impl Local {
             device: device.clone(),
             is_up: true,
             cores: Cores::new(),
+            threads: Threads::default(),
             placements: Placements::default(),
         })
     }
@@ -131,7 +138,8 @@ impl Local {
             }
         });
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
-        Ok(Sample { flows, queue, host, link, cores: self.cores.sample(t_ns, [self.name.as_str()]) })
+        let cores = self.cores.sample(t_ns, [self.name.as_str()]);
+        Ok(Sample { flows, queue, host, link, cores, threads: self.threads.sample(t_ns, &self.parts) })
     }
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.

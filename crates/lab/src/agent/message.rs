@@ -12,7 +12,8 @@ use std::marker::PhantomData;
 use std::net::Ipv4Addr;
 use wirespeed_host::Changes;
 use wirespeed_record::{
-    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueSample, Topology,
+    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueSample, ThreadSample,
+    Topology,
 };
 
 /// One message.
@@ -119,6 +120,8 @@ pub enum Message {
     Time(i64),
     /// A row of the table of cores.
     Core(CoreSample),
+    /// A row of the table of threads.
+    Thread(ThreadSample),
     /// On a real host, after the kernel: what the agent is, and where it can be reached.
     Machine {
         /// The agent's own version.

@@ -28,6 +28,7 @@ mod socket;
 mod stream_file;
 mod tcp;
 pub mod tcp_info;
+mod threads;
 mod timing;
 pub mod udp;
 pub mod whole;

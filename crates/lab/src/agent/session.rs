@@ -411,6 +411,7 @@ fn conduct(
         sample.host.into_iter().try_for_each(|row| out.write(&Message::Host(row)))?;
         sample.link.into_iter().try_for_each(|row| out.write(&Message::Event(row)))?;
         sample.cores.into_iter().try_for_each(|row| out.write(&Message::Core(row)))?;
+        sample.threads.into_iter().try_for_each(|row| out.write(&Message::Thread(row)))?;
         // Its end is none, also if it came earlier.
         if t_ns < end
             && let Some(border) = borders.reached(t_ns)

@@ -9,6 +9,7 @@ use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
+use super::threads::Threads;
 use super::{
     Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_found, write_log,
 };
@@ -169,6 +170,7 @@ fn conduct(
     let mut borders = Borders::of(&run);
     let mut late = Lateness::default();
     let mut placements = Placements::default();
+    let mut threads = Threads::default();
     let mut due_ns = 0;
     if ground == Ground::Machine {
         clock::go_first();
@@ -193,6 +195,8 @@ fn conduct(
         }
         if ground == Ground::Machine {
             placements.look(&parts);
+            let rows = threads.sample(t_ns, &parts);
+            rows.into_iter().try_for_each(|row| writer.write(&Message::Thread(row)))?;
         }
         if let Some(cores) = &cores {
             let rows = cores.sample(t_ns, run.hosts.iter().map(|host| host.name.as_str()));

@@ -175,6 +175,7 @@ impl<'a> Merge<'a> {
         recording.queues.sort_by_key(|row| row.t_ns);
         recording.hosts.sort_by_key(|row| row.t_ns);
         recording.cores.sort_by_key(|row| row.t_ns);
+        recording.threads.sort_by_key(|row| row.t_ns);
         Merged {
             recording,
             totals: self.totals,

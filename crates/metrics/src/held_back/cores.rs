@@ -1,0 +1,170 @@
+//! Cores that had no time left, and threads that were short of one.
+
+use super::Holder;
+use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_record::{CoreSample, HostInfo, Recording, ThreadSample};
+
+/// A core that is busy for so large a part has no room for more.
+const FULL: f64 = 0.95;
+/// The test's part of a full core's time at which the core can be what limits it.
+const OWN: f64 = 0.5;
+/// A thread that ran or was ready to run for so large a part was short of a core, where others had a part of it.
+const READY: f64 = 0.9;
+
+/// A core that had no time left.
+#[derive(Clone, Copy)]
+pub(super) struct Full {
+    pub(super) core: u32,
+    softirq: f64,
+    application: f64,
+    /// The application of the test's other end, if that is on the same machine.
+    other_end: f64,
+    /// All of it, what others had of it included.
+    all: f64,
+}
+
+impl Full {
+    fn own(&self) -> f64 {
+        self.softirq + self.application
+    }
+
+    /// The test alone filled it.
+    pub(super) fn by_itself(&self) -> bool {
+        self.own() + self.other_end >= FULL
+    }
+
+    /// The core is what limits the test. Where others had a part of it the thread of the flow's end knows: `ready` is the part
+    /// of the time in which it ran or waited for a core. Where that was not recorded, the test's part of the core decides.
+    pub(super) fn is_short(&self, ready: Option<f64>) -> bool {
+        match ready {
+            _ if self.by_itself() || self.softirq >= OWN * self.all => true,
+            Some(ready) => ready >= READY,
+            None => self.own() >= OWN * self.all,
+        }
+    }
+
+    pub(super) fn holder(&self, holder: Holder) -> Holder {
+        if self.by_itself() { holder } else { Holder::Shared(Box::new(holder)) }
+    }
+
+    pub(super) fn at_receiver(&self) -> Holder {
+        self.holder(if self.softirq >= self.application {
+            Holder::ReceiverInterruptCore(self.core)
+        } else {
+            Holder::ReceiverCore(self.core)
+        })
+    }
+}
+
+/// The cores' samples by host and core, in order of time; and which cores of a host worked on a flow, where that is known.
+pub(super) struct Cores<'a> {
+    samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
+    used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
+    applications: BTreeSet<(u32, &'a str, u32)>,
+    /// Hosts that are one machine, by its boot ID.
+    machines: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Cores<'a> {
+    pub(super) fn of(recording: &'a Recording) -> Cores<'a> {
+        let rows = &recording.cores;
+        let mut by_core: BTreeMap<(&str, u32), Vec<&CoreSample>> = BTreeMap::new();
+        for row in rows {
+            by_core.entry((&row.host, row.core)).or_default().push(row);
+        }
+        by_core.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
+        let mut used: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
+        let mut applications = BTreeSet::new();
+        for placement in &recording.info.placement {
+            let of = |core: &u32| (placement.flow, placement.host.as_str(), *core);
+            applications.extend(placement.application.keys().map(of));
+            let cores = placement.application.keys().chain(placement.incoming.keys());
+            used.entry((placement.flow, &placement.host)).or_default().extend(cores);
+        }
+        let machine =
+            |host: &'a HostInfo| Some((host.name.as_str(), host.settings.get("machine.boot_id")?.as_str()));
+        let machines = recording.info.hosts.iter().filter_map(machine).collect();
+        Cores { samples: by_core, used, applications, machines }
+    }
+
+    /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
+    pub(super) fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
+        let used = self.used.get(&(flow, host));
+        self.fullest_where(host, from_ns, to_ns, |core| used.is_none_or(|used| used.contains(&core)))
+    }
+
+    /// The same of those on which the flow's application is known to have been.
+    pub(super) fn fullest_of_application(
+        &self,
+        flow: u32,
+        host: &str,
+        from_ns: i64,
+        to_ns: i64,
+    ) -> Option<Full> {
+        self.fullest_where(host, from_ns, to_ns, |core| self.applications.contains(&(flow, host, core)))
+    }
+
+    fn fullest_where(
+        &self,
+        host: &str,
+        from_ns: i64,
+        to_ns: i64,
+        which: impl Fn(u32) -> bool,
+    ) -> Option<Full> {
+        let of = |((at, core), rows): (&(&str, u32), &Vec<&CoreSample>)| {
+            let core = *core;
+            if *at != host || !which(core) {
+                return None;
+            }
+            let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
+            let (before, after) = (last(from_ns), last(to_ns)?);
+            let part = |of: fn(&CoreSample) -> i64| {
+                (of(after) - before.map_or(0, |row| of(row))) as f64 / (to_ns - from_ns).max(1) as f64
+            };
+            let softirq = part(|row| row.hardirq_ns + row.softirq_ns + row.ksoftirqd_ns);
+            let application = part(|row| row.app_ns);
+            let mut other_end = 0.0;
+            let all = softirq + application + part(|row| row.capture_ns + row.load_ns);
+            // The other end of the test on the same machine is the test's as well.
+            let others = self.samples.iter().filter(|((other, at), _)| {
+                *at == core && *other != host && self.is_same_machine(other, host)
+            });
+            for (_, rows) in others {
+                let last = |t_ns: i64| rows[..rows.partition_point(|row| row.t_ns <= t_ns)].last();
+                let grown =
+                    last(to_ns).map_or(0, |row| row.app_ns) - last(from_ns).map_or(0, |row| row.app_ns);
+                other_end += grown as f64 / (to_ns - from_ns).max(1) as f64;
+            }
+            (all >= FULL).then_some(Full { core, softirq, application, other_end, all })
+        };
+        // Of several full ones that on which the test did most.
+        self.samples.iter().filter_map(of).max_by(|a, b| a.own().total_cmp(&b.own()))
+    }
+
+    fn is_same_machine(&self, host: &str, other: &str) -> bool {
+        self.machines.get(host).is_some_and(|machine| self.machines.get(other) == Some(machine))
+    }
+}
+
+/// The accounts of the flows' threads, by flow and whether it receives, in order of time.
+pub(super) struct Threads<'a>(BTreeMap<(u32, bool), Vec<&'a ThreadSample>>);
+
+impl<'a> Threads<'a> {
+    pub(super) fn of(recording: &'a Recording) -> Threads<'a> {
+        let mut by_end: BTreeMap<(u32, bool), Vec<&ThreadSample>> = BTreeMap::new();
+        for row in &recording.threads {
+            by_end.entry((row.flow, row.receives)).or_default().push(row);
+        }
+        by_end.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
+        Threads(by_end)
+    }
+
+    /// The part of an interval in which the thread of a flow's end ran or waited for a core; `None` where it was not recorded.
+    pub(super) fn ready(&self, flow: u32, receives: bool, from_ns: i64, to_ns: i64) -> Option<f64> {
+        let rows = self.0.get(&(flow, receives))?;
+        let within = rows.iter().filter(|row| (from_ns..=to_ns).contains(&row.t_ns));
+        let (first, last) = (within.clone().next()?, within.last()?);
+        let ready = |row: &ThreadSample| (row.run_ns + row.wait_ns) as f64;
+        (last.t_ns > first.t_ns).then(|| (ready(last) - ready(first)) / (last.t_ns - first.t_ns) as f64)
+    }
+}
