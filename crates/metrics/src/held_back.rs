@@ -6,7 +6,7 @@ mod cores;
 
 use crate::samples::Values;
 use crate::view::View;
-use cores::{Cores, Full, Threads};
+use cores::{Cores, Full, Ready, Threads};
 use std::collections::BTreeMap;
 use wirespeed_record::{Cause, Direction, FlowInfo, FlowSample, Recording, Stage};
 
@@ -101,6 +101,8 @@ const MOSTLY: f64 = 0.5;
 const HEAVY: f64 = 0.01;
 /// Where packets always wait, round trips are seldom shorter than so large a part of the middle one.
 const STEADY: f64 = 0.3;
+/// A machine that is short of cores adds less than this to most round trips, in nanoseconds.
+pub(crate) const HOSTS_NS: f64 = 200_000.0;
 /// A reader is away for so long as soon as anything else runs on its core: about a slice of the scheduler.
 const PAUSE_NS: f64 = 1e6;
 /// So much of what a receiver's buffer holds lies there unread if nobody reads in time.
@@ -394,6 +396,10 @@ impl Evidence<'_> {
         let sender = cores.fullest(self.flow, &self.info.from, from_ns, to_ns);
         let receiver = cores.fullest(self.flow, &self.info.to, from_ns, to_ns);
         let [sends, reads] = [false, true].map(|end| threads.ready(self.flow, end, from_ns, to_ns));
+        // The end whose thread waited for a core, if one did; the one that waited longer of two.
+        let waits = |ready: Option<Ready>| ready.filter(Ready::is_late).map_or(0.0, |ready| ready.wait());
+        let late = (waits(sends) + waits(reads) > 0.0).then(|| waits(reads) > waits(sends));
+        let has_queue = self.has_standing_queue(late.is_some());
         let by_sender = |full: Full| full.holder(Holder::SenderCore(full.core));
         let starved = || {
             // Who gets no time to write does not write.
@@ -410,18 +416,20 @@ impl Evidence<'_> {
             self.window(receiver, cores)
         } else if self.busy > 0.0 && self.by_buffer / self.busy >= MOSTLY {
             sender.filter(Full::by_itself).map_or(Holder::SendBuffer, by_sender)
-        } else if self.busy / lasted < BUSY && (self.is_starved() || !self.has_standing_queue()) {
+        } else if self.busy / lasted < BUSY && (self.is_starved() || !has_queue) {
             starved()
         } else if let Some(full) = receiver.filter(|full| full.is_short(reads)) {
             full.at_receiver()
         } else if let Some(full) = sender.filter(|full| full.is_short(sends)) {
             by_sender(full)
-        } else if self.lost && (!self.has_standing_queue() || self.again >= HEAVY || is_own_queue()) {
+        } else if self.lost && (!has_queue || self.again >= HEAVY || is_own_queue()) {
             after_loss()
         } else if self.is_starved() {
             starved()
-        } else if self.rtt > WAITING * self.least_rtt {
+        } else if self.rtt > WAITING * self.least_rtt && (has_queue || late.is_none()) {
             Holder::Path
+        } else if let Some(full) = late.and_then(|reads| if reads { receiver } else { sender }) {
+            if late == Some(true) { full.at_receiver() } else { by_sender(full) }
         } else if self.lost {
             after_loss()
         } else {
@@ -442,9 +450,12 @@ impl Evidence<'_> {
         self.starved >= MOSTLY && self.in_flight < MOSTLY
     }
 
-    /// Packets wait on the path even when the fewest do. Round trips that only vary are no queue.
-    fn has_standing_queue(&self) -> bool {
-        self.low_rtt > WAITING * self.least_rtt && self.low_rtt >= STEADY * self.middle_rtt
+    /// Packets wait on the path even when the fewest do. Round trips that only vary are no queue; nor is what a machine adds
+    /// whose threads wait for a core (`is_late`).
+    fn has_standing_queue(&self, is_late: bool) -> bool {
+        self.low_rtt > WAITING * self.least_rtt
+            && self.low_rtt >= STEADY * self.middle_rtt
+            && (!is_late || self.low_rtt - self.least_rtt > HOSTS_NS)
     }
 
     /// The cause of a closed receive window: a small buffer, or a slow reader.

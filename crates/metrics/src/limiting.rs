@@ -2,7 +2,7 @@
 //! same words serve a model and a live host.
 
 use crate::core_time::{CoreTime, core_times};
-use crate::held_back::{Holder, held_back};
+use crate::held_back::{HOSTS_NS, Holder, held_back};
 use crate::link::bottleneck;
 use crate::view::View;
 use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
@@ -129,7 +129,15 @@ fn losses(view: &View, cores: &[CoreTime]) -> Vec<String> {
         .filter(|(_, part)| *part >= WORTH_A_WORD)
         .collect();
     lost.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let words = |(row, part): &(&LedgerRow, f64)| Some(loss(row, row.stage?, *part, cores) + of_run);
+    let words = |(row, part): &(&LedgerRow, f64)| {
+        let mut words = loss(row, row.stage?, *part, cores);
+        if (row.stage, row.direction, row.cause) == (Some(Stage::Network), Direction::Data, None)
+            && let Some(hint) = before_losses(view)
+        {
+            words = format!("{words}: {hint}");
+        }
+        Some(words + of_run)
+    };
     lost.iter().take(2).filter_map(words).collect()
 }
 
@@ -149,6 +157,33 @@ fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String 
     };
     let hint = if hint.is_empty() { hint } else { format!(": {hint}") };
     format!("{} of {what} lost at {stage} ({}){hint}", share(part), Cause::at(&row.place, row.cause))
+}
+
+/// What round trips say of losses in a network that nobody counts from inside: a full buffer delays before it drops, a policer
+/// and a damaged cable do not. `None` if no flow measured its round trips.
+fn before_losses(view: &View) -> Option<&'static str> {
+    /// A queue that nine tenths of the samples found adds so much to the least round trip.
+    const QUEUED: f64 = 1.25;
+    let rtts = view.flow_samples.column(FlowSample::rtt_ns);
+    let least = view.flow_samples.column(FlowSample::min_rtt_ns);
+    let mut has_queue = None;
+    for flow in view.flows.iter().filter(|flow| flow.info.is_some_and(|info| info.kind == "tcp")) {
+        let known = |values: &[f64]| -> Vec<f64> {
+            values[flow.samples.clone()].iter().copied().filter(|value| !value.is_nan()).collect()
+        };
+        let mut rtts = known(&rtts);
+        let least = known(&least).into_iter().fold(f64::INFINITY, f64::min);
+        rtts.sort_by(f64::total_cmp);
+        let Some(low) = rtts.get(rtts.len() / 10).filter(|_| least.is_finite()) else { continue };
+        *has_queue.get_or_insert(false) |= *low > QUEUED * least && low - least > HOSTS_NS;
+    }
+    Some(match has_queue? {
+        true => "packets queued before them, so a buffer of the path is full",
+        false => {
+            "no queue built up before them: a policer, a shallow buffer or damaged packets; a lower pacing rate \
+             (--max-rate) tells which"
+        }
+    })
 }
 
 /// The meaning of losses at a stage, and the remedy.

@@ -8,6 +8,8 @@ use wirespeed_record::{CoreSample, HostInfo, Recording, ThreadSample};
 const FULL: f64 = 0.95;
 /// The test's part of a full core's time at which the core can be what limits it.
 const OWN: f64 = 0.5;
+/// A thread that waited for a core for so large a part is late for what comes to it.
+const LATE: f64 = 0.2;
 /// A thread that ran or was ready to run for so large a part was short of a core, where others had a part of it.
 const READY: f64 = 0.9;
 
@@ -35,10 +37,10 @@ impl Full {
 
     /// The core is what limits the test. Where others had a part of it the thread of the flow's end knows: `ready` is the part
     /// of the time in which it ran or waited for a core. Where that was not recorded, the test's part of the core decides.
-    pub(super) fn is_short(&self, ready: Option<f64>) -> bool {
+    pub(super) fn is_short(&self, ready: Option<Ready>) -> bool {
         match ready {
             _ if self.by_itself() || self.softirq >= OWN * self.all => true,
-            Some(ready) => ready >= READY,
+            Some(ready) => ready.run + ready.wait >= READY,
             None => self.own() >= OWN * self.all,
         }
     }
@@ -159,12 +161,31 @@ impl<'a> Threads<'a> {
         Threads(by_end)
     }
 
-    /// The part of an interval in which the thread of a flow's end ran or waited for a core; `None` where it was not recorded.
-    pub(super) fn ready(&self, flow: u32, receives: bool, from_ns: i64, to_ns: i64) -> Option<f64> {
+    /// What the thread of a flow's end did in an interval; `None` where it was not recorded.
+    pub(super) fn ready(&self, flow: u32, receives: bool, from_ns: i64, to_ns: i64) -> Option<Ready> {
         let rows = self.0.get(&(flow, receives))?;
         let within = rows.iter().filter(|row| (from_ns..=to_ns).contains(&row.t_ns));
         let (first, last) = (within.clone().next()?, within.last()?);
-        let ready = |row: &ThreadSample| (row.run_ns + row.wait_ns) as f64;
-        (last.t_ns > first.t_ns).then(|| (ready(last) - ready(first)) / (last.t_ns - first.t_ns) as f64)
+        let part =
+            |of: fn(&ThreadSample) -> i64| (of(last) - of(first)) as f64 / (last.t_ns - first.t_ns) as f64;
+        (last.t_ns > first.t_ns).then(|| Ready { run: part(|row| row.run_ns), wait: part(|row| row.wait_ns) })
+    }
+}
+
+/// Parts of the time in which a thread ran, and in which it waited for a core.
+#[derive(Clone, Copy)]
+pub(super) struct Ready {
+    run: f64,
+    wait: f64,
+}
+
+impl Ready {
+    /// It often waited for a core: round trips and pauses are its machine's as well.
+    pub(super) fn is_late(&self) -> bool {
+        self.wait >= LATE
+    }
+
+    pub(super) fn wait(&self) -> f64 {
+        self.wait
     }
 }
