@@ -22,6 +22,12 @@ pub struct Server<'a> {
 }
 
 impl Server<'_> {
+    /// Its name and port as in an address of the web: an IPv6 address has brackets.
+    pub fn place(&self) -> String {
+        let Server { name, port, .. } = self;
+        if name.contains(':') { format!("[{name}]:{port}") } else { format!("{name}:{port}") }
+    }
+
     /// Whether its test is one of UDP.
     pub fn is_of_datagrams(&self) -> bool {
         self.test.protocol == wirespeed_iperf3::Protocol::Udp

@@ -10,7 +10,7 @@ mod route;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
-pub use reach::{FIRST_PORT, Reach};
+pub use reach::{FIRST_PORT, Family, Reach};
 pub use route::Crossing;
 pub(crate) use route::crossed;
 

@@ -1,6 +1,7 @@
 //! The agent: carries out a run on the kernel it finds itself on, and says what happened as a stream of
 //! [`message::Message`]s. In a virtual-time guest it is process 1.
 
+mod addresses;
 mod capture;
 mod clock;
 mod cores;
@@ -42,7 +43,7 @@ use message::{Message, Writer};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -72,9 +73,9 @@ pub struct Part {
     /// When the run ends, if that is earlier than planned; [`i64::MAX`] otherwise.
     cut_ns: Arc<AtomicI64>,
     /// The receiver's own address; unspecified in namespaces that have nobody else.
-    bind: Ipv4Addr,
+    bind: IpAddr,
     /// The only one whose connection it takes.
-    peer: Option<Ipv4Addr>,
+    peer: Option<IpAddr>,
     /// Whether the sender may give its kernel several datagrams as one piece.
     pieces: bool,
     /// Whether time passes by itself. In virtual time nobody is late, and no processor is busy.
@@ -101,8 +102,8 @@ impl Part {
     }
 
     /// Where its receiver listens.
-    fn local(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.bind, self.port())
+    fn local(&self) -> SocketAddr {
+        SocketAddr::new(self.bind, self.port())
     }
 }
 
@@ -127,7 +128,7 @@ pub fn first_port(run: &Run, host: &str) -> u16 {
 /// # Errors
 /// Why not.
 pub fn try_congestion(name: &str) -> io::Result<()> {
-    let socket = socket::open(libc::SOCK_STREAM)?;
+    let socket = socket::open(Ipv4Addr::UNSPECIFIED.into(), libc::SOCK_STREAM)?;
     socket::set_congestion(socket.as_raw_fd(), name)
 }
 

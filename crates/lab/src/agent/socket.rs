@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use wirespeed_scenario::run::HOST_DEFAULT;
 
@@ -70,48 +70,95 @@ fn controls(which: &str) -> String {
     std::fs::read_to_string(path).map_or("others".into(), |text| text.trim().replace(' ', ", "))
 }
 
-/// A new IPv4 socket in the calling thread's network namespace.
+/// A new socket for addresses such as `of`, in the calling thread's network namespace.
 ///
 /// # Errors
 /// As `socket(2)`.
-pub fn open(kind: i32) -> io::Result<OwnedFd> {
+pub fn open(of: IpAddr, kind: i32) -> io::Result<OwnedFd> {
+    let family = if of.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: takes no pointers.
-    let fd = check(unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, 0) }, "socket")?;
+    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) }, "socket")?;
     // SAFETY: the descriptor is new and ours.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn address(to: SocketAddrV4) -> libc::sockaddr_in {
-    // SAFETY: an all-zero sockaddr_in is valid.
-    let mut address: libc::sockaddr_in = unsafe { mem::zeroed() };
-    address.sin_family = libc::AF_INET as u16;
-    address.sin_port = to.port().to_be();
-    address.sin_addr.s_addr = u32::from(*to.ip()).to_be();
-    address
+/// Room for an address and port of either family, as the kernel writes them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub union Name {
+    family: libc::sa_family_t,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
 }
 
-const ADDRESS_LENGTH: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
+impl Name {
+    /// How many bytes it has.
+    pub const LENGTH: libc::socklen_t = mem::size_of::<Name>() as libc::socklen_t;
+
+    /// Nobody's.
+    pub fn empty() -> Name {
+        // SAFETY: zeros are a sockaddr_in6.
+        Name { v6: unsafe { mem::zeroed() } }
+    }
+
+    /// For the kernel, with the number of bytes that it reads.
+    fn of(address: SocketAddr) -> (Name, libc::socklen_t) {
+        let mut name = Name::empty();
+        match address {
+            SocketAddr::V4(address) => {
+                // SAFETY: zeros are a sockaddr_in.
+                let mut v4: libc::sockaddr_in = unsafe { mem::zeroed() };
+                v4.sin_family = libc::AF_INET as u16;
+                v4.sin_port = address.port().to_be();
+                v4.sin_addr.s_addr = u32::from(*address.ip()).to_be();
+                name.v4 = v4;
+                (name, mem::size_of_val(&v4) as libc::socklen_t)
+            }
+            SocketAddr::V6(address) => {
+                // SAFETY: zeros are a sockaddr_in6.
+                let mut v6: libc::sockaddr_in6 = unsafe { mem::zeroed() };
+                v6.sin6_family = libc::AF_INET6 as u16;
+                v6.sin6_port = address.port().to_be();
+                v6.sin6_addr.s6_addr = address.ip().octets();
+                v6.sin6_scope_id = address.scope_id();
+                name.v6 = v6;
+                (name, mem::size_of_val(&v6) as libc::socklen_t)
+            }
+        }
+    }
+
+    /// The address in it; `None` if it is of another family.
+    pub fn ip(&self) -> Option<IpAddr> {
+        // SAFETY: every byte was written, and either family's fields are plain numbers.
+        unsafe {
+            match i32::from(self.family) {
+                libc::AF_INET => Some(IpAddr::V4(u32::from_be(self.v4.sin_addr.s_addr).into())),
+                libc::AF_INET6 => Some(Ipv6Addr::from(self.v6.sin6_addr.s6_addr).to_canonical()),
+                _ => None,
+            }
+        }
+    }
+}
 
 /// Binds to a local address and port.
 ///
 /// # Errors
 /// As `bind(2)`, with the address.
-pub fn bind(socket: &OwnedFd, local: SocketAddrV4) -> io::Result<()> {
+pub fn bind(socket: &OwnedFd, local: SocketAddr) -> io::Result<()> {
     let what = format!("bind to {local}");
-    let local = address(local);
-    // SAFETY: `local` is a sockaddr_in of the length given.
-    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, &what)
-        .map(drop)
+    let (local, length) = Name::of(local);
+    // SAFETY: `local` is an address of the length given.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), length) }, &what).map(drop)
 }
 
 /// Connects.
 ///
 /// # Errors
 /// As `connect(2)`.
-pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
-    let remote = address(to);
-    // SAFETY: `remote` is a sockaddr_in of the length given.
-    let result = unsafe { libc::connect(socket.as_raw_fd(), (&raw const remote).cast(), ADDRESS_LENGTH) };
+pub fn connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
+    let (remote, length) = Name::of(to);
+    // SAFETY: `remote` is an address of the length given.
+    let result = unsafe { libc::connect(socket.as_raw_fd(), (&raw const remote).cast(), length) };
     check(result, &format!("connect to {to}")).map(drop)
 }
 
@@ -130,12 +177,12 @@ pub fn listen(socket: &OwnedFd) -> io::Result<()> {
 /// As `accept(2)`.
 pub fn accept(
     socket: &OwnedFd,
-    peer: Option<Ipv4Addr>,
-    mut refused: impl FnMut(Ipv4Addr),
+    peer: Option<IpAddr>,
+    mut refused: impl FnMut(IpAddr),
 ) -> io::Result<OwnedFd> {
     loop {
-        let mut from = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        let mut length = ADDRESS_LENGTH;
+        let mut from = Name::empty();
+        let mut length = Name::LENGTH;
         // SAFETY: `from` has room for an address of that length.
         let fd = unsafe {
             let from = (&raw mut from).cast();
@@ -143,11 +190,11 @@ pub fn accept(
         };
         // SAFETY: the descriptor is new and ours.
         let accepted = check(fd, "accept").map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })?;
-        let found = Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr));
-        if peer.is_none_or(|peer| peer == found) {
+        let found = from.ip();
+        if peer.is_none_or(|peer| Some(peer) == found) {
             return Ok(accepted);
         }
-        refused(found);
+        found.into_iter().for_each(&mut refused);
     }
 }
 

@@ -5,7 +5,7 @@ use super::pages::Source;
 use super::port;
 use super::socket;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_scenario::run::{Congestion, FlowKind};
@@ -43,7 +43,7 @@ fn fix_buffers(part: &Part, fd: RawFd, window: Option<Bytes>, host: &str) -> io:
 /// Prepares the receiving end; returns the listening socket. Runs in the receiver's namespace before the start.
 pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     let (congestion, window, _) = settings(part);
-    let listener = socket::open(libc::SOCK_STREAM)?;
+    let listener = socket::open(part.bind, libc::SOCK_STREAM)?;
     fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
     // The receiver's congestion control matters for ECN negotiation (dctcp) and is inherited on accept.
     socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
@@ -134,9 +134,9 @@ impl LowWater {
 }
 
 /// Connects at the flow's start and writes until its end; runs in its own thread, in the sender's namespace.
-pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
+pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     let flow = part.flow();
-    let socket = socket::open(libc::SOCK_STREAM)?;
+    let socket = socket::open(to.ip(), libc::SOCK_STREAM)?;
     set_up(part, &socket)?;
     part.clock.sleep_until(flow.start.nanoseconds());
     socket::connect(&socket, to)?;

@@ -6,7 +6,7 @@ use crate::agent::message::Interface;
 use crate::agent::{PathMtu, first_port};
 use crate::substrate::LabError;
 use std::collections::BTreeSet;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use wirespeed_record::{Event, Recording};
 use wirespeed_scenario::run::Run;
@@ -39,7 +39,7 @@ pub fn probe(
         for (from, to) in [(from, to), (to, from)] {
             let [ours, theirs] = [&interfaces[from], &interfaces[to]];
             let Some(most) = ours.mtu else { continue };
-            let answers = SocketAddrV4::new(theirs.address, first_port(run, &sessions[to].host));
+            let answers = SocketAddr::new(theirs.address, first_port(run, &sessions[to].host));
             sessions[to].answer(answers, ours.address, cancel)?;
             let mtu = sessions[from].path_mtu(ours.address, answers, most, cancel)?;
             let [from, to] = [from, to].map(|index| sessions[index].host.clone());

@@ -9,7 +9,7 @@ use crate::agent::request::{Plan, Request};
 use crate::substrate::LabError;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Machine {
     pub release: String,
     /// `uname -v`.
     pub version: String,
-    /// Its IPv4 addresses beside the loopback's.
+    /// Its addresses beside the loopback's.
     pub interfaces: Vec<Interface>,
     /// The congestion control that its sockets use unless told otherwise.
     pub congestion: String,
@@ -136,7 +136,11 @@ impl Session {
                         return Err(failed(host, &what, None));
                     }
                     if interfaces.is_empty() {
-                        return Err(failed(host, "it has no IPv4 address beside the loopback's", None));
+                        return Err(failed(
+                            host,
+                            "it has no address beside the loopback's; IPv6 addresses of one link (fe80::/10) do not count",
+                            None,
+                        ));
                     }
                     session.machine.interfaces = interfaces;
                     session.machine.congestion = congestion;
@@ -266,7 +270,7 @@ impl Session {
     /// As [`Session::expect`]; also if somebody has it.
     pub fn listen(
         &mut self,
-        local: SocketAddrV4,
+        local: SocketAddr,
         datagrams: bool,
         cancel: &AtomicBool,
     ) -> Result<(), LabError> {
@@ -280,7 +284,7 @@ impl Session {
     /// As [`Session::expect`].
     pub fn reach(
         &mut self,
-        to: SocketAddrV4,
+        to: SocketAddr,
         trials: u32,
         datagrams: bool,
         cancel: &AtomicBool,
@@ -296,12 +300,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::expect`].
-    pub fn answer(
-        &mut self,
-        local: SocketAddrV4,
-        peer: Ipv4Addr,
-        cancel: &AtomicBool,
-    ) -> Result<(), LabError> {
+    pub fn answer(&mut self, local: SocketAddr, peer: IpAddr, cancel: &AtomicBool) -> Result<(), LabError> {
         self.ask(&Request::MtuAnswer { local, peer })?;
         self.await_ready(Duration::ZERO, cancel)
     }
@@ -312,8 +311,8 @@ impl Session {
     /// As [`Session::expect`].
     pub fn path_mtu(
         &mut self,
-        local: Ipv4Addr,
-        to: SocketAddrV4,
+        local: IpAddr,
+        to: SocketAddr,
         most: u32,
         cancel: &AtomicBool,
     ) -> Result<PathMtu, LabError> {
