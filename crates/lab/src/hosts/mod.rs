@@ -317,6 +317,8 @@ impl Substrate for Hosts {
         let mut recording = conclude::recording(run, merge, sessions.len(), clocks_ns)?;
         describe(&mut recording, &sessions, &interfaces, &offsets);
         path_mtu::describe(&mut recording, &mtus);
+        let named = sessions.iter().map(|session| session.host.as_str()).zip(&interfaces);
+        recording.info.warnings.extend(path_mtu::fragmented(run, named));
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         recording.info.scenario = self.recorded(run);
         recording.info.started = Some(started);
