@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 use wirespeed_iperf3::peer::{MOST_STREAMS, Test};
-use wirespeed_scenario::run::{Flow, FlowKind, HOST_DEFAULT, Host, Run};
+use wirespeed_scenario::run::{Dscp, Flow, FlowKind, HOST_DEFAULT, Host, Run};
 use wirespeed_units::{Rate, Span};
 
 /// The server of a run, and what is asked of it.
@@ -81,6 +81,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             () if asked(flow) != asked(first) => {
                 return other("protocol, size of datagrams and window", flow);
             }
+            () if flow.dscp != first.dscp => return other("DSCP", flow),
             () if sends && told_to_send(flow) != told_to_send(first) => {
                 return other("congestion control, rate and start", flow);
             }
@@ -118,6 +119,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             Test { window_bytes: window(buffer), reverse: sends, ..test }
         }
     };
+    let test = Test { tos: first.dscp.map_or(0, Dscp::byte), ..test };
     let agent = if sends { &first.to } else { &first.from };
     Ok(Some(Server { host: &host.name, agent, name, port, test }))
 }

@@ -64,6 +64,7 @@ fn probe(arguments: &Arguments) -> Result<(), Failure> {
         }
     })?;
     eprintln!("round trip: {}", Span::ns(path.rtt_ns));
+    arguments.dscp.iter().for_each(|dscp| eprintln!("DSCP: {dscp}"));
     let file = out.join("probe.toml");
     write(&file, &scenario::text(arguments, &usual, &path))?;
     let mut order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);

@@ -45,7 +45,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
@@ -105,6 +105,16 @@ impl Part {
     fn local(&self) -> SocketAddr {
         SocketAddr::new(self.bind, self.port())
     }
+}
+
+/// Gives a socket of a flow's end at `host` the code point that the flow asks for, and notes it among the host's settings.
+fn set_dscp(part: &Part, fd: RawFd, host: &str) -> io::Result<()> {
+    /// The setting of a host.
+    const SETTING: &str = "socket.dscp";
+    let Some(dscp) = part.flow().dscp else { return Ok(()) };
+    socket::set_dscp(fd, dscp)?;
+    part.log.found(host, SETTING, dscp.to_string());
+    Ok(())
 }
 
 fn is_tcp(part: &Part) -> bool {

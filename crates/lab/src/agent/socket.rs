@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use wirespeed_scenario::run::HOST_DEFAULT;
+use wirespeed_scenario::run::{Dscp, HOST_DEFAULT};
 
 /// An option's value as bytes, at most `room` of them.
 ///
@@ -62,6 +62,19 @@ pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
         )),
         _ => error,
     })
+}
+
+/// Has packets of a socket carry a code point.
+///
+/// # Errors
+/// As `setsockopt(2)`.
+pub fn set_dscp(fd: RawFd, dscp: Dscp) -> io::Result<()> {
+    let family = get_bytes(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, 4)?;
+    let (level, option, name) = match i32::from_ne_bytes(family.try_into().unwrap_or_default()) {
+        libc::AF_INET6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS"),
+        _ => (libc::IPPROTO_IP, libc::IP_TOS, "IP_TOS"),
+    };
+    set(fd, level, option, i32::from(dscp.byte()), name)
 }
 
 /// The congestion controls that are available, or allowed to everybody.
@@ -217,4 +230,59 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
         return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+
+    /// The loopback's addresses; a machine may do without IPv6.
+    fn loopbacks() -> impl Iterator<Item = IpAddr> {
+        let all = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+        all.into_iter().filter(|address| UdpSocket::bind((*address, 0)).is_ok())
+    }
+
+    /// The byte of TOS or traffic class in a packet's header.
+    fn class_in(header: &[u8]) -> u8 {
+        if header[0] >> 4 == 4 { header[1] } else { header[0] << 4 | header[1] >> 4 }
+    }
+
+    #[test]
+    fn code_point_arrives_with_the_first_packet_of_a_connection() {
+        let ef: Dscp = "ef".parse().unwrap();
+        for local in loopbacks() {
+            let listener = TcpListener::bind((local, 0)).unwrap();
+            set(listener.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1i32, "TCP_SAVE_SYN").unwrap();
+            set_dscp(listener.as_raw_fd(), ef).unwrap();
+            let sender = open(local, libc::SOCK_STREAM).unwrap();
+            set_dscp(sender.as_raw_fd(), ef).unwrap();
+            connect(&sender, listener.local_addr().unwrap()).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            let saved = get_bytes(accepted.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, 200).unwrap();
+            assert_eq!(class_in(&saved), 0xb8, "{local}");
+            // The receiver's own packets have that of its listener.
+            let (level, option) = match local {
+                IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+                IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+            };
+            assert_eq!(get_bytes(accepted.as_raw_fd(), level, option, 4).unwrap()[0], 0xb8, "{local}");
+            drop(TcpStream::from(sender));
+        }
+    }
+
+    #[test]
+    fn connection_from_the_expected_peer_is_accepted() {
+        for local in loopbacks() {
+            let listener = open(local, libc::SOCK_STREAM).unwrap();
+            bind(&listener, SocketAddr::new(local, 0)).unwrap();
+            listen(&listener).unwrap();
+            let listener = TcpListener::from(listener);
+            let to = listener.local_addr().unwrap();
+            let _stream = TcpStream::connect(to).unwrap();
+            let listener = OwnedFd::from(listener);
+            let peer = accept(&listener, Some(local), |stranger| panic!("{stranger}")).unwrap();
+            assert_eq!(TcpStream::from(peer).peer_addr().unwrap().ip(), local);
+        }
+    }
 }

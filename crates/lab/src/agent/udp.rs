@@ -1,11 +1,11 @@
 //! A UDP flow at a constant rate that accounts for every datagram.
 
-use super::Part;
 use super::datagrams::{Arrived, Batch, HEADER, Head, Room, TOGETHER};
 use super::message::{Message, Writer};
 use super::port;
 use super::socket;
 use super::timing::Timing;
+use super::{Part, set_dscp};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -125,6 +125,7 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
     let (flow, grid) = (part.flow(), grid(part));
     let Grid { rate, datagram, .. } = grid;
     let size = datagram.get() as usize;
+    set_dscp(part, socket.as_raw_fd(), &flow.from)?;
     if size < HEADER {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }

@@ -67,7 +67,18 @@ pub(super) fn flows(
                 Carrier::Udp => udp(table, ends, node)?,
             };
             let (label, bytes) = (String::new(), table.bytes);
-            flows.push(Flow { label, from, to, start, stop, bytes, kind, route, route_back });
+            flows.push(Flow {
+                label,
+                from,
+                to,
+                start,
+                stop,
+                bytes,
+                kind,
+                dscp: table.dscp,
+                route,
+                route_back,
+            });
         }
     }
     label(&mut flows, &file.flow, nodes)?;

@@ -5,7 +5,7 @@ use super::scenario::{self, Path};
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
-use wirespeed_scenario::run::{FIRST_PORT, Family, Reach};
+use wirespeed_scenario::run::{Dscp, FIRST_PORT, Family, Reach};
 use wirespeed_units::{Rate, Span};
 
 /// Arguments of `wirespeed probe`.
@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Payload of a datagram in bytes [default: 1472, over IPv6 1452: packets of 1500 bytes].
     #[arg(long, value_name = "BYTES", requires = "udp")]
     pub datagram: Option<u32>,
+    /// Differentiated services code point of the test's packets, both ways: 0 to 63, or a name such as ef, af11, cs1.
+    #[arg(long, value_name = "DSCP", value_parser = <Dscp as std::str::FromStr>::from_str)]
+    pub dscp: Option<Dscp>,
     /// Port of the first flow at the receiver; each further flow has the next.
     #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT,
           value_parser = clap::value_parser!(u16).range(1024..))]
@@ -267,6 +270,16 @@ pub mod tests {
             assert!(message.contains(told), "{words:?}: {message}");
         }
         assert!(arguments(&["a=fd00::1", "b", "-6"]).unwrap().check().is_ok());
+    }
+
+    #[test]
+    fn dscp_is_a_number_or_a_name_and_refused_with_the_range() {
+        let of = |value: &str| arguments(&["a", "b", "--dscp", value]);
+        assert_eq!(["ef", "46"].map(|value| of(value).unwrap().dscp.unwrap().number()), [46, 46]);
+        for wrong in ["64", "af44", "-1"] {
+            let told = of(wrong).unwrap_err().to_string();
+            assert!(told.contains("--dscp") && (wrong == "-1" || told.contains("0 to 63")), "{told}");
+        }
     }
 
     #[test]

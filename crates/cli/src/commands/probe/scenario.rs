@@ -70,6 +70,9 @@ fn flow(text: &mut String, arguments: &Arguments, usual: &str, family: Family) {
     if let [count] = arguments.flows[..] {
         let _ = writeln!(text, "count = {count}");
     }
+    if let Some(dscp) = arguments.dscp {
+        let _ = writeln!(text, "dscp = {}", dscp.number());
+    }
     match arguments.udp {
         None => {
             let congestion = arguments.congestion.as_deref().unwrap_or(usual);
@@ -107,6 +110,7 @@ mod tests {
             (&["iperf3://b:80=10.0.0.2", "a"], 1, 1),
             (&["a", "b", "--udp", "2 Gbit/s", "--flows", "3"], 1, 3),
             (&["a", "b", "--bidir", "--flows", "2", "--port", "6001", "--omit", "2 s"], 1, 4),
+            (&["a", "b", "--dscp", "ef"], 1, 1),
             (&["a", "b", "--flows", "1,4", "--max-rate", "1 Gbit/s, 9 Gbit/s"], 4, 1),
         ] {
             let path = Path { rtt_ns: 123_456, rate_bps: 10_000_000_000, family: Family::Ipv4 };
