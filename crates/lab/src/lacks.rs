@@ -85,7 +85,7 @@ pub fn copied(run: &Run) -> Vec<String> {
 
 /// Flows whose code point no queue of the model looks at.
 pub fn marked(run: &Run) -> Vec<String> {
-    let told = |flow: &Flow| {
+    let warning = |flow: &Flow| {
         let dscp = flow.dscp?;
         let label = &flow.label;
         Some(format!(
@@ -93,7 +93,7 @@ pub fn marked(run: &Run) -> Vec<String> {
             dscp.number()
         ))
     };
-    run.flows.iter().filter_map(told).collect()
+    run.flows.iter().filter_map(warning).collect()
 }
 
 /// A window that older kernels cut out of a fixed buffer is another one today.

@@ -27,17 +27,17 @@ pub fn asked<'a>(hosts: impl Iterator<Item = (&'a str, &'a Reach)>) -> Result<Op
     let asking: Vec<(&str, &Reach, Family)> =
         hosts.filter_map(|(host, reach)| Some((host, reach, reach.asked_family()?))).collect();
     let Some((first, rest)) = asking.split_first() else { return Ok(None) };
-    let told = |(host, reach, family): &(&str, &Reach, Family)| match reach.address {
-        Some(address) => format!("{host} is to be at {address} ({family})"),
-        None => format!("{host} is to use {family}"),
+    let described = |(host, reach, family): &(&str, &Reach, Family)| match reach.address {
+        Some(address) => format!("{host} has the address {address} ({family})"),
+        None => format!("{host} asks for {family}"),
     };
     match rest.iter().find(|other| other.2 != first.2) {
         None => Ok(Some(first.2)),
         Some(other) => Err(LabError::Unsupported(format!(
             "{}, {}: a test has one version of IP. Give both an address of the same version, for example NAME=10.9.0.1 or \
              NAME=fd00::1; or give none, and choose with -4 or -6",
-            told(first),
-            told(other)
+            described(first),
+            described(other)
         ))),
     }
 }
@@ -52,7 +52,7 @@ pub fn family(hosts: &[Candidate]) -> Result<Family, LabError> {
     }
     let all_have = |family: &Family| hosts.iter().all(|host| host.has(*family));
     [Family::Ipv4, Family::Ipv6].into_iter().find(all_have).ok_or_else(|| {
-        let each = hosts.iter().map(|host| format!("{} has {}", host.host, told(host.found)));
+        let each = hosts.iter().map(|host| format!("{} has {}", host.host, listed(host.found)));
         LabError::Environment(format!(
             "the hosts have no version of IP in common: {}. Give each an address of the same version",
             each.collect::<Vec<_>>().join("; ")
@@ -77,7 +77,7 @@ pub fn interfaces(hosts: &[Candidate]) -> Result<Vec<Interface>, LabError> {
     if failures.is_empty() { Ok(chosen) } else { Err(LabError::Environment(failures.join("\n"))) }
 }
 
-fn told(found: &[Interface]) -> String {
+fn listed(found: &[Interface]) -> String {
     found.iter().map(|i| format!("{} ({})", i.address, i.device)).collect::<Vec<_>>().join(", ")
 }
 
@@ -88,18 +88,18 @@ fn choose(host: &Candidate, family: Family) -> Result<Interface, LabError> {
     if let Some(address) = reach.address {
         return match found.iter().find(|interface| interface.address == address) {
             Some(interface) => Ok(interface.clone()),
-            None => fail(format!("it has no address {address}; it has {}", told(found))),
+            None => fail(format!("it has no address {address}; it has {}", listed(found))),
         };
     }
     let of_family = |interface: &&Interface| Family::of(interface.address) == family;
     let usable: Vec<Interface> = found.iter().filter(of_family).cloned().collect();
     match &usable[..] {
-        [] => fail(format!("it has no {family} address; it has {}", told(found))),
+        [] => fail(format!("it has no {family} address; it has {}", listed(found))),
         [only] => Ok(only.clone()),
         several => fail(format!(
             "it has several addresses: {}; say which carries the test, which is not that of your login: NAME=ADDRESS with \
              wirespeed probe, or host.{host}.address=ADDRESS",
-            told(several)
+            listed(several)
         )),
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn ends_of_different_versions_are_refused_with_the_remedy() {
         let refused = chosen([at("10.0.0.1"), at("fd00::1")], [BOTH, BOTH]).unwrap_err();
-        for words in ["a is to be at 10.0.0.1 (IPv4)", "b is to be at fd00::1 (IPv6)", "-4 or -6"] {
+        for words in ["a has the address 10.0.0.1 (IPv4)", "b has the address fd00::1 (IPv6)", "-4 or -6"] {
             assert!(refused.contains(words), "{words}: {refused}");
         }
         let refused = chosen([any(), any()], [&["10.0.0.1"], &["fd00::2"]]).unwrap_err();

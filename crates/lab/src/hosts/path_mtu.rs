@@ -49,18 +49,18 @@ pub fn probe(
     Ok(found)
 }
 
-/// Of datagrams over IPv6 that are too large for the sender's interface: the kernel sends each in fragments. `interfaces` are
-/// those of the hosts named. Over IPv4 a scenario's own check has their headers right.
+/// Warnings of datagrams over IPv6 that are larger than the MTU of the sender's interface: the kernel sends each in fragments.
+/// `interfaces` are those of the hosts named. Over IPv4 the scenario was checked for it.
 pub fn fragmented<'a>(run: &Run, interfaces: impl Iterator<Item = (&'a str, &'a Interface)>) -> Vec<String> {
     let overhead = Family::Ipv6.datagram_overhead();
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
     for (host, interface) in interfaces.filter(|(_, interface)| interface.address.is_ipv6()) {
         let Some(mtu) = interface.mtu.map(u64::from) else { continue };
         for flow in run.flows.iter().filter(|flow| flow.from == host) {
             let FlowKind::Udp { datagram, .. } = &flow.kind else { continue };
             let (bytes, packet) = (datagram.get(), datagram.get() + overhead);
             if packet > mtu {
-                told.push(format!(
+                warnings.push(format!(
                     "flow {}: datagrams of {bytes} bytes make IPv6 packets of {packet}, and the MTU of {} is {mtu}: each \
                      leaves {host} in fragments, and all are lost with one of them; send datagrams of {} bytes at most",
                     flow.label,
@@ -70,7 +70,7 @@ pub fn fragmented<'a>(run: &Run, interfaces: impl Iterator<Item = (&'a str, &'a 
             }
         }
     }
-    told
+    warnings
 }
 
 /// Says in a recording what was found.

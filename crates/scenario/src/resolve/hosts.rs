@@ -204,7 +204,7 @@ fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
         Reach::check_address(address)
             .map_err(|what| Complaint::at(&place, what).label("cannot carry a test"))?;
         if let Some(family) = table.family.filter(|family| *family != Family::of(address)) {
-            let what = format!("host.family: {address} is not an address of {family}");
+            let what = format!("host.family: {address} is not an {family} address");
             return Err(Complaint::at(&merged.place_of(&["family"]), what)
                 .label("contradicts the address")
                 .help("remove `family`, or give another address"));
