@@ -158,7 +158,7 @@ impl Bed {
             let mac = self.told(peer, &format!("cat /sys/class/net/{peers}/address"));
             // No packet but those of the test.
             let script = format!(
-                "echo 0 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6 && ip addr add fd77::{end}/64 dev {device} nodad && \
+                "for set in lo {device}; do echo 0 > /proc/sys/net/ipv6/conf/$set/disable_ipv6; done; ip addr add fd77::{end}/64 dev {device} nodad && \
                  ip neigh add fd77::{other} lladdr {} dev {device}",
                 mac.trim()
             );

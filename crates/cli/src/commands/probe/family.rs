@@ -38,7 +38,7 @@ impl Choice {
         let refuse = |message: String, remedy: &str| Err(Failure::Usage { message, remedy: remedy.into() });
         let given: Vec<(&Reach, Family)> =
             machines.filter_map(|machine| Some((machine, machine.address.map(Family::of)?))).collect();
-        let told = |(machine, family): &(&Reach, Family)| {
+        let described = |(machine, family): &(&Reach, Family)| {
             let address = machine.address.map_or(String::new(), |address| address.to_string());
             format!("{}={address} ({family})", machine.ssh)
         };
@@ -47,15 +47,19 @@ impl Choice {
         {
             let option = if family == Family::Ipv4 { "-4" } else { "-6" };
             return refuse(
-                format!("{option}: {} is no address of {family}", told(other)),
-                &format!("give an address of {family}, or leave {option} out"),
+                format!("{option}: {} is not an {family} address", described(other)),
+                &format!("give an {family} address, or leave {option} out"),
             );
         }
         let Some((first, rest)) = given.split_first() else { return Ok(()) };
         match rest.iter().find(|(_, family)| *family != first.1) {
             None => Ok(()),
             Some(other) => refuse(
-                format!("{} and {} have addresses of different versions of IP", told(first), told(other)),
+                format!(
+                    "{} and {} have addresses of different versions of IP",
+                    described(first),
+                    described(other)
+                ),
                 "give all machines addresses of one version; or no address, and -4 or -6",
             ),
         }

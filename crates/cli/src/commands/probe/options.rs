@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", requires = "udp")]
     pub datagram: Option<u32>,
     /// Differentiated services code point of the test's packets, both ways: 0 to 63, or a name such as ef, af11, cs1.
-    #[arg(long, value_name = "DSCP", value_parser = <Dscp as std::str::FromStr>::from_str)]
+    #[arg(long, value_name = "DSCP", allow_hyphen_values = true, value_parser = <Dscp as std::str::FromStr>::from_str)]
     pub dscp: Option<Dscp>,
     /// Port of the first flow at the receiver; each further flow has the next.
     #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT,
@@ -262,8 +262,8 @@ pub mod tests {
         assert!(arguments(&["a", "b", "-4", "-6"]).is_err());
         for (words, told) in [
             (&["a=10.0.0.1", "b=fd00::2"][..], "a=10.0.0.1 (IPv4) and b=fd00::2 (IPv6)"),
-            (&["a=10.0.0.1", "b", "-6"], "-6: a=10.0.0.1 (IPv4) is no address of IPv6"),
-            (&["a", "b=fd00::2", "-4"], "-4: b=fd00::2 (IPv6) is no address of IPv4"),
+            (&["a=10.0.0.1", "b", "-6"], "-6: a=10.0.0.1 (IPv4) is not an IPv6 address"),
+            (&["a", "b=fd00::2", "-4"], "-4: b=fd00::2 (IPv6) is not an IPv4 address"),
         ] {
             let found = arguments(words).unwrap().check();
             let Err(Failure::Usage { message, .. }) = found else { panic!("{words:?}: {found:?}") };
@@ -278,7 +278,7 @@ pub mod tests {
         assert_eq!(["ef", "46"].map(|value| of(value).unwrap().dscp.unwrap().number()), [46, 46]);
         for wrong in ["64", "af44", "-1"] {
             let told = of(wrong).unwrap_err().to_string();
-            assert!(told.contains("--dscp") && (wrong == "-1" || told.contains("0 to 63")), "{told}");
+            assert!(told.contains("--dscp") && told.contains("0 to 63"), "{told}");
         }
     }
 

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn version_of_ip_that_was_found_is_that_of_the_scenario() {
-        let path = Path { rtt_ns: 1, rate_bps: 1_000_000_000, family: Family::Ipv6 };
+        let path = Path { rtt_ns: 1_000_000, rate_bps: 1_000_000_000, family: Family::Ipv6 };
         let words = ["a=fd00::1", "b", "--udp", "1 Mbit/s"];
         let text = text(&arguments(&words).unwrap(), "cubic", &path);
         assert!(text.contains("address = \"fd00::1\"") && text.contains("datagram = \"1452 B\""), "{text}");
