@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again. Only IPv4 with
- * TCP or UDP between ports that are asked for; what is read of a packet is read as it is in memory, without trust.
+ * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again. Only IPv4 and IPv6
+ * with TCP or UDP between ports that are asked for; what is read of a packet is read as it is in memory, without trust.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -30,6 +30,14 @@ struct net_device {
 	possible_net_t nd_net;
 } KERNEL;
 
+struct address {
+	u32 words[4];
+};
+
+struct in6_addr {
+	u32 words[4];
+};
+
 struct sock_common {
 	u32 skc_daddr;
 	u32 skc_rcv_saddr;
@@ -37,6 +45,9 @@ struct sock_common {
 	u16 skc_num;
 	u16 skc_family;
 	possible_net_t skc_net;
+	/* Not there in a kernel without IPv6. */
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 } KERNEL;
 
 struct sock {
@@ -100,9 +111,9 @@ const volatile struct settings settings SEC(".rodata.settings") = {};
 
 struct key {
 	u32 reason;
-	/* Addresses in network order, ports in the host's. */
-	u32 source;
-	u32 target;
+	/* Addresses in network order, ports in the host's. Those of IPv4 are mapped into IPv6 (RFC 4291, 2.5.5.2). */
+	struct address source;
+	struct address target;
 	u16 source_port;
 	u16 target_port;
 	u32 protocol;
@@ -125,14 +136,16 @@ struct range {
 	u32 packets;
 	/* Sent again; otherwise dropped for the key's reason. */
 	u32 again;
+	/* Fills the last eight bytes: the kernel takes none that were not written. */
+	u32 unused;
 };
 
 #define PER_CPU_HASH 5
 #define PER_CPU_ARRAY 6
 #define RING 27
 #define MOST_KEYS 4096
-/* Some 60,000 ranges, until they are fetched. */
-#define RING_BYTES (4 << 20)
+/* Some 90,000 ranges, until they are fetched. */
+#define RING_BYTES (8 << 20)
 
 struct {
 	int (*type)[PER_CPU_HASH];
@@ -240,6 +253,8 @@ static INLINE u16 swapped(u16 value)
 }
 
 #define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_IPV6 0x86dd
+#define HOP_BY_HOP 0
 #define TCP 6
 #define UDP 17
 #define UDP_HEADER 8
@@ -258,6 +273,75 @@ struct ipv4 {
 	u32 target;
 };
 
+struct ipv6 {
+	u8 version_and_class;
+	u8 class_and_label[3];
+	u16 length;
+	u8 next;
+	u8 hops;
+	struct address source;
+	struct address target;
+};
+
+/* What is used of the headers before that of the transport, of either version of IP. */
+struct network {
+	/* Bytes of these headers. */
+	u32 headers;
+	/* Bytes of the packet with them; zero: it does not tell. */
+	u32 length;
+};
+
+static INLINE struct address mapped(u32 address)
+{
+	struct address made = { .words = { 0, 0, __builtin_bswap32(0xffff), address } };
+
+	return made;
+}
+
+/* Reads a header of IPv4; whether it is one, of a packet that begins with that of the transport. */
+static INLINE int read_ipv4(const u8 *at, struct key *key, struct network *network)
+{
+	struct ipv4 ip = {};
+
+	if (read_kernel(&ip, sizeof(ip), at))
+		return 0;
+	network->headers = (ip.version_and_words & 15) * 4;
+	if (ip.version_and_words >> 4 != 4 || network->headers < sizeof(ip) || swapped(ip.fragment) & FRAGMENT_OFFSET)
+		return 0;
+	network->length = swapped(ip.length);
+	key->source = mapped(ip.source);
+	key->target = mapped(ip.target);
+	key->protocol = ip.protocol;
+	return 1;
+}
+
+/*
+ * The same of IPv6. Of the headers that may stand between, only the options of each hop are passed over: the kernel puts them
+ * into trains of more than 64 KiB (ipv6_hopopt_jumbo_remove). Fragments and others are of nobody's test.
+ */
+static INLINE int read_ipv6(const u8 *at, struct key *key, struct network *network)
+{
+	struct ipv6 ip = {};
+	u8 options[2] = {};
+
+	if (read_kernel(&ip, sizeof(ip), at))
+		return 0;
+	if (ip.version_and_class >> 4 != 6)
+		return 0;
+	network->headers = sizeof(ip);
+	network->length = ip.length ? swapped(ip.length) + sizeof(ip) : 0;
+	key->source = ip.source;
+	key->target = ip.target;
+	key->protocol = ip.next;
+	if (ip.next == HOP_BY_HOP) {
+		if (read_kernel(&options, sizeof(options), at + sizeof(ip)))
+			return 0;
+		key->protocol = options[0];
+		network->headers += (options[1] + 1) * 8;
+	}
+	return 1;
+}
+
 struct transport {
 	u16 source;
 	u16 target;
@@ -269,7 +353,7 @@ struct transport {
 };
 
 /* How many packets of the wire, and their bytes from the IP header on: a train that was not cut yet stands for many. */
-static INLINE struct count size_of(struct sk_buff *skb, u8 *head, const struct ipv4 *ip, u32 headers)
+static INLINE struct count size_of(struct sk_buff *skb, u8 *head, u32 length, u32 headers)
 {
 	struct skb_shared_info *shared = (struct skb_shared_info *)(head + skb->end);
 	u64 bytes = skb->len + (u64)(skb->data - head) - skb->network_header;
@@ -279,8 +363,6 @@ static INLINE struct count size_of(struct sk_buff *skb, u8 *head, const struct i
 	read_kernel(&segment, sizeof(segment), &shared->gso_size);
 	read_kernel(&segments, sizeof(segments), &shared->gso_segs);
 	if (!segment) {
-		u16 length = swapped(ip->length);
-
 		/* Short frames are padded. */
 		if (length && length < bytes)
 			size.bytes = length;
@@ -301,39 +383,39 @@ static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 {
 	struct key key = { .reason = reason };
 	struct transport transport = {};
-	struct ipv4 ip = {};
+	struct network network = {};
 	struct count size;
 	u32 headers;
 	u8 *head;
 
 	if (reason == settings.not_dropped || reason == settings.consumed)
 		return 0;
-	if (skb->protocol != swapped(ETHERTYPE_IPV4))
-		return 0;
 	head = skb->head;
-	if (read_kernel(&ip, sizeof(ip), head + skb->network_header))
+	if (skb->protocol == swapped(ETHERTYPE_IPV4)) {
+		if (!read_ipv4(head + skb->network_header, &key, &network))
+			return 0;
+	} else if (skb->protocol == swapped(ETHERTYPE_IPV6)) {
+		if (!read_ipv6(head + skb->network_header, &key, &network))
+			return 0;
+	} else {
 		return 0;
-	headers = (ip.version_and_words & 15) * 4;
-	if (ip.version_and_words >> 4 != 4 || headers < sizeof(ip) || swapped(ip.fragment) & FRAGMENT_OFFSET)
+	}
+	if (key.protocol != TCP && key.protocol != UDP)
 		return 0;
-	if (ip.protocol != TCP && ip.protocol != UDP)
-		return 0;
+	headers = network.headers;
 	if (read_kernel(&transport, sizeof(transport), head + skb->network_header + headers))
 		return 0;
 	key.source_port = swapped(transport.source);
 	key.target_port = swapped(transport.target);
 	if (!is_wanted(key.source_port) && !is_wanted(key.target_port))
 		return 0;
-	key.source = ip.source;
-	key.target = ip.target;
-	key.protocol = ip.protocol;
 	locate(&key, skb, sk);
 	if (settings.name_space && key.name_space && key.name_space != settings.name_space)
 		return 0;
-	headers += ip.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4;
-	size = size_of(skb, head, &ip, headers);
+	headers += key.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4;
+	size = size_of(skb, head, network.length, headers);
 	count(&dropped, &key, size.packets, size.bytes);
-	if (ip.protocol == TCP && size.bytes > size.packets * headers)
+	if (key.protocol == TCP && size.bytes > size.packets * headers)
 		list(time_now(), &key, __builtin_bswap32(transport.sequence), size.bytes - size.packets * headers, size.packets, 0);
 	return 0;
 }
@@ -352,6 +434,24 @@ int lost_by_socket(u64 *ctx)
 }
 
 #define AF_INET 2
+#define AF_INET6 10
+/* Whether this kernel has a field (BPF_FIELD_EXISTS of libbpf). */
+#define HAS(field) __builtin_preserve_field_info(field, 2)
+
+/* The addresses of a socket; whether it has such as are told. */
+static INLINE int read_addresses(const struct sock_common *common, struct key *key)
+{
+	if (common->skc_family == AF_INET) {
+		key->source = mapped(common->skc_rcv_saddr);
+		key->target = mapped(common->skc_daddr);
+		return 1;
+	}
+	if (common->skc_family != AF_INET6 || !HAS(common->skc_v6_daddr))
+		return 0;
+	read_kernel(&key->source, sizeof(key->source), &common->skc_v6_rcv_saddr);
+	read_kernel(&key->target, sizeof(key->target), &common->skc_v6_daddr);
+	return 1;
+}
 
 static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 {
@@ -362,14 +462,12 @@ static INLINE int segment_sent_again(struct sock *sk, struct sk_buff *skb)
 	u16 segments = 0;
 	u64 time = 0;
 
-	if (common->skc_family != AF_INET)
-		return 0;
 	key.source_port = common->skc_num;
 	key.target_port = swapped(common->skc_dport);
 	if (!is_wanted(key.source_port) && !is_wanted(key.target_port))
 		return 0;
-	key.source = common->skc_rcv_saddr;
-	key.target = common->skc_daddr;
+	if (!read_addresses(common, &key))
+		return 0;
 	key.name_space = common->skc_net.net->ns.inum;
 	if (settings.name_space && key.name_space != settings.name_space)
 		return 0;

@@ -3,9 +3,9 @@
 #[path = "support/bed.rs"]
 mod bed;
 
-use bed::{Bed, RECEIVER, SENDER, Sent, flow, skip, within};
+use bed::{Bed, RECEIVER, RECEIVER_V6, SENDER, SENDER_V6, Sent, flow, flow_to, skip, within};
 use std::io::Write;
-use std::net::{SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use wirespeed_bpf::Reason;
@@ -59,11 +59,15 @@ fn watched<T>(
 }
 
 fn datagrams(bed: &Bed, count: usize, bytes: usize) {
+    datagrams_between(bed, [SENDER.into(), RECEIVER.into()], count, bytes);
+}
+
+fn datagrams_between(bed: &Bed, [from, to]: [IpAddr; 2], count: usize, bytes: usize) {
     within(&bed.sender, || {
-        let socket = UdpSocket::bind(SocketAddrV4::new(SENDER, PORT + 1)).unwrap();
+        let socket = UdpSocket::bind((from, PORT + 1)).unwrap();
         let data = vec![3; bytes];
         for _ in 0..count {
-            socket.send_to(&data, SocketAddrV4::new(RECEIVER, PORT)).unwrap();
+            socket.send_to(&data, (to, PORT)).unwrap();
         }
     });
     // What is under way between namespaces is delivered by softirqs of this machine.
@@ -265,6 +269,54 @@ fn a_train_that_is_dropped_whole_counts_as_its_packets() {
     let numbers = |_: &Bed, watch: &Watch, _: &_| (sum(&watch.read().unwrap(), "NO_SOCKET").0, 10);
     let Some((_bed, watch, ())) = watched(test, prepare, traffic, numbers) else { return };
     assert_eq!(sum(&watch.read().unwrap(), "NO_SOCKET").1, 4_700 + 10 * 28);
+}
+
+#[test]
+fn dropped_datagrams_of_ipv6_are_counted_as_the_queue_counts_them() {
+    let test = "dropped_datagrams_of_ipv6_are_counted_as_the_queue_counts_them";
+    let prepare = |bed: &Bed| {
+        bed.add_ipv6();
+        bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 20mbit burst 20kb limit 30kb").unwrap();
+        watch(PORT, Some(bed.inode(&bed.router)))
+    };
+    let traffic = |bed: &Bed| datagrams_between(bed, [SENDER_V6.into(), RECEIVER_V6.into()], 2_000, 1_000);
+    let numbers =
+        |bed: &Bed, watch: &Watch, (): &_| (sum(&watch.read().unwrap(), "QDISC").0, queue_drops(bed));
+    let Some((_bed, watch, ())) = watched(test, prepare, traffic, numbers) else { return };
+    let rows = watch.read().unwrap();
+    let (packets, bytes) = sum(&rows, "QDISC");
+    assert!(packets > 1_000, "{rows:?}");
+    assert_eq!(bytes, packets * 1_048, "payload, UDP and IPv6");
+    let flow = format!("UDP [{SENDER_V6}]:{} > [{RECEIVER_V6}]:{PORT}", PORT + 1);
+    assert!(rows.iter().all(|row| row.flow.to_string() == flow), "{rows:?}");
+}
+
+#[test]
+fn retransmissions_over_ipv6_follow_the_drops_they_make_good() {
+    let test = "retransmissions_over_ipv6_follow_the_drops_they_make_good";
+    let port = PORT + 30;
+    let prepare = |bed: &Bed| {
+        bed.add_ipv6();
+        bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 1600 limit 120kb")
+            .unwrap();
+        watch(port, None)
+    };
+    let traffic = |bed: &Bed| flow_to(bed, (RECEIVER_V6.into(), port), 16 << 20, Some("cubic")).unwrap();
+    let numbers = |bed: &Bed, watch: &Watch, sent: &Sent| {
+        let dropped = sum(&watch.read().unwrap(), "QDISC").0;
+        (sent_again(watch) + dropped, u64::from(sent.retransmitted) + queue_drops(bed))
+    };
+    let Some((bed, watch, sent)) = watched(test, prepare, traffic, numbers) else { return };
+    let again = watch.retransmitted().unwrap();
+    let [again] = &again[..] else { panic!("one flow: {again:?}") };
+    assert_eq!((again.flow.target.ip(), again.packets), (RECEIVER_V6.into(), sent.retransmitted.into()));
+    assert_eq!(again.flow.source.ip(), IpAddr::from(SENDER_V6));
+    assert_eq!(again.namespace, bed.inode(&bed.sender));
+    let (ranges, failed) = watch.ranges();
+    assert!(failed.is_none(), "{failed:?}");
+    let first = ranges.iter().find(|range| range.reason.is_none()).expect("something was retransmitted");
+    let mut drops = ranges.iter().filter(|range| range.reason.is_some() && range.flow == first.flow);
+    assert!(drops.any(|range| first.sequence.wrapping_sub(range.sequence) < range.bytes), "{first:?}");
 }
 
 #[test]

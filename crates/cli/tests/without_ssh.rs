@@ -30,11 +30,14 @@ impl Waiting {
     }
 
     fn with(program: &Path, bed: &Bed, place: isize, token: &Path, time: &str) -> Waiting {
-        let listen = format!("{}:5999", bed.address(place));
+        Waiting::at(&format!("{}:5999", bed.address(place)), program, bed, place, token, time)
+    }
+
+    fn at(listen: &str, program: &Path, bed: &Bed, place: isize, token: &Path, time: &str) -> Waiting {
         let child = Command::new("ip")
             .args(["netns", "exec", bed.name(place)])
             .arg(program)
-            .args(["serve-agent", "--listen", &listen])
+            .args(["serve-agent", "--listen", listen])
             .args(["--for", time, "--token-file"])
             .arg(token)
             .stderr(Stdio::piped())
@@ -88,6 +91,24 @@ fn two_agents_that_wait_are_probed() {
     }
     // One after the other can be served.
     results(&probe(&bed, Some(&secret)));
+}
+
+#[test]
+fn agents_that_wait_at_ipv6_addresses_are_probed_over_ipv6() {
+    let Some(bed) = Bed::new("agents_that_wait_at_ipv6_addresses_are_probed_over_ipv6", 0) else { return };
+    bed.add_ipv6();
+    let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
+    let _agents = [0, -1].map(|place| {
+        let listen = format!("[{}]:5999", bed.address_v6(place));
+        Waiting::at(&listen, Path::new(PROGRAM), &bed, place, &secret, "60 s")
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    let name = |place| format!("tcp://[{0}]:5999={0}", bed.address_v6(place));
+    let (from, to) = (name(0), name(-1));
+    let words = ["probe", &from, &to, "--time", "1 s", "--udp", "10 Mbit/s", "--json", "--out", "out"];
+    let run = results(&controller(&bed, Some(&secret), &words));
+    assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
+    assert!(entry(&run, "data", "delivered") > 100, "{}", run["ledger"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::netlink::Netlink;
 use crate::qdisc::{self, Statistics};
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wirespeed_host::netlink::{find, u32_at};
 
 /// A queueing discipline that has packets leave at their times.
@@ -39,7 +39,7 @@ pub struct Way {
 ///
 /// # Errors
 /// If there is none, or the kernel refuses an answer.
-pub fn way_to(address: Ipv4Addr) -> io::Result<Way> {
+pub fn way_to(address: IpAddr) -> io::Result<Way> {
     let mut netlink = Netlink::open()?;
     let no_way = || io::Error::other(format!("no interface leads to {address}"));
     let index = device::way_out(&mut netlink, None, address)?.ok_or_else(no_way)?;
@@ -127,6 +127,7 @@ fn takes_times() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use wirespeed_host::netlink::attribute;
 
     fn queue(kind: &str, is_root: bool, options: &[Vec<u8>]) -> Statistics {
@@ -175,7 +176,11 @@ mod tests {
 
     #[test]
     fn the_way_to_oneself_takes_no_times() {
-        let way = way_to(Ipv4Addr::LOCALHOST).unwrap();
+        let way = way_to(Ipv4Addr::LOCALHOST.into()).unwrap();
         assert_eq!((way.device.as_str(), way.timekeeper), ("lo", None));
+        // A machine may do without IPv6.
+        if let Ok(way) = way_to(Ipv6Addr::LOCALHOST.into()) {
+            assert_eq!((way.device.as_str(), way.timekeeper), ("lo", None));
+        }
     }
 }

@@ -74,14 +74,22 @@ pub fn list(netlink: &mut Netlink) -> io::Result<Vec<Interface>> {
 ///
 /// # Errors
 /// What the kernel answered.
-pub fn way_out(netlink: &mut Netlink, from: Option<Ipv4Addr>, to: Ipv4Addr) -> io::Result<Option<u32>> {
+pub fn way_out(netlink: &mut Netlink, from: Option<IpAddr>, to: IpAddr) -> io::Result<Option<u32>> {
     /// `struct rtmsg` (linux/rtnetlink.h).
     const RTMSG: usize = 12;
-    let bits = |address: Option<Ipv4Addr>| if address.is_some() { 32 } else { 0 };
-    let mut payload = vec![libc::AF_INET as u8, bits(Some(to)), bits(from)];
+    let octets = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let (from, to) = (from.map(octets).unwrap_or_default(), octets(to));
+    // The lengths of both prefixes in bits; that of an address that is not given is zero.
+    let mut payload = vec![family as u8, to.len() as u8 * 8, from.len() as u8 * 8];
     payload.resize(RTMSG, 0);
-    payload.extend(attribute(libc::RTA_DST, &to.octets()));
-    payload.extend(from.map(|from| attribute(libc::RTA_SRC, &from.octets())).into_iter().flatten());
+    payload.extend(attribute(libc::RTA_DST, &to));
+    if !from.is_empty() {
+        payload.extend(attribute(libc::RTA_SRC, &from));
+    }
     let request = Request {
         name: "route".into(),
         protocol: libc::NETLINK_ROUTE,

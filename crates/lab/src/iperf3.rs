@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 use wirespeed_iperf3::peer::{MOST_STREAMS, Test};
-use wirespeed_scenario::run::{Flow, FlowKind, HOST_DEFAULT, Host, Run};
+use wirespeed_scenario::run::{Dscp, Flow, FlowKind, HOST_DEFAULT, Host, Run};
 use wirespeed_units::{Rate, Span};
 
 /// The server of a run, and what is asked of it.
@@ -22,6 +22,12 @@ pub struct Server<'a> {
 }
 
 impl Server<'_> {
+    /// Its name and port as in an address of the web: an IPv6 address has brackets.
+    pub fn place(&self) -> String {
+        let Server { name, port, .. } = self;
+        if name.contains(':') { format!("[{name}]:{port}") } else { format!("{name}:{port}") }
+    }
+
     /// Whether its test is one of UDP.
     pub fn is_of_datagrams(&self) -> bool {
         self.test.protocol == wirespeed_iperf3::Protocol::Udp
@@ -75,6 +81,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             () if asked(flow) != asked(first) => {
                 return other("protocol, size of datagrams and window", flow);
             }
+            () if flow.dscp != first.dscp => return other("DSCP", flow),
             () if sends && told_to_send(flow) != told_to_send(first) => {
                 return other("congestion control, rate and start", flow);
             }
@@ -112,6 +119,7 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
             Test { window_bytes: window(buffer), reverse: sends, ..test }
         }
     };
+    let test = Test { tos: first.dscp.map_or(0, Dscp::byte), ..test };
     let agent = if sends { &first.to } else { &first.from };
     Ok(Some(Server { host: &host.name, agent, name, port, test }))
 }

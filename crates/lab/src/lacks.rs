@@ -83,6 +83,19 @@ pub fn copied(run: &Run) -> Vec<String> {
     run.flows.iter().filter(asks).map(told).collect()
 }
 
+/// Flows whose code point no queue of the model looks at.
+pub fn marked(run: &Run) -> Vec<String> {
+    let warning = |flow: &Flow| {
+        let dscp = flow.dscp?;
+        let label = &flow.label;
+        Some(format!(
+            "flow {label}: dscp = {} has no effect on the model; run it --on netns or hosts",
+            dscp.number()
+        ))
+    };
+    run.flows.iter().filter_map(warning).collect()
+}
+
 /// A window that older kernels cut out of a fixed buffer is another one today.
 fn older_window(to: &Host, flow: &Flow) -> Option<String> {
     let scale = to.tcp.adv_win_scale?;

@@ -281,6 +281,7 @@ pub(crate) mod tests {
                     stop: Span::secs(1),
                     bytes: None,
                     kind: FlowKind::Udp { rate: Rate::gbit(1), datagram: Bytes::new(1472), rcvbuf: None },
+                    dscp: None,
                     route: Vec::new(),
                     route_back: Vec::new(),
                 })

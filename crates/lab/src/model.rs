@@ -2,7 +2,7 @@
 
 use crate::assemble::Assembler;
 use crate::intervals::{Borders, Standings};
-use crate::lacks::copied;
+use crate::lacks::{copied, marked};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::substrate::{Control, LabError, Progress, Substrate};
@@ -74,6 +74,7 @@ impl Substrate for Model {
         let mut recording = Assembler::of_outcome(outcome, standings).finish(run, &layout, self.name());
         recording.info.kernel = None;
         recording.info.warnings.extend(copied(run));
+        recording.info.warnings.extend(marked(run));
         recording.info.cost = Cost {
             wall_s: wall.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),

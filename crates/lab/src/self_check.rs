@@ -245,6 +245,7 @@ fn plan(run: &Run) -> Option<Run> {
         bytes: None,
         kind: FlowKind::Udp { rate, datagram, rcvbuf: Some(Bytes::mib(64)) },
         route: Vec::new(),
+        dscp: None,
         route_back: Vec::new(),
     };
     let small = Bytes::new(SMALL);

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use wirespeed_record::{Counter, DUPLICATES, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED};
 
 /// A direction of a flow: where its packets come from and go to.
-pub type Way = (SocketAddrV4, SocketAddrV4);
+pub type Way = (SocketAddr, SocketAddr);
 
 /// Payload that was dropped or sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,10 +232,9 @@ impl Unmatched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     fn pieces(host: &str, reason: Option<&str>, pieces: &[(i64, u32, u32, u32)]) -> Pieces {
-        let end = |last| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, last), 5001);
+        let end = |last| SocketAddr::from(([10, 0, 0, last], 5001));
         let piece = |(t_ns, sequence, bytes, packets): &(i64, u32, u32, u32)| Piece {
             t_ns: *t_ns,
             sequence: *sequence,

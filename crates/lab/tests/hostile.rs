@@ -124,7 +124,7 @@ proptest! {
     fn plans_of_any_text(run in ".{0,200}", host in any::<u32>(), flips in proptest::collection::vec((0usize..400, any::<u8>()), 0..4)) {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
-        let plan = Plan { run, host, addresses: vec![std::net::Ipv4Addr::LOCALHOST] };
+        let plan = Plan { run, host, addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()] };
         writer.write(&Request::Plan(plan)).unwrap();
         writer.write(&Message::Time(5)).unwrap();
         writer.flush().unwrap();
@@ -140,8 +140,8 @@ proptest! {
 /// A piece of a handful of bytes that says to be of four billion packets.
 #[test]
 fn a_piece_of_too_many_packets_is_not_counted_out() {
-    use std::net::{Ipv4Addr, SocketAddrV4};
-    let way = [5001, 40000].map(|port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port));
+    use std::net::SocketAddr;
+    let way = [5001, 40000].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     let reason: Option<&str> = None;
     let piece = (0i64, 1u32, u32::MAX, u32::MAX);
     // The place of `Message::Pieces` among the messages, and what is in it.

@@ -9,7 +9,7 @@ macro_rules! frames {
     () => {
         "Frames are the data packets that arrived at the receiver's TCP or UDP (data_packets_in) times the mean \
          size of those sent so far: sent_bytes / data_packets_out plus headers (Ethernet 14 without preamble, FCS \
-         and gap, IPv4 20, TCP 20 and 12 with timestamps, UDP 8), as link rates are counted. Retransmissions that \
+         and gap, IPv4 20 or IPv6 40, TCP 20 and 12 with timestamps, UDP 8), as link rates are counted. Retransmissions that \
          arrived count, ACKs do not."
     };
 }

@@ -4,6 +4,7 @@ use crate::cumulative::Cumulative;
 use crate::samples::{Number, Samples, Values};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::ops::Range;
 use wirespeed_record::{
     ColumnOf, Datagram, FlowInfo, FlowSample, LedgerRow, QueueSample, Recording, RunInfo, StoreError,
@@ -13,6 +14,8 @@ use wirespeed_record::{
 const ETHERNET_HEADER: f64 = 14.0;
 /// IPv4 header without options (RFC 791).
 const IPV4_HEADER: f64 = 20.0;
+/// IPv6 header without extensions (RFC 8200, section 3).
+const IPV6_HEADER: f64 = 40.0;
 /// TCP header without options (RFC 9293, section 3.1).
 const TCP_HEADER: f64 = 20.0;
 /// Timestamps option with its padding (RFC 7323, section 3.2 and appendix A).
@@ -309,7 +312,15 @@ fn headers(run: &RunInfo, flow: Option<&FlowInfo>) -> f64 {
         // Linux has timestamps on unless told otherwise (tcp_timestamps, ip-sysctl.rst).
         _ => TCP_HEADER + TCP_TIMESTAMPS,
     };
-    ETHERNET_HEADER + IPV4_HEADER + transport
+    let is_ipv6 = flow.is_some_and(|flow| [&flow.from, &flow.to].iter().any(|host| has_ipv6(run, host)));
+    ETHERNET_HEADER + if is_ipv6 { IPV6_HEADER } else { IPV4_HEADER } + transport
+}
+
+/// Whether a host's address for the test is one of IPv6: only real hosts say, as others have none.
+fn has_ipv6(run: &RunInfo, host: &str) -> bool {
+    let host = run.hosts.iter().find(|found| found.name == host);
+    let address = host.and_then(|host| host.settings.get("interface.address")?.parse::<IpAddr>().ok());
+    address.is_some_and(|address| address.is_ipv6())
 }
 
 /// Whether a host offers TCP timestamps: as read back from it, else as the scenario asks; `None` if neither says.

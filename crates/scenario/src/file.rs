@@ -18,6 +18,7 @@ pub(crate) use host::{FqTable, HostTable};
 pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
 
 use crate::room::Room;
+use crate::run::Dscp;
 use crate::run::{Factor, TopologyKind};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, de};
@@ -135,6 +136,9 @@ pub(crate) struct FlowTable {
     /// `tcp` (default): a bulk transfer. `udp`: datagrams at a constant rate.
     #[serde(default)]
     pub kind: Carrier,
+    /// Differentiated services code point of its packets, both ways: 0 to 63, or a name such as "ef", "af11", "cs1". Not on the
+    /// model. Default 0.
+    pub dscp: Option<Dscp>,
     /// Names of the links that its data crosses, in order. Default: those between its routers. Model only.
     pub route: Option<Vec<String>>,
     /// Names of the links that its acknowledgements cross, in order from the receiver on. Default: the links of the way

@@ -1,16 +1,18 @@
 //! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
+mod dscp;
 mod hardware;
 mod kernel_version;
 mod link;
 mod reach;
 mod route;
 
+pub use dscp::Dscp;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
-pub use reach::{FIRST_PORT, Reach};
+pub use reach::{FIRST_PORT, Family, Reach};
 pub use route::Crossing;
 pub(crate) use route::crossed;
 
@@ -229,6 +231,9 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// TCP or UDP.
     pub kind: FlowKind,
+    /// The code point of its packets, both ways; `None`: the kernel's default, 0. Stored only if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
     /// Names of the links that its data crosses, in order; empty: those of the chain between its hosts. Stored only if
     /// given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -15,7 +15,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 use ranges::Ring;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -62,9 +62,9 @@ pub struct Flow {
     /// TCP or UDP.
     pub protocol: Protocol,
     /// Where its packets come from.
-    pub source: SocketAddrV4,
+    pub source: SocketAddr,
     /// Where they go.
-    pub target: SocketAddrV4,
+    pub target: SocketAddr,
 }
 
 impl fmt::Display for Flow {
@@ -336,21 +336,36 @@ struct Key {
 }
 
 impl Key {
+    /// How many bytes it has.
+    const BYTES: usize = 52;
+
     fn of(bytes: &[u8]) -> Option<Key> {
-        let field = |place: usize| bytes.get(place..place + 4)?.try_into().ok();
-        let number = |place: usize| field(place).map(u32::from_ne_bytes);
-        // Addresses are in network order, as they are written.
-        let address = |place: usize| field(place).map(Ipv4Addr::from);
+        let number = |place: usize| bytes.get(place..place + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        // In network order, as they are written; those of IPv4 are mapped.
+        let address = |place: usize| -> Option<IpAddr> {
+            let octets: [u8; 16] = bytes.get(place..place + 16)?.try_into().ok()?;
+            Some(Ipv6Addr::from(octets).to_canonical())
+        };
         let port = |place: usize| Some(u16::from_ne_bytes(bytes.get(place..place + 2)?.try_into().ok()?));
-        let protocol = match number(16)? {
+        let protocol = match number(40)? {
             6 => Protocol::Tcp,
             17 => Protocol::Udp,
             _ => return None,
         };
-        let source = SocketAddrV4::new(address(4)?, port(12)?);
-        let target = SocketAddrV4::new(address(8)?, port(14)?);
+        let source = SocketAddr::new(address(4)?, port(36)?);
+        let target = SocketAddr::new(address(20)?, port(38)?);
         let flow = Flow { protocol, source, target };
-        Some(Key { reason: number(0)?, flow, device: number(20)?, namespace: number(24)? })
+        Some(Key { reason: number(0)?, flow, device: number(44)?, namespace: number(48)? })
+    }
+
+    /// The bytes of a key as the program writes it.
+    #[cfg(test)]
+    fn bytes(reason: u32, ends: [Ipv6Addr; 2], ports: [u16; 2], rest: [u32; 3]) -> Vec<u8> {
+        let mut bytes = reason.to_ne_bytes().to_vec();
+        bytes.extend(ends.into_iter().flat_map(|end| end.octets()));
+        bytes.extend(ports.into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend(rest.into_iter().flat_map(u32::to_ne_bytes));
+        bytes
     }
 }
 
@@ -365,14 +380,16 @@ mod tests {
 
     #[test]
     fn a_key_is_read_as_the_program_writes_it() {
-        let mut bytes = 6_u32.to_ne_bytes().to_vec();
-        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
-        bytes.extend([5001_u16, 80].into_iter().flat_map(u16::to_ne_bytes));
-        bytes.extend([17_u32, 3, 4_026_531_840].into_iter().flat_map(u32::to_ne_bytes));
+        let [from, to] = [1, 2].map(|last| std::net::Ipv4Addr::new(10, 0, 0, last).to_ipv6_mapped());
+        let bytes = Key::bytes(6, [from, to], [5001, 80], [17, 3, 4_026_531_840]);
+        assert_eq!(bytes.len(), Key::BYTES);
         let key = Key::of(&bytes).unwrap();
         assert_eq!(key.flow.to_string(), "UDP 10.0.0.1:5001 > 10.0.0.2:80");
         assert_eq!((key.reason, key.device, key.namespace), (6, 3, 4_026_531_840));
-        assert!(Key::of(&bytes[..27]).is_none());
+        assert!(Key::of(&bytes[..Key::BYTES - 1]).is_none());
+        let [from, to] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last));
+        let key = Key::of(&Key::bytes(6, [from, to], [5001, 80], [6, 3, 1])).unwrap();
+        assert_eq!(key.flow.to_string(), "TCP [fd00::1]:5001 > [fd00::2]:80");
     }
 
     #[test]

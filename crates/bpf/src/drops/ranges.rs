@@ -43,8 +43,7 @@ struct Record {
 
 impl Record {
     fn of(bytes: &[u8]) -> Option<Record> {
-        /// Bytes of `struct key`.
-        const KEY: usize = 28;
+        const KEY: usize = Key::BYTES;
         let numbers = bytes.get(8 + KEY..8 + KEY + 16)?;
         let word = |place: usize| numbers[place..].first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
         Some(Record {
@@ -75,7 +74,7 @@ impl Ring {
 
 impl Watch {
     /// What was dropped and sent again since the last call, by sequence numbers, if the filter asks for it. There is room for
-    /// some 60,000 until it is called again. If the kernel does not give all of it, why not stands beside what it gave.
+    /// some 90,000 until it is called again. If the kernel does not give all of it, why not stands beside what it gave.
     pub fn ranges(&self) -> (Vec<Range>, Option<WatchError>) {
         let Some(ring) = &self.ring else { return (Vec::new(), None) };
         let failed = ring.buffer.consume().map_err(WatchError::Read).err();
@@ -109,12 +108,9 @@ mod tests {
     #[test]
     fn a_record_is_read_as_the_program_writes_it() {
         let mut bytes = 77_u64.to_ne_bytes().to_vec();
-        bytes.extend(6_u32.to_ne_bytes());
-        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
-        bytes.extend([5001_u16, 80].into_iter().flat_map(u16::to_ne_bytes));
-        bytes.extend([6_u32, 3, 4_026_531_840].into_iter().flat_map(u32::to_ne_bytes));
+        let ends = [1, 2].map(|last| std::net::Ipv4Addr::new(10, 0, 0, last).to_ipv6_mapped());
+        bytes.extend(Key::bytes(6, ends, [5001, 80], [6, 3, 4_026_531_840]));
         bytes.extend([4_000_000_000_u32, 2896, 2, 1].into_iter().flat_map(u32::to_ne_bytes));
-        // As the compiler pads it.
         bytes.extend([0; 4]);
         let record = Record::of(&bytes).unwrap();
         assert_eq!((record.monotonic_ns, record.key.reason), (77, 6));
@@ -122,6 +118,6 @@ mod tests {
             (record.sequence, record.bytes, record.packets, record.again),
             (4_000_000_000, 2896, 2, true)
         );
-        assert!(Record::of(&bytes[..51]).is_none());
+        assert!(Record::of(&bytes[..75]).is_none());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Addresses of the two ends.
 pub const SENDER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 pub const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 78, 1, 2);
+/// The same of IPv6, after [`Bed::add_ipv6`].
+pub const SENDER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
+pub const RECEIVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 1, 0, 0, 0, 2);
 
 /// The ends, each with a device `wire`, and a router with `left` and `right`.
 pub struct Bed {
@@ -68,6 +71,27 @@ impl Bed {
             self.inside(end, &format!("ip route add default via 10.78.{network}.{other}"))?;
         }
         self.inside(router, "echo 1 > /proc/sys/net/ipv4/ip_forward")
+    }
+
+    /// Gives the three machines addresses and routes of IPv6 beside those of IPv4.
+    pub fn add_ipv6(&self) {
+        let Bed { sender, router, receiver } = self;
+        for (end, device, network) in [(sender, "left", 0), (receiver, "right", 1)] {
+            let (own, other) = if network == 0 { (1, 2) } else { (2, 1) };
+            for (name, device, number, peer) in [(end, "wire", own, other), (router, device, other, own)] {
+                self.inside(
+                    name,
+                    &format!(
+                        "echo 0 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6; \
+                     ip addr add fd78:0:0:{network}::{number}/64 dev {device} nodad; \
+                     ip neigh add fd78:0:0:{network}::{peer} lladdr 02:00:00:78:0{network}:0{peer} dev {device}"
+                    ),
+                )
+                .unwrap();
+            }
+            self.inside(end, &format!("ip -6 route add default via fd78:0:0:{network}::{other}")).unwrap();
+        }
+        self.inside(router, "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding").unwrap();
     }
 
     /// A shell command in a namespace.
@@ -144,7 +168,17 @@ pub struct Sent {
 
 /// Sends so many bytes from end to end, with that congestion control if one is named.
 pub fn flow(bed: &Bed, port: u16, bytes: usize, congestion: Option<&str>) -> std::io::Result<Sent> {
-    let listener = within(&bed.receiver, || TcpListener::bind(SocketAddrV4::new(RECEIVER, port)))?;
+    flow_to(bed, (RECEIVER.into(), port), bytes, congestion)
+}
+
+/// The same to one of the receiver's addresses.
+pub fn flow_to(
+    bed: &Bed,
+    to: (IpAddr, u16),
+    bytes: usize,
+    congestion: Option<&str>,
+) -> std::io::Result<Sent> {
+    let listener = within(&bed.receiver, || TcpListener::bind(to))?;
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || -> std::io::Result<usize> {
             let (mut stream, _) = listener.accept()?;
@@ -156,7 +190,7 @@ pub fn flow(bed: &Bed, port: u16, bytes: usize, congestion: Option<&str>) -> std
                 }
             }
         });
-        let mut stream = within(&bed.sender, || TcpStream::connect(SocketAddrV4::new(RECEIVER, port)))?;
+        let mut stream = within(&bed.sender, || TcpStream::connect(to))?;
         if let Some(name) = congestion {
             choose(&stream, name)?;
         }

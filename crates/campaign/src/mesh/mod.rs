@@ -144,8 +144,12 @@ impl Mesh {
     fn run(&self, from: usize, to: usize) -> Result<Run, LabError> {
         let host = |name: &str, reach: &Reach| {
             let address = reach.address.map_or(String::new(), |address| format!("address = \"{address}\"\n"));
+            let family = reach.family.filter(|_| reach.address.is_none());
+            let family = family.map_or(String::new(), |family| {
+                format!("family = \"{}\"\n", family.to_string().to_lowercase())
+            });
             let ssh = serde_json::to_string(&reach.ssh).expect("a string is plain data");
-            format!("[host.{name}]\nssh = {ssh}\n{address}")
+            format!("[host.{name}]\nssh = {ssh}\n{address}{family}")
         };
         let (sender, receiver) = (&self.hosts[from], &self.hosts[to]);
         // Nothing is computed from the path's numbers here: the real one has its own.

@@ -1,7 +1,7 @@
 //! `wirespeed mesh`: every pair of several machines, again and again.
 
 use super::folder::create_locked;
-use super::probe::machine;
+use super::probe::{Choice, machine};
 use super::run::own_program;
 use crate::failure::Failure;
 use crate::{interrupt, print, print_plain, tell as tell_line};
@@ -18,7 +18,7 @@ use wirespeed_campaign::mesh::{
 use wirespeed_lab::{Hosts, Program};
 use wirespeed_record::{plain_line, replace_file};
 use wirespeed_report::with_unit;
-use wirespeed_scenario::run::Reach;
+use wirespeed_scenario::run::{Family, Reach};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Arguments of `wirespeed mesh`.
@@ -27,6 +27,8 @@ pub struct Arguments {
     /// The machines: names for ssh, and =ADDRESS if one has several. None: only tell what is stored.
     #[arg(value_name = "HOST[=ADDRESS]", value_parser = machine)]
     hosts: Vec<Reach>,
+    #[command(flatten)]
+    family: Choice,
     /// From the beginning of a sweep over all pairs to the next [default: one sweep only].
     #[arg(long, value_name = "TIME")]
     every: Option<Span>,
@@ -36,9 +38,9 @@ pub struct Arguments {
     /// Rate of the datagrams' payload.
     #[arg(long, value_name = "RATE", default_value = "10 Mbit/s")]
     rate: Rate,
-    /// Payload of a datagram in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1472)]
-    datagram: u32,
+    /// Payload of a datagram in bytes [default: 1472; 1452 with -6 or IPv6 addresses].
+    #[arg(long, value_name = "BYTES")]
+    datagram: Option<u32>,
     /// End after so many sweeps.
     #[arg(long, value_name = "N", requires = "every")]
     sweeps: Option<u64>,
@@ -53,6 +55,8 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Bytes of an IP packet on most paths.
+const USUAL_MTU: u64 = 1500;
 /// What is stored, by line.
 const HISTORY: &str = "mesh.jsonl";
 /// The last measurements for Prometheus.
@@ -82,15 +86,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             remedy: "name machines with ssh, or measure to it with `wirespeed probe`".into(),
         });
     }
+    arguments.family.check(arguments.hosts.iter())?;
+    let hosts: Vec<Reach> = arguments.hosts.iter().map(|host| arguments.family.of(host)).collect();
+    let family = hosts.iter().find_map(Reach::asked_family).unwrap_or(Family::Ipv4);
+    let datagram = arguments.datagram.map_or(USUAL_MTU - family.datagram_overhead(), u64::from);
     let _lock = create_locked(&arguments.out)?;
     let file = History::open(&history)?;
     let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);
-    let mesh = Mesh {
-        hosts: arguments.hosts.clone(),
-        rate: arguments.rate,
-        datagram: Bytes::new(arguments.datagram.into()),
-        length: arguments.length,
-    };
+    let mesh = Mesh { hosts, rate: arguments.rate, datagram: Bytes::new(datagram), length: arguments.length };
     let sweeps = match arguments.every {
         None => 1,
         Some(_) => arguments.sweeps.unwrap_or(u64::MAX),

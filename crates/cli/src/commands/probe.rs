@@ -1,11 +1,13 @@
 //! `wirespeed probe`: what two real machines can do, where packets are lost between them, and what limits them.
 
 mod baseline;
+mod family;
 mod options;
 mod prometheus;
 mod scenario;
 mod verdict;
 
+pub(super) use family::Choice;
 pub use options::Arguments;
 pub(super) use options::{machine, share};
 
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use verdict::Verdict;
 use wirespeed_lab::{Hosts, LabError, Ports, Program, Reached, Surveyed};
 use wirespeed_record::replace_file;
-use wirespeed_scenario::run::Reach;
+use wirespeed_scenario::run::{Family, Reach};
 use wirespeed_units::{Rate, Span};
 
 /// What utilisation is a part of where no interface says its rate.
@@ -62,6 +64,7 @@ fn probe(arguments: &Arguments) -> Result<(), Failure> {
         }
     })?;
     eprintln!("round trip: {}", Span::ns(path.rtt_ns));
+    arguments.dscp.iter().for_each(|dscp| eprintln!("DSCP: {dscp}"));
     let file = out.join("probe.toml");
     write(&file, &scenario::text(arguments, &usual, &path))?;
     let mut order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
@@ -136,11 +139,12 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<(MeasuredP
     };
     let path = |found: &[Surveyed], answers: &[Option<i64>]| MeasuredPath {
         rtt_ns: answers.iter().flatten().copied().min().unwrap_or(0).max(1),
+        family: found.first().map_or(Family::Ipv4, |found| Family::of(found.interface.address)),
         rate_bps: found.iter().filter_map(|found| found.interface.rate_bps).min().unwrap_or(UNKNOWN_RATE),
     };
     let with_server = match () {
-        () if to.iperf3().is_some() => Some(("sender", from, to)),
-        () if from.iperf3().is_some() => Some(("receiver", to, from)),
+        () if to.iperf3().is_some() => Some(("sender", &from, &to)),
+        () if from.iperf3().is_some() => Some(("receiver", &to, &from)),
         () => None,
     };
     if let Some((name, machine, server)) = with_server {
@@ -169,7 +173,7 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<(MeasuredP
     let ports = Ports { first: arguments.port, datagrams, both_ways: arguments.bidir };
     let pair = [from.clone(), to.clone()];
     let found = hosts.survey(&pair, ports, raw, interrupt::flag()).map_err(failed)?;
-    for (word, reach, surveyed) in [("from", from, &found[0]), ("to", to, &found[1])] {
+    for (word, reach, surveyed) in [("from", &from, &found[0]), ("to", &to, &found[1])] {
         tell(&format!("{word}: {}", told(reach, surveyed)));
     }
     for (here, there) in [(0, 1), (1, 0)] {

@@ -150,6 +150,27 @@ impl Bed {
         self.names.iter().map(String::as_str)
     }
 
+    /// Gives the two machines of a bed without routers addresses of IPv6 as well.
+    pub fn add_ipv6(&self) {
+        for (place, device, end, other) in [(0, "right", 1, 2), (1, "left", 2, 1)] {
+            let (name, peer) = (self.name(place), self.name(1 - place));
+            let peers = if device == "right" { "left" } else { "right" };
+            let mac = self.told(peer, &format!("cat /sys/class/net/{peers}/address"));
+            // No packet but those of the test.
+            let script = format!(
+                "for set in lo {device}; do echo 0 > /proc/sys/net/ipv6/conf/$set/disable_ipv6; done; ip addr add fd77::{end}/64 dev {device} nodad && \
+                 ip neigh add fd77::{other} lladdr {} dev {device}",
+                mac.trim()
+            );
+            self.inside(name, &script).expect("a kernel with IPv6");
+        }
+    }
+
+    /// The address of one of the two ends after that.
+    pub fn address_v6(&self, place: isize) -> String {
+        if place == 0 { "fd77::1".into() } else { "fd77::2".into() }
+    }
+
     /// A shell command on a machine, as root.
     pub fn inside(&self, name: &str, script: &str) -> Result<(), String> {
         run("ip", &["netns", "exec", name, "sh", "-c", script])

@@ -32,6 +32,8 @@ pub struct Test {
     pub window_bytes: Option<u32>,
     /// Congestion control of a server that sends; `None` is its kernel's.
     pub congestion: Option<String>,
+    /// TOS or traffic class of its packets; 0 is its kernel's default.
+    pub tos: u8,
 }
 
 impl Test {
@@ -47,6 +49,7 @@ impl Test {
             rate_bps: None,
             window_bytes: None,
             congestion: None,
+            tos: 0,
         }
     }
 
@@ -107,6 +110,9 @@ impl Test {
         }
         if let Some(congestion) = self.congestion.as_ref().filter(|_| self.reverse) {
             set("congestion", json!(congestion));
+        }
+        if self.tos > 0 {
+            set("TOS", json!(self.tos));
         }
         if self.protocol == Protocol::Udp {
             set("udp_counters_64bit", json!(1));

@@ -1,17 +1,18 @@
 //! Datagrams many at a time: a system call for each would be most of what they cost.
 
-use super::socket::check;
+use super::socket::{Name, check};
 use super::timing::APART_NS;
 use std::io;
 use std::mem;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::RawFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use wirespeed_iperf3::peer::Header;
 
 /// Datagrams sent or received in one system call at most.
 pub const TOGETHER: usize = 64;
-/// Payload of a piece of datagrams at most: what an IP packet holds (RFC 791), less its headers.
+/// Payload of a piece of datagrams at most: what an IPv4 packet holds (RFC 791), less its headers. In IPv6 (RFC 8200, 3) the
+/// length leaves out IP's own header, so that there would be room for 20 bytes more.
 pub const MOST_BYTES: usize = 65_535 - 28;
 
 /// Datagrams that leave in one system call.
@@ -198,7 +199,7 @@ fn message_of(vector: &mut libc::iovec) -> libc::mmsghdr {
 pub struct Room {
     headers: Vec<[u8; HEADER]>,
     controls: Vec<[u64; 8]>,
-    sources: Vec<libc::sockaddr_in>,
+    sources: Vec<Name>,
 }
 
 /// A datagram that has come.
@@ -209,18 +210,16 @@ pub struct Arrived {
     /// When it came, by CLOCK_REALTIME.
     pub stamp: Option<(i64, i64)>,
     /// Who has sent it, as far as that can be believed.
-    pub from: Ipv4Addr,
+    pub from: IpAddr,
 }
 
 impl Room {
     /// For the datagrams of one call.
     pub fn new() -> Room {
-        // SAFETY: an all-zero sockaddr_in is valid.
-        let nobody: libc::sockaddr_in = unsafe { mem::zeroed() };
         Room {
             headers: vec![[0; HEADER]; TOGETHER],
             controls: vec![[0; 8]; TOGETHER],
-            sources: vec![nobody; TOGETHER],
+            sources: vec![Name::empty(); TOGETHER],
         }
     }
 
@@ -238,7 +237,7 @@ impl Room {
         {
             message.msg_hdr.msg_control = control.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = mem::size_of_val(control);
-            message.msg_hdr.msg_namelen = mem::size_of_val(source) as libc::socklen_t;
+            message.msg_hdr.msg_namelen = Name::LENGTH;
             message.msg_hdr.msg_name = std::ptr::from_mut(source).cast();
         }
         // SAFETY: every pointer outlives the call; without a time limit it returns when one has come.
@@ -249,10 +248,10 @@ impl Room {
         let got = check(got, "receive datagrams")? as usize;
         let all = messages[..got].iter().zip(self.headers.iter().zip(&self.sources));
         let whole = all.filter(|(message, _)| message.msg_len as usize >= HEADER);
-        let arrived = |(message, (header, source)): (&libc::mmsghdr, (&[u8; HEADER], &libc::sockaddr_in))| {
+        let arrived = |(message, (header, source)): (&libc::mmsghdr, (&[u8; HEADER], &Name))| {
             // SAFETY: the kernel has filled these messages in.
             let stamp = unsafe { stamp(&message.msg_hdr) };
-            Arrived { header: *header, stamp, from: Ipv4Addr::from(u32::from_be(source.sin_addr.s_addr)) }
+            Arrived { header: *header, stamp, from: source.ip().unwrap_or(Ipv4Addr::UNSPECIFIED.into()) }
         };
         Ok(whole.map(arrived).collect())
     }

@@ -6,7 +6,7 @@ use super::message::{Message, Received};
 use super::{Part, is_tcp, tcp, udp};
 use crate::iperf3::{Server, server};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -75,7 +75,7 @@ impl Peer {
     pub fn begin(
         run: &Run,
         host: &str,
-        addresses: &[Ipv4Addr],
+        addresses: &[IpAddr],
         part: impl Fn(usize) -> Part,
     ) -> io::Result<Option<Peer>> {
         let Some(Server { host: name, agent, port, test, .. }) = server(run).map_err(io::Error::other)?
@@ -87,9 +87,9 @@ impl Peer {
         }
         let address =
             |name: &str| addresses[run.hosts.iter().position(|host| host.name == name).unwrap_or(0)];
-        let to = SocketAddr::V4(SocketAddrV4::new(address(name), port));
+        let to = SocketAddr::new(address(name), port);
         let mut session =
-            Session::open(to, Some(address(agent).into()), test, PATIENCE).map_err(io::Error::other)?;
+            Session::open(to, Some(address(agent)), test, PATIENCE).map_err(io::Error::other)?;
         let prepare = |index: usize, socket: &OwnedFd| {
             let part = part(index);
             match () {

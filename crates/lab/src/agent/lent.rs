@@ -6,7 +6,7 @@ use super::{ports, try_congestion};
 use crate::namespace::Namespace;
 use crate::sent_again::{Piece, Pieces, Way};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wirespeed_bpf::drops::{Filter, Protocol, Range, Watch, can_watch};
 use wirespeed_bpf::{Loaded, control};
 use wirespeed_host::Way as HostWay;
@@ -145,7 +145,7 @@ impl Drops {
 
     /// Packets of the run that the host dropped, and how many were missed; `None` if it is not watched. Of TCP's data only
     /// packets with payload count: the account is of these.
-    pub fn dropped(&self, run: &Run, host: &str, addresses: &[Ipv4Addr]) -> Option<(Dropped, u64)> {
+    pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<(Dropped, u64)> {
         let watch = self.watch.as_ref()?;
         let (rows, missed) = (watch.read().ok()?, watch.cost().ok()?.missed);
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
@@ -154,10 +154,10 @@ impl Drops {
         let mut dropped: BTreeMap<(String, HostWay), u64> = BTreeMap::new();
         for row in rows {
             let way = match () {
-                () if row.flow.source.ip() == own => HostWay::Tx,
+                () if row.flow.source.ip() == *own => HostWay::Tx,
                 // What no interface has been told of is on its way out, perhaps of another namespace.
                 () if row.namespace.is_none() && row.device.is_none() => continue,
-                () if row.flow.target.ip() == own => HostWay::Rx,
+                () if row.flow.target.ip() == *own => HostWay::Rx,
                 () => continue,
             };
             let of_protocol = |flow: &&Flow| is_tcp(flow) == (row.flow.protocol == Protocol::Tcp);
@@ -185,7 +185,7 @@ impl Drops {
     pub fn counters(
         &self,
         place: impl Fn(Option<u32>) -> Option<String>,
-        own: Option<Ipv4Addr>,
+        own: Option<IpAddr>,
         warn: impl FnOnce(String),
     ) -> Vec<Counter> {
         let Some(watch) = &self.watch else { return Vec::new() };
@@ -197,7 +197,7 @@ impl Drops {
         for row in rows {
             let is_nowhere = row.namespace.is_none() && row.device.is_none();
             // It is of the host that sends it.
-            if is_nowhere && own.is_some_and(|own| row.flow.source.ip() != &own) {
+            if is_nowhere && own.is_some_and(|own| row.flow.source.ip() != own) {
                 continue;
             }
             if let Some(host) = place(row.namespace) {

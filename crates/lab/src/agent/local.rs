@@ -2,6 +2,7 @@
 //! carries the test, its queue, and where the time of the cores went.
 
 use super::Part;
+use super::addresses::interfaces;
 use super::cores::Cores;
 use super::interim::of_losses;
 use super::message::Interface;
@@ -12,11 +13,9 @@ use super::threads::Threads;
 use crate::device;
 use crate::netlink::Netlink;
 use crate::qdisc;
-use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::sync::Arc;
 use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
 use wirespeed_record::{
@@ -62,12 +61,7 @@ impl Local {
     ///
     /// # Errors
     /// If no interface has the address, or the kernel refuses an answer.
-    pub fn new(
-        name: &str,
-        parts: Vec<Arc<Part>>,
-        address: Ipv4Addr,
-        peers: &[Ipv4Addr],
-    ) -> io::Result<Local> {
+    pub fn new(name: &str, parts: Vec<Arc<Part>>, address: IpAddr, peers: &[IpAddr]) -> io::Result<Local> {
         let interfaces = interfaces()?;
         let Some(Interface { device, .. }) = interfaces.iter().find(|found| found.address == address) else {
             return Err(io::Error::other(format!(
@@ -204,76 +198,4 @@ fn is_running(index: u32) -> bool {
                 || i32::from(request.ifr_ifru.ifru_flags) & BOTH == BOTH
         }
     })
-}
-
-/// IPv4 addresses of this host beside the loopback's, and the interfaces that have them.
-///
-/// # Errors
-/// As `getifaddrs(3)`.
-pub fn interfaces() -> io::Result<Vec<Interface>> {
-    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
-    // SAFETY: `first` is a valid place for the answer.
-    if unsafe { libc::getifaddrs(&mut first) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let mut found = Vec::new();
-    let mut next = first;
-    // SAFETY: the list is the C library's until it is freed below; an address of family AF_INET is a sockaddr_in.
-    unsafe {
-        while let Some(entry) = next.as_ref() {
-            next = entry.ifa_next;
-            let Some(address) = entry.ifa_addr.as_ref() else { continue };
-            let loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
-            if i32::from(address.sa_family) != libc::AF_INET || loopback {
-                continue;
-            }
-            let address = entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
-            let device = std::ffi::CStr::from_ptr(entry.ifa_name).to_string_lossy().into_owned();
-            found.push((device, Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))));
-        }
-        libc::freeifaddrs(first);
-    }
-    Ok(found.into_iter().map(|(device, address)| interface(device, address)).collect())
-}
-
-/// Documentation/ABI/testing/sysfs-class-net of the kernel.
-fn interface(device: String, address: Ipv4Addr) -> Interface {
-    let folder = Path::new("/sys/class/net").join(&device);
-    let mtu = number(&folder, "mtu").and_then(|mtu| u32::try_from(mtu).ok());
-    Interface { device, address, rate_bps: rate_bps(&folder), mtu }
-}
-
-fn number(folder: &Path, name: &str) -> Option<i64> {
-    fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
-}
-
-/// The rate of the interface whose attributes are in `folder`, if it is a limit: that of a device on a bus, or of one that
-/// sends through others, as bonds and VLANs do. A veth states 10 Gbit/s (drivers/net/veth.c) and carries what it can.
-fn rate_bps(folder: &Path) -> Option<u64> {
-    let is_lower = |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"lower_");
-    let is_limit = folder.join("device").exists() || fs::read_dir(folder).ok()?.flatten().any(is_lower);
-    // In Mbit/s; -1 where it is unknown.
-    let speed = number(folder, "speed").filter(|speed| is_limit && *speed > 0)?;
-    Some(speed as u64 * 1_000_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_speed_of_a_virtual_interface_is_no_rate() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        fs::write(folder.join("speed"), "10000\n").unwrap();
-        assert_eq!(rate_bps(folder), None, "a veth");
-        fs::create_dir(folder.join("lower_eth0")).unwrap();
-        assert_eq!(rate_bps(folder), Some(10_000_000_000), "a VLAN or a bond");
-        fs::remove_dir(folder.join("lower_eth0")).unwrap();
-        fs::create_dir(folder.join("device")).unwrap();
-        assert_eq!(rate_bps(folder), Some(10_000_000_000), "a NIC");
-        fs::write(folder.join("speed"), "-1\n").unwrap();
-        assert_eq!(rate_bps(folder), None, "a NIC that does not know it");
-        assert_eq!(rate_bps(&folder.join("gone")), None);
-    }
 }

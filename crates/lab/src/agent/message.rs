@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::marker::PhantomData;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wirespeed_host::Changes;
 use wirespeed_record::{
     CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueSample, ThreadSample,
@@ -126,7 +126,7 @@ pub enum Message {
     Machine {
         /// The agent's own version.
         tool: String,
-        /// Its IPv4 addresses beside the loopback's.
+        /// Its addresses beside the loopback's.
         interfaces: Vec<Interface>,
         /// The congestion control that its sockets use unless told otherwise.
         congestion: String,
@@ -186,7 +186,7 @@ pub struct Interface {
     /// The interface's name.
     pub device: String,
     /// The address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Rate in bit/s; `None` where it is unknown, or states one that is no limit, as virtual interfaces do.
     pub rate_bps: Option<u64>,
     /// Largest IP packet in bytes, if it is known.

@@ -1,6 +1,7 @@
 //! The agent: carries out a run on the kernel it finds itself on, and says what happened as a stream of
 //! [`message::Message`]s. In a virtual-time guest it is process 1.
 
+mod addresses;
 mod capture;
 mod clock;
 mod cores;
@@ -43,9 +44,9 @@ use message::{Message, Writer};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
@@ -73,9 +74,9 @@ pub struct Part {
     /// When the run ends, if that is earlier than planned; [`i64::MAX`] otherwise.
     cut_ns: Arc<AtomicI64>,
     /// The receiver's own address; unspecified in namespaces that have nobody else.
-    bind: Ipv4Addr,
+    bind: IpAddr,
     /// The only one whose connection it takes.
-    peer: Option<Ipv4Addr>,
+    peer: Option<IpAddr>,
     /// Whether the sender may give its kernel several datagrams as one piece.
     pieces: bool,
     /// Whether time passes by itself. In virtual time nobody is late, and no processor is busy.
@@ -102,9 +103,19 @@ impl Part {
     }
 
     /// Where its receiver listens.
-    fn local(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.bind, self.port())
+    fn local(&self) -> SocketAddr {
+        SocketAddr::new(self.bind, self.port())
     }
+}
+
+/// Gives a socket of a flow's end at `host` the code point that the flow asks for, and notes it among the host's settings.
+fn set_dscp(part: &Part, fd: RawFd, host: &str) -> io::Result<()> {
+    /// The setting of a host.
+    const SETTING: &str = "socket.dscp";
+    let Some(dscp) = part.flow().dscp else { return Ok(()) };
+    socket::set_dscp(fd, dscp)?;
+    part.log.found(host, SETTING, dscp.to_string());
+    Ok(())
 }
 
 fn is_tcp(part: &Part) -> bool {
@@ -128,7 +139,7 @@ pub fn first_port(run: &Run, host: &str) -> u16 {
 /// # Errors
 /// Why not.
 pub fn try_congestion(name: &str) -> io::Result<()> {
-    let socket = socket::open(libc::SOCK_STREAM)?;
+    let socket = socket::open(Ipv4Addr::UNSPECIFIED.into(), libc::SOCK_STREAM)?;
     socket::set_congestion(socket.as_raw_fd(), name)
 }
 

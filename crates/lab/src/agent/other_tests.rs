@@ -3,7 +3,7 @@
 
 use super::port::user;
 use std::fs;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -19,7 +19,7 @@ pub struct OtherTests(Arc<Mutex<Option<String>>>);
 impl OtherTests {
     /// Begins, on a host of a run with these addresses. Where several of its hosts are here, nothing is said: their agents are
     /// those of one test.
-    pub fn watch(addresses: &[Ipv4Addr]) -> OtherTests {
+    pub fn watch(addresses: &[IpAddr]) -> OtherTests {
         let others = OtherTests::default();
         // Nothing is sent: only an address of this host can be bound to.
         let here = addresses.iter().filter(|address| UdpSocket::bind((**address, 0)).is_ok()).count();
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn run_with_two_hosts_here_is_not_watched() {
-        let local = [Ipv4Addr::new(127, 0, 0, 1), Ipv4Addr::new(127, 0, 0, 2)];
+        let local = [1, 2].map(|last| IpAddr::from([127, 0, 0, last]));
         assert_eq!(Arc::strong_count(&OtherTests::watch(&local).0), 1);
         assert_eq!(Arc::strong_count(&OtherTests::watch(&local[..1]).0), 2);
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,16 +22,48 @@ pub struct PathMtu {
     pub is_reported: bool,
 }
 
-/// Headers of IPv4 and UDP.
-const HEADERS: u32 = 28;
+/// Header of UDP.
+const UDP_HEADER: u32 = 8;
 /// Begins each datagram.
 const MAGIC: [u8; 8] = *b"ws-mtu-1";
-/// Every IPv4 host takes packets of this size (RFC 791).
-const SMALLEST: u32 = 576;
 /// MTUs of common links, tunnels and providers.
 const COMMON: [u32; 8] = [9000, 8900, 4000, 1500, 1492, 1450, 1400, 1280];
 /// Datagrams of a size that may get lost before it counts as too large.
 const TRIALS: usize = 3;
+
+/// What differs between the versions of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    /// Headers of IP and UDP in bytes.
+    headers: u32,
+    /// The smallest packet that every path takes: of IPv4 as every host does (RFC 791), of IPv6 as every link (RFC 8200, 5).
+    smallest: u32,
+    /// `IP_MTU_DISCOVER` and `IP_RECVERR`: their level, and each option.
+    level: i32,
+    discover: i32,
+    errors: i32,
+}
+
+impl Version {
+    const V4: Version = Version {
+        headers: 20 + UDP_HEADER,
+        smallest: 576,
+        level: libc::IPPROTO_IP,
+        discover: libc::IP_MTU_DISCOVER,
+        errors: libc::IP_RECVERR,
+    };
+    const V6: Version = Version {
+        headers: 40 + UDP_HEADER,
+        smallest: 1280,
+        level: libc::IPPROTO_IPV6,
+        discover: libc::IPV6_MTU_DISCOVER,
+        errors: libc::IPV6_RECVERR,
+    };
+
+    fn of(address: IpAddr) -> Version {
+        if address.is_ipv4() { Version::V4 } else { Version::V6 }
+    }
+}
 
 /// Answers datagrams until it is dropped, or nobody has asked for some seconds.
 pub struct Answerer {
@@ -44,8 +76,9 @@ impl Answerer {
     ///
     /// # Errors
     /// If the address cannot be used.
-    pub fn start(local: SocketAddrV4, peer: Ipv4Addr) -> io::Result<Answerer> {
+    pub fn start(local: SocketAddr, peer: IpAddr) -> io::Result<Answerer> {
         const IDLE: Duration = Duration::from_secs(10);
+        let headers = Version::of(local.ip()).headers;
         let socket = UdpSocket::bind(local)?;
         socket.set_read_timeout(Some(Duration::from_millis(20)))?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -56,7 +89,7 @@ impl Answerer {
                 let Ok((got, from)) = socket.recv_from(&mut buffer) else { continue };
                 if from.ip() == peer && buffer[..got].starts_with(&MAGIC) {
                     heard = Instant::now();
-                    let answer = [&MAGIC[..], &(got as u32 + HEADERS).to_be_bytes()].concat();
+                    let answer = [&MAGIC[..], &(got as u32 + headers).to_be_bytes()].concat();
                     // The other side repeats a lost question.
                     let _ = socket.send_to(&answer, from);
                 }
@@ -79,26 +112,30 @@ impl Drop for Answerer {
 ///
 /// # Errors
 /// If there is no socket to send from.
-pub fn probe(local: Ipv4Addr, to: SocketAddrV4, interface_mtu: u32) -> io::Result<PathMtu> {
+pub fn probe(local: IpAddr, to: SocketAddr, interface_mtu: u32) -> io::Result<PathMtu> {
     let socket = UdpSocket::bind((local, 0))?;
     socket.connect(to)?;
     let fd = socket.as_raw_fd();
     // Whatever the kernel has learned of the path: the size is tried.
-    socket::set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE, "IP_MTU_DISCOVER")?;
-    socket::set(fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1, "IP_RECVERR")?;
-    let tried = interface_mtu.clamp(SMALLEST, u32::from(u16::MAX));
-    let mut trial = Trial { socket, patience: Duration::from_millis(200), is_reported: false };
+    let version = Version::of(to.ip());
+    let Version { level, smallest, .. } = version;
+    // The value is the same of both versions.
+    socket::set(fd, level, version.discover, libc::IP_PMTUDISC_PROBE, "IP_MTU_DISCOVER")?;
+    socket::set(fd, level, version.errors, 1, "IP_RECVERR")?;
+    let tried = interface_mtu.clamp(smallest, u32::from(u16::MAX));
+    let patience = Duration::from_millis(200);
+    let mut trial = Trial { socket, headers: version.headers, patience, is_reported: false };
     let found = |passed, trial: &Trial| PathMtu { tried, passed, is_reported: trial.is_reported };
     let began = Instant::now();
-    if !trial.passes(SMALLEST)? {
+    if !trial.passes(smallest)? {
         return Ok(found(None, &trial));
     }
     trial.patience = (began.elapsed() * 4).clamp(Duration::from_millis(40), Duration::from_millis(400));
     if trial.passes(tried)? {
         return Ok(found(Some(tried), &trial));
     }
-    let (mut passed, mut too_large) = (SMALLEST, tried);
-    for size in COMMON.into_iter().filter(|size| *size < tried) {
+    let (mut passed, mut too_large) = (smallest, tried);
+    for size in COMMON.into_iter().filter(|size| (smallest + 1..tried).contains(size)) {
         if trial.passes(size)? {
             passed = size;
             break;
@@ -120,6 +157,7 @@ pub fn probe(local: Ipv4Addr, to: SocketAddrV4, interface_mtu: u32) -> io::Resul
 
 struct Trial {
     socket: UdpSocket,
+    headers: u32,
     patience: Duration,
     is_reported: bool,
 }
@@ -127,7 +165,7 @@ struct Trial {
 impl Trial {
     /// Whether an IP packet of this size is answered.
     fn passes(&mut self, size: u32) -> io::Result<bool> {
-        let mut datagram = vec![0; (size - HEADERS) as usize];
+        let mut datagram = vec![0; (size - self.headers) as usize];
         datagram[..MAGIC.len()].copy_from_slice(&MAGIC);
         for _ in 0..TRIALS {
             match self.socket.send(&datagram) {
@@ -164,13 +202,16 @@ mod tests {
 
     #[test]
     fn what_is_answered_passes() {
-        let local = Ipv4Addr::LOCALHOST;
-        let free = UdpSocket::bind((local, 0)).unwrap().local_addr().unwrap().port();
-        let to = SocketAddrV4::new(local, free);
-        let answerer = Answerer::start(to, local).unwrap();
-        let found = probe(local, to, 9000).unwrap();
-        assert_eq!(found, PathMtu { tried: 9000, passed: Some(9000), is_reported: false });
-        drop(answerer);
-        assert_eq!(probe(local, to, 9000).unwrap().passed, None);
+        for local in [IpAddr::from([127, 0, 0, 1]), std::net::Ipv6Addr::LOCALHOST.into()] {
+            // A machine may do without IPv6.
+            let Ok(free) = UdpSocket::bind((local, 0)) else { continue };
+            let to = free.local_addr().unwrap();
+            drop(free);
+            let answerer = Answerer::start(to, local).unwrap();
+            let found = probe(local, to, 9000).unwrap();
+            assert_eq!(found, PathMtu { tried: 9000, passed: Some(9000), is_reported: false });
+            drop(answerer);
+            assert_eq!(probe(local, to, 9000).unwrap().passed, None);
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::socket;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
-use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -42,11 +42,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub const MOST_TRIALS: u32 = 5;
 
 /// What the host at an address answers to SYNs, of which the shortest answer counts.
-pub fn reach(to: SocketAddrV4, trials: u32) -> Reached {
+pub fn reach(to: SocketAddr, trials: u32) -> Reached {
     let mut best: Option<Reached> = None;
     for _ in 0..trials.clamp(1, MOST_TRIALS) {
         let began = Instant::now();
-        let answer = TcpStream::connect_timeout(&to.into(), PATIENCE);
+        let answer = TcpStream::connect_timeout(&to, PATIENCE);
         let took = began.elapsed().as_nanos() as i64;
         let least =
             |best: &Option<Reached>| best.as_ref().and_then(Reached::answer_ns).unwrap_or(took).min(took);
@@ -61,9 +61,11 @@ pub fn reach(to: SocketAddrV4, trials: u32) -> Reached {
 }
 
 /// The same with datagrams, which a [`Listening`] sends back.
-pub fn reach_by_datagrams(to: SocketAddrV4, trials: u32) -> Reached {
+pub fn reach_by_datagrams(to: SocketAddr, trials: u32) -> Reached {
     let trial = |number: u32| -> io::Result<i64> {
-        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        let any: IpAddr =
+            if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0))?;
         socket.connect(to)?;
         socket.set_read_timeout(Some(PATIENCE / MOST_TRIALS))?;
         let began = Instant::now();
@@ -97,7 +99,7 @@ impl Listening {
     ///
     /// # Errors
     /// If somebody has it; then who.
-    pub fn begin(local: SocketAddrV4, datagrams: bool) -> io::Result<Listening> {
+    pub fn begin(local: SocketAddr, datagrams: bool) -> io::Result<Listening> {
         let over = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&over);
         if datagrams {
@@ -142,7 +144,7 @@ fn echo(socket: &UdpSocket, over: &AtomicBool) {
     const MOST: u32 = 100;
     let (mut room, mut sent) = ([0; 64], 0);
     while !over.load(Relaxed) {
-        if let Ok((got, SocketAddr::V4(from))) = socket.recv_from(&mut room)
+        if let Ok((got, from)) = socket.recv_from(&mut room)
             && sent < MOST
         {
             sent += 1;
@@ -246,41 +248,44 @@ fn inode_of(table: &str, port: u16, datagrams: bool) -> Option<u64> {
 ///
 /// # Errors
 /// As `bind(2)`; if somebody has the port, who.
-pub fn bind(socket: &std::os::fd::OwnedFd, local: SocketAddrV4, datagrams: bool) -> io::Result<()> {
+pub fn bind(socket: &std::os::fd::OwnedFd, local: SocketAddr, datagrams: bool) -> io::Result<()> {
     patiently(|| socket::bind(socket, local)).map_err(|error| taken(error, local.port(), datagrams))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
-    fn free_port() -> SocketAddrV4 {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        SocketAddrV4::new(Ipv4Addr::LOCALHOST, listener.local_addr().unwrap().port())
+    /// A free port of the loopback's addresses; a machine may do without IPv6.
+    fn free_ports() -> Vec<SocketAddr> {
+        let all = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+        let listeners = all.into_iter().filter_map(|address| TcpListener::bind((address, 0)).ok());
+        listeners.map(|listener| listener.local_addr().unwrap()).collect()
     }
 
     #[test]
     fn port_that_listens_accepts_and_one_that_does_not_refuses() {
         for datagrams in [false, true] {
-            let port = free_port();
-            let ask = || if datagrams { reach_by_datagrams(port, 2) } else { reach(port, 2) };
-            assert!(matches!(ask(), Reached::Refused(_)), "{:?}", ask());
-            let listening = Listening::begin(port, datagrams).unwrap();
-            assert!(matches!(ask(), Reached::Accepted(1..)), "{:?}", ask());
-            drop(listening);
-            assert!(matches!(ask(), Reached::Refused(_)), "{:?}", ask());
+            for port in free_ports() {
+                let ask = || if datagrams { reach_by_datagrams(port, 2) } else { reach(port, 2) };
+                assert!(matches!(ask(), Reached::Refused(_)), "{:?}", ask());
+                let listening = Listening::begin(port, datagrams).unwrap();
+                assert!(matches!(ask(), Reached::Accepted(1..)), "{:?}", ask());
+                drop(listening);
+                assert!(matches!(ask(), Reached::Refused(_)), "{:?}", ask());
+            }
         }
     }
 
     #[test]
     fn taken_port_is_refused_with_the_process_that_has_it() {
         for datagrams in [false, true] {
-            let port = free_port();
-            let _first = Listening::begin(port, datagrams).unwrap();
-            let refused = Listening::begin(port, datagrams).unwrap_err();
-            let words = format!("port {} is in use by process {}", port.port(), std::process::id());
-            assert!(refused.to_string().contains(&words), "{refused}");
+            for port in free_ports() {
+                let _first = Listening::begin(port, datagrams).unwrap();
+                let refused = Listening::begin(port, datagrams).unwrap_err();
+                let words = format!("port {} is in use by process {}", port.port(), std::process::id());
+                assert!(refused.to_string().contains(&words), "{refused}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{MOST_FLOWS, first_port};
 use crate::iperf3::server;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use wirespeed_scenario::run::{Flow, FlowKind, Run};
 use wirespeed_units::Span;
 
@@ -18,7 +18,7 @@ pub enum Request {
     /// Does another host answer on a port, and how long does it take? Some SYNs or datagrams are sent there.
     Reach {
         /// Address and port.
-        to: SocketAddrV4,
+        to: SocketAddr,
         /// How many, at most [`MOST_TRIALS`](super::port::MOST_TRIALS). An iperf3 server takes each for a client that fails.
         trials: u32,
         /// Datagrams instead of SYNs.
@@ -27,23 +27,23 @@ pub enum Request {
     /// Hold a port of this host until the plan comes: take connections and send datagrams back.
     Listen {
         /// Address and port.
-        local: SocketAddrV4,
+        local: SocketAddr,
         /// UDP instead of TCP.
         datagrams: bool,
     },
     /// Answer the other host's datagrams of [`Request::MtuProbe`] until the next request that has no answer of its own.
     MtuAnswer {
         /// The host's address for the test, and a port of it.
-        local: SocketAddrV4,
+        local: SocketAddr,
         /// The other host's address.
-        peer: Ipv4Addr,
+        peer: IpAddr,
     },
     /// How large can packets be that reach another host, which answers?
     MtuProbe {
         /// The host's address for the test.
-        local: Ipv4Addr,
+        local: IpAddr,
         /// Where the other host answers.
-        to: SocketAddrV4,
+        to: SocketAddr,
         /// The MTU of the interface.
         most: u32,
     },
@@ -88,7 +88,7 @@ pub struct Plan {
     /// Which of its hosts this is.
     pub host: u32,
     /// The hosts' addresses for the test.
-    pub addresses: Vec<Ipv4Addr>,
+    pub addresses: Vec<IpAddr>,
 }
 
 /// The longest run an agent takes part in.
@@ -184,7 +184,7 @@ mod tests {
     fn plan(change: impl FnOnce(&mut Run)) -> Plan {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         change(&mut run);
-        let addresses = vec![Ipv4Addr::LOCALHOST; 2];
+        let addresses = vec![IpAddr::from([127, 0, 0, 1]); 2];
         Plan { run: serde_json::to_string(&run).unwrap(), host: 1, addresses }
     }
 

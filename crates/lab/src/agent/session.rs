@@ -1,6 +1,7 @@
 //! The agent of a real host: requests on standard input, messages on standard output, one run. It ends when its input
 //! does, so that nothing is left behind when the controller, or the connection to it, is gone.
 
+use super::addresses::interfaces;
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::end::{ABANDONED, End};
@@ -8,7 +9,7 @@ use super::flow::{FlowState, Log};
 use super::interim::interim;
 use super::iperf3::{self, Connection, Peer, SETTLE};
 use super::lent::{Controls, Drops};
-use super::local::{self, Local};
+use super::local::Local;
 use super::message::{Decoder, Message, Writer};
 use super::other_tests::OtherTests;
 use super::others::{Load, Others};
@@ -20,7 +21,7 @@ use super::{Part, hello, is_tcp, reasons, tcp, udp, used, write_found, write_log
 use crate::intervals::Borders;
 use crate::iperf3::place;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -134,7 +135,7 @@ fn session(
 ) -> io::Result<()> {
     out.write(&hello()?)?;
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?.trim().to_owned();
-    out.write(&Message::Machine { tool: tool.into(), interfaces: local::interfaces()?, congestion })?;
+    out.write(&Message::Machine { tool: tool.into(), interfaces: interfaces()?, congestion })?;
     out.flush()?;
     let plan = match next(requests, out)? {
         Request::Plan(plan) => plan,
@@ -250,7 +251,7 @@ fn load_of(host: &str, load: &Load) -> Message {
 struct Ends {
     run: Arc<Run>,
     host: String,
-    addresses: Vec<Ipv4Addr>,
+    addresses: Vec<IpAddr>,
     /// A socket per flow that ends here.
     listeners: Vec<Option<OwnedFd>>,
     /// An iperf3 server that is the other end of the flows here.
@@ -296,7 +297,7 @@ impl Ends {
     }
 
     /// Addresses of the other ends of flows that are here.
-    fn peers(&self) -> Vec<Ipv4Addr> {
+    fn peers(&self) -> Vec<IpAddr> {
         let other = |flow: &Flow| match () {
             () if flow.from == self.host => Some(self.address(&flow.to)),
             () if flow.to == self.host => Some(self.address(&flow.from)),
@@ -311,7 +312,7 @@ impl Ends {
         dropped.map_or(Vec::new(), |(dropped, missed)| reasons::changes(&dropped, missed))
     }
 
-    fn address(&self, name: &str) -> Ipv4Addr {
+    fn address(&self, name: &str) -> IpAddr {
         let host = self.run.hosts.iter().position(|host| host.name == name);
         self.addresses[host.expect("a plan that was checked names its own hosts")]
     }
@@ -353,7 +354,7 @@ impl Ends {
             {
                 super::spawn(&part, flow.to.clone(), |part| iperf3::receive(part, connection));
             } else if flow.from == self.host {
-                let to = SocketAddrV4::new(part.bind, part.port());
+                let to = SocketAddr::new(part.bind, part.port());
                 let connected = connection.and_then(Connection::made);
                 if is_tcp(&part) && connected.is_none() && flow.stop < self.run.duration {
                     super::spawn(&part, flow.from.clone(), tcp::stop);

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use wirespeed_scenario::run::HOST_DEFAULT;
+use wirespeed_scenario::run::{Dscp, HOST_DEFAULT};
 
 /// An option's value as bytes, at most `room` of them.
 ///
@@ -64,54 +64,114 @@ pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
     })
 }
 
+/// Has packets of a socket carry a code point.
+///
+/// # Errors
+/// As `setsockopt(2)`.
+pub fn set_dscp(fd: RawFd, dscp: Dscp) -> io::Result<()> {
+    let family = get_bytes(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, 4)?;
+    let (level, option, name) = match i32::from_ne_bytes(family.try_into().unwrap_or_default()) {
+        libc::AF_INET6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS"),
+        _ => (libc::IPPROTO_IP, libc::IP_TOS, "IP_TOS"),
+    };
+    set(fd, level, option, i32::from(dscp.byte()), name)
+}
+
 /// The congestion controls that are available, or allowed to everybody.
 fn controls(which: &str) -> String {
     let path = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
     std::fs::read_to_string(path).map_or("others".into(), |text| text.trim().replace(' ', ", "))
 }
 
-/// A new IPv4 socket in the calling thread's network namespace.
+/// A new socket for addresses such as `of`, in the calling thread's network namespace.
 ///
 /// # Errors
 /// As `socket(2)`.
-pub fn open(kind: i32) -> io::Result<OwnedFd> {
+pub fn open(of: IpAddr, kind: i32) -> io::Result<OwnedFd> {
+    let family = if of.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     // SAFETY: takes no pointers.
-    let fd = check(unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, 0) }, "socket")?;
+    let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) }, "socket")?;
     // SAFETY: the descriptor is new and ours.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn address(to: SocketAddrV4) -> libc::sockaddr_in {
-    // SAFETY: an all-zero sockaddr_in is valid.
-    let mut address: libc::sockaddr_in = unsafe { mem::zeroed() };
-    address.sin_family = libc::AF_INET as u16;
-    address.sin_port = to.port().to_be();
-    address.sin_addr.s_addr = u32::from(*to.ip()).to_be();
-    address
+/// Room for an address and port of either family, as the kernel writes them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub union Name {
+    family: libc::sa_family_t,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
 }
 
-const ADDRESS_LENGTH: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
+impl Name {
+    /// How many bytes it has.
+    pub const LENGTH: libc::socklen_t = mem::size_of::<Name>() as libc::socklen_t;
+
+    /// Nobody's.
+    pub fn empty() -> Name {
+        // SAFETY: zeros are a sockaddr_in6.
+        Name { v6: unsafe { mem::zeroed() } }
+    }
+
+    /// For the kernel, with the number of bytes that it reads.
+    fn of(address: SocketAddr) -> (Name, libc::socklen_t) {
+        let mut name = Name::empty();
+        match address {
+            SocketAddr::V4(address) => {
+                // SAFETY: zeros are a sockaddr_in.
+                let mut v4: libc::sockaddr_in = unsafe { mem::zeroed() };
+                v4.sin_family = libc::AF_INET as u16;
+                v4.sin_port = address.port().to_be();
+                v4.sin_addr.s_addr = u32::from(*address.ip()).to_be();
+                name.v4 = v4;
+                (name, mem::size_of_val(&v4) as libc::socklen_t)
+            }
+            SocketAddr::V6(address) => {
+                // SAFETY: zeros are a sockaddr_in6.
+                let mut v6: libc::sockaddr_in6 = unsafe { mem::zeroed() };
+                v6.sin6_family = libc::AF_INET6 as u16;
+                v6.sin6_port = address.port().to_be();
+                v6.sin6_addr.s6_addr = address.ip().octets();
+                v6.sin6_scope_id = address.scope_id();
+                name.v6 = v6;
+                (name, mem::size_of_val(&v6) as libc::socklen_t)
+            }
+        }
+    }
+
+    /// The address in it; `None` if it is of another family.
+    pub fn ip(&self) -> Option<IpAddr> {
+        // SAFETY: every byte was written, and either family's fields are plain numbers.
+        unsafe {
+            match i32::from(self.family) {
+                libc::AF_INET => Some(IpAddr::V4(u32::from_be(self.v4.sin_addr.s_addr).into())),
+                libc::AF_INET6 => Some(Ipv6Addr::from(self.v6.sin6_addr.s6_addr).to_canonical()),
+                _ => None,
+            }
+        }
+    }
+}
 
 /// Binds to a local address and port.
 ///
 /// # Errors
 /// As `bind(2)`, with the address.
-pub fn bind(socket: &OwnedFd, local: SocketAddrV4) -> io::Result<()> {
+pub fn bind(socket: &OwnedFd, local: SocketAddr) -> io::Result<()> {
     let what = format!("bind to {local}");
-    let local = address(local);
-    // SAFETY: `local` is a sockaddr_in of the length given.
-    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), ADDRESS_LENGTH) }, &what)
-        .map(drop)
+    let (local, length) = Name::of(local);
+    // SAFETY: `local` is an address of the length given.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const local).cast(), length) }, &what).map(drop)
 }
 
 /// Connects.
 ///
 /// # Errors
 /// As `connect(2)`.
-pub fn connect(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
-    let remote = address(to);
-    // SAFETY: `remote` is a sockaddr_in of the length given.
-    let result = unsafe { libc::connect(socket.as_raw_fd(), (&raw const remote).cast(), ADDRESS_LENGTH) };
+pub fn connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
+    let (remote, length) = Name::of(to);
+    // SAFETY: `remote` is an address of the length given.
+    let result = unsafe { libc::connect(socket.as_raw_fd(), (&raw const remote).cast(), length) };
     check(result, &format!("connect to {to}")).map(drop)
 }
 
@@ -130,12 +190,12 @@ pub fn listen(socket: &OwnedFd) -> io::Result<()> {
 /// As `accept(2)`.
 pub fn accept(
     socket: &OwnedFd,
-    peer: Option<Ipv4Addr>,
-    mut refused: impl FnMut(Ipv4Addr),
+    peer: Option<IpAddr>,
+    mut refused: impl FnMut(IpAddr),
 ) -> io::Result<OwnedFd> {
     loop {
-        let mut from = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        let mut length = ADDRESS_LENGTH;
+        let mut from = Name::empty();
+        let mut length = Name::LENGTH;
         // SAFETY: `from` has room for an address of that length.
         let fd = unsafe {
             let from = (&raw mut from).cast();
@@ -143,11 +203,11 @@ pub fn accept(
         };
         // SAFETY: the descriptor is new and ours.
         let accepted = check(fd, "accept").map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })?;
-        let found = Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr));
-        if peer.is_none_or(|peer| peer == found) {
+        let found = from.ip();
+        if peer.is_none_or(|peer| Some(peer) == found) {
             return Ok(accepted);
         }
-        refused(found);
+        found.into_iter().for_each(&mut refused);
     }
 }
 
@@ -170,4 +230,59 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
         return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+
+    /// The loopback's addresses; a machine may do without IPv6.
+    fn loopbacks() -> impl Iterator<Item = IpAddr> {
+        let all = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+        all.into_iter().filter(|address| UdpSocket::bind((*address, 0)).is_ok())
+    }
+
+    /// The byte of TOS or traffic class in a packet's header.
+    fn class_in(header: &[u8]) -> u8 {
+        if header[0] >> 4 == 4 { header[1] } else { header[0] << 4 | header[1] >> 4 }
+    }
+
+    #[test]
+    fn code_point_arrives_with_the_first_packet_of_a_connection() {
+        let ef: Dscp = "ef".parse().unwrap();
+        for local in loopbacks() {
+            let listener = TcpListener::bind((local, 0)).unwrap();
+            set(listener.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1i32, "TCP_SAVE_SYN").unwrap();
+            set_dscp(listener.as_raw_fd(), ef).unwrap();
+            let sender = open(local, libc::SOCK_STREAM).unwrap();
+            set_dscp(sender.as_raw_fd(), ef).unwrap();
+            connect(&sender, listener.local_addr().unwrap()).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            let saved = get_bytes(accepted.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, 200).unwrap();
+            assert_eq!(class_in(&saved), 0xb8, "{local}");
+            // The receiver's own packets have that of its listener.
+            let (level, option) = match local {
+                IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+                IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+            };
+            assert_eq!(get_bytes(accepted.as_raw_fd(), level, option, 4).unwrap()[0], 0xb8, "{local}");
+            drop(TcpStream::from(sender));
+        }
+    }
+
+    #[test]
+    fn connection_from_the_expected_peer_is_accepted() {
+        for local in loopbacks() {
+            let listener = open(local, libc::SOCK_STREAM).unwrap();
+            bind(&listener, SocketAddr::new(local, 0)).unwrap();
+            listen(&listener).unwrap();
+            let listener = TcpListener::from(listener);
+            let to = listener.local_addr().unwrap();
+            let _stream = TcpStream::connect(to).unwrap();
+            let listener = OwnedFd::from(listener);
+            let peer = accept(&listener, Some(local), |stranger| panic!("{stranger}")).unwrap();
+            assert_eq!(TcpStream::from(peer).peer_addr().unwrap().ip(), local);
+        }
+    }
 }

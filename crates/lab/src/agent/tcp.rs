@@ -1,11 +1,11 @@
 //! A bulk TCP flow: one thread that writes, one that reads.
 
-use super::Part;
 use super::pages::Source;
 use super::port;
 use super::socket;
+use super::{Part, set_dscp};
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_scenario::run::{Congestion, FlowKind};
@@ -43,8 +43,10 @@ fn fix_buffers(part: &Part, fd: RawFd, window: Option<Bytes>, host: &str) -> io:
 /// Prepares the receiving end; returns the listening socket. Runs in the receiver's namespace before the start.
 pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
     let (congestion, window, _) = settings(part);
-    let listener = socket::open(libc::SOCK_STREAM)?;
+    let listener = socket::open(part.bind, libc::SOCK_STREAM)?;
     fix_buffers(part, listener.as_raw_fd(), window, &part.flow().to)?;
+    // Inherited on accept.
+    set_dscp(part, listener.as_raw_fd(), &part.flow().to)?;
     // The receiver's congestion control matters for ECN negotiation (dctcp) and is inherited on accept.
     socket::set_congestion(listener.as_raw_fd(), &congestion.name)?;
     // A run that was broken off leaves connections here that the kernel closes within a minute; another may begin at once.
@@ -77,6 +79,7 @@ pub fn receive_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
 /// Sets what has to be set before a receiver's socket is connected.
 pub fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
     let (_, window, _) = settings(part);
+    set_dscp(part, socket.as_raw_fd(), &part.flow().to)?;
     fix_buffers(part, socket.as_raw_fd(), window, &part.flow().to)
 }
 
@@ -134,9 +137,9 @@ impl LowWater {
 }
 
 /// Connects at the flow's start and writes until its end; runs in its own thread, in the sender's namespace.
-pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
+pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     let flow = part.flow();
-    let socket = socket::open(libc::SOCK_STREAM)?;
+    let socket = socket::open(to.ip(), libc::SOCK_STREAM)?;
     set_up(part, &socket)?;
     part.clock.sleep_until(flow.start.nanoseconds());
     socket::connect(&socket, to)?;
@@ -156,6 +159,7 @@ pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
 pub fn set_up(part: &Part, socket: &OwnedFd) -> io::Result<()> {
     let (congestion, window, max_rate) = settings(part);
     fix_buffers(part, socket.as_raw_fd(), window, &part.flow().from)?;
+    set_dscp(part, socket.as_raw_fd(), &part.flow().from)?;
     socket::set_congestion(socket.as_raw_fd(), &congestion.name)?;
     match max_rate {
         Some(rate) => {

@@ -5,7 +5,7 @@
 use super::{Part, clock::Clock, socket};
 use crate::departure::{Timekeeper, way_to};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use wirespeed_scenario::run::FlowKind;
 
@@ -38,7 +38,7 @@ const SETTING: &str = "udp.timed_by";
 impl Timing {
     /// What can be had for datagrams from a socket to an address, `gap_ns` apart; the socket is prepared for it. It is noted, and
     /// the reader of the results is warned where datagrams without a time would be dropped.
-    pub fn choose(part: &Part, socket: &OwnedFd, to: Ipv4Addr, gap_ns: i64) -> Timing {
+    pub fn choose(part: &Part, socket: &OwnedFd, to: IpAddr, gap_ns: i64) -> Timing {
         if !part.real_time {
             return Timing::Own;
         }

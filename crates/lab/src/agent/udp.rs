@@ -1,13 +1,13 @@
 //! A UDP flow at a constant rate that accounts for every datagram.
 
-use super::Part;
 use super::datagrams::{Arrived, Batch, HEADER, Head, Room, TOGETHER};
 use super::message::{Message, Writer};
 use super::port;
 use super::socket;
 use super::timing::Timing;
+use super::{Part, set_dscp};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_iperf3::peer::Header;
@@ -23,7 +23,7 @@ const LATE_NS: i64 = 1_000_000;
 /// # Errors
 /// What the kernel refused.
 pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
-    let socket = socket::open(libc::SOCK_DGRAM)?;
+    let socket = socket::open(part.bind, libc::SOCK_DGRAM)?;
     set_up_receiver(part, &socket)?;
     port::bind(&socket, part.local(), true)?;
     Ok(socket)
@@ -101,9 +101,9 @@ pub fn payload_of(part: &Part, datagrams: u64) -> u64 {
 ///
 /// # Errors
 /// What the kernel refused; a full send buffer only delays.
-pub fn send(part: &Part, to: SocketAddrV4) -> io::Result<()> {
-    let socket = socket::open(libc::SOCK_DGRAM)?;
-    let timing = Timing::choose(part, &socket, *to.ip(), grid(part).gap_ns());
+pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
+    let socket = socket::open(to.ip(), libc::SOCK_DGRAM)?;
+    let timing = Timing::choose(part, &socket, to.ip(), grid(part).gap_ns());
     part.clock.sleep_until(part.flow().start.nanoseconds());
     socket::connect(&socket, to)?;
     send_timed(part, socket, timing)
@@ -117,10 +117,7 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let socket = UdpSocket::from(socket);
     let peer = socket.peer_addr()?.ip();
     let socket = OwnedFd::from(socket);
-    let timing = match peer {
-        IpAddr::V4(to) => Timing::choose(part, &socket, to, grid(part).gap_ns()),
-        IpAddr::V6(_) => Timing::Own,
-    };
+    let timing = Timing::choose(part, &socket, peer, grid(part).gap_ns());
     send_timed(part, socket, timing)
 }
 
@@ -128,6 +125,7 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
     let (flow, grid) = (part.flow(), grid(part));
     let Grid { rate, datagram, .. } = grid;
     let size = datagram.get() as usize;
+    set_dscp(part, socket.as_raw_fd(), &flow.from)?;
     if size < HEADER {
         return Err(io::Error::other(format!("flow {}: a datagram has at least {HEADER} bytes", flow.label)));
     }
@@ -234,7 +232,7 @@ pub fn receive(part: &Part, socket: OwnedFd) -> io::Result<()> {
 
 /// What of the datagrams that come is taken for the flow's: a port hears everybody, and what is kept of a datagram takes memory.
 struct Guard {
-    peer: Option<Ipv4Addr>,
+    peer: Option<IpAddr>,
     /// Datagrams that the flow can have.
     most: u64,
     seen: Seen,
@@ -251,7 +249,7 @@ impl Guard {
     }
 
     /// Whether a datagram is a duplicate; `None` if it is none of the flow.
-    fn admit(&mut self, from: Ipv4Addr, sequence: u64) -> Option<bool> {
+    fn admit(&mut self, from: IpAddr, sequence: u64) -> Option<bool> {
         let ours = self.peer.is_none_or(|peer| peer == from) && sequence < self.most && self.left > 0;
         ours.then(|| {
             self.left -= 1;
@@ -260,7 +258,7 @@ impl Guard {
     }
 
     /// Says, once, that there are others.
-    fn tell(&mut self, part: &Part, from: Ipv4Addr) {
+    fn tell(&mut self, part: &Part, from: IpAddr) {
         if std::mem::replace(&mut self.told, true) {
             return;
         }
@@ -393,7 +391,7 @@ mod tests {
 
     #[test]
     fn whoever_sends_what_the_flow_does_not_have_costs_nothing() {
-        let [peer, stranger] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let [peer, stranger] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
         let mut guard = Guard { peer: Some(peer), most: 3, seen: Seen::default(), left: 4, told: false };
         assert_eq!(guard.admit(peer, 2), Some(false));
         assert_eq!(guard.admit(peer, 2), Some(true));
@@ -410,13 +408,19 @@ mod tests {
 
     #[test]
     fn a_datagram_comes_with_its_sender() {
-        use std::net::UdpSocket;
-        use std::os::fd::AsRawFd;
-        let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        there.send_to(&[7; HEADER + 1], here.local_addr().unwrap()).unwrap();
-        let arrived = Room::new().receive(here.as_raw_fd()).unwrap();
-        assert_eq!(arrived.len(), 1);
-        assert_eq!((arrived[0].header, arrived[0].from), ([7; HEADER], Ipv4Addr::LOCALHOST));
+        use std::net::Ipv6Addr;
+        let sent = |to: &UdpSocket, from: &UdpSocket| {
+            from.send_to(&[7; HEADER + 1], to.local_addr().unwrap()).unwrap();
+            let arrived = Room::new().receive(to.as_raw_fd()).unwrap();
+            assert_eq!(arrived.len(), 1);
+            (arrived[0].header, arrived[0].from)
+        };
+        for local in [IpAddr::from([127, 0, 0, 1]), Ipv6Addr::LOCALHOST.into()] {
+            // A machine may do without IPv6.
+            let Ok(here) = UdpSocket::bind((local, 0)) else { continue };
+            let there = UdpSocket::bind((local, 0)).unwrap();
+            assert_eq!(sent(&here, &there), ([7; HEADER], local));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::layout::Layout;
 use crate::world::{self, Ground, World};
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
@@ -146,7 +146,7 @@ fn conduct(
                 clock,
                 state,
                 log,
-                bind: Ipv4Addr::UNSPECIFIED,
+                bind: Ipv4Addr::UNSPECIFIED.into(),
                 peer: None,
                 pieces,
                 real_time: ground == Ground::Machine,
@@ -349,7 +349,7 @@ fn start_flow(part: &Arc<Part>, layout: &Layout, world: &World) -> io::Result<()
         part.run.hosts.iter().position(|h| h.name == name).expect("a resolved run names only its own hosts")
     };
     let (from, to) = (host(&part.flow().from), host(&part.flow().to));
-    let address = SocketAddrV4::new(layout.address(to), part.port());
+    let address = SocketAddr::new(layout.address(to).into(), part.port());
     let is_tcp = is_tcp(part);
     let prepared =
         world.nodes[to].namespace.within(|| if is_tcp { tcp::prepare(part) } else { udp::prepare(part) })?;

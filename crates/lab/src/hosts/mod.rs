@@ -3,6 +3,7 @@
 
 mod account;
 mod believed;
+mod choose;
 mod conclude;
 mod merge;
 mod path_mtu;
@@ -22,12 +23,13 @@ pub use crate::agent::port::Reached;
 use crate::agent::request::{Plan, Request, check_run};
 use crate::iperf3::{place, server};
 use crate::substrate::{Control, LabError, Progress, Substrate};
+use choose::Candidate;
 use merge::Merge;
 use serde_json::Value;
 use session::{Offset, Session, failed, unexpected};
 use std::cell::OnceCell;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -56,6 +58,8 @@ const TRIPS_AFTER: usize = 5;
 const LAST: Duration = Duration::from_millis(500);
 /// A port that hardly anybody serves (RFC 863).
 const DISCARD: u16 = 9;
+/// Hosts of a probe.
+const NAMES: [&str; 2] = ["sender", "receiver"];
 /// How often arriving messages are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -115,14 +119,12 @@ impl Hosts {
         cancel: &AtomicBool,
     ) -> Result<[Surveyed; 2], LabError> {
         fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
-        let open = |index: usize| -> Result<(Session, Interface), LabError> {
-            let (name, reach) = (["sender", "receiver"][index], &pair[index]);
-            let session = Session::open(name, &reach.ssh, &self.program, &self.tool, raw, cancel)?;
-            let interface = choose(name, reach.address, &session.machine.interfaces)?;
-            Ok((session, interface))
+        let open = |index: usize| {
+            let (name, reach) = (NAMES[index], &pair[index]);
+            Session::open(name, &reach.ssh, &self.program, &self.tool, raw, cancel)
         };
         // As long as the slower of the two.
-        let (mut from, mut to) = thread::scope(|scope| {
+        let (from, to) = thread::scope(|scope| {
             let from = scope.spawn(|| open(0));
             let to = open(1);
             match (from.join().expect("it does not panic"), to) {
@@ -133,8 +135,17 @@ impl Hosts {
                 (Err(error), _) | (_, Err(error)) => Err(error),
             }
         })?;
+        let sessions = [from, to];
+        let candidates = [0, 1].map(|index| Candidate {
+            host: NAMES[index],
+            reach: &pair[index],
+            found: &sessions[index].machine.interfaces,
+        });
+        let mut chosen = choose::interfaces(&candidates)?.into_iter();
+        let [mut from, mut to] =
+            sessions.map(|session| (session, chosen.next().expect("each host has an interface")));
         let ask = |from: &mut (Session, Interface), to: &mut (Session, Interface)| -> Result<_, LabError> {
-            let place = SocketAddrV4::new(to.1.address, ports.first);
+            let place = SocketAddr::new(to.1.address, ports.first);
             to.0.listen(place, ports.datagrams, cancel)?;
             from.0.reach(place, MOST_TRIALS, ports.datagrams, cancel)
         };
@@ -155,18 +166,22 @@ impl Hosts {
         server: &Reach,
         raw: &Path,
         cancel: &AtomicBool,
-    ) -> Result<(Surveyed, SocketAddrV4), LabError> {
+    ) -> Result<(Surveyed, SocketAddr), LabError> {
         fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
         let (_, port) = server
             .iperf3()
             .ok_or_else(|| LabError::Unsupported(format!("{} is no iperf3 server", server.ssh)))?;
         let other = if name == "sender" { "receiver" } else { "sender" };
-        let place = SocketAddrV4::new(peer::address(other, server)?, port);
+        let servers = choose::of_server(&peer::addresses(other, server)?);
         let mut session = Session::open(name, &machine.ssh, &self.program, &self.tool, raw, cancel)?;
-        let interface = choose(name, machine.address, &session.machine.interfaces)?;
+        let chosen = choose::interfaces(&[
+            Candidate { host: name, reach: machine, found: &session.machine.interfaces },
+            Candidate { host: other, reach: server, found: &servers },
+        ])?;
+        let [interface, its] = <[Interface; 2]>::try_from(chosen).expect("one for each host");
+        let place = SocketAddr::new(its.address, port);
         // A refusal is an answer too, and costs the server nothing.
-        let mut answer =
-            session.reach(SocketAddrV4::new(*place.ip(), DISCARD), MOST_TRIALS, false, cancel)?;
+        let mut answer = session.reach(SocketAddr::new(place.ip(), DISCARD), MOST_TRIALS, false, cancel)?;
         if answer.answer_ns().is_none() {
             answer = session.reach(place, 1, false, cancel)?;
         }
@@ -206,6 +221,8 @@ impl Substrate for Hosts {
                 ));
             }
         }
+        let reaches = run.hosts.iter().filter_map(|host| Some((host.name.as_str(), host.reach.as_ref()?)));
+        choose::asked(reaches)?;
         server(run).map_err(LabError::Unsupported)?;
         check_run(run).map_err(LabError::Unsupported)?;
         if let Some(what) = crate::lacks::beside_the_chain(run, self.name()) {
@@ -247,8 +264,7 @@ impl Substrate for Hosts {
         let raw = directory.raw();
         fs::create_dir_all(&raw).map_err(LabError::io("create", &raw))?;
         let mut sessions = self.sessions(run, &raw, cancel)?;
-        let interfaces = interfaces(run, &sessions)?;
-        let addresses = addresses(run, &interfaces)?;
+        let (interfaces, addresses) = addresses(run, &sessions)?;
         let mtus = path_mtu::probe(run, &mut sessions, &interfaces, cancel)?;
         let plan = serde_json::to_string(run).expect("a run is plain data");
         let server = server(run).map_err(LabError::Unsupported)?;
@@ -301,6 +317,8 @@ impl Substrate for Hosts {
         let mut recording = conclude::recording(run, merge, sessions.len(), clocks_ns)?;
         describe(&mut recording, &sessions, &interfaces, &offsets);
         path_mtu::describe(&mut recording, &mtus);
+        let named = sessions.iter().map(|session| session.host.as_str()).zip(&interfaces);
+        recording.info.warnings.extend(path_mtu::fragmented(run, named));
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         recording.info.scenario = self.recorded(run);
         recording.info.started = Some(started);
@@ -346,29 +364,31 @@ fn keep_what_real_hosts_have(host: &mut Value) {
     }
 }
 
-/// The interface of each host that carries the test. It is not guessed where there are several: the control connection
-/// must not carry test traffic because nobody said otherwise.
-fn interfaces(run: &Run, sessions: &[Session]) -> Result<Vec<Interface>, LabError> {
-    let of = |(host, session): (&Host, &Session)| {
-        let asked = host.reach.as_ref().and_then(|reach| reach.address);
-        choose(&host.name, asked, &session.machine.interfaces)
-    };
-    agents(run).zip(sessions).map(of).collect()
-}
-
 /// Hosts with an agent: all but iperf3 servers.
 fn agents(run: &Run) -> impl Iterator<Item = &Host> {
     run.hosts.iter().filter(|host| place(host).is_none())
 }
 
-/// The address of every host, for the plan; `interfaces` are those of hosts with an agent.
-fn addresses(run: &Run, interfaces: &[Interface]) -> Result<Vec<Ipv4Addr>, LabError> {
-    let mut ours = interfaces.iter().map(|interface| interface.address);
-    let of = |host: &Host| match host.reach.as_ref().filter(|reach| reach.iperf3().is_some()) {
-        Some(reach) => peer::address(&host.name, reach),
-        None => Ok(ours.next().expect("every host with an agent has an interface")),
+/// The interfaces of hosts with an agent that carry the test, and the address of every host, for the plan.
+fn addresses(run: &Run, sessions: &[Session]) -> Result<(Vec<Interface>, Vec<IpAddr>), LabError> {
+    let mut sessions = sessions.iter();
+    let found = |host: &Host| match host.reach.as_ref().filter(|reach| reach.iperf3().is_some()) {
+        Some(reach) => peer::addresses(&host.name, reach).map(|found| choose::of_server(&found)),
+        None => {
+            Ok(sessions.next().expect("every host with an agent has a session").machine.interfaces.clone())
+        }
     };
-    run.hosts.iter().map(of).collect()
+    let found: Vec<Vec<Interface>> = run.hosts.iter().map(found).collect::<Result<_, _>>()?;
+    let candidate = |(host, found)| {
+        let Host { name, reach, .. }: &Host = host;
+        Candidate { host: name, reach: reach.as_ref().expect("it was checked before"), found }
+    };
+    let candidates: Vec<Candidate> =
+        run.hosts.iter().zip(found.iter().map(Vec::as_slice)).map(candidate).collect();
+    let chosen = choose::interfaces(&candidates)?;
+    let addresses = chosen.iter().map(|interface| interface.address).collect();
+    let with_agent = run.hosts.iter().zip(chosen).filter(|(host, _)| place(host).is_none());
+    Ok((with_agent.map(|(_, interface)| interface).collect(), addresses))
 }
 
 fn surveyed((session, interface): (Session, Interface), answer: Option<Reached>) -> Surveyed {
@@ -377,27 +397,6 @@ fn surveyed((session, interface): (Session, Interface), answer: Option<Reached>)
         congestion: session.machine.congestion.clone(),
         interface,
         answer,
-    }
-}
-
-fn choose(host: &str, asked: Option<Ipv4Addr>, found: &[Interface]) -> Result<Interface, LabError> {
-    let told = || -> String {
-        found.iter().map(|i| format!("{} ({})", i.address, i.device)).collect::<Vec<_>>().join(", ")
-    };
-    match (asked, found) {
-        (Some(address), _) => match found.iter().find(|interface| interface.address == address) {
-            Some(interface) => Ok(interface.clone()),
-            None => Err(failed(host, &format!("it has no address {address}; it has {}", told()), None)),
-        },
-        (None, [only]) => Ok(only.clone()),
-        (None, _) => {
-            let what = format!(
-                "it has several addresses: {}; say which carries the test, which is not that of your login: NAME=ADDRESS with \
-                 wirespeed probe, or host.{host}.address=ADDRESS",
-                told()
-            );
-            Err(failed(host, &what, None))
-        }
     }
 }
 

@@ -6,10 +6,10 @@ use crate::agent::message::Interface;
 use crate::agent::{PathMtu, first_port};
 use crate::substrate::LabError;
 use std::collections::BTreeSet;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use wirespeed_record::{Event, Recording};
-use wirespeed_scenario::run::Run;
+use wirespeed_scenario::run::{Family, FlowKind, Run};
 
 /// What was found from one host to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn probe(
         for (from, to) in [(from, to), (to, from)] {
             let [ours, theirs] = [&interfaces[from], &interfaces[to]];
             let Some(most) = ours.mtu else { continue };
-            let answers = SocketAddrV4::new(theirs.address, first_port(run, &sessions[to].host));
+            let answers = SocketAddr::new(theirs.address, first_port(run, &sessions[to].host));
             sessions[to].answer(answers, ours.address, cancel)?;
             let mtu = sessions[from].path_mtu(ours.address, answers, most, cancel)?;
             let [from, to] = [from, to].map(|index| sessions[index].host.clone());
@@ -47,6 +47,30 @@ pub fn probe(
         }
     }
     Ok(found)
+}
+
+/// Warnings of datagrams over IPv6 that are larger than the MTU of the sender's interface: the kernel sends each in fragments.
+/// `interfaces` are those of the hosts named. Over IPv4 the scenario was checked for it.
+pub fn fragmented<'a>(run: &Run, interfaces: impl Iterator<Item = (&'a str, &'a Interface)>) -> Vec<String> {
+    let overhead = Family::Ipv6.datagram_overhead();
+    let mut warnings = Vec::new();
+    for (host, interface) in interfaces.filter(|(_, interface)| interface.address.is_ipv6()) {
+        let Some(mtu) = interface.mtu.map(u64::from) else { continue };
+        for flow in run.flows.iter().filter(|flow| flow.from == host) {
+            let FlowKind::Udp { datagram, .. } = &flow.kind else { continue };
+            let (bytes, packet) = (datagram.get(), datagram.get() + overhead);
+            if packet > mtu {
+                warnings.push(format!(
+                    "flow {}: datagrams of {bytes} bytes make IPv6 packets of {packet}, and the MTU of {} is {mtu}: each \
+                     leaves {host} in fragments, and all are lost with one of them; send datagrams of {} bytes at most",
+                    flow.label,
+                    interface.device,
+                    mtu.saturating_sub(overhead)
+                ));
+            }
+        }
+    }
+    warnings
 }
 
 /// Says in a recording what was found.
@@ -107,6 +131,19 @@ mod tests {
     fn found(tried: u32, passed: Option<u32>, is_reported: bool) -> Found {
         let mtu = PathMtu { tried, passed, is_reported };
         Found { from: "a".into(), to: "b".into(), device: "eth0".into(), other_mtu: Some(1500), mtu }
+    }
+
+    #[test]
+    fn datagrams_that_ipv6_would_fragment_are_reported() {
+        let run = crate::layout::tests::run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let told = |address: &str, mtu| {
+            let address = address.parse().unwrap();
+            let interface = Interface { device: "eth0".into(), address, rate_bps: None, mtu: Some(mtu) };
+            fragmented(&run, [("a", &interface)].into_iter())
+        };
+        let [told_of] = &told("fd00::1", 1500)[..] else { panic!("datagrams of 1472 bytes") };
+        assert!(told_of.contains("packets of 1520") && told_of.ends_with("1452 bytes at most"), "{told_of}");
+        assert!(told("fd00::1", 1520).is_empty() && told("10.0.0.1", 1500).is_empty());
     }
 
     #[test]

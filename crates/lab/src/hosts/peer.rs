@@ -9,17 +9,17 @@ use crate::agent::udp;
 use crate::iperf3::{Server, place};
 use crate::substrate::LabError;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs};
 use wirespeed_record::{Datagram, FlowSample, HostInfo};
 use wirespeed_scenario::run::{FlowKind, Reach, Run};
 
-/// The server's address: the one it was given, or the first that its name has.
+/// The server's addresses: the one it was given, or the first of each version of IP that its name has.
 ///
 /// # Errors
 /// If the name has none.
-pub fn address(host: &str, reach: &Reach) -> Result<Ipv4Addr, LabError> {
+pub fn addresses(host: &str, reach: &Reach) -> Result<Vec<IpAddr>, LabError> {
     if let Some(address) = reach.address {
-        return Ok(address);
+        return Ok(vec![address]);
     }
     let (name, port) = reach.iperf3().expect("it is asked for iperf3 servers only");
     let fail = |what: String| {
@@ -28,11 +28,15 @@ pub fn address(host: &str, reach: &Reach) -> Result<Ipv4Addr, LabError> {
         LabError::Environment(format!("host {host}: iperf3 server {name}: {what}; {remedy}"))
     };
     let found = (name, port).to_socket_addrs().map_err(|error| fail(error.to_string()))?;
-    let first = found.into_iter().find_map(|address| match address {
-        SocketAddr::V4(address) => Some(*address.ip()),
-        SocketAddr::V6(_) => None,
-    });
-    first.ok_or_else(|| fail("it has no IPv4 address".into()))
+    let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    let first = |is_v4: bool| found.iter().find(|address| address.is_ipv4() == is_v4).copied();
+    let firsts: Vec<IpAddr> = [first(true), first(false)].into_iter().flatten().collect();
+    let usable = firsts.iter().find_map(|address| Reach::check_address(*address).err());
+    match usable {
+        Some(what) => Err(fail(what)),
+        None if firsts.is_empty() => Err(fail("it has no address".into())),
+        None => Ok(firsts),
+    }
 }
 
 /// What the server said in the end.
@@ -94,7 +98,7 @@ impl Word {
     /// What stands beside the server's host: its own words.
     pub fn describe(&self, server: &Server, host: &mut HostInfo) {
         let mut set = |name: &str, value: String| drop(host.settings.insert(format!("iperf3.{name}"), value));
-        set("server", format!("{}:{}", server.name, server.port));
+        set("server", server.place());
         let of = if server.sends() && server.is_of_datagrams() {
             format!(" in {} datagrams", self.packets())
         } else {
@@ -137,7 +141,7 @@ impl Word {
 
     /// What the reader of the results has to know: whose word it is, and what nobody can say.
     pub fn warnings(&self, server: &Server, totals: &BTreeMap<u32, Total>) -> Vec<String> {
-        let (host, place) = (server.host, format!("{}:{}", server.name, server.port));
+        let (host, place) = (server.host, server.place());
         let bytes = self.bytes();
         if server.is_of_datagrams() && server.sends() {
             return vec![format!(
@@ -179,7 +183,7 @@ impl Word {
 
 impl Word {
     fn warnings_of_sender(&self, server: &Server, totals: &BTreeMap<u32, Total>) -> Vec<String> {
-        let (host, place, bytes) = (server.host, format!("{}:{}", server.name, server.port), self.bytes());
+        let (host, place, bytes) = (server.host, server.place(), self.bytes());
         let again = self.again().map_or(String::new(), |again| format!(" and sent {again} packets again"));
         let mut told = vec![format!(
             "{host} is an iperf3 server ({place}), on whose host nothing of wirespeed ran. By its word it wrote {bytes} bytes\
@@ -284,7 +288,7 @@ mod tests {
     #[test]
     fn an_address_that_was_given_is_not_looked_up() {
         let reach = |address| Reach { address, ..Reach::by_name("iperf3://no.such.name.invalid") };
-        let given = Ipv4Addr::new(10, 0, 0, 9);
-        assert_eq!(address("b", &reach(Some(given))).unwrap(), given);
+        let given = IpAddr::from([10, 0, 0, 9]);
+        assert_eq!(addresses("b", &reach(Some(given))).unwrap(), [given]);
     }
 }

@@ -9,7 +9,7 @@ use crate::agent::request::{Plan, Request};
 use crate::substrate::LabError;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Machine {
     pub release: String,
     /// `uname -v`.
     pub version: String,
-    /// Its IPv4 addresses beside the loopback's.
+    /// Its addresses beside the loopback's.
     pub interfaces: Vec<Interface>,
     /// The congestion control that its sockets use unless told otherwise.
     pub congestion: String,
@@ -136,7 +136,11 @@ impl Session {
                         return Err(failed(host, &what, None));
                     }
                     if interfaces.is_empty() {
-                        return Err(failed(host, "it has no IPv4 address beside the loopback's", None));
+                        return Err(failed(
+                            host,
+                            "it has no address beside the loopback's; IPv6 addresses of one link (fe80::/10) do not count",
+                            None,
+                        ));
                     }
                     session.machine.interfaces = interfaces;
                     session.machine.congestion = congestion;
@@ -266,7 +270,7 @@ impl Session {
     /// As [`Session::expect`]; also if somebody has it.
     pub fn listen(
         &mut self,
-        local: SocketAddrV4,
+        local: SocketAddr,
         datagrams: bool,
         cancel: &AtomicBool,
     ) -> Result<(), LabError> {
@@ -280,7 +284,7 @@ impl Session {
     /// As [`Session::expect`].
     pub fn reach(
         &mut self,
-        to: SocketAddrV4,
+        to: SocketAddr,
         trials: u32,
         datagrams: bool,
         cancel: &AtomicBool,
@@ -296,12 +300,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::expect`].
-    pub fn answer(
-        &mut self,
-        local: SocketAddrV4,
-        peer: Ipv4Addr,
-        cancel: &AtomicBool,
-    ) -> Result<(), LabError> {
+    pub fn answer(&mut self, local: SocketAddr, peer: IpAddr, cancel: &AtomicBool) -> Result<(), LabError> {
         self.ask(&Request::MtuAnswer { local, peer })?;
         self.await_ready(Duration::ZERO, cancel)
     }
@@ -312,8 +311,8 @@ impl Session {
     /// As [`Session::expect`].
     pub fn path_mtu(
         &mut self,
-        local: Ipv4Addr,
-        to: SocketAddrV4,
+        local: IpAddr,
+        to: SocketAddr,
         most: u32,
         cancel: &AtomicBool,
     ) -> Result<PathMtu, LabError> {
@@ -349,7 +348,7 @@ fn follow(
     thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut piece = vec![0; 1 << 16];
-        let (mut said, mut understood) = (0, false);
+        let (mut said, mut understood) = (0, 0);
         while let Ok(got @ 1..) = output.read(&mut piece) {
             said += got as u64;
             if said > most.load(Relaxed) {
@@ -364,10 +363,11 @@ fn follow(
             for message in decoder.by_ref() {
                 let bad = message.is_err();
                 let message = match message {
-                    Err(_) if !understood => Err(no_agent(&piece[..got])),
+                    Err(_) if understood == 0 => Err(no_agent(&piece[..got])),
+                    Err(_) if understood == 1 => Err(another_version()),
                     message => message,
                 };
-                understood = true;
+                understood += 1;
                 if sender.send(message).is_err() || bad {
                     return;
                 }
@@ -386,6 +386,13 @@ fn no_agent(said: &[u8]) -> std::io::Error {
          print nothing and to end with 0",
         plain_line(&said)
     );
+    std::io::Error::new(std::io::ErrorKind::InvalidData, what)
+}
+
+/// The error of an agent whose second message, in which it says what it is, cannot be read.
+fn another_version() -> std::io::Error {
+    let what = "its agent is of another version, whose messages are not known here; start `wirespeed serve-agent` of this version \
+                there";
     std::io::Error::new(std::io::ErrorKind::InvalidData, what)
 }
 
@@ -419,6 +426,28 @@ mod tests {
         let all: Vec<_> = messages.iter().collect();
         assert!(matches!(all.first(), Some(Ok(Message::Warning(_)))));
         assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn agent_whose_addresses_cannot_be_read_is_of_another_version() {
+        // As agents described themselves that had IPv4 only: an address was four bytes, and the first is no version of IP.
+        let mut said = Vec::new();
+        let mut writer = Writer::new(&mut said);
+        writer.write(&Message::Hello { release: "6.12".into(), version: "1".into() }).unwrap();
+        let machine =
+            Message::Machine { tool: "old".into(), interfaces: Vec::new(), congestion: String::new() };
+        let mut old = postcard::to_allocvec(&machine).unwrap();
+        old.truncate(old.len() - 2);
+        old.extend(
+            postcard::to_allocvec(&vec![("eth0", [10u8, 9, 0, 1], None::<u64>, None::<u32>)]).unwrap(),
+        );
+        writer.flush().unwrap();
+        said.extend((old.len() as u32).to_le_bytes());
+        said.extend(old);
+        let messages = follow(std::io::Cursor::new(said), std::io::sink(), Arc::new(AtomicU64::new(1 << 20)));
+        let all: Vec<_> = messages.iter().collect();
+        let told = all.last().unwrap().as_ref().unwrap_err().to_string();
+        assert!(all.len() == 2 && told.contains("another version"), "{told}");
     }
 
     #[test]

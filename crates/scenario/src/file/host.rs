@@ -1,14 +1,14 @@
 //! Hosts as they are written.
 
 use super::{AppsChoice, BusChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
-use crate::run::{Qdisc, Rss};
+use crate::run::{Family, Qdisc, Rss};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Settings of a host. What is left out comes from the preset, then from Linux 6.12.
@@ -24,7 +24,10 @@ pub(crate) struct HostTable {
     /// Substrate `hosts`: the machine's name for ssh, as in your own configuration (user, port, jump host, key).
     pub ssh: Option<String>,
     /// Substrate `hosts`: address of its interface that carries the test. Needed where it has several.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<IpAddr>,
+    /// Substrate `hosts`: the version of IP that carries the test, where no address says it. Default: `ipv4` where all hosts of
+    /// the scenario have it.
+    pub family: Option<Family>,
     /// Substrate `hosts`: port of the first flow to it; each further flow has the next. Default 5001.
     pub port: Option<u16>,
     /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.

@@ -5,7 +5,7 @@ use super::routes::routes;
 use super::{called, check_rate, host_named, positive, span_of, within};
 use crate::error::Complaint;
 use crate::file::{Carrier, CongestionChoice, File, FlowTable};
-use crate::run::{Congestion, Factor, Flow, FlowKind, Host, Link, TopologyKind};
+use crate::run::{Congestion, Factor, Family, Flow, FlowKind, Host, Link, TopologyKind};
 use crate::suggest;
 use crate::tree::{Node, Place};
 use crate::{CongestionControl, congestion_control, congestion_controls};
@@ -14,8 +14,6 @@ use wirespeed_congestion::{BuildError, Setup};
 use wirespeed_units::{Bytes, Rate, Span};
 
 const MOST_FLOWS: u64 = 10_000;
-/// IPv4 and UDP headers.
-const DATAGRAM_OVERHEAD: u64 = 28;
 /// Room for a sequence number and a time.
 const SMALLEST_DATAGRAM: u64 = 16;
 
@@ -69,7 +67,18 @@ pub(super) fn flows(
                 Carrier::Udp => udp(table, ends, node)?,
             };
             let (label, bytes) = (String::new(), table.bytes);
-            flows.push(Flow { label, from, to, start, stop, bytes, kind, route, route_back });
+            flows.push(Flow {
+                label,
+                from,
+                to,
+                start,
+                stop,
+                bytes,
+                kind,
+                dscp: table.dscp,
+                route,
+                route_back,
+            });
         }
     }
     label(&mut flows, &file.flow, nodes)?;
@@ -201,13 +210,15 @@ fn udp(table: &FlowTable, (from, to): (&Host, &Host), node: &Node) -> Result<Flo
     };
     check_rate(rate, "flow.rate", place("rate"))?;
     let mtu = from.mtu.min(to.mtu);
-    let largest = mtu.get().saturating_sub(DATAGRAM_OVERHEAD);
+    let asked = [from, to].iter().find_map(|host| host.reach.as_ref()?.asked_family());
+    let overhead = asked.unwrap_or(Family::Ipv4).datagram_overhead();
+    let largest = mtu.get().saturating_sub(overhead);
     let datagram = table.datagram.map_or(largest, Bytes::get);
     if !(SMALLEST_DATAGRAM..=largest).contains(&datagram) {
         return Err(Complaint::at(&place("datagram"), format!("flow.datagram: {datagram} bytes is out of range"))
             .label("payload of one datagram")
             .help(format!(
-                "write {SMALLEST_DATAGRAM} B (sequence number and time) to {largest} B (MTU {} less {DATAGRAM_OVERHEAD} bytes of headers; more would be fragmented)",
+                "write {SMALLEST_DATAGRAM} B (sequence number and time) to {largest} B (MTU {} less {overhead} bytes of headers; more would be fragmented)",
                 mtu.get()
             )));
     }

@@ -6,7 +6,7 @@ use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{FqTable, HostTable, TopologyTable};
 use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
-use crate::run::{Fq, Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
+use crate::run::{Family, Fq, Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
 use crate::suggest;
 use crate::tree::{Node, Place, layer};
 use std::ops::RangeInclusive;
@@ -172,11 +172,19 @@ pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint
 /// Where a real machine is.
 fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
     let Some(ssh) = table.ssh.clone() else {
-        let given = [("address", table.address.is_some()), ("port", table.port.is_some())];
+        let given = [
+            ("address", table.address.is_some()),
+            ("family", table.family.is_some()),
+            ("port", table.port.is_some()),
+        ];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(None),
             Some((key, _)) => {
-                let what = if key == "port" { "a port" } else { "an address" };
+                let what = match key {
+                    "port" => "a port",
+                    "family" => "a version of IP",
+                    _ => "an address",
+                };
                 Err(Complaint::at(&merged.place_of(&[key]), format!("{what}, but no way to log in there"))
                     .label("needs `ssh`")
                     .help("add `ssh = \"NAME\"`, the machine's name for ssh"))
@@ -191,7 +199,18 @@ fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
     if let Some(port) = table.port {
         within(port.into(), 1024..=65_535, "host.port", &merged.place_of(&["port"]))?;
     }
-    Ok(Some(Reach { ssh, address: table.address, port: table.port }))
+    if let Some(address) = table.address {
+        let place = merged.place_of(&["address"]);
+        Reach::check_address(address)
+            .map_err(|what| Complaint::at(&place, what).label("cannot carry a test"))?;
+        if let Some(family) = table.family.filter(|family| *family != Family::of(address)) {
+            let what = format!("host.family: {address} is not an {family} address");
+            return Err(Complaint::at(&merged.place_of(&["family"]), what)
+                .label("contradicts the address")
+                .help("remove `family`, or give another address"));
+        }
+    }
+    Ok(Some(Reach { ssh, address: table.address, family: table.family, port: table.port }))
 }
 
 fn push(hosts: &mut Vec<(Host, Node)>, new: (Host, Node)) -> Result<(), Complaint> {

@@ -1,10 +1,11 @@
 //! The options of `wirespeed probe`, and what they may be.
 
+use super::family::Choice;
 use super::scenario::{self, Path};
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
-use wirespeed_scenario::run::{FIRST_PORT, Reach};
+use wirespeed_scenario::run::{Dscp, FIRST_PORT, Family, Reach};
 use wirespeed_units::{Rate, Span};
 
 /// Arguments of `wirespeed probe`.
@@ -16,6 +17,8 @@ pub struct Arguments {
     /// The machine that receives; or iperf3://HOST:PORT, an iperf3 server, where nothing of wirespeed has to be.
     #[arg(value_name = "TO[=ADDRESS]", value_parser = machine)]
     pub to: Reach,
+    #[command(flatten)]
+    pub family: Choice,
     /// How long, without the time that --omit leaves out.
     #[arg(long, value_name = "TIME", default_value = "10 s")]
     pub time: Span,
@@ -45,9 +48,12 @@ pub struct Arguments {
     /// UDP at this rate instead of TCP, each flow.
     #[arg(long, value_name = "RATE")]
     pub udp: Option<Rate>,
-    /// Payload of a datagram in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1472, requires = "udp")]
-    pub datagram: u32,
+    /// Payload of a datagram in bytes [default: 1472, over IPv6 1452: packets of 1500 bytes].
+    #[arg(long, value_name = "BYTES", requires = "udp")]
+    pub datagram: Option<u32>,
+    /// Differentiated services code point of the test's packets, both ways: 0 to 63, or a name such as ef, af11, cs1.
+    #[arg(long, value_name = "DSCP", allow_hyphen_values = true, value_parser = <Dscp as std::str::FromStr>::from_str)]
+    pub dscp: Option<Dscp>,
     /// Port of the first flow at the receiver; each further flow has the next.
     #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT,
           value_parser = clap::value_parser!(u16).range(1024..))]
@@ -88,13 +94,12 @@ pub struct Arguments {
 pub fn machine(text: &str) -> Result<Reach, String> {
     let (ssh, address) = match text.split_once('=') {
         None => (text, None),
-        Some((name, address)) => {
-            let parsed = address.parse().map_err(|_| format!("`{address}` is not a valid IPv4 address"))?;
-            (name, Some(parsed))
-        }
+        Some((name, address)) => (name, Some(Reach::read_address(address)?)),
     };
     if !Reach::is_name(ssh) {
-        return Err("write NAME or NAME=ADDRESS, the name as for ssh, or iperf3://HOST[:PORT]".into());
+        return Err("write NAME or NAME=ADDRESS, the name as for ssh, or iperf3://HOST[:PORT]; an IPv6 address as HOST has \
+                    brackets: iperf3://[fd00::2]"
+            .into());
     }
     Ok(Reach { address, ..Reach::by_name(ssh) })
 }
@@ -111,8 +116,16 @@ pub fn share(text: &str) -> Result<f64, String> {
 
 impl Arguments {
     /// The machine that sends and the one that receives.
-    pub fn ends(&self) -> (&Reach, &Reach) {
-        if self.reverse { (&self.to, &self.from) } else { (&self.from, &self.to) }
+    pub fn ends(&self) -> (Reach, Reach) {
+        let [from, to] = [&self.from, &self.to].map(|machine| self.family.of(machine));
+        if self.reverse { (to, from) } else { (from, to) }
+    }
+
+    /// Payload of a datagram in bytes, on a path of this version of IP.
+    pub fn datagram_on(&self, family: Family) -> u64 {
+        /// Bytes of an IP packet on most paths.
+        const USUAL_MTU: u64 = 1500;
+        self.datagram.map_or(USUAL_MTU - family.datagram_overhead(), u64::from)
     }
 
     /// Whether more than one measurement is asked for.
@@ -126,6 +139,7 @@ impl Arguments {
     /// The option, and what it may be.
     pub fn check(&self) -> Result<(), Failure> {
         let refuse = |message: String, remedy: &str| Err(Failure::Usage { message, remedy: remedy.into() });
+        self.family.check([&self.from, &self.to].into_iter())?;
         let servers = [&self.from, &self.to].map(|machine| machine.iperf3().is_some());
         if servers == [true, true] {
             return refuse(
@@ -160,17 +174,19 @@ impl Arguments {
             }
         }
         const DATAGRAM: std::ops::RangeInclusive<u32> = 16..=65_507;
-        if self.udp.is_some() && !DATAGRAM.contains(&self.datagram) {
+        if let Some(datagram) = self.datagram.filter(|bytes| !DATAGRAM.contains(bytes)) {
             let words =
-                format!("write {} to {}, for example --datagram 1472", DATAGRAM.start(), DATAGRAM.end());
-            return refuse(format!("--datagram: {} bytes are out of range", self.datagram), &words);
+                format!("write {} to {}, for example --datagram 1452", DATAGRAM.start(), DATAGRAM.end());
+            return refuse(format!("--datagram: {datagram} bytes are out of range"), &words);
         }
         let last = self.flows.iter().max().map_or(0, |flows| u32::from(self.port) + flows - 1);
         if last > u16::MAX.into() {
             return refuse(format!("--port: the last flow would have port {last}"), "choose a lower port");
         }
         // The scenario's own checks.
-        let path = Path { rtt_ns: 1_000_000, rate_bps: 10_000_000_000 };
+        let (from, to) = self.ends();
+        let family = from.asked_family().or(to.asked_family()).unwrap_or(Family::Ipv4);
+        let path = Path { rtt_ns: 1_000_000, rate_bps: 10_000_000_000, family };
         let text = scenario::text(self, "cubic", &path);
         let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
         let refused = |error: wirespeed_scenario::ScenarioError| {
@@ -227,12 +243,56 @@ pub mod tests {
 
     #[test]
     fn a_machine_is_a_name_and_perhaps_an_address() {
-        assert!(arguments(&["a=1.2.3", "b"]).is_err());
+        for refused in ["a=1.2.3", "a=fe80::1%eth0", "iperf3://::1"] {
+            assert!(arguments(&[refused, "b"]).is_err(), "{refused}");
+        }
         assert!(arguments(&["--", "-oProxyCommand=x", "b"]).is_err());
         assert!(arguments(&["a b", "c"]).is_err());
         assert!(arguments(&["a", "iperf3://b:no"]).is_err());
         let found = arguments(&["user@a=10.0.0.1", "b"]).unwrap();
         assert_eq!(found.from, Reach { address: Some([10, 0, 0, 1].into()), ..Reach::by_name("user@a") });
+        let found = arguments(&["tcp://[fd00::1]:5050=fd00::1", "b", "-6"]).unwrap();
+        let address = Some("fd00::1".parse().unwrap());
+        assert_eq!(found.from, Reach { address, ..Reach::by_name("tcp://[fd00::1]:5050") });
+        assert_eq!(found.ends().1.family, Some(Family::Ipv6));
+    }
+
+    #[test]
+    fn versions_of_ip_that_contradict_each_other_are_refused_before_any_login() {
+        assert!(arguments(&["a", "b", "-4", "-6"]).is_err());
+        for (words, told) in [
+            (&["a=10.0.0.1", "b=fd00::2"][..], "a=10.0.0.1 (IPv4) and b=fd00::2 (IPv6)"),
+            (&["a=10.0.0.1", "b", "-6"], "-6: a=10.0.0.1 (IPv4) is not an IPv6 address"),
+            (&["a", "b=fd00::2", "-4"], "-4: b=fd00::2 (IPv6) is not an IPv4 address"),
+        ] {
+            let found = arguments(words).unwrap().check();
+            let Err(Failure::Usage { message, .. }) = found else { panic!("{words:?}: {found:?}") };
+            assert!(message.contains(told), "{words:?}: {message}");
+        }
+        assert!(arguments(&["a=fd00::1", "b", "-6"]).unwrap().check().is_ok());
+    }
+
+    #[test]
+    fn dscp_is_a_number_or_a_name_and_refused_with_the_range() {
+        let of = |value: &str| arguments(&["a", "b", "--dscp", value]);
+        assert_eq!(["ef", "46"].map(|value| of(value).unwrap().dscp.unwrap().number()), [46, 46]);
+        for wrong in ["64", "af44", "-1"] {
+            let told = of(wrong).unwrap_err().to_string();
+            assert!(told.contains("--dscp") && told.contains("0 to 63"), "{told}");
+        }
+    }
+
+    #[test]
+    fn datagrams_fill_packets_of_either_version_of_ip() {
+        let of = |words: &[&str]| arguments(&[&["a", "b", "--udp", "1 Mbit/s"], words].concat()).unwrap();
+        let sizes = [Family::Ipv4, Family::Ipv6].map(|family| of(&[]).datagram_on(family));
+        assert_eq!((sizes, of(&["--datagram", "64"]).datagram_on(Family::Ipv6)), ([1472, 1452], 64));
+        let found = of(&["-6", "--datagram", "1472"]).check();
+        let Err(Failure::Usage { message, remedy }) = found else { panic!("{found:?}") };
+        assert!(
+            message.contains("--datagram: ") && remedy.contains("1452 B (MTU 1500 less 48"),
+            "{message}; {remedy}"
+        );
     }
 
     #[test]

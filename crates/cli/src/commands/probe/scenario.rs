@@ -2,6 +2,7 @@
 
 use super::options::Arguments;
 use std::fmt::Write;
+use wirespeed_scenario::run::Family;
 use wirespeed_units::Span;
 
 /// The path between two machines as it was found.
@@ -10,6 +11,8 @@ pub struct Path {
     pub rtt_ns: i64,
     /// The lower rate of the two interfaces.
     pub rate_bps: u64,
+    /// The version of IP of their addresses.
+    pub family: Family,
 }
 
 /// The text of the scenario: the same again with `wirespeed run`.
@@ -22,20 +25,22 @@ pub fn text(arguments: &Arguments, usual: &str, path: &Path) -> String {
     let _ = writeln!(text, "about = {}\n", toml_string(&about));
     let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
     let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", path.rate_bps, path.rtt_ns);
-    for (name, reach) in [("sender", from), ("receiver", to)] {
+    for (name, reach) in [("sender", &from), ("receiver", &to)] {
         let _ = writeln!(text, "[host.{name}]\nssh = {}", toml_string(&reach.ssh));
         if let Some(address) = reach.address {
             let _ = writeln!(text, "address = \"{address}\"");
+        } else if let Some(family) = reach.family.or((path.family == Family::Ipv6).then_some(Family::Ipv6)) {
+            let _ = writeln!(text, "family = \"{}\"", family.to_string().to_lowercase());
         }
         if arguments.port != wirespeed_scenario::run::FIRST_PORT {
             let _ = writeln!(text, "port = {}", arguments.port);
         }
         text.push('\n');
     }
-    flow(&mut text, arguments, usual);
+    flow(&mut text, arguments, usual, path.family);
     if arguments.bidir {
         text.push_str("# The same the other way.\n");
-        flow(&mut text, arguments, usual);
+        flow(&mut text, arguments, usual, path.family);
         text.truncate(text.trim_end().len());
         text.push_str("\nfrom = \"receiver\"\nto = \"sender\"\n\n");
     }
@@ -60,10 +65,13 @@ pub fn text(arguments: &Arguments, usual: &str, path: &Path) -> String {
     text
 }
 
-fn flow(text: &mut String, arguments: &Arguments, usual: &str) {
+fn flow(text: &mut String, arguments: &Arguments, usual: &str, family: Family) {
     text.push_str("[[flow]]\n");
     if let [count] = arguments.flows[..] {
         let _ = writeln!(text, "count = {count}");
+    }
+    if let Some(dscp) = arguments.dscp {
+        let _ = writeln!(text, "dscp = {}", dscp.number());
     }
     match arguments.udp {
         None => {
@@ -77,7 +85,7 @@ fn flow(text: &mut String, arguments: &Arguments, usual: &str) {
             }
         }
         Some(rate) => {
-            let (rate, datagram) = (rate.get(), arguments.datagram);
+            let (rate, datagram) = (rate.get(), arguments.datagram_on(family));
             let _ = writeln!(text, "kind = \"udp\"\nrate = \"{rate} bit/s\"\ndatagram = \"{datagram} B\"");
         }
     }
@@ -102,9 +110,10 @@ mod tests {
             (&["iperf3://b:80=10.0.0.2", "a"], 1, 1),
             (&["a", "b", "--udp", "2 Gbit/s", "--flows", "3"], 1, 3),
             (&["a", "b", "--bidir", "--flows", "2", "--port", "6001", "--omit", "2 s"], 1, 4),
+            (&["a", "b", "--dscp", "ef"], 1, 1),
             (&["a", "b", "--flows", "1,4", "--max-rate", "1 Gbit/s, 9 Gbit/s"], 4, 1),
         ] {
-            let path = Path { rtt_ns: 123_456, rate_bps: 10_000_000_000 };
+            let path = Path { rtt_ns: 123_456, rate_bps: 10_000_000_000, family: Family::Ipv4 };
             let text = text(&arguments(words).unwrap(), "cubic", &path);
             let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
             let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
@@ -114,8 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn version_of_ip_that_was_found_is_that_of_the_scenario() {
+        let path = Path { rtt_ns: 1_000_000, rate_bps: 1_000_000_000, family: Family::Ipv6 };
+        let words = ["a=fd00::1", "b", "--udp", "1 Mbit/s"];
+        let text = text(&arguments(&words).unwrap(), "cubic", &path);
+        assert!(text.contains("address = \"fd00::1\"") && text.contains("datagram = \"1452 B\""), "{text}");
+        let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None).unwrap();
+        let families = study.runs[0].hosts.iter().map(|host| host.reach.as_ref().unwrap().asked_family());
+        assert_eq!(families.collect::<Vec<_>>(), [Some(Family::Ipv6); 2]);
+    }
+
+    #[test]
     fn reverse_probe_is_one_from_the_second_machine() {
-        let path = Path { rtt_ns: 1, rate_bps: 1 };
+        let path = Path { rtt_ns: 1, rate_bps: 1, family: Family::Ipv4 };
         let of = |words: &[&str]| text(&arguments(words).unwrap(), "cubic", &path);
         assert_eq!(of(&["a", "b", "--reverse"]), of(&["b", "a"]));
     }
