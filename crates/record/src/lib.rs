@@ -8,6 +8,7 @@
 mod capture;
 mod cause;
 mod cell;
+mod checksums;
 mod drop_counters;
 mod foreign;
 mod guarded;

@@ -1,6 +1,7 @@
 //! Tables from files: whole, or one column at a time.
 
 use crate::cell::Cell;
+use crate::checksums;
 use crate::foreign::open_file;
 use crate::guarded::guarded;
 use crate::store::{StoreError, read_info};
@@ -117,8 +118,10 @@ pub fn read(directory: &Path) -> Result<Recording, StoreError> {
 /// # Errors
 /// As [`read`]. Of the tables of samples only the end of the file is looked at.
 pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
+    let info = read_info(directory)?;
+    checksums::check(directory)?;
     let recording = Recording {
-        info: read_info(directory)?,
+        info,
         // Only hosts that show their inside have cores.
         cores: rows_if_any(directory)?,
         // Only real hosts have threads.
@@ -294,6 +297,8 @@ mod tests {
         let middle = bytes.len() / 2;
         bytes[..middle].fill(0xff);
         fs::write(&table, bytes).unwrap();
+        // Runs of earlier versions have no checksums.
+        fs::remove_file(path.join("SHA256SUMS")).unwrap();
         let lazy = read_lazily(&path).unwrap();
         let error = lazy.flow_table().each(FlowSample::t_ns, |_| ()).unwrap_err();
         assert!(

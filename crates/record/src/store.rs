@@ -1,6 +1,7 @@
 //! The run directory: written atomically, read with errors that name the file.
 
 use crate::Recording;
+use crate::checksums;
 use crate::foreign::read_text;
 use crate::info::{FORMAT_VERSION, RunInfo};
 use crate::table::Row;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-const INFO: &str = "run.json";
+pub(crate) const INFO: &str = "run.json";
 const INCOMPLETE: &str = "INCOMPLETE";
 pub(crate) const RAW: &str = "raw";
 
@@ -142,7 +143,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Writes all tables that are not there yet, then `run.json`, and only then takes the mark away.
+    /// Writes all tables that are not there yet, then `run.json` and the checksums, and only then takes the mark away.
     ///
     /// # Errors
     /// If something cannot be written; the directory stays marked incomplete.
@@ -165,6 +166,7 @@ impl RunDirectory {
         let info = RunInfo { format_version: FORMAT_VERSION, ..info.clone() };
         let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
         replace_file(&path, (json + "\n").as_bytes()).map_err(io_error("write", &path))?;
+        checksums::write(&self.path)?;
         let mark = self.path.join(INCOMPLETE);
         fs::remove_file(&mark).map_err(io_error("remove", &mark))
     }
@@ -454,6 +456,27 @@ mod tests {
             matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("ledger.parquet")),
             "{error}"
         );
+    }
+
+    /// Every bit of every file counts; one in so many is tried.
+    #[test]
+    fn flipped_bit_is_found_in_every_file() {
+        const STEP: usize = 97;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();
+        for name in ["run.json", "flows.parquet", "ledger.parquet", "events.parquet"] {
+            let file = path.join(name);
+            let bytes = fs::read(&file).unwrap();
+            for bit in (0..bytes.len() * 8).step_by(STEP) {
+                let mut flipped = bytes.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                fs::write(&file, flipped).unwrap();
+                assert!(read(&path).is_err(), "bit {bit} of {name}");
+            }
+            fs::write(&file, bytes).unwrap();
+        }
+        read(&path).unwrap();
     }
 
     #[test]
