@@ -235,27 +235,21 @@ impl Scoreboard {
 
     /// Joins a selectively acknowledged segment with its neighbours of the same history; returns where it is then.
     fn join(&mut self, place: Place) -> Place {
-        let mut joined = place;
-        if let Some(before) = self.segments.before(place)
-            && self.absorb(before, place)
-        {
-            joined = before;
-        }
-        self.absorb(joined, self.segments.after(joined));
-        joined
+        let before = self.segments.before(place);
+        let joined = before.and_then(|before| self.absorb(before, place)).unwrap_or(place);
+        self.absorb(joined, self.segments.after(joined)).unwrap_or(joined)
     }
 
     /// Adds the segment at `next` to the one before it, at `place`, if both are selectively acknowledged and have the same
-    /// history.
-    fn absorb(&mut self, place: Place, next: Place) -> bool {
-        let Some(b) = self.segments.get(next).filter(|b| b.sacked) else { return false };
+    /// history. Answers where that is then.
+    fn absorb(&mut self, place: Place, next: Place) -> Option<Place> {
+        let b = self.segments.get(next).filter(|b| b.sacked)?;
         let (packets, retransmitted, ever) = (b.packets, b.retransmitted, b.ever_retransmitted);
-        let Some(a) = self.segments.get_mut(place).filter(|a| a.sacked) else { return false };
+        let a = self.segments.get_mut(place).filter(|a| a.sacked)?;
         let same = a.retransmitted == retransmitted && a.ever_retransmitted == ever;
-        let Some(together) = a.packets.checked_add(packets).filter(|_| same) else { return false };
-        a.packets = together;
-        self.segments.remove(next);
-        true
+        a.packets = a.packets.checked_add(packets).filter(|_| same)?;
+        let behind = self.segments.remove(next);
+        self.segments.before(behind)
     }
 
     /// A duplicate of `first..end` was reported (DSACK): retransmissions of packets already acknowledged are no
