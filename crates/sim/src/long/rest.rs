@@ -157,6 +157,13 @@ impl<T: Pack> Rest<T> {
 
     /// The last block whose first key is less than `key`.
     pub(super) fn last_below(&self, key: u64) -> Option<usize> {
+        // Searches follow each other in the same block, and a search through all blocks misses the cache.
+        if let Some(&last) = self.open.last()
+            && self.blocks[last].key() < key
+            && self.blocks.get(last + 1).is_none_or(|next| next.key() >= key)
+        {
+            return Some(last);
+        }
         self.blocks.partition_point(|block| block.key() < key).checked_sub(1)
     }
 

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 struct Item(u64, u32);
 
 impl Pack for Item {
-    const FEW: usize = 2 * LITTLE;
+    // So many that one in the middle may move too many.
+    const FEW: usize = 3 * MOVED;
     type Packer = u64;
 
     fn key(&self) -> u64 {
@@ -165,6 +166,20 @@ proptest! {
             both.carry_out(step);
             both.agree();
         }
+    }
+}
+
+#[test]
+fn one_that_would_move_many_makes_blocks_of_them() {
+    for (many, is_packed) in [(2 * MOVED, false), (2 * MOVED + 2, true)] {
+        let mut long = Long::default();
+        (0..many).for_each(|i| long.push_back(Item(2 * i as u64, 1)));
+        let place = long.last_below(many as u64).expect("half are less");
+        let place = long.insert(long.after(place), Item(many as u64, 2));
+        assert_eq!(long.rest.is_some(), is_packed, "{many}");
+        assert_eq!(long.get(place), Some(&Item(many as u64, 2)));
+        let behind = long.remove(place);
+        assert_eq!(long.get(behind).map(Pack::key), Some(many as u64));
     }
 }
 

@@ -130,7 +130,7 @@ impl InFlight {
             self.trains.insert(self.trains.begin(), train);
             return true;
         };
-        let place = self.trains.after(earlier);
+        let mut place = self.trains.after(earlier);
         if self.each
             && let Some(before) = self.trains.get_mut(earlier)
             && before.last_at() > train.at
@@ -139,7 +139,7 @@ impl InFlight {
             let steps = (train.at - before.at).picoseconds() / before.gap.picoseconds();
             let front = before.split(steps as u32 + 1);
             let rest = std::mem::replace(before, front);
-            self.trains.insert(place, rest);
+            place = self.trains.insert(place, rest);
         }
         self.trains.insert(place, train);
         false

@@ -7,12 +7,14 @@
 
 mod lost;
 mod segment;
+mod waiting;
 
 pub use segment::Segment;
 
 use crate::long::{Long, Place};
 use crate::tcp::rate::Snapshot;
 use segment::Retransmission;
+use waiting::Waiting;
 use wirespeed_units::SimTime;
 
 /// Room for segments that is always kept: a small window's.
@@ -33,8 +35,8 @@ pub struct Scoreboard {
     pub highest_sacked: u64,
     /// Every original below this one is selectively acknowledged, presumed lost or retransmitted.
     decided: u64,
-    /// No packet below this one waits for its retransmission (`retransmit_skb_hint`).
-    hint: u64,
+    /// Where packets that are presumed lost and not retransmitted may be.
+    waiting: Waiting,
     /// Retransmissions in the order in which they left: when, and which numbers. What has been acknowledged, or has
     /// left again since, is skipped.
     order: Long<Retransmission>,
@@ -119,7 +121,7 @@ impl Scoreboard {
             self.highest_sacked = 0;
         }
         self.decided = self.decided.max(una);
-        self.hint = self.hint.max(una);
+        self.waiting.forget_below(una);
         if self.segments.is_empty() {
             self.order.clear();
         }
@@ -233,27 +235,21 @@ impl Scoreboard {
 
     /// Joins a selectively acknowledged segment with its neighbours of the same history; returns where it is then.
     fn join(&mut self, place: Place) -> Place {
-        let mut joined = place;
-        if let Some(before) = self.segments.before(place)
-            && self.absorb(before, place)
-        {
-            joined = before;
-        }
-        self.absorb(joined, self.segments.after(joined));
-        joined
+        let before = self.segments.before(place);
+        let joined = before.and_then(|before| self.absorb(before, place)).unwrap_or(place);
+        self.absorb(joined, self.segments.after(joined)).unwrap_or(joined)
     }
 
     /// Adds the segment at `next` to the one before it, at `place`, if both are selectively acknowledged and have the same
-    /// history.
-    fn absorb(&mut self, place: Place, next: Place) -> bool {
-        let Some(b) = self.segments.get(next).filter(|b| b.sacked) else { return false };
+    /// history. Answers where that is then.
+    fn absorb(&mut self, place: Place, next: Place) -> Option<Place> {
+        let b = self.segments.get(next).filter(|b| b.sacked)?;
         let (packets, retransmitted, ever) = (b.packets, b.retransmitted, b.ever_retransmitted);
-        let Some(a) = self.segments.get_mut(place).filter(|a| a.sacked) else { return false };
+        let a = self.segments.get_mut(place).filter(|a| a.sacked)?;
         let same = a.retransmitted == retransmitted && a.ever_retransmitted == ever;
-        let Some(together) = a.packets.checked_add(packets).filter(|_| same) else { return false };
-        a.packets = together;
-        self.segments.remove(next);
-        true
+        a.packets = a.packets.checked_add(packets).filter(|_| same)?;
+        let behind = self.segments.remove(next);
+        self.segments.before(behind)
     }
 
     /// A duplicate of `first..end` was reported (DSACK): retransmissions of packets already acknowledged are no
@@ -277,13 +273,17 @@ impl Scoreboard {
         if self.retransmitted >= self.lost {
             return None;
         }
-        let mut place = self.place(self.hint);
-        while let Some(segment) = self.segments.get(place) {
-            if segment.lost && !segment.sacked && !segment.retransmitted {
-                self.hint = segment.first;
-                return Some(*segment);
+        while let Some(range) = self.waiting.first() {
+            let mut place = self.place(range.start);
+            while let Some(segment) = self.segments.get(place).filter(|segment| segment.first < range.end) {
+                if segment.lost && !segment.sacked && !segment.retransmitted {
+                    let found = *segment;
+                    self.waiting.forget_below(found.first);
+                    return Some(found);
+                }
+                place = self.segments.after(place);
             }
-            place = self.segments.after(place);
+            self.waiting.forget_below(range.end);
         }
         None
     }

@@ -1,9 +1,10 @@
 //! What is presumed lost.
 
+use super::waiting::Waiting;
 use super::{Scoreboard, Segment};
 
 impl Scoreboard {
-    fn mark(segment: &mut Segment, lost: &mut u64, retransmitted: &mut u64) -> u64 {
+    fn mark(segment: &mut Segment, lost: &mut u64, retransmitted: &mut u64, waiting: &mut Waiting) -> u64 {
         let packets = u64::from(segment.packets);
         if segment.lost {
             if !segment.retransmitted {
@@ -16,6 +17,7 @@ impl Scoreboard {
             segment.lost = true;
             *lost += packets;
         }
+        waiting.add(segment.first, segment.end());
         packets
     }
 
@@ -35,8 +37,7 @@ impl Scoreboard {
                     break;
                 }
                 if is_lost(segment) {
-                    self.hint = self.hint.min(segment.first);
-                    marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
+                    marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted, &mut self.waiting);
                 } else {
                     may_advance = false;
                 }
@@ -76,8 +77,7 @@ impl Scoreboard {
                     break 'entries;
                 }
                 if is_lost(segment) {
-                    self.hint = self.hint.min(segment.first);
-                    marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
+                    marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted, &mut self.waiting);
                 } else {
                     keeps = true;
                 }
@@ -98,10 +98,9 @@ impl Scoreboard {
         self.segments.each_mut(|segment| {
             segment.sacked &= !forget;
             if !segment.sacked && is_lost(segment) {
-                marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
+                marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted, &mut self.waiting);
             }
         });
-        self.hint = 0;
         marked
     }
 
@@ -139,8 +138,7 @@ impl Scoreboard {
         let mut place = self.place(self.decided);
         while let Some(segment) = self.segments.get_mut(place).filter(|segment| holds(segment)) {
             if !segment.sacked && !segment.lost {
-                self.hint = self.hint.min(segment.first);
-                marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted);
+                marked += Self::mark(segment, &mut self.lost, &mut self.retransmitted, &mut self.waiting);
             }
             place = self.segments.after(place);
         }
@@ -155,8 +153,7 @@ impl Scoreboard {
         if head.lost {
             return 0;
         }
-        self.hint = first;
-        Self::mark(head, &mut self.lost, &mut self.retransmitted)
+        Self::mark(head, &mut self.lost, &mut self.retransmitted, &mut self.waiting)
     }
 
     /// Nothing is presumed lost any more: the reduction was a mistake.
@@ -164,6 +161,6 @@ impl Scoreboard {
         self.segments.each_mut(|segment| segment.lost = false);
         self.lost = 0;
         self.decided = 0;
-        self.hint = 0;
+        self.waiting.clear();
     }
 }

@@ -72,6 +72,14 @@ fn neighbours_of_the_same_history_become_one() {
 }
 
 #[test]
+fn a_selective_acknowledgement_in_the_middle_of_thousands_reaches_its_end() {
+    let mut board = board(0, &[1; 3000]);
+    board.sack(1000, 2000, |_| ());
+    assert_eq!((board.sacked, board.len()), (1000, 2001));
+    board.verify();
+}
+
+#[test]
 fn a_retransmission_keeps_its_neighbours_apart() {
     let mut board = board(0, &[4, 4, 4]);
     board.detect(|_| true, |s| s.first == 4);
