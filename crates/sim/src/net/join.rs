@@ -195,6 +195,35 @@ impl InFlight {
         self.trains.drop_front().map(|train| train.at)
     }
 
+    /// Forgets the first packets of the first train, which has more. Answers when the next ones arrive.
+    pub fn skip_first(&mut self, packets: u32) -> Option<SimTime> {
+        let rest = self.trains.front_mut()?;
+        rest.skip(packets);
+        let at = rest.at;
+        // Trains overlap seldom.
+        let is_next = match self.trains.near_front(1) {
+            Some(next) => at <= next.at,
+            None => self.trains.is_one(),
+        };
+        if !is_next {
+            self.put_back_first();
+        }
+        self.front_at()
+    }
+
+    /// Puts the first train where its time is.
+    #[inline(never)]
+    fn put_back_first(&mut self) {
+        let Some(train) = self.trains.pop_front() else { return };
+        if self.trains.back().is_none_or(|last| last.at <= train.at) {
+            self.close();
+            (self.last_at, self.joined) = (train.last_at(), false);
+            self.trains.push_back(train);
+        } else {
+            self.insert(train);
+        }
+    }
+
     /// The same for a packet that was taken off its train: the next one is.
     fn remove_packet(&mut self) -> Option<SimTime> {
         let rest = self.trains.front_mut()?;

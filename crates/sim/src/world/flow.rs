@@ -44,14 +44,17 @@ pub(super) struct Path {
     /// took 6 % of a run with four flows.
     first: [Option<u32>; 2],
     last: [Option<u32>; 2],
+    /// The sending host's queue tells when packets leave as it accepts them. It is asked about what an acknowledgement lets go before
+    /// the next one is taken.
+    pub tells_departures: bool,
 }
 
 impl Path {
     /// Between two hosts, along pipes to and fro.
-    pub fn new(hosts: [usize; 2], routes: [Vec<u32>; 2]) -> Path {
+    pub fn new(hosts: [usize; 2], routes: [Vec<u32>; 2], tells_departures: bool) -> Path {
         let first = [0, 1].map(|side| routes[side].first().copied());
         let last = [0, 1].map(|side| routes[side].last().copied());
-        Path { hosts, routes, first, last }
+        Path { hosts, routes, first, last, tells_departures }
     }
 
     /// The pipe by which acknowledgements come to the sender.
@@ -218,6 +221,29 @@ impl Flow {
     pub fn prepare_sample(&self) {
         if let Endpoint::Tcp(tcp) = &self.endpoint {
             tcp.sender.prepare_sample();
+        }
+    }
+
+    /// How many of a train's acknowledgements the sender takes by `until` before it may have something to send; all of another
+    /// train.
+    #[inline]
+    pub fn taken_at_once(&self, train: &Train, until: SimTime) -> u32 {
+        match (&self.endpoint, &train.body) {
+            (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
+                tcp.sender.acks_before_sending(train.at, train.gap, train.packets, ack, until)
+            }
+            _ => train.packets,
+        }
+    }
+
+    /// As many acknowledgements as [`Flow::taken_at_once`] has said reach their sender.
+    #[inline]
+    pub fn take_at_once(&mut self, train: &Train, out: &mut Vec<Train>) {
+        match (&mut self.endpoint, &train.body) {
+            (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
+                tcp.sender.on_acks_before_sending(train.at, train.gap, train.packets, ack, out);
+            }
+            _ => self.take(train, out),
         }
     }
 

@@ -141,3 +141,27 @@ fn what_arrives_earlier_goes_before() {
     let order: Vec<_> = std::iter::from_fn(|| flight.pop()).map(|t| (t.flow, t.packets)).collect();
     assert_eq!(order, [(2, 1), (0, 1), (1, 1), (0, 2)]);
 }
+
+#[test]
+fn the_rest_of_the_first_train_waits_for_trains_that_arrive_before_it() {
+    let mut flight = flight();
+    flight.push(data(0, 0, 4, 1514, 0, 1000), 64);
+    flight.push(data(1, 0, 1, 1514, 500, 0), 64);
+    flight.push(data(1, 7, 1, 1514, 9000, 0), 64);
+    assert_eq!(flight.skip_first(1), Some(SimTime::ps(500)));
+    assert_eq!(flight.remove_first(), Some(SimTime::ps(1000)));
+    assert_eq!(flight.skip_first(2), Some(SimTime::ps(3000)));
+    assert_eq!(packets(&[flight.pop().unwrap()]), [(0, 3, 3000)]);
+    assert_eq!(flight.front_at(), Some(SimTime::ps(9000)));
+}
+
+#[test]
+fn a_rest_behind_all_others_is_continued() {
+    let mut flight = flight();
+    flight.push(data(0, 0, 4, 1514, 0, 1000), 64);
+    flight.push(data(1, 0, 1, 1514, 500, 0), 64);
+    flight.skip_first(1);
+    flight.push(data(0, 4, 2, 1514, 4000, 1000), 64);
+    let trains: Vec<_> = std::iter::from_fn(|| flight.pop()).map(|t| (t.flow, t.packets, t.at)).collect();
+    assert_eq!(trains, [(1, 1, SimTime::ps(500)), (0, 5, SimTime::ps(1000))]);
+}
