@@ -17,6 +17,7 @@ mod limits;
 mod path;
 mod record;
 mod row;
+mod udp;
 
 pub use build::{Unsupported, check};
 pub use chance::depends_on_seed;
