@@ -201,6 +201,26 @@ fn round_trip_times_of_small_windows_are_the_same() {
     assert!(difference < 0.006, "{trains:.0} and {packets:.0} ns");
 }
 
+/// Mean round-trip time in nanoseconds of Reno whose own interface limits it.
+fn behind_own_queue(rtt: &str, loss: &str, trains: bool) -> f64 {
+    let path = format!("rate = \"10 Gbit/s\"\nrtt = \"{rtt}\"\nloss = {loss}\nbuffer = \"1 bdp\"");
+    let run = format!("duration = \"2 s\"\nseed = 2\nsample = \"1 ms\"\ntrains = {trains}");
+    let host = "[host.sender]\nnic_rate = \"10 Gbit/s\"";
+    let outcome = outcome(&run_of(&scenario(&path, &["congestion = \"reno\""], &run, host)));
+    mean(&outcome, 0, 100_000_000, |row| row.rtt_ns.map(|ns| ns as f64))
+}
+
+/// Acknowledgements are taken together up to the one that may let a GSO packet leave: in small windows, held back by small
+/// queues, and with the window as the limit.
+#[test]
+fn round_trip_times_behind_a_queue_of_the_sender_are_the_same() {
+    for (rtt, loss) in [("0.2 ms", "1e-3"), ("2 ms", "0"), ("2 ms", "1e-5")] {
+        let (trains, packets) = (behind_own_queue(rtt, loss, true), behind_own_queue(rtt, loss, false));
+        let difference = (trains / packets - 1.0).abs();
+        assert!(difference < 0.002, "{rtt}, loss {loss}: {trains:.0} and {packets:.0} ns");
+    }
+}
+
 /// Mean round-trip time in nanoseconds and retransmitted packets of a flow alone.
 fn queued(trains: bool) -> (f64, u64) {
     let path = "rate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"";

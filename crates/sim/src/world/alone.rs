@@ -23,9 +23,9 @@ impl World {
         // A host that shows its inside looks at each train.
         let has_inside = [Way::Forward, Way::Back].iter().any(|way| self.hosts[flow.origin(*way)].is_some());
         for pipe in flow.path.routes.iter().flatten() {
-            // A host's own queue tells the socket what it holds, train by train.
-            let is_host = pipes[*pipe as usize].is_host;
-            pipes[*pipe as usize].set_alone(!shared && !has_inside && !is_host);
+            let pipe = &mut pipes[*pipe as usize];
+            // A host's own queue tells the socket what it holds, train by train, unless it has told that before.
+            pipe.set_alone(!shared && !has_inside && (!pipe.is_host || pipe.tells_departures));
         }
     }
 

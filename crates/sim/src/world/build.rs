@@ -83,14 +83,16 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
             _ => {
                 let [from, to] = hosts;
                 let (out, back) = (run.way_out(flow), run.way_back(flow));
-                Rc::new(Path::new(hosts, [plan.route(from, &out, to), plan.route(to, &back, from)]))
+                let tells =
+                    plan.interfaces[from].is_some_and(|pipe| plan.pipes[pipe as usize].tells_departures);
+                Rc::new(Path::new(hosts, [plan.route(from, &out, to), plan.route(to, &back, from)], tells))
             }
         };
         let endpoint = connections.endpoint(index)?;
-        // What its queue holds or refuses decides what a socket sends with the next acknowledgement: each is taken by itself.
-        // A host with a machine polls them anyway.
+        // What its queue holds or refuses decides what a socket sends with the next acknowledgement: each is taken by itself,
+        // unless it is known ahead what the queue will hold. A host with a machine polls them anyway.
         let from = run.host(&flow.from);
-        if egress_rate(from).is_some() && from.hardware.is_none() {
+        if egress_rate(from).is_some() && from.hardware.is_none() && !path.tells_departures {
             path.last_back().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
         }
         let captured = !run.captures.is_empty();
@@ -150,8 +152,12 @@ impl Plan<'_> {
             let interface = egress_rate(host).map(|rate| {
                 let settings = interface(host, rate, run.trains, frame);
                 let name = format!("{}/qdisc", host.name);
-                let mut pipe = Pipe::link(name, qdisc_name(host.qdisc), true, &settings, of_frame);
+                // The reference asks at each packet.
+                let tells = run.trains && host.hardware.is_none() && host.qdisc == Qdisc::PfifoFast;
+                let limit = if tells { Limit::of_interface(frame) } else { of_frame };
+                let mut pipe = Pipe::link(name, qdisc_name(host.qdisc), true, &settings, limit);
                 pipe.marks = host.qdisc == Qdisc::FqCodel;
+                pipe.tells_departures = tells;
                 self.add(pipe)
             });
             self.interfaces.push(interface);

@@ -1,8 +1,9 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
 use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip, splits};
-use super::flow::{Endpoint, Tcp, Udp};
+use super::flow::{Endpoint, Tcp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
+use super::udp::Udp;
 use crate::host::SocketRules;
 use crate::net::Random;
 use crate::tcp::receiver::{self, BufferSettings, Receiver};

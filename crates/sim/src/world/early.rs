@@ -82,7 +82,11 @@ impl World {
                 self.flows[train.flow as usize].discount_departure(&train, Way::Forward);
                 self.discard(&train, Way::Forward);
             } else {
+                let flow = train.flow;
                 self.offer(pipe, train, Way::Forward);
+                if self.pipes[pipe as usize].tells_departures {
+                    self.plan_sender(flow);
+                }
             }
         }
         if let Some(at) = self.pipes[pipe as usize].early.next() {

@@ -3,7 +3,7 @@
 use super::World;
 use super::flow::Endpoint;
 use super::path::Way;
-use crate::net::{Body, Dropped, Train};
+use crate::net::{Arrival, Body, Dropped, Train};
 
 impl World {
     /// Those whose packets a host's queue has dropped without refusing them learn that their memory is free
@@ -66,15 +66,53 @@ impl World {
         }
     }
 
-    /// A train of data leaves its host's queue: its memory goes back to who sent it.
-    pub(super) fn give_back(&mut self, train: &Train) {
+    /// A train of data leaves its host's queue: its memory goes back to who sent it, if that does not know already. Answers
+    /// whether it was told.
+    pub(super) fn give_back(&mut self, pipe: u32, train: &Train) -> bool {
         let flow = &mut self.flows[train.flow as usize];
         match (&mut flow.endpoint, &train.body) {
+            (Endpoint::Tcp(_), _) if self.pipes[pipe as usize].tells_departures => return false,
             (Endpoint::Tcp(tcp), Body::Data(_)) => tcp.sender.begin_leaving(train),
             (Endpoint::Tcp(_), _) => {}
             (Endpoint::Udp(_), _) => {
                 flow.leave_host(train);
                 self.free_memory(train.flow);
+            }
+        }
+        true
+    }
+
+    /// The first acknowledgements of the first train on a pipe come to their sender, up to those that may let it send. The others
+    /// come at their own time: by then the queue has decided.
+    pub(super) fn take_part(&mut self, pipe: u32, index: u32) {
+        let place = &mut self.pipes[pipe as usize];
+        let Some(train) = place.first() else { return };
+        let flow = &mut self.flows[index as usize];
+        let taken = flow.taken_at_once(train, self.until);
+        let is_whole = taken == train.packets;
+        let part = if is_whole { train.clone() } else { train.part(0, taken) };
+        let next = if is_whole { place.remove_first(taken) } else { place.skip_first(taken) };
+        self.events.set_arrival(pipe, next);
+        Self::show_arriving(&mut self.captures, flow, &part);
+        flow.count_arrival(&part, Way::Back);
+        flow.take_at_once(&part, &mut self.outgoing);
+        self.settle_arrival(index, Way::Back);
+    }
+
+    /// A socket learns when the packets of a train leave that its host's queue has accepted: all as `arrival` says, or those
+    /// that have passed.
+    fn tell_departures(&mut self, train: &Train, arrival: Option<Arrival>) {
+        let (Endpoint::Tcp(tcp), Body::Data(_)) =
+            (&mut self.flows[train.flow as usize].endpoint, &train.body)
+        else {
+            return;
+        };
+        match arrival {
+            Some(arrival) => tcp.sender.will_leave(train.at, arrival, train.packets),
+            None => {
+                for part in &self.passing {
+                    tcp.sender.will_leave(train.at, part.arrival(), part.packets);
+                }
             }
         }
     }
@@ -122,6 +160,9 @@ impl World {
         }
         self.tell_refused(&train, Way::Forward, refused);
         self.note_accepted(&train, train.packets - refused as u32);
+        if self.pipes[pipe as usize].tells_departures {
+            self.tell_departures(&train, arrival);
+        }
         match arrival {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),

@@ -1,6 +1,6 @@
 //! How long trains may be.
 
-use crate::tcp::sender::TRAIN_PACKETS;
+use crate::tcp::sender::{GSO_BYTES, TRAIN_PACKETS};
 use wirespeed_scenario::run::Direction;
 use wirespeed_units::{Bytes, Span};
 
@@ -14,6 +14,8 @@ pub(super) const TRAIN_BYTES: u64 = 65_536;
 /// As many times longer trains may be at most, which they are where one flow has the whole path for itself. More would
 /// save little: an event then costs less than what its packets do.
 const ALONE: u32 = 8;
+/// Bytes of the Ethernet, IP and TCP headers of a packet without options.
+const FEWEST_HEADERS: u64 = 14 + 20 + 20;
 /// Where flows share a link the order of their packets within a train's time is not kept. That is little if it is an
 /// eighth of the link's own round-trip time, than which no flow has a shorter one, and of the time in which its queue
 /// empties.
@@ -46,6 +48,14 @@ impl Limit {
     pub(super) fn of_frame(frame: u64) -> Limit {
         let shared = (TRAIN_BYTES / frame.max(1)).max(TRAIN_PACKETS.into()) as u32;
         Limit { shared, alone: shared * ALONE }
+    }
+
+    /// Of a host's interface of which sockets know ahead when it sends what: a GSO packet is one train, also one of packets
+    /// with few headers.
+    pub(super) fn of_interface(frame: u64) -> Limit {
+        let limit = Limit::of_frame(frame);
+        let packets = GSO_BYTES / frame.saturating_sub(FEWEST_HEADERS).max(1);
+        Limit { shared: limit.shared.max(packets as u32), ..limit }
     }
 
     /// Of a direction of a link whose delays to and fro are `rtt`. Nothing of the flows counts: one that comes later

@@ -17,6 +17,7 @@ mod limits;
 mod path;
 mod record;
 mod row;
+mod udp;
 
 pub use build::{Unsupported, check};
 pub use chance::depends_on_seed;
@@ -44,6 +45,8 @@ pub struct World {
     /// `false`: every packet is an event of its own.
     trains: bool,
     now: SimTime,
+    /// When somebody looks at it next.
+    until: SimTime,
     /// Filled and emptied within one event; kept to spare allocations.
     outgoing: Vec<Train>,
     /// As well: flows of which something changed.
@@ -71,6 +74,7 @@ impl World {
             hosts,
             trains: run.trains,
             now: SimTime::START,
+            until: SimTime::START,
             outgoing: Vec::new(),
             touched: Vec::new(),
             passing: Vec::new(),
@@ -91,6 +95,7 @@ impl World {
 
     /// Lets everything happen that is due until `end`, included.
     pub fn run_until(&mut self, end: SimTime) {
+        self.until = end;
         while let Some((at, event)) = self.events.pop_until(end) {
             self.late.follow(self.now, at);
             self.now = at;
@@ -194,6 +199,9 @@ impl World {
         if let Some(next) = flow.next_pipe(way, pipe) {
             return self.forward(pipe, next, way);
         }
+        if packets > 1 && way == Way::Back && flow.path.tells_departures {
+            return self.take_part(pipe, index);
+        }
         // It reaches the host it is for, and is looked at where it is.
         Self::show_arriving(&mut self.captures, flow, train);
         let host = flow.destination(way);
@@ -236,9 +244,7 @@ impl World {
         if is_host {
             Self::show_sent(&mut self.captures, &self.flows[index as usize], &train);
         }
-        if leaves_host {
-            self.give_back(&train);
-        }
+        let leaves_host = leaves_host && self.give_back(pipe, &train);
         self.offer(next, train, way);
         if leaves_host {
             self.settle(index);

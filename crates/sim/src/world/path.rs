@@ -46,6 +46,8 @@ pub struct Pipe {
     pub on_the_way: InFlight,
     /// What does not fit is what came last: a sender knows which of its packets were refused.
     pub refuses_last: bool,
+    /// A host's first-in-first-out queue that tells sockets when packets leave as it accepts them.
+    pub tells_departures: bool,
     /// Packets of one event at most.
     pub train_limit: u32,
     limit: Limit,
@@ -92,6 +94,7 @@ impl Pipe {
                 settings.queue,
                 QueueSettings::DropTailPackets { .. } | QueueSettings::PtrRing { .. } | QueueSettings::Fq(_)
             ),
+            tells_departures: false,
             train_limit: limit.shared,
             limit,
             users: 0,
@@ -114,6 +117,7 @@ impl Pipe {
             causes: None,
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
             refuses_last: false,
+            tells_departures: false,
             train_limit: limit.shared,
             limit,
             users: 0,
@@ -129,10 +133,11 @@ impl Pipe {
         (self.train_limit, self.on_the_way.longest) = self.limit.of_train(alone);
     }
 
-    /// Whether several flows use it, and it is not a host's own.
+    /// Whether several flows use it, and what enters ahead of its time has to wait for it there. A host's queue that decides at
+    /// departure waits itself.
     #[inline]
     pub fn is_shared(&self) -> bool {
-        self.users > 1 && !self.is_host
+        self.users > 1 && (!self.is_host || self.tells_departures)
     }
 
     /// What arrives is seen packet by packet. Nothing is on the way yet.
@@ -201,6 +206,12 @@ impl Pipe {
     #[inline]
     pub fn first(&mut self) -> Option<&Train> {
         self.on_the_way.first()
+    }
+
+    /// The first packets of the first train, which has more, have been seen to where they were. Answers when the next arrive.
+    pub fn skip_first(&mut self, packets: u32) -> Option<SimTime> {
+        self.left += u64::from(packets);
+        self.on_the_way.skip_first(packets)
     }
 
     /// The first train, of so many packets, has been seen to where it was. Answers when the next arrives.

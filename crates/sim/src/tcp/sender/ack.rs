@@ -35,6 +35,9 @@ pub struct Incoming<'a> {
     pub stride: u32,
     /// When what they let go leaves, if that is not all at once with the last of them.
     pub leaving: Option<Leaving>,
+    /// Of several that it stands for, each measures the round-trip time of the first packet that it acknowledges, as one by itself does;
+    /// else of the last.
+    pub by_first: bool,
 }
 
 /// What an acknowledgement turned out to say (the FLAG_* of `tcp_input.c`).
@@ -119,7 +122,7 @@ impl Sender {
         if ack.count > 1 {
             self.measure_each(&ack);
             // The last one's own packets left later than the first ones'.
-            times.first_acked = times.last_acked;
+            times.first_acked = ack.measured(&self.sent_times);
         }
         let rtt = self.measure_rtt(&mut found, &times, acked);
         self.update_reordering_window(&newest);

@@ -4,17 +4,19 @@
 use super::Sender;
 use super::transmit::PACING_SHIFT;
 use crate::due::Due;
-use crate::net::Train;
+use crate::net::{Arrival, Train};
 use crate::tcp::PACKET_OVERHEAD;
+use std::collections::VecDeque;
 use wirespeed_units::{SimTime, Span};
 
 /// Packets of a socket in its host's queue.
 #[derive(Debug, Default)]
 pub(super) struct HostQueue {
-    /// All, those of the train that is leaving included.
+    /// All, those of `leaving` included.
     packets: u64,
-    /// The train whose packets are leaving now or left last.
-    leaving: Departing,
+    /// Trains of which it is known when they leave, in their order: the one that left last or is leaving now, and behind it those that a
+    /// first-in-first-out queue has accepted.
+    leaving: VecDeque<Departing>,
     /// Packets that left within the system call that sent them: an idle line takes the first at once (`__dev_xmit_skb` calls
     /// `qdisc_run`), and the softirq that frees its memory runs as `__dev_queue_xmit` returns.
     ahead: u64,
@@ -27,7 +29,7 @@ pub(super) struct HostQueue {
 }
 
 /// A train on its way out: its packets leave one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Departing {
     first: SimTime,
     gap: Span,
@@ -35,6 +37,10 @@ struct Departing {
 }
 
 impl Departing {
+    fn of(arrival: Arrival, packets: u32) -> Departing {
+        Departing { first: arrival.at, gap: arrival.gap, packets: packets.into() }
+    }
+
     /// When its last packet leaves.
     fn end(&self) -> SimTime {
         self.first + self.gap * (self.packets.max(1) as i64 - 1)
@@ -54,14 +60,16 @@ impl Departing {
 impl HostQueue {
     /// Packets that are there at `time`, as far as is known.
     fn packets_at(&self, time: SimTime) -> u64 {
-        self.packets.saturating_sub(self.leaving.left_by(time) + self.ahead)
+        let begun = self.leaving.iter().take_while(|train| train.first <= time);
+        let left: u64 = begun.map(|train| train.left_by(time)).sum();
+        self.packets.saturating_sub(left + self.ahead)
     }
 
     /// Packets enter the queue at `time`, which leave by a line that each occupies for `line`.
     pub(super) fn enter(&mut self, packets: u32, time: SimTime, line: Span) {
         let is_idle = self.in_call
             && self.packets_at(time) == 0
-            && self.leaving.end() + line <= time
+            && self.leaving.back().is_none_or(|last| last.end() + line <= time)
             && self.ahead == 0;
         self.packets += u64::from(packets);
         self.ahead += u64::from(is_idle);
@@ -72,24 +80,47 @@ impl HostQueue {
         self.plan(now);
     }
 
-    fn begin_leaving(&mut self, train: &Train) {
+    /// A train begins to leave: those before it have left.
+    fn begin_leaving(&mut self, train: Departing) {
+        let before: u64 = self.leaving.drain(..).map(|train| train.packets).sum();
+        self.packets = self.packets.saturating_sub(before);
+        self.leave(train, train.first);
+    }
+
+    /// A train that has entered at `now` will leave behind those before it.
+    fn will_leave(&mut self, train: Departing, now: SimTime) {
+        while let Some(front) = self.leaving.front()
+            && front.end() <= now
+            && self.leaving.len() > 1
+        {
+            self.packets = self.packets.saturating_sub(front.packets);
+            self.leaving.pop_front();
+        }
+        self.leave(train, now);
+    }
+
+    fn leave(&mut self, train: Departing, now: SimTime) {
         self.ahead = 0;
-        self.packets = self.packets.saturating_sub(self.leaving.packets);
-        self.leaving = Departing { first: train.at, gap: train.gap, packets: train.packets.into() };
-        self.plan(train.at);
+        self.leaving.push_back(train);
+        self.plan(now);
     }
 
     /// Sees when few enough are left, at `now` or later, if that is known; else the next train that leaves tells.
     fn plan(&mut self, now: SimTime) {
         let Some(limit) = self.limit else { return };
-        let too_many = self.packets.saturating_sub(limit);
-        self.resume = match too_many {
-            0 => Due::at(now),
-            _ if too_many <= self.leaving.packets => {
-                Due::at(now.max(self.leaving.first + self.leaving.gap * (too_many as i64 - 1)))
+        let mut too_many = self.packets.saturating_sub(limit);
+        self.resume = Due::NEVER;
+        if too_many == 0 {
+            self.resume = Due::at(now);
+            return;
+        }
+        for train in &self.leaving {
+            if too_many <= train.packets {
+                self.resume = Due::at(now.max(train.first + train.gap * (too_many as i64 - 1)));
+                return;
             }
-            _ => Due::NEVER,
-        };
+            too_many -= train.packets;
+        }
     }
 
     fn stop_above(&mut self, limit: u64, now: SimTime) {
@@ -133,9 +164,20 @@ impl Sender {
         }
     }
 
+    /// Whether small queues allow the same whatever the next acknowledgements make of the pacing rate.
+    pub(super) fn is_limit_fixed(&self) -> bool {
+        let era = &self.settings.era;
+        (!self.is_paced() || era.limits_paced_output) && self.pacing_rate >> PACING_SHIFT > era.output_limit
+    }
+
     /// A train of this socket's data leaves the host's queue: each packet gives its memory back as it goes (`tcp_wfree`).
     pub fn begin_leaving(&mut self, train: &Train) {
-        self.host_queue.begin_leaving(train);
+        self.host_queue.begin_leaving(Departing::of(train.arrival(), train.packets));
+    }
+
+    /// A first-in-first-out queue of the host has accepted packets that came at `entered`: they leave from `departure` on.
+    pub fn will_leave(&mut self, entered: SimTime, departure: Arrival, packets: u32) {
+        self.host_queue.will_leave(Departing::of(departure, packets), entered);
     }
 
     /// The host's queue refused packets, dropped them, or was not asked because it refused what was before them.
@@ -155,28 +197,19 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::{Body, Ecn};
 
-    fn train(at: i64, gap: i64, packets: u32) -> Train {
-        Train {
-            at: SimTime::ps(at),
-            gap: Span::ps(gap),
-            packets,
-            frame: 1514,
-            flow: 0,
-            ecn: Ecn::NotCapable,
-            body: Body::Datagram { first: 0 },
-        }
+    fn train(at: i64, gap: i64, packets: u64) -> Departing {
+        Departing { first: SimTime::ps(at), gap: Span::ps(gap), packets }
     }
 
     #[test]
     fn packets_of_a_leaving_train_go_one_by_one() {
         let mut queue = HostQueue::default();
         queue.enter(100, SimTime::START, Span::ZERO);
-        queue.begin_leaving(&train(1000, 10, 40));
+        queue.begin_leaving(train(1000, 10, 40));
         let at = |ps| queue.packets_at(SimTime::ps(ps));
         assert_eq!([999, 1000, 1009, 1010, 1390, 5000].map(at), [100, 99, 99, 98, 60, 60]);
-        queue.begin_leaving(&train(1400, 10, 40));
+        queue.begin_leaving(train(1400, 10, 40));
         assert_eq!(queue.packets_at(SimTime::ps(1400)), 59);
     }
 
@@ -186,9 +219,29 @@ mod tests {
         queue.enter(100, SimTime::START, Span::ZERO);
         queue.stop_above(55, SimTime::START);
         assert!(!queue.resume.is_set());
-        queue.begin_leaving(&train(1000, 10, 40));
+        queue.begin_leaving(train(1000, 10, 40));
         assert!(!queue.resume.is_set(), "60 are left behind it");
-        queue.begin_leaving(&train(1400, 10, 40));
+        queue.begin_leaving(train(1400, 10, 40));
         assert_eq!(queue.resume, Due::at(SimTime::ps(1440)), "with the fifth, 55 are left");
+    }
+
+    #[test]
+    fn trains_whose_departures_are_known_leave_one_behind_the_other() {
+        let mut queue = HostQueue::default();
+        let at = SimTime::ps;
+        for first in [1000, 1400, 1800] {
+            queue.enter(40, at(900), Span::ZERO);
+            queue.will_leave(train(first, 10, 40), at(900));
+        }
+        assert_eq!(
+            [900, 1000, 1390, 1400, 1800, 2190].map(|ps| queue.packets_at(at(ps))),
+            [120, 119, 80, 79, 39, 0]
+        );
+        queue.stop_above(55, at(1100));
+        assert_eq!(queue.resume, Due::at(at(1640)), "with the 65th, 55 are left");
+        queue.enter(40, at(1640), Span::ZERO);
+        queue.will_leave(train(2200, 10, 40), at(1640));
+        assert_eq!(queue.resume, Due::at(at(2040)));
+        assert_eq!(queue.packets_at(at(2040)), 55);
     }
 }

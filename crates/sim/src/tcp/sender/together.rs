@@ -1,5 +1,6 @@
 //! Acknowledgements that are taken as one: those that follow each other evenly and only advance the window.
 
+use super::transmit::WINDOW_DIVISOR;
 use super::{Incoming, Sender, TRAIN_PACKETS};
 use crate::net::{Ack, Train};
 use crate::tcp::clock;
@@ -51,6 +52,16 @@ struct Taken {
     first: u32,
 }
 
+/// Acknowledgements that are taken as one.
+struct Taking {
+    /// Number of the last of them in the train.
+    last: u32,
+    count: u32,
+    leaving: Option<Leaving>,
+    /// [`Incoming::by_first`].
+    by_first: bool,
+}
+
 impl Sender {
     /// Acknowledgements arrive. Several that only advance the window are taken together up to the one that lets a
     /// GSO packet leave, or several of them, unless every one of them counts (slow start, loss recovery).
@@ -58,7 +69,8 @@ impl Sender {
         let mut left = count;
         let mut index = 0;
         while left > 0 {
-            let taken = if left > 1 && self.may_take_together(ack, index) {
+            let is_open = self.cwnd >= LITTLE * self.burst;
+            let taken = if left > 1 && is_open && self.may_take_together(ack, index) {
                 self.worth_taking(ack.stride, at + gap * i64::from(index), gap, left)
             } else {
                 Taken { acks: 1, first: 1 }
@@ -77,23 +89,62 @@ impl Sender {
             if index > 1 && self.deadline().has_come(now) {
                 self.on_timer(self.deadline().time(), out);
             }
-            self.on_ack(
-                Incoming {
-                    now,
-                    next: ack.next + u64::from(ack.stride) * u64::from(index - 1),
-                    window: ack.window,
-                    echo: ack.echo,
-                    stamp: ack.stamp,
-                    ece: ack.ece,
-                    sack: ack.sack.as_deref(),
-                    count: taken.acks,
-                    gap,
-                    stride: ack.stride,
-                    leaving,
-                },
-                out,
-            );
+            let taken = Taking { last: index - 1, count: taken.acks, leaving, by_first: false };
+            self.take((now, gap), taken, ack, out);
         }
+    }
+
+    /// Takes acknowledgements of a train, the last of them at `now`, as one.
+    #[inline]
+    fn take(&mut self, (now, gap): (SimTime, Span), taking: Taking, ack: &Ack, out: &mut Vec<Train>) {
+        self.on_ack(
+            Incoming {
+                now,
+                next: ack.next + u64::from(ack.stride) * u64::from(taking.last),
+                window: ack.window,
+                echo: ack.echo,
+                stamp: ack.stamp,
+                ece: ack.ece,
+                sack: ack.sack.as_deref(),
+                count: taking.count,
+                gap,
+                stride: ack.stride,
+                leaving: taking.leaving,
+                by_first: taking.by_first,
+            },
+            out,
+        );
+    }
+
+    /// As many acknowledgements arrive as [`Sender::acks_before_sending`] has said.
+    pub fn on_acks_before_sending(
+        &mut self,
+        at: SimTime,
+        gap: Span,
+        count: u32,
+        ack: &Ack,
+        out: &mut Vec<Train>,
+    ) {
+        let taking = Taking { last: count - 1, count, leaving: None, by_first: true };
+        self.take((at + gap * i64::from(count - 1), gap), taking, ack, out);
+    }
+
+    /// How many of `count` acknowledgements, the first at `at`, are taken as one: what the next one lets go may depend on
+    /// what the host's queue says of what these do. None but the first is later than `until`, or as late as a timer of the socket's
+    /// own.
+    pub fn acks_before_sending(&self, at: SimTime, gap: Span, count: u32, ack: &Ack, until: SimTime) -> u32 {
+        let moves_limit = self.host_queue.is_throttling() && !self.is_limit_fixed();
+        if moves_limit || !self.may_take_together(ack, 0) {
+            return 1;
+        }
+        let taken = self.worth_taking(ack.stride, at, gap, count).acks;
+        let latest = until.picoseconds().min(self.deadline().time().picoseconds() - 1);
+        let left = (latest - at.picoseconds()).max(0);
+        let gap = gap.picoseconds();
+        if gap * i64::from(taken - 1) <= left {
+            return taken;
+        }
+        (left / gap) as u32 + 1
     }
 
     fn may_take_together(&self, ack: &Ack, index: u32) -> bool {
@@ -110,7 +161,6 @@ impl Sender {
             && self.probe_end.is_none()
             // In slow start each makes the window grow, unless it is not the window that limits.
             && (self.cwnd >= self.ssthresh || self.host_queue.is_throttling() && !self.is_window_limited())
-            && self.cwnd >= LITTLE * burst
             && ack.next + u64::from(ack.stride) * u64::from(index) > self.una
     }
 
@@ -128,7 +178,9 @@ impl Sender {
         let acks_until =
             |packets: u64| acks_for(packets.saturating_sub(room), stride).clamp(1, u64::from(left)) as u32;
         let burst = self.burst;
-        let next = burst.min(self.pieces.head()).max(1);
+        // A third of a small window is worth sending.
+        let third = self.cwnd.min(self.window_packets).div_ceil(WINDOW_DIVISOR);
+        let next = burst.min(self.pieces.head()).min(third).max(1);
         let first = acks_until(next);
         if first < left && gap <= self.settings.line * i64::from(stride) && self.comes_as_expected(at) {
             let acks = self.acks_of_bursts(room, stride, left).max(first);
@@ -186,11 +238,13 @@ impl Sender {
         let mut una = self.una - stride * u64::from(ack.count - 1);
         let mut left = ack.count - 1;
         let mut measured = false;
+        let ahead = ack.ahead();
         for (end, sent) in &self.sent_times {
             if left == 0 {
                 break;
             }
-            if *end < una {
+            let end = end + ahead;
+            if end < una {
                 continue;
             }
             // Those up to the segment's end measure the same segment.
@@ -205,6 +259,19 @@ impl Sender {
         if measured {
             self.rtt.set_timeout();
         }
+    }
+}
+
+impl Incoming<'_> {
+    /// So many packets beyond its segment's last one an acknowledgement still measures that segment.
+    fn ahead(&self) -> u64 {
+        if self.by_first { u64::from(self.stride).saturating_sub(1) } else { 0 }
+    }
+
+    /// When what the last of several acknowledgements measures had left, of segments that end and left so.
+    pub(super) fn measured(&self, sent_times: &[(u64, SimTime)]) -> Option<SimTime> {
+        let measured = sent_times.iter().find(|(end, _)| end + self.ahead() >= self.next);
+        measured.map(|(_, sent)| *sent)
     }
 }
 

@@ -203,6 +203,7 @@ impl Script {
             gap: Span::ZERO,
             stride: 1,
             leaving: None,
+            by_first: false,
         };
         self.sender.on_ack(ack, &mut self.out);
         self.sender.board.verify();

@@ -41,6 +41,7 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64, window: u64) -> Vec<(u64
             gap: Span::ZERO,
             stride: 1,
             leaving: None,
+            by_first: false,
         },
         &mut out,
     );
