@@ -3,12 +3,14 @@
 //! live host.
 
 mod cores;
+mod evidence;
+mod places;
 
-use crate::samples::Values;
 use crate::view::View;
 use cores::{Cores, Full, Ready, Threads};
-use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction, FlowInfo, FlowSample, Recording, Stage};
+use evidence::{BUSY, Evidence, HEAVY, MOSTLY, PAUSE_NS, UNREAD, WAITING, evidence};
+use places::{Stalls, WorstStages};
+use wirespeed_record::{Cause, Stage};
 
 /// What held a flow back in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,23 +97,6 @@ pub struct Interval {
     pub holder: Holder,
 }
 
-/// A part of the time that is most of it.
-const MOSTLY: f64 = 0.5;
-/// A queue that is large enough for the path loses less than this part of the packets.
-const HEAVY: f64 = 0.01;
-/// Where packets always wait, round trips are seldom shorter than so large a part of the middle one.
-const STEADY: f64 = 0.3;
-/// A machine that is short of cores adds less than this to most round trips, in nanoseconds.
-pub(crate) const HOSTS_NS: f64 = 200_000.0;
-/// A reader is away for so long as soon as anything else runs on its core: about a slice of the scheduler.
-const PAUSE_NS: f64 = 1e6;
-/// So much of what a receiver's buffer holds lies there unread if nobody reads in time.
-const UNREAD: f64 = 0.5;
-/// Data was outstanding or waiting for less than this part of the time: the application did not write.
-const BUSY: f64 = 0.9;
-/// A round-trip time of so many times the least is waiting.
-const WAITING: f64 = 1.25;
-
 /// What held the TCP flows of a run back, in intervals of `length_ns`; adjoining ones with the same holder are one. UDP has
 /// no window, so nothing holds it back but its own rate.
 pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
@@ -134,259 +119,16 @@ pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
     all
 }
 
-/// Where most data was lost.
-struct WorstStages {
-    /// In each interval in which some was: its start, its end, where.
-    intervals: Option<Vec<(i64, i64, Site)>>,
-    /// In the whole run.
-    run: Option<Site>,
-}
-
-/// Where packets were lost, and why if that is known.
-type Site = (Stage, Option<Cause>);
-
-impl WorstStages {
-    fn of(recording: &Recording) -> WorstStages {
-        let is_loss =
-            |direction, entry: &str, packets| direction == Direction::Data && entry == "lost" && packets > 0;
-        let mut sums: BTreeMap<(i64, i64), BTreeMap<Site, i64>> = BTreeMap::new();
-        for row in &recording.ledger_intervals {
-            if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, &row.entry, row.packets)) {
-                *sums.entry((row.from_ns, row.to_ns)).or_default().entry((stage, row.cause)).or_default() +=
-                    row.packets;
-            }
-        }
-        let worst = |sums: BTreeMap<Site, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
-        let intervals =
-            sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
-        let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
-        WorstStages {
-            intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
-            run: lost.max_by_key(|row| row.packets).and_then(|row| Some((row.stage?, row.cause))),
-        }
-    }
-
-    /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
-    /// later than they happen. Without a ledger by interval that of the run has to do.
-    fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Site> {
-        let Some(intervals) = &self.intervals else { return self.run };
-        let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
-        let then = intervals.iter().filter(|(from, to, _)| shared(*from, *to) > 0);
-        let before = || intervals.iter().rev().find(|(from, _, _)| *from < from_ns);
-        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, site)| *site)
-    }
-}
-
-/// What can stop all packets between two hosts, from the events of a recording.
-struct Stalls<'a> {
-    /// When the interface of a host was down: from, to, host, interface.
-    down: Vec<(i64, i64, &'a str, &'a str)>,
-    /// From which host packets of some sizes do not pass, in words.
-    too_large: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Stalls<'a> {
-    fn of(recording: &'a Recording) -> Stalls<'a> {
-        let mut stalls = Stalls { down: Vec::new(), too_large: BTreeMap::new() };
-        let mut events: Vec<_> = recording.events.iter().collect();
-        events.sort_by_key(|event| event.t_ns);
-        for event in events {
-            let Some(host) = event.host.as_deref() else { continue };
-            match event.kind.as_str() {
-                "link_down" => stalls.down.push((event.t_ns, i64::MAX, host, &event.detail)),
-                "link_up" => {
-                    let open = stalls.down.iter_mut().rev().find(|down| down.2 == host && down.1 == i64::MAX);
-                    open.into_iter().for_each(|down| down.1 = event.t_ns);
-                }
-                "mtu_black_hole" => drop(stalls.too_large.insert(host, &event.detail)),
-                _ => {}
-            }
-        }
-        stalls
-    }
-
-    /// What stopped the packets of a flow then. A sender waits on after its link is up again.
-    fn why(&self, info: &FlowInfo, from_ns: i64, to_ns: i64) -> Option<String> {
-        const WAIT_NS: i64 = 5_000_000_000;
-        let of_flow = |host: &str| host == info.from || host == info.to;
-        let down = self.down.iter().filter(|(from, to, host, _)| {
-            of_flow(host) && *from < to_ns && to.saturating_add(WAIT_NS) > from_ns
-        });
-        // Where both ends of a cable are told of, the one that went first.
-        let down = down.min_by_key(|(from, ..)| *from);
-        down.map(|(_, _, host, device)| format!("the link of {host} ({device}) was down"))
-            .or_else(|| Some((*self.too_large.get(info.from.as_str())?).to_owned()))
-    }
-}
-
-/// What an interval of a flow shows.
-struct Evidence<'a> {
-    flow: u32,
-    info: &'a FlowInfo,
-    from_ns: i64,
-    to_ns: i64,
-    /// Growth of [`FlowSample::delivered_bytes`].
-    delivered: f64,
-    /// Growth of [`FlowSample::busy_ns`], of which so much by the receive window and the send buffer.
-    busy: f64,
-    by_window: f64,
-    by_buffer: f64,
-    lost: bool,
-    /// The part of the packets that were retransmissions.
-    again: f64,
-    /// The part of the receiver's room that was filled with what nobody had read yet, 0 to 1, as in the middle sample; not a
-    /// number if it is not known.
-    unread: f64,
-    /// So long the receiver's room lasts at the rate of the interval.
-    room_ns: f64,
-    /// The part of the samples in which nothing waited to be sent.
-    starved: f64,
-    /// The part of the congestion window that was in flight.
-    in_flight: f64,
-    /// Mean over the samples of the interval.
-    rtt: f64,
-    /// What it was at least for nine tenths of them, and for half.
-    low_rtt: f64,
-    middle_rtt: f64,
-    /// The least until its end.
-    least_rtt: f64,
-}
-
-/// Which samples an interval lies between, and the first of its flow.
-#[derive(Clone, Copy)]
-struct Span {
-    first: usize,
-    from: usize,
-    to: usize,
-}
-
-/// What each interval shows, flow by flow. Every column is read once, for all flows: it may be on disk.
-fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>> {
-    let samples = &view.flow_samples;
-    let times = samples.times();
-    let mut all = Vec::new();
-    let mut spans: Vec<Span> = Vec::new();
-    for flow in &view.flows {
-        let Some(info) = flow.info.filter(|info| info.kind == "tcp") else { continue };
-        let mut from = flow.samples.start;
-        for to in flow.samples.clone().skip(1) {
-            if times[to] - times[from] < length_ns && to + 1 < flow.samples.end {
-                continue;
-            }
-            spans.push(Span { first: flow.samples.start, from, to });
-            all.push(Evidence {
-                flow: flow.number,
-                info,
-                from_ns: times[from],
-                to_ns: times[to],
-                delivered: 0.0,
-                busy: 0.0,
-                by_window: 0.0,
-                by_buffer: 0.0,
-                lost: false,
-                again: 0.0,
-                unread: f64::NAN,
-                room_ns: f64::NAN,
-                starved: 0.0,
-                in_flight: f64::NAN,
-                rtt: f64::NAN,
-                low_rtt: f64::NAN,
-                middle_rtt: f64::NAN,
-                least_rtt: f64::INFINITY,
-            });
-            from = to;
-        }
-    }
-    // A column is let go before the next one is read.
-    let mut each = |values: Values, put: &dyn Fn(&mut Evidence<'a>, &[f64], Span)| {
-        all.iter_mut().zip(&spans).for_each(|(evidence, span)| put(evidence, &values, *span));
-    };
-    // A counter of a flow that had not begun is 0.
-    let growth = |values: &[f64], span: Span| {
-        let begun = values[span.from];
-        values[span.to] - if begun.is_nan() { 0.0 } else { begun }
-    };
-    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
-        // Where a sample has no count it has not begun, or is what it was.
-        let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
-        e.delivered = until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0);
-    });
-    each(samples.column(FlowSample::busy_ns), &|e, values, span| e.busy = growth(values, span));
-    each(samples.column(FlowSample::rwnd_limited_ns), &|e, values, span| e.by_window = growth(values, span));
-    each(samples.column(FlowSample::sndbuf_limited_ns), &|e, values, span| {
-        e.by_buffer = growth(values, span)
-    });
-    each(samples.column(FlowSample::retrans_packets), &|e, values, span| {
-        e.again = growth(values, span);
-        e.lost = e.again > 0.0;
-    });
-    each(samples.column(FlowSample::data_packets_out), &|e, values, span| {
-        let sent = growth(values, span);
-        e.again = if sent > 0.0 { e.again / sent } else { 0.0 };
-    });
-    each(samples.column(FlowSample::ca_state), &|e, values, span| {
-        e.lost |= values[span.from..=span.to].iter().any(|state| *state >= 2.0);
-    });
-    let known = |values: &[f64], span: Span| -> Vec<f64> {
-        values[span.from..=span.to].iter().copied().filter(|value| !value.is_nan()).collect()
-    };
-    each(samples.column(FlowSample::notsent_bytes), &|e, values, span| {
-        let all = known(values, span);
-        let empty = all.iter().filter(|bytes| **bytes == 0.0).count();
-        e.starved = if all.is_empty() { 0.0 } else { empty as f64 / all.len() as f64 };
-    });
-    each(samples.column(FlowSample::unacked_packets), &|e, values, span| {
-        e.in_flight = mean(&values[span.from..=span.to]);
-    });
-    each(samples.column(FlowSample::mss_bytes), &|e, values, span| {
-        e.in_flight *= mean(&values[span.from..=span.to]);
-    });
-    each(samples.column(FlowSample::cwnd_bytes), &|e, values, span| {
-        e.in_flight /= mean(&values[span.from..=span.to]);
-    });
-    each(samples.column(FlowSample::rtt_ns), &|e, values, span| {
-        let mut here = known(values, span);
-        e.rtt = here.iter().sum::<f64>() / here.len().max(1) as f64;
-        here.sort_by(f64::total_cmp);
-        let at = |part: usize| here.get(here.len() * part / 10).copied().unwrap_or(f64::NAN);
-        (e.low_rtt, e.middle_rtt) = (at(1), at(5));
-    });
-    each(samples.column(FlowSample::min_rtt_ns), &|e, values, span| {
-        e.least_rtt = known(values, span).into_iter().fold(f64::INFINITY, f64::min);
-    });
-    // Three columns at once: only where a window asks for it.
-    if all.iter().any(Evidence::is_by_window) {
-        let columns =
-            [FlowSample::delivered_bytes, FlowSample::read_bytes].map(|column| samples.column(column));
-        let window = samples.column(FlowSample::snd_wnd_bytes);
-        for (evidence, span) in all.iter_mut().zip(&spans) {
-            let part = |at: usize| {
-                let unread = columns[0][at] - columns[1][at];
-                // Not a number stays one.
-                let unread = if unread < 0.0 { 0.0 } else { unread };
-                (unread / (unread + window[at] + 1.0), unread + window[at])
-            };
-            let mut parts: Vec<(f64, f64)> =
-                (span.from..=span.to).map(part).filter(|(part, _)| !part.is_nan()).collect();
-            parts.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let room = parts.iter().map(|(_, room)| room).sum::<f64>() / parts.len().max(1) as f64;
-            evidence.room_ns =
-                room / evidence.delivered.max(1.0) * (evidence.to_ns - evidence.from_ns) as f64;
-            evidence.unread = parts.get(parts.len() / 2).map_or(f64::NAN, |(part, _)| *part);
-        }
-    }
-    for index in 1..all.len() {
-        if all[index - 1].flow == all[index].flow {
-            all[index].least_rtt = all[index].least_rtt.min(all[index - 1].least_rtt);
-        }
-    }
-    all
-}
-
-/// Of what is known; not a number if nothing is.
-fn mean(values: &[f64]) -> f64 {
-    let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
-    if known.is_empty() { f64::NAN } else { known.iter().sum::<f64>() / known.len() as f64 }
+/// Whether a queue grew on the path before packets were lost, in most of the intervals of `length_ns` with losses; `None` if
+/// no flow measured its round trips there. A full buffer delays before it drops; a policer and a damaged cable do not.
+pub(crate) fn is_queued_before_losses(view: &View, length_ns: i64) -> Option<bool> {
+    let lossy: Vec<bool> = evidence(view, length_ns)
+        .iter()
+        .filter(|told| told.lost && told.low_rtt.is_finite() && told.least_rtt.is_finite())
+        .map(Evidence::is_queued)
+        .collect();
+    let queued = lossy.iter().filter(|queued| **queued).count();
+    (!lossy.is_empty()).then_some(2 * queued > lossy.len())
 }
 
 impl Evidence<'_> {
@@ -404,7 +146,8 @@ impl Evidence<'_> {
         let starved = || {
             // Who gets no time to write does not write.
             let full = cores.fullest_of_application(self.flow, &self.info.from, from_ns, to_ns);
-            full.map_or(Holder::Application, by_sender)
+            let spent = || cores.spent(self.flow, &self.info.from, sends, Holder::SenderCore);
+            full.map(by_sender).or_else(spent).unwrap_or(Holder::Application)
         };
         let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
         let is_own_queue = || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc, _)));
@@ -413,7 +156,7 @@ impl Evidence<'_> {
         let holder = if nothing_came && self.busy / lasted >= MOSTLY && !is_unread {
             Holder::Stalled(stalls.why(self.info, from_ns, to_ns))
         } else if self.is_by_window() {
-            self.window(receiver, cores)
+            self.window(receiver, cores, reads)
         } else if self.busy > 0.0 && self.by_buffer / self.busy >= MOSTLY {
             sender.filter(Full::by_itself).map_or(Holder::SendBuffer, by_sender)
         } else if self.busy / lasted < BUSY && (self.is_starved() || !has_queue) {
@@ -435,31 +178,11 @@ impl Evidence<'_> {
         } else {
             Holder::Cwnd
         };
-        Interval { flow: self.flow, from_ns, to_ns, rate_bps: self.delivered / lasted * 8e9, holder }
-    }
-}
-
-impl Evidence<'_> {
-    /// TCP's own account: the receive window stopped it for most of the time in which it had something to send.
-    fn is_by_window(&self) -> bool {
-        self.busy > 0.0 && self.by_window / self.busy >= MOSTLY
-    }
-
-    /// The application supplies less than the window takes.
-    fn is_starved(&self) -> bool {
-        self.starved >= MOSTLY && self.in_flight < MOSTLY
-    }
-
-    /// Packets wait on the path even when the fewest do. Round trips that only vary are no queue; nor is what a machine adds
-    /// whose threads wait for a core (`is_late`).
-    fn has_standing_queue(&self, is_late: bool) -> bool {
-        self.low_rtt > WAITING * self.least_rtt
-            && self.low_rtt >= STEADY * self.middle_rtt
-            && (!is_late || self.low_rtt - self.least_rtt > HOSTS_NS)
+        Interval { flow: self.flow, from_ns, to_ns, rate_bps: self.rate_bps(), holder }
     }
 
     /// The cause of a closed receive window: a small buffer, or a slow reader.
-    fn window(&self, receiver: Option<Full>, cores: &Cores) -> Holder {
+    fn window(&self, receiver: Option<Full>, cores: &Cores, reads: Option<Ready>) -> Holder {
         let reader = || cores.fullest_of_application(self.flow, &self.info.to, self.from_ns, self.to_ns);
         if self.unread.is_nan() {
             return receiver.filter(Full::by_itself).map_or(Holder::ReceiveWindow, |full| full.at_receiver());
@@ -468,14 +191,19 @@ impl Evidence<'_> {
         if self.unread < UNREAD || self.room_ns < PAUSE_NS {
             return Holder::ReceiveWindow;
         }
-        receiver.or_else(reader).map_or(Holder::Reader, |full| full.at_receiver())
+        let spent = || cores.spent(self.flow, &self.info.to, reads, Holder::ReceiverCore);
+        let full = receiver.or_else(reader).map(|full| full.at_receiver());
+        full.or_else(spent).unwrap_or(Holder::Reader)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{CoreSample, LedgerInterval, LedgerRow, ThreadSample};
+    use wirespeed_record::{
+        CoreSample, Direction, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement, Recording,
+        ThreadSample,
+    };
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
     fn recording(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Recording {
@@ -644,7 +372,7 @@ mod tests {
         };
         recording.cores = (0..=2).map(full).collect();
         assert_eq!(told(&recording), [(0, 2, "application".to_owned())]);
-        let placed = |core: u32| wirespeed_record::Placement {
+        let placed = |core: u32| Placement {
             flow: 0,
             host: "sender".into(),
             application: [(core, 10)].into(),
@@ -685,6 +413,63 @@ mod tests {
         let words = "sender core 3 (shared with other processes)";
         assert_eq!(on_a_shared_core(0.97), [(0, 2, words.to_owned())]);
         assert_eq!(on_a_shared_core(0.3), [(0, 2, "path rate".to_owned())]);
+    }
+
+    /// A flow that waits for its application, whose thread is moved between two cores and has others' work on neither; it
+    /// runs for this part of the time.
+    fn moved_between_cores(run: f64) -> Vec<(i64, i64, String)> {
+        let mut recording = recording(2, |second, sample| {
+            sample.busy_ns = Some(second * 300_000_000);
+            sample.notsent_bytes = Some(0);
+        });
+        let second = 1_000_000_000;
+        let half = |t: i64, core| CoreSample {
+            host: "sender".into(),
+            app_ns: t * second / 2,
+            ..crate::core_time::softirq_sample(t * second, core, t * second / 4)
+        };
+        recording.cores = (0..=2).flat_map(|t| [half(t, 0), half(t, 1)]).collect();
+        recording.threads = (0..=2)
+            .map(|t: i64| ThreadSample {
+                t_ns: t * second,
+                host: "sender".into(),
+                flow: 0,
+                receives: false,
+                run_ns: (t as f64 * second as f64 * run) as i64,
+                wait_ns: t * second / 10,
+            })
+            .collect();
+        let application = [(0, 90), (1, 110)].into();
+        recording.info.placement =
+            vec![Placement { flow: 0, host: "sender".into(), application, ..Placement::default() }];
+        told(&recording)
+    }
+
+    #[test]
+    fn thread_that_always_runs_is_limited_by_its_core_wherever_that_is() {
+        assert_eq!(moved_between_cores(0.88), [(0, 2, "sender core 1".to_owned())]);
+        assert_eq!(moved_between_cores(0.5), [(0, 2, "application".to_owned())]);
+    }
+
+    /// A flow with losses whose round trips are long; so fast what arrives comes, against 1 Gbit/s on the mean.
+    fn with_losses(delivery_rate_bps: u64) -> Recording {
+        recording(2, |second, sample| {
+            sample.rtt_ns = Some(30_000_000);
+            sample.retrans_packets = Some(second as u64);
+            sample.data_packets_out = Some(second as u64 * 1000);
+            sample.delivery_rate_bps = Some(delivery_rate_bps);
+        })
+    }
+
+    #[test]
+    fn long_round_trips_of_bursts_are_no_full_buffer() {
+        let (queue, bursts) = (with_losses(1_000_000_000), with_losses(5_000_000_000));
+        assert_eq!(told(&queue), [(0, 2, "path rate".to_owned())]);
+        assert_eq!(told(&bursts), [(0, 2, "cwnd after loss".to_owned())]);
+        let is_queued = |recording| is_queued_before_losses(&View::new(recording).unwrap(), 1_000_000_000);
+        assert_eq!((is_queued(&queue), is_queued(&bursts)), (Some(true), Some(false)));
+        let without_losses = recording(2, |_, _| {});
+        assert_eq!(is_queued(&without_losses), None);
     }
 
     #[test]

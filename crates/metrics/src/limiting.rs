@@ -2,7 +2,7 @@
 //! same words serve a model and a live host.
 
 use crate::core_time::{CoreTime, core_times};
-use crate::held_back::{HOSTS_NS, Holder, held_back};
+use crate::held_back::{Holder, held_back, is_queued_before_losses};
 use crate::link::bottleneck;
 use crate::view::View;
 use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
@@ -15,6 +15,8 @@ const WORTH_A_WORD: f64 = 1e-6;
 const MOSTLY: f64 = 0.3;
 /// The test's part of a full core's time at which the core can be what limits it.
 const OWN: f64 = 0.5;
+/// Length of an interval of which is asked what limited a flow in it.
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// One sentence about what limited the run, or `None` if the recording does not tell.
 pub fn limiting(view: &View) -> Option<String> {
@@ -35,7 +37,6 @@ pub fn limiting(view: &View) -> Option<String> {
 
 /// Why nothing was delivered, if nothing was.
 fn nothing_delivered(view: &View) -> Option<String> {
-    const SECOND_NS: i64 = 1_000_000_000;
     let delivered = view.sum(|flow| flow.count(view, FlowSample::delivered_bytes))?;
     if delivered > 0.0 {
         return None;
@@ -159,25 +160,9 @@ fn loss(row: &LedgerRow, stage: Stage, part: f64, cores: &[CoreTime]) -> String 
     format!("{} of {what} lost at {stage} ({}){hint}", share(part), Cause::at(&row.place, row.cause))
 }
 
-/// What round trips say of losses in a network that nobody counts from inside: a full buffer delays before it drops, a policer
-/// and a damaged cable do not. `None` if no flow measured its round trips.
+/// What round trips say of losses in a network that nobody counts from inside. `None` if no flow measured its round trips.
 fn before_losses(view: &View) -> Option<&'static str> {
-    /// A queue that nine tenths of the samples found adds so much to the least round trip.
-    const QUEUED: f64 = 1.25;
-    let rtts = view.flow_samples.column(FlowSample::rtt_ns);
-    let least = view.flow_samples.column(FlowSample::min_rtt_ns);
-    let mut has_queue = None;
-    for flow in view.flows.iter().filter(|flow| flow.info.is_some_and(|info| info.kind == "tcp")) {
-        let known = |values: &[f64]| -> Vec<f64> {
-            values[flow.samples.clone()].iter().copied().filter(|value| !value.is_nan()).collect()
-        };
-        let mut rtts = known(&rtts);
-        let least = known(&least).into_iter().fold(f64::INFINITY, f64::min);
-        rtts.sort_by(f64::total_cmp);
-        let Some(low) = rtts.get(rtts.len() / 10).filter(|_| least.is_finite()) else { continue };
-        *has_queue.get_or_insert(false) |= *low > QUEUED * least && low - least > HOSTS_NS;
-    }
-    Some(match has_queue? {
+    Some(match is_queued_before_losses(view, SECOND_NS)? {
         true => "packets queued before them, so a buffer of the path is full",
         false => {
             "no queue built up before them: a policer, a shallow buffer or damaged packets; a lower pacing rate \

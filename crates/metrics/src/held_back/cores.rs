@@ -40,7 +40,7 @@ impl Full {
     pub(super) fn is_short(&self, ready: Option<Ready>) -> bool {
         match ready {
             _ if self.by_itself() || self.softirq >= OWN * self.all => true,
-            Some(ready) => ready.run + ready.wait >= READY,
+            Some(ready) => ready.is_spent(),
             None => self.own() >= OWN * self.all,
         }
     }
@@ -63,6 +63,8 @@ pub(super) struct Cores<'a> {
     samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
     used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
     applications: BTreeSet<(u32, &'a str, u32)>,
+    /// The core on which a flow's application was found most often.
+    homes: BTreeMap<(u32, &'a str), u32>,
     /// Hosts that are one machine, by its boot ID.
     machines: BTreeMap<&'a str, &'a str>,
 }
@@ -77,16 +79,19 @@ impl<'a> Cores<'a> {
         by_core.values_mut().for_each(|rows| rows.sort_by_key(|row| row.t_ns));
         let mut used: BTreeMap<(u32, &str), BTreeSet<u32>> = BTreeMap::new();
         let mut applications = BTreeSet::new();
+        let mut homes = BTreeMap::new();
         for placement in &recording.info.placement {
             let of = |core: &u32| (placement.flow, placement.host.as_str(), *core);
             applications.extend(placement.application.keys().map(of));
+            let home = placement.application_core();
+            homes.extend(home.map(|core| ((placement.flow, placement.host.as_str()), core)));
             let cores = placement.application.keys().chain(placement.incoming.keys());
             used.entry((placement.flow, &placement.host)).or_default().extend(cores);
         }
         let machine =
             |host: &'a HostInfo| Some((host.name.as_str(), host.settings.get("machine.boot_id")?.as_str()));
         let machines = recording.info.hosts.iter().filter_map(machine).collect();
-        Cores { samples: by_core, used, applications, machines }
+        Cores { samples: by_core, used, applications, homes, machines }
     }
 
     /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
@@ -104,6 +109,20 @@ impl<'a> Cores<'a> {
         to_ns: i64,
     ) -> Option<Full> {
         self.fullest_where(host, from_ns, to_ns, |core| self.applications.contains(&(flow, host, core)))
+    }
+
+    /// What limits a flow whose thread had no time left, though no core was full: one that is moved from core to core. The
+    /// core is that on which it was most.
+    pub(super) fn spent(
+        &self,
+        flow: u32,
+        host: &str,
+        thread: Option<Ready>,
+        holder: fn(u32) -> Holder,
+    ) -> Option<Holder> {
+        let thread = thread.filter(Ready::is_spent)?;
+        let holder = holder(*self.homes.get(&(flow, host))?);
+        Some(if thread.is_late() { Holder::Shared(Box::new(holder)) } else { holder })
     }
 
     fn fullest_where(
@@ -183,6 +202,11 @@ impl Ready {
     /// It often waited for a core: round trips and pauses are its machine's as well.
     pub(super) fn is_late(&self) -> bool {
         self.wait >= LATE
+    }
+
+    /// It ran or was ready to run all the time.
+    pub(super) fn is_spent(&self) -> bool {
+        self.run + self.wait >= READY
     }
 
     pub(super) fn wait(&self) -> f64 {

@@ -1,0 +1,89 @@
+//! Where packets were lost in an interval, and what stopped all of them.
+
+use std::collections::BTreeMap;
+use wirespeed_record::{Cause, Direction, FlowInfo, Recording, Stage};
+
+/// Where most data was lost.
+pub(super) struct WorstStages {
+    /// In each interval in which some was: its start, its end, where.
+    intervals: Option<Vec<(i64, i64, Site)>>,
+    /// In the whole run.
+    run: Option<Site>,
+}
+
+/// Where packets were lost, and why if that is known.
+pub(super) type Site = (Stage, Option<Cause>);
+
+impl WorstStages {
+    pub(super) fn of(recording: &Recording) -> WorstStages {
+        let is_loss =
+            |direction, entry: &str, packets| direction == Direction::Data && entry == "lost" && packets > 0;
+        let mut sums: BTreeMap<(i64, i64), BTreeMap<Site, i64>> = BTreeMap::new();
+        for row in &recording.ledger_intervals {
+            if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, &row.entry, row.packets)) {
+                *sums.entry((row.from_ns, row.to_ns)).or_default().entry((stage, row.cause)).or_default() +=
+                    row.packets;
+            }
+        }
+        let worst = |sums: BTreeMap<Site, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
+        let intervals =
+            sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
+        let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
+        WorstStages {
+            intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
+            run: lost.max_by_key(|row| row.packets).and_then(|row| Some((row.stage?, row.cause))),
+        }
+    }
+
+    /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
+    /// later than they happen. Without a ledger by interval that of the run has to do.
+    pub(super) fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Site> {
+        let Some(intervals) = &self.intervals else { return self.run };
+        let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
+        let then = intervals.iter().filter(|(from, to, _)| shared(*from, *to) > 0);
+        let before = || intervals.iter().rev().find(|(from, _, _)| *from < from_ns);
+        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, site)| *site)
+    }
+}
+
+/// What can stop all packets between two hosts, from the events of a recording.
+pub(super) struct Stalls<'a> {
+    /// When the interface of a host was down: from, to, host, interface.
+    down: Vec<(i64, i64, &'a str, &'a str)>,
+    /// From which host packets of some sizes do not pass, in words.
+    too_large: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Stalls<'a> {
+    pub(super) fn of(recording: &'a Recording) -> Stalls<'a> {
+        let mut stalls = Stalls { down: Vec::new(), too_large: BTreeMap::new() };
+        let mut events: Vec<_> = recording.events.iter().collect();
+        events.sort_by_key(|event| event.t_ns);
+        for event in events {
+            let Some(host) = event.host.as_deref() else { continue };
+            match event.kind.as_str() {
+                "link_down" => stalls.down.push((event.t_ns, i64::MAX, host, &event.detail)),
+                "link_up" => {
+                    let open = stalls.down.iter_mut().rev().find(|down| down.2 == host && down.1 == i64::MAX);
+                    open.into_iter().for_each(|down| down.1 = event.t_ns);
+                }
+                "mtu_black_hole" => drop(stalls.too_large.insert(host, &event.detail)),
+                _ => {}
+            }
+        }
+        stalls
+    }
+
+    /// What stopped the packets of a flow then. A sender waits on after its link is up again.
+    pub(super) fn why(&self, info: &FlowInfo, from_ns: i64, to_ns: i64) -> Option<String> {
+        const WAIT_NS: i64 = 5_000_000_000;
+        let of_flow = |host: &str| host == info.from || host == info.to;
+        let down = self.down.iter().filter(|(from, to, host, _)| {
+            of_flow(host) && *from < to_ns && to.saturating_add(WAIT_NS) > from_ns
+        });
+        // Where both ends of a cable are told of, the one that went first.
+        let down = down.min_by_key(|(from, ..)| *from);
+        down.map(|(_, _, host, device)| format!("the link of {host} ({device}) was down"))
+            .or_else(|| Some((*self.too_large.get(info.from.as_str())?).to_owned()))
+    }
+}
