@@ -152,10 +152,12 @@ impl Evidence<'_> {
         let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
         let is_own_queue = || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc, _)));
         let is_unread = self.unread >= UNREAD;
+        // What a larger receive window let out would stand in a queue of the path.
+        let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
         let nothing_came = self.delivered <= 0.0 && self.from_ns >= self.info.start_ns;
         let holder = if nothing_came && self.busy / lasted >= MOSTLY && !is_unread {
             Holder::Stalled(stalls.why(self.info, from_ns, to_ns))
-        } else if self.is_by_window() {
+        } else if self.is_by_window() && !would_only_wait {
             self.window(receiver, cores, reads)
         } else if self.busy > 0.0 && self.by_buffer / self.busy >= MOSTLY {
             sender.filter(Full::by_itself).map_or(Holder::SendBuffer, by_sender)
@@ -303,6 +305,19 @@ mod tests {
         };
         recording.cores = (0..=2).map(full).collect();
         told(&recording)
+    }
+
+    #[test]
+    fn a_window_of_more_than_the_path_holds_is_not_what_limits() {
+        let at_rtt = |rtt_ns: i64| {
+            told(&recording(2, |second, sample| {
+                sample.rwnd_limited_ns = Some(second * 800_000_000);
+                sample.rtt_ns = Some(rtt_ns);
+                sample.delivery_rate_bps = Some(1_000_000_000);
+            }))
+        };
+        assert_eq!(at_rtt(12_000_000), [(0, 2, "receive window".to_owned())]);
+        assert_eq!(at_rtt(25_000_000), [(0, 2, "path rate".to_owned())]);
     }
 
     #[test]

@@ -234,6 +234,11 @@ impl Evidence<'_> {
             && !self.is_in_bursts()
     }
 
+    /// The flow keeps at least as much in a queue of the path as the path itself holds: a larger window would only wait there.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.low_rtt >= 2.0 * self.least_rtt && self.is_queued()
+    }
+
     /// What comes out of a queue that is never empty comes at one rate, what a policer lets pass as fast as it went in.
     fn is_in_bursts(&self) -> bool {
         self.fast >= BURST * self.rate_bps()
