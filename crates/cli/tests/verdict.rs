@@ -216,14 +216,8 @@ fn short_queue(test: &str, user: &str) {
     bed.inside(bed.name(0), queue).unwrap();
     let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
     let control = allowed.split_whitespace().next().expect("one is always allowed");
-    for (sample, others) in [
-        ("1 ms", None),
-        ("10 ms", None),
-        ("100 ms", None),
-        ("10 ms", Some(false)),
-        ("1 ms", Some(false)),
-        ("10 ms", Some(true)),
-    ] {
+    let samples = ["1 ms", "10 ms", "100 ms"];
+    for (sample, others) in samples.iter().flat_map(|s| [None, Some(false), Some(true)].map(|o| (s, o))) {
         let traffic = others.map(|is_same| other_traffic(&bed, is_same));
         let file = bed.scenario(&format!(
             "[[flow]]\ncongestion = \"{control}\"\n[run]\nduration = \"3 s\"\nsample = \"{sample}\"\n"
