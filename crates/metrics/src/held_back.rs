@@ -154,6 +154,8 @@ impl Evidence<'_> {
         let is_unread = self.unread >= UNREAD;
         // What a larger receive window let out would stand in a queue of the path.
         let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
+        // Threads that wait for cores let TCP believe in losses that there were not.
+        let is_spurious = worst.is_none() && late.is_some();
         let nothing_came = self.delivered <= 0.0 && self.from_ns >= self.info.start_ns;
         let holder = if nothing_came && self.busy / lasted >= MOSTLY && !is_unread {
             Holder::Stalled(stalls.why(self.info, from_ns, to_ns))
@@ -167,7 +169,7 @@ impl Evidence<'_> {
             full.at_receiver()
         } else if let Some(full) = sender.filter(|full| full.is_short(sends)) {
             by_sender(full)
-        } else if self.lost && (!has_queue || self.again >= HEAVY || is_own_queue()) {
+        } else if self.lost && !is_spurious && (!has_queue || self.again >= HEAVY || is_own_queue()) {
             after_loss()
         } else if self.is_starved() {
             starved()
@@ -346,6 +348,45 @@ mod tests {
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss at rx_ring".to_owned())]);
         (recording.ledger[0].stage, recording.ledger[0].cause) = (Some(Stage::Network), Some(Cause::Policer));
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss at network (policer)".to_owned())]);
+    }
+
+    #[test]
+    fn what_was_sent_again_for_nothing_on_a_busy_machine_is_no_loss() {
+        let busy = |wait_percent: i64| {
+            let mut recording =
+                recording(2, |second, sample| sample.retrans_packets = Some(second as u64 * 5));
+            let second = 1_000_000_000;
+            let row = |entry: &str, stage, packets| LedgerRow {
+                direction: Direction::Data,
+                entry: entry.into(),
+                stage,
+                place: String::new(),
+                cause: None,
+                packets,
+                source: String::new(),
+            };
+            recording.ledger = vec![row("sent", None, 100), row("lost", Some(Stage::Network), 0)];
+            let thread = |t: i64| ThreadSample {
+                t_ns: t * second,
+                host: "receiver".into(),
+                flow: 0,
+                receives: true,
+                run_ns: t * second / 5,
+                wait_ns: t * second * wait_percent / 100,
+            };
+            recording.threads = (0..=2).map(thread).collect();
+            recording.cores = (0..=2)
+                .map(|t| CoreSample {
+                    load_ns: t * second,
+                    ..crate::core_time::softirq_sample(t * second, 3, 0)
+                })
+                .collect();
+            told(&recording)
+        };
+        let words = "receiver interrupt core 3 (shared with other processes)";
+        let [waits, rests] = [40, 1].map(busy);
+        assert_eq!(waits, [(0, 2, words.to_owned())]);
+        assert_eq!(rests, [(0, 2, "cwnd after loss".to_owned())]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(super) struct WorstStages {
     intervals: Option<Vec<(i64, i64, Site)>>,
     /// In the whole run.
     run: Option<Site>,
+    /// The data of the run was accounted for, and none of it was lost.
+    none: bool,
 }
 
 /// Where packets were lost, and why if that is known.
@@ -31,8 +33,15 @@ impl WorstStages {
         let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
         WorstStages {
             intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
+            none: lost.clone().next().is_none()
+                && recording.ledger.iter().any(|row| row.direction == Direction::Data && row.entry == "sent"),
             run: lost.max_by_key(|row| row.packets).and_then(|row| Some((row.stage?, row.cause))),
         }
+    }
+
+    /// Whatever was sent again had not been lost.
+    pub(super) fn is_none(&self) -> bool {
+        self.none
     }
 
     /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
