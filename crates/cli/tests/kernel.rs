@@ -218,7 +218,10 @@ fn udp_accounts_for_every_datagram() {
     let in_flight: i64 = recording
         .ledger
         .iter()
-        .filter(|row| row.direction == wirespeed_record::Direction::Data && row.entry == "in_flight")
+        .filter(|row| {
+            row.direction == wirespeed_record::Direction::Data
+                && row.entry == wirespeed_record::Entry::InFlight
+        })
         .map(|row| row.packets)
         .sum();
     let missing = recording.datagrams.iter().filter(|row| row.arrived_ns.is_none()).count() as i64;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use wirespeed_iperf3::{MergeError, Source, parse, recording};
-use wirespeed_record::{FlowSample, Recording};
+use wirespeed_record::{Entry, FlowSample, Recording};
 
 fn source(name: &str) -> Source {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
@@ -80,13 +80,13 @@ fn a_server_alone_knows_nothing_of_the_sender() {
 
 #[test]
 fn datagrams_balance() {
-    let account = |names: &[&str]| -> Vec<(String, i64)> {
+    let account = |names: &[&str]| -> Vec<(Entry, i64)> {
         import(names).ledger.into_iter().map(|row| (row.entry, row.packets)).collect()
     };
     let client = "udp-lossy-client-3.12.json";
     let server = "udp-lossy-server-3.12.json";
-    let expected = [("sent", 74_679), ("lost", 334), ("delivered", 74_345), ("unexplained", 0)];
-    let expected: Vec<_> = expected.map(|(entry, packets)| (entry.to_owned(), packets)).into();
+    let expected =
+        [(Entry::Sent, 74_679), (Entry::Lost, 334), (Entry::Delivered, 74_345), (Entry::Unexplained, 0)];
     for names in [&[client][..], &[server], &[client, server]] {
         assert_eq!(account(names), expected, "{names:?}");
     }

@@ -4,7 +4,7 @@
 use crate::layout::Layout;
 use crate::ledger::{Evidence, ledger};
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction, LedgerInterval, LedgerRow, Stage};
+use wirespeed_record::{Cause, Direction, Entry, LedgerInterval, LedgerRow, Stage};
 use wirespeed_scenario::run::Run;
 
 /// Length of an interval: that over which it is told what held a flow back. Reading what a host counts costs about as much
@@ -52,7 +52,7 @@ impl Borders {
 }
 
 /// A side of an account: entry, stage, place and cause.
-pub type Key = (String, Option<Stage>, String, Option<Cause>);
+pub type Key = (Entry, Option<Stage>, String, Option<Cause>);
 
 /// The account of a direction.
 pub type Account = BTreeMap<Key, i64>;
@@ -70,8 +70,7 @@ pub struct Standing {
 pub fn account(rows: &[LedgerRow], direction: Direction) -> Account {
     let mut account = Account::new();
     for row in rows.iter().filter(|row| row.direction == direction) {
-        *account.entry((row.entry.clone(), row.stage, row.place.clone(), row.cause)).or_default() +=
-            row.packets;
+        *account.entry((row.entry, row.stage, row.place.clone(), row.cause)).or_default() += row.packets;
     }
     account
 }
@@ -96,14 +95,14 @@ impl<'a> Standings<'a> {
         let last = self.all.last();
         let of = |direction: Direction| {
             let account = account(&rows, direction);
-            let sum = |account: &Account, entry: &str| -> i64 {
+            let sum = |account: &Account, entry: Entry| -> i64 {
                 account.iter().filter(|(key, _)| key.0 == entry).map(|(_, packets)| packets).sum()
             };
             let before = last.and_then(|last| last.accounts.get(&direction));
-            let sent = sum(&account, "sent") - before.map_or(0, |(before, _)| sum(before, "sent"));
+            let sent = sum(&account, Entry::Sent) - before.map_or(0, |(before, _)| sum(before, Entry::Sent));
             let lasted_ns = t_ns - last.map_or(0, |last| last.t_ns);
             // Counters are read one after the other: what passes meanwhile is in some of them and not in others.
-            let unexplained = sum(&account, "unexplained").unsigned_abs();
+            let unexplained = sum(&account, Entry::Unexplained).unsigned_abs();
             let uncertain = unexplained.max(passing(sent, lasted_ns, took_ns));
             (direction, (account, uncertain))
         };
@@ -152,15 +151,15 @@ fn between(direction: Direction, before: &At, now: &At, rows: &mut Vec<LedgerInt
     let keys: std::collections::BTreeSet<&Key> = before.1.keys().chain(now.1.keys()).collect();
     for key in keys {
         let packets = now.1.get(key).unwrap_or(&0) - before.1.get(key).unwrap_or(&0);
-        let (entry, stage, place, cause) = key;
-        if packets == 0 && entry != "sent" && entry != "delivered" {
+        let (entry, stage, place, cause) = (key.0, &key.1, &key.2, &key.3);
+        if packets == 0 && entry != Entry::Sent && entry != Entry::Delivered {
             continue;
         }
         rows.push(LedgerInterval {
             from_ns: before.0,
             to_ns: now.0,
             direction,
-            entry: entry.clone(),
+            entry,
             stage: *stage,
             place: place.clone(),
             cause: *cause,
@@ -183,10 +182,10 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn row(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+    fn row(entry: Entry, stage: Option<Stage>, packets: i64) -> LedgerRow {
         LedgerRow {
             direction: Direction::Data,
-            entry: entry.into(),
+            entry,
             stage,
             place: String::new(),
             cause: None,
@@ -206,24 +205,32 @@ mod tests {
         let at_1 = standing(
             1,
             5,
-            &[row("sent", None, 100), row("delivered", None, 90), row("in_flight", network, 10)],
+            &[
+                row(Entry::Sent, None, 100),
+                row(Entry::Delivered, None, 90),
+                row(Entry::InFlight, network, 10),
+            ],
         );
-        let at_2 =
-            standing(2, 3, &[row("sent", None, 150), row("delivered", None, 130), row("lost", network, 20)]);
-        let ledger = [row("sent", None, 160), row("delivered", None, 140), row("lost", network, 20)];
+        let at_2 = standing(
+            2,
+            3,
+            &[row(Entry::Sent, None, 150), row(Entry::Delivered, None, 130), row(Entry::Lost, network, 20)],
+        );
+        let ledger =
+            [row(Entry::Sent, None, 160), row(Entry::Delivered, None, 140), row(Entry::Lost, network, 20)];
         let rows = intervals(&[at_1, at_2], &ledger, 3 * SECOND);
-        let of = |second: i64, entry: &str| -> i64 {
+        let of = |second: i64, entry: Entry| -> i64 {
             let here = rows.iter().filter(|row| row.from_ns == second * SECOND && row.entry == entry);
             here.map(|row| row.packets).sum()
         };
-        assert_eq!([0, 1, 2].map(|second| of(second, "sent")), [100, 50, 10]);
-        assert_eq!([0, 1, 2].map(|second| of(second, "in_flight")), [10, -10, 0]);
-        assert_eq!([0, 1, 2].map(|second| of(second, "lost")), [0, 20, 0]);
+        assert_eq!([0, 1, 2].map(|second| of(second, Entry::Sent)), [100, 50, 10]);
+        assert_eq!([0, 1, 2].map(|second| of(second, Entry::InFlight)), [10, -10, 0]);
+        assert_eq!([0, 1, 2].map(|second| of(second, Entry::Lost)), [0, 20, 0]);
         let uncertain =
             |second: i64| rows.iter().find(|row| row.from_ns == second * SECOND).unwrap().uncertain_packets;
         assert_eq!([0, 1, 2].map(uncertain), [5, 8, 3]);
         assert!(!rows.iter().any(|row| row.packets == 0), "{rows:?}");
-        for entry in ["sent", "delivered", "lost", "in_flight"] {
+        for entry in [Entry::Sent, Entry::Delivered, Entry::Lost, Entry::InFlight] {
             let sum: i64 = rows.iter().filter(|row| row.entry == entry).map(|row| row.packets).sum();
             let whole: i64 = ledger.iter().filter(|row| row.entry == entry).map(|row| row.packets).sum();
             assert_eq!(sum, whole, "{entry}");
@@ -232,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_looked_at_only_at_its_ends_has_no_intervals() {
-        assert!(intervals(&[], &[row("sent", None, 3)], SECOND).is_empty());
+        assert!(intervals(&[], &[row(Entry::Sent, None, 3)], SECOND).is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::layout::{Egress, End, Layout, is_left};
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
+use wirespeed_record::{Cause, Counter, Direction, Entry, HostSample, LedgerRow, QueueSample, Stage};
 use wirespeed_scenario::run::{Qdisc, Run};
 
 /// What the account is made from: the state at the very end of the run, or at a border between intervals.
@@ -106,7 +106,7 @@ impl<'a> Account<'a> {
             if self.forward { (names(left), names(right)) } else { (names(right), names(left)) }
         };
         let sent: i64 = senders.iter().map(|host| self.sent(host)).sum();
-        self.row("sent", None, &senders.join(", "), sent, &SENT.join(" + "));
+        self.row(Entry::Sent, None, &senders.join(", "), sent, &SENT.join(" + "));
         let lost_before = self.rows.len();
         self.queues();
         self.interfaces();
@@ -123,14 +123,14 @@ impl<'a> Account<'a> {
         }
         let dropped: i64 = self.rows[above..].iter().map(|row| row.packets).sum();
         self.row(
-            "delivered",
+            Entry::Delivered,
             None,
             &receivers.join(", "),
             arrived - dropped,
             "IpExtIn*Pkts less drops above IP",
         );
         let in_flight = self.in_flight();
-        self.row("unexplained", None, "", sent - arrived - lost - in_flight, "what is left over");
+        self.row(Entry::Unexplained, None, "", sent - arrived - lost - in_flight, "what is left over");
         self.rows
     }
 
@@ -156,10 +156,10 @@ impl<'a> Account<'a> {
         hosts.iter().flat_map(|host| names.iter().map(|name| self.counter(host, name))).sum()
     }
 
-    fn row(&mut self, entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
+    fn row(&mut self, entry: Entry, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
         self.rows.push(LedgerRow {
             direction: self.direction,
-            entry: entry.into(),
+            entry,
             stage,
             place: place.into(),
             cause: None,
@@ -177,7 +177,7 @@ impl<'a> Account<'a> {
 
     /// A place that was looked at has a row even if nothing was lost there: 0 is knowledge, a missing row is not.
     fn loss(&mut self, stage: Stage, place: &str, packets: i64, source: &str) {
-        self.row("lost", Some(stage), place, packets, source);
+        self.row(Entry::Lost, Some(stage), place, packets, source);
     }
 
     /// Drops at qdiscs of sending hosts and at links, and losses on links.
@@ -261,7 +261,7 @@ impl<'a> Account<'a> {
             let key = format!("{}/rx", host.name);
             let packets = self.evidence.in_flight.get(&key).copied().unwrap_or(0) as i64;
             if packets != 0 && is_left(self.run, host) != self.forward {
-                self.row("in_flight", Some(Stage::RxRing), &key, packets, "receive rings and backlogs");
+                self.row(Entry::InFlight, Some(Stage::RxRing), &key, packets, "receive rings and backlogs");
                 total += packets;
             }
         }
@@ -273,7 +273,7 @@ impl<'a> Account<'a> {
                     Egress::Host(_) => Stage::Qdisc,
                     _ => Stage::Network,
                 };
-                self.row("in_flight", Some(stage), &queue, packets, "qdisc backlog and propagation");
+                self.row(Entry::InFlight, Some(stage), &queue, packets, "qdisc backlog and propagation");
             }
             total += packets;
         }
@@ -332,7 +332,7 @@ mod tests {
         rows.filter(|r| r.direction == Direction::Data).collect()
     }
 
-    fn account(arrived: u64) -> Vec<(String, Option<Stage>, i64)> {
+    fn account(arrived: u64) -> Vec<(Entry, Option<Stage>, i64)> {
         rows(arrived, &[]).into_iter().map(|r| (r.entry, r.stage, r.packets)).collect()
     }
 
@@ -340,24 +340,24 @@ mod tests {
     fn each_loss_stands_at_its_own_stage_and_the_account_balances() {
         // 110 sent; 3 dropped at the host, 4 at the queue, 5 on the link, 6 under way: 92 arrive, 2 of them in vain.
         let rows = account(92);
-        let find = |entry: &str, stage| {
+        let find = |entry: Entry, stage| {
             rows.iter().filter(|r| r.0 == entry && r.1 == stage).map(|r| r.2).sum::<i64>()
         };
-        assert_eq!(find("sent", None), 110);
-        assert_eq!(find("delivered", None), 90);
-        assert_eq!(find("lost", Some(Stage::Qdisc)), 3);
-        assert_eq!(find("lost", Some(Stage::Network)), 9);
-        assert_eq!(find("lost", Some(Stage::TcpBacklog)), 2);
-        assert_eq!(find("in_flight", Some(Stage::Network)), 6);
-        assert_eq!(find("unexplained", None), 0);
+        assert_eq!(find(Entry::Sent, None), 110);
+        assert_eq!(find(Entry::Delivered, None), 90);
+        assert_eq!(find(Entry::Lost, Some(Stage::Qdisc)), 3);
+        assert_eq!(find(Entry::Lost, Some(Stage::Network)), 9);
+        assert_eq!(find(Entry::Lost, Some(Stage::TcpBacklog)), 2);
+        assert_eq!(find(Entry::InFlight, Some(Stage::Network)), 6);
+        assert_eq!(find(Entry::Unexplained, None), 0);
     }
 
     #[test]
     fn drops_of_a_link_have_their_causes_and_the_account_balances() {
         let of = |drops: &[(Cause, u64)]| {
             let rows = rows(92, drops);
-            assert!(rows.iter().any(|r| r.entry == "unexplained" && r.packets == 0), "{rows:?}");
-            let lost = rows.into_iter().filter(|r| r.stage == Some(Stage::Network) && r.entry == "lost");
+            assert!(rows.iter().any(|r| r.entry == Entry::Unexplained && r.packets == 0), "{rows:?}");
+            let lost = rows.into_iter().filter(|r| r.stage == Some(Stage::Network) && r.entry == Entry::Lost);
             let lost = lost.filter(|r| r.place == "link0/forward");
             lost.map(|r| (r.cause, r.packets)).collect::<Vec<_>>()
         };
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_explained_is_said() {
-        assert!(account(90).contains(&("unexplained".into(), None, 2)));
+        assert!(account(90).contains(&(Entry::Unexplained, None, 2)));
     }
 
     #[test]

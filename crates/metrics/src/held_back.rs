@@ -205,7 +205,7 @@ impl Evidence<'_> {
 mod tests {
     use super::*;
     use wirespeed_record::{
-        CoreSample, Direction, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement, Recording,
+        CoreSample, Direction, Entry, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement, Recording,
         ThreadSample,
     };
 
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(told(&recording), [(0, 2, "cwnd after loss".to_owned())]);
         recording.ledger.push(LedgerRow {
             direction: Direction::Data,
-            entry: "lost".into(),
+            entry: Entry::Lost,
             stage: Some(Stage::RxRing),
             place: "receiver/eth0".into(),
             cause: None,
@@ -356,16 +356,16 @@ mod tests {
             let mut recording =
                 recording(2, |second, sample| sample.retrans_packets = Some(second as u64 * 5));
             let second = 1_000_000_000;
-            let row = |entry: &str, stage, packets| LedgerRow {
+            let row = |entry: Entry, stage, packets| LedgerRow {
                 direction: Direction::Data,
-                entry: entry.into(),
+                entry,
                 stage,
                 place: String::new(),
                 cause: None,
                 packets,
                 source: String::new(),
             };
-            recording.ledger = vec![row("sent", None, 100), row("lost", Some(Stage::Network), 0)];
+            recording.ledger = vec![row(Entry::Sent, None, 100), row(Entry::Lost, Some(Stage::Network), 0)];
             let thread = |t: i64| ThreadSample {
                 t_ns: t * second,
                 host: "receiver".into(),
@@ -396,7 +396,7 @@ mod tests {
             from_ns: second * 1_000_000_000,
             to_ns: (second + 1) * 1_000_000_000,
             direction: Direction::Data,
-            entry: "lost".into(),
+            entry: Entry::Lost,
             stage: Some(stage),
             place: String::new(),
             cause: None,

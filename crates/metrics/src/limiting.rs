@@ -5,7 +5,7 @@ use crate::core_time::{CoreTime, core_times};
 use crate::held_back::{Holder, held_back, is_queued_before_losses};
 use crate::link::bottleneck;
 use crate::view::View;
-use wirespeed_record::{Cause, ColumnOf, Direction, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{Cause, ColumnOf, Direction, Entry, FlowSample, LedgerRow, Recording, Stage};
 
 /// A core that is busy for so large a part of the time has no room for more, and a link that is used so much.
 const FULL: f64 = 0.97;
@@ -120,12 +120,12 @@ fn losses(view: &View, cores: &[CoreTime]) -> Vec<String> {
     };
     let sent = |direction: Direction| {
         // Where nobody counts what is sent, what arrived is near enough to tell what is worth a word.
-        let of = |entry: &str| rows.iter().find(|row| row.direction == direction && row.entry == entry);
-        of("sent").or(of("delivered")).map_or(0, |row| row.packets).max(1) as f64
+        let of = |entry: Entry| rows.iter().find(|row| row.direction == direction && row.entry == entry);
+        of(Entry::Sent).or(of(Entry::Delivered)).map_or(0, |row| row.packets).max(1) as f64
     };
     let mut lost: Vec<(&LedgerRow, f64)> = rows
         .iter()
-        .filter(|row| row.entry == "lost")
+        .filter(|row| row.entry == Entry::Lost)
         .map(|row| (row, row.packets as f64 / sent(row.direction)))
         .filter(|(_, part)| *part >= WORTH_A_WORD)
         .collect();
@@ -238,10 +238,10 @@ mod tests {
     use crate::core_time::softirq_sample;
     use wirespeed_record::{FlowInfo, LedgerInterval, LinkInfo, QueueSample};
 
-    fn row(entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
+    fn row(entry: Entry, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
         LedgerRow {
             direction: Direction::Data,
-            entry: entry.into(),
+            entry,
             stage,
             place: place.into(),
             cause: None,
@@ -255,8 +255,10 @@ mod tests {
         let mut recording = Recording::default();
         recording.info.duration_ns = 1_000;
         recording.cores = vec![softirq_sample(0, 3, 0), softirq_sample(1_000, 3, 1_000)];
-        recording.ledger =
-            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "receiver/rx3", 40)];
+        recording.ledger = vec![
+            row(Entry::Sent, None, "sender", 10_000),
+            row(Entry::Lost, Some(Stage::RxRing), "receiver/rx3", 40),
+        ];
         assert_eq!(
             limiting(&View::new(&recording).unwrap()).as_deref(),
             Some(
@@ -273,8 +275,10 @@ mod tests {
         let (before, mut after) = (softirq_sample(0, 0, 0), softirq_sample(1_000, 0, softirq_ns));
         after.app_ns = 1_000 - softirq_ns;
         recording.cores = vec![before, after];
-        recording.ledger =
-            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RcvBuf), "receiver", 3_500)];
+        recording.ledger = vec![
+            row(Entry::Sent, None, "sender", 10_000),
+            row(Entry::Lost, Some(Stage::RcvBuf), "receiver", 3_500),
+        ];
         limiting(&View::new(&recording).unwrap())
     }
 
@@ -335,10 +339,10 @@ mod tests {
     fn lost_at_a_link(lost: &[(Cause, i64)]) -> Recording {
         let mut recording = Recording::default();
         (recording.info.omit_ns, recording.info.duration_ns) = (0, 2_000);
-        recording.ledger = vec![row("sent", None, "sender", 10_000)];
+        recording.ledger = vec![row(Entry::Sent, None, "sender", 10_000)];
         recording.ledger.extend(lost.iter().map(|(cause, packets)| LedgerRow {
             cause: Some(*cause),
-            ..row("lost", Some(Stage::Network), "bottleneck/forward", *packets)
+            ..row(Entry::Lost, Some(Stage::Network), "bottleneck/forward", *packets)
         }));
         recording
     }
@@ -367,7 +371,7 @@ mod tests {
             from_ns,
             to_ns: from_ns + 1_000,
             direction: row.direction,
-            entry: row.entry.clone(),
+            entry: row.entry,
             stage: row.stage,
             place: row.place.clone(),
             cause: row.cause,
@@ -420,7 +424,7 @@ mod tests {
         recording.info.duration_ns = 1_000;
         recording.cores = vec![softirq_sample(0, 3, 0), softirq_sample(1_000, 3, 400)];
         recording.ledger =
-            vec![row("sent", None, "sender", 10_000), row("lost", Some(Stage::RxRing), "r", 0)];
+            vec![row(Entry::Sent, None, "sender", 10_000), row(Entry::Lost, Some(Stage::RxRing), "r", 0)];
         assert_eq!(limiting(&View::new(&recording).unwrap()), None);
     }
 }

@@ -3,7 +3,7 @@
 use crate::registry::{Better, Metric};
 use crate::view::View;
 use std::collections::BTreeMap;
-use wirespeed_record::{Direction, LedgerRow, Stage};
+use wirespeed_record::{Direction, Entry, LedgerRow, Stage};
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {
@@ -17,7 +17,7 @@ pub(crate) const ROWS: &[Metric] = &[
         headline: true,
         compute: |view| {
             let sent = sent(view, Direction::Data).filter(|_| !unseen(view, Direction::Data))?;
-            Some(total(rows(view, Direction::Data, "lost")).unwrap_or(0.0) / sent)
+            Some(total(rows(view, Direction::Data, Entry::Lost)).unwrap_or(0.0) / sent)
         },
     },
     Metric {
@@ -115,14 +115,14 @@ pub fn by_stage(view: &View, family: &str) -> Option<BTreeMap<String, f64>> {
 }
 
 /// Rows of the measurement window; none where the ledger is known of the whole run only.
-fn rows<'v>(view: &'v View, direction: Direction, entry: &'v str) -> impl Iterator<Item = &'v LedgerRow> {
+fn rows<'v>(view: &'v View, direction: Direction, entry: Entry) -> impl Iterator<Item = &'v LedgerRow> {
     of(view.window_ledger.as_deref().unwrap_or_default(), direction, entry)
 }
 
 fn of<'v>(
     ledger: &'v [LedgerRow],
     direction: Direction,
-    entry: &'v str,
+    entry: Entry,
 ) -> impl Iterator<Item = &'v LedgerRow> {
     ledger.iter().filter(move |r| r.direction == direction && r.entry == entry)
 }
@@ -135,33 +135,33 @@ fn total<'v>(rows: impl Iterator<Item = &'v LedgerRow>) -> Option<f64> {
 fn lost(view: &View, direction: Direction, stage: Stage) -> Option<f64> {
     let is_unknown = |row: &LedgerRow| row.stage == Some(Stage::NetworkOrHost);
     // Where the network's losses cannot be told from a host's, nobody knows the network's.
-    if stage == Stage::Network && rows(view, direction, "lost").any(is_unknown) {
+    if stage == Stage::Network && rows(view, direction, Entry::Lost).any(is_unknown) {
         return None;
     }
-    total(rows(view, direction, "lost").filter(|r| r.stage == Some(stage)))
+    total(rows(view, direction, Entry::Lost).filter(|r| r.stage == Some(stage)))
 }
 
 fn sent(view: &View, direction: Direction) -> Option<f64> {
-    total(rows(view, direction, "sent")).filter(|n| *n > 0.0)
+    total(rows(view, direction, Entry::Sent)).filter(|n| *n > 0.0)
 }
 
 /// Whether there is nobody at the other end who counts what arrives.
 fn unseen(view: &View, direction: Direction) -> bool {
-    rows(view, direction, "unseen").next().is_some()
+    rows(view, direction, Entry::Unseen).next().is_some()
 }
 
 /// Of the whole run: a gap in the account is one, whenever it came about.
 fn unexplained(view: &View, direction: Direction) -> Option<f64> {
     let entry = |name| of(&view.recording.ledger, direction, name);
-    let stated: Vec<_> = entry("unexplained").map(|r| r.packets.unsigned_abs() as f64).collect();
+    let stated: Vec<_> = entry(Entry::Unexplained).map(|r| r.packets.unsigned_abs() as f64).collect();
     if !stated.is_empty() {
         return Some(stated.iter().sum());
     }
-    if entry("unseen").next().is_some() {
+    if entry(Entry::Unseen).next().is_some() {
         return None;
     }
-    let accounted = ["delivered", "lost", "in_flight"].map(|name| total(entry(name)));
-    Some((total(entry("sent"))? - accounted.iter().flatten().sum::<f64>()).abs())
+    let accounted = [Entry::Delivered, Entry::Lost, Entry::InFlight].map(|name| total(entry(name)));
+    Some((total(entry(Entry::Sent))? - accounted.iter().flatten().sum::<f64>()).abs())
 }
 
 #[cfg(test)]

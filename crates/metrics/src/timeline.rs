@@ -2,7 +2,7 @@
 
 use crate::cumulative::Cumulative;
 use crate::view::View;
-use wirespeed_record::{Cause, Direction, FlowSample, LedgerInterval, Stage};
+use wirespeed_record::{Cause, Direction, Entry, FlowSample, LedgerInterval, Stage};
 
 /// The account of an interval and a direction: sent = delivered + lost + in flight + unseen + unexplained.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,14 +72,14 @@ impl Moment {
 
     fn add(&mut self, row: &LedgerInterval) {
         let packets = row.packets;
-        match (row.entry.as_str(), row.stage) {
-            ("sent", _) => self.sent += packets,
-            ("delivered", _) => *self.delivered.get_or_insert(0) += packets,
-            ("lost", Some(stage)) => {
+        match (row.entry, row.stage) {
+            (Entry::Sent, _) => self.sent += packets,
+            (Entry::Delivered, _) => *self.delivered.get_or_insert(0) += packets,
+            (Entry::Lost, Some(stage)) => {
                 self.lost.push(Lost { stage, place: row.place.clone(), cause: row.cause, packets });
             }
-            ("in_flight", _) => self.in_flight += packets,
-            ("unseen", _) => *self.unseen.get_or_insert(0) += packets,
+            (Entry::InFlight, _) => self.in_flight += packets,
+            (Entry::Unseen, _) => *self.unseen.get_or_insert(0) += packets,
             _ => self.unexplained += packets,
         }
     }
@@ -140,7 +140,7 @@ mod tests {
     fn row(
         second: i64,
         direction: Direction,
-        entry: &str,
+        entry: Entry,
         stage: Option<Stage>,
         packets: i64,
     ) -> LedgerInterval {
@@ -148,7 +148,7 @@ mod tests {
             from_ns: second * SECOND,
             to_ns: (second + 1) * SECOND,
             direction,
-            entry: entry.into(),
+            entry,
             stage,
             place: "b/eth0".into(),
             cause: None,
@@ -169,16 +169,16 @@ mod tests {
             recording.flows.push(sample);
         }
         recording.ledger_intervals = vec![
-            row(0, ack, "sent", None, 5),
-            row(0, ack, "delivered", None, 5),
-            row(0, data, "sent", None, 10),
-            row(0, data, "delivered", None, 8),
-            row(0, data, "in_flight", Some(Stage::Network), 2),
-            row(1, data, "sent", None, 20),
-            row(1, data, "delivered", None, 15),
-            row(1, data, "in_flight", Some(Stage::Network), -2),
-            row(1, data, "lost", Some(Stage::RxRing), 6),
-            row(1, data, "lost", Some(Stage::Qdisc), 1),
+            row(0, ack, Entry::Sent, None, 5),
+            row(0, ack, Entry::Delivered, None, 5),
+            row(0, data, Entry::Sent, None, 10),
+            row(0, data, Entry::Delivered, None, 8),
+            row(0, data, Entry::InFlight, Some(Stage::Network), 2),
+            row(1, data, Entry::Sent, None, 20),
+            row(1, data, Entry::Delivered, None, 15),
+            row(1, data, Entry::InFlight, Some(Stage::Network), -2),
+            row(1, data, Entry::Lost, Some(Stage::RxRing), 6),
+            row(1, data, Entry::Lost, Some(Stage::Qdisc), 1),
         ];
         let moments = timeline(&View::new(&recording).unwrap());
         let told: Vec<_> =

@@ -103,7 +103,7 @@ macro_rules! enum_word {
         }
     )+};
 }
-enum_word!(crate::cause::Cause, crate::stage::Stage, crate::stage::Direction);
+enum_word!(crate::cause::Cause, crate::stage::Stage, crate::stage::Direction, crate::stage::Entry);
 
 macro_rules! word_cell {
     ($($rust:ty),+) => {$(
@@ -130,4 +130,4 @@ macro_rules! word_cell {
         }
     )+};
 }
-word_cell!(String, crate::cause::Cause, crate::stage::Stage, crate::stage::Direction);
+word_cell!(String, crate::cause::Cause, crate::stage::Stage, crate::stage::Direction, crate::stage::Entry);

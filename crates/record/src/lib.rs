@@ -44,7 +44,7 @@ pub use placement::{Placement, QueueLine, Topology};
 pub use plain::{is_command, plain, plain_line};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
-pub use stage::{Direction, Stage};
+pub use stage::{Direction, Entry, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{

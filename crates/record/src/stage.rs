@@ -43,3 +43,21 @@ words! {
         Ack = "ack",
     }
 }
+
+words! {
+    /// A side of the loss ledger's account: sent = delivered + lost + in flight + unseen + unexplained.
+    Entry {
+        /// What the sending sockets put out, retransmissions included.
+        Sent = "sent",
+        /// What arrived at the receiving sockets and was not dropped there.
+        Delivered = "delivered",
+        /// What was sent and not delivered, by the stage that lost it.
+        Lost = "lost",
+        /// What was on its way when the account was made.
+        InFlight = "in_flight",
+        /// What nobody counted after it was sent, as an iperf3 server counts bytes only.
+        Unseen = "unseen",
+        /// What is left over; negative if more arrived than can be accounted for.
+        Unexplained = "unexplained",
+    }
+}

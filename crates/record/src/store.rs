@@ -330,7 +330,7 @@ pub fn find_runs(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Direction, LedgerRow, Stage, read};
+    use crate::{Direction, Entry, LedgerRow, Stage, read};
 
     fn sample() -> Recording {
         Recording {
@@ -338,7 +338,7 @@ mod tests {
             ledger: vec![
                 LedgerRow {
                     direction: Direction::Data,
-                    entry: "lost".into(),
+                    entry: Entry::Lost,
                     stage: Some(Stage::RxRing),
                     place: "receiver".into(),
                     cause: None,
@@ -347,7 +347,7 @@ mod tests {
                 },
                 LedgerRow {
                     direction: Direction::Ack,
-                    entry: "unexplained".into(),
+                    entry: Entry::Unexplained,
                     stage: None,
                     place: String::new(),
                     cause: None,

@@ -1,7 +1,7 @@
 //! The tables of a recording. Units are in the column names; what was not measured is null, never 0.
 
 use crate::cause::Cause;
-use crate::stage::{Direction, Stage};
+use crate::stage::{Direction, Entry, Stage};
 use crate::table::table;
 
 table! {
@@ -326,7 +326,7 @@ table! {
         /// Data (the way the flows send) or ACKs.
         direction: Direction,
         /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`; `unseen`: nobody counted what became of it.
-        entry: String,
+        entry: Entry,
         /// Where it was lost or is in flight; null for the other entries.
         stage: Option<Stage>,
         /// The queue, host or interface concerned, e.g. `sender/qdisc`.
@@ -353,7 +353,7 @@ table! {
         direction: Direction,
         /// As in the ledger. `in_flight` is by how much more was on its way at the end of the interval than at its start, as
         /// far as both ends were read in one instant: negative if less.
-        entry: String,
+        entry: Entry,
         /// As in the ledger.
         stage: Option<Stage>,
         /// As in the ledger.

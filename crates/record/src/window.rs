@@ -1,19 +1,19 @@
 //! The ledger of the measurement window: what the whole run counted, less what had been counted when the window began.
 
 use crate::cause::Cause;
-use crate::stage::{Direction, Stage};
+use crate::stage::{Direction, Entry, Stage};
 use crate::{LedgerInterval, LedgerRow, Recording};
 use std::collections::BTreeMap;
 
 /// A line of an account.
-type Key<'a> = (Direction, &'a str, Option<Stage>, &'a str, Option<Cause>);
+type Key<'a> = (Direction, Entry, Option<Stage>, &'a str, Option<Cause>);
 
 fn of_row(row: &LedgerRow) -> Key<'_> {
-    (row.direction, &row.entry, row.stage, &row.place, row.cause)
+    (row.direction, row.entry, row.stage, &row.place, row.cause)
 }
 
 fn of_interval(row: &LedgerInterval) -> Key<'_> {
-    (row.direction, &row.entry, row.stage, &row.place, row.cause)
+    (row.direction, row.entry, row.stage, &row.place, row.cause)
 }
 
 impl Recording {
@@ -38,7 +38,7 @@ impl Recording {
         rows.extend(packets.into_iter().map(|((direction, entry, stage, place, cause), packets)| {
             LedgerRow {
                 direction,
-                entry: entry.into(),
+                entry,
                 stage,
                 place: place.into(),
                 cause,
@@ -62,10 +62,10 @@ impl Recording {
 mod tests {
     use super::*;
 
-    fn row(entry: &str, stage: Option<Stage>, cause: Option<Cause>, packets: i64) -> LedgerRow {
+    fn row(entry: Entry, stage: Option<Stage>, cause: Option<Cause>, packets: i64) -> LedgerRow {
         LedgerRow {
             direction: Direction::Data,
-            entry: entry.into(),
+            entry,
             stage,
             place: "a/forward".into(),
             cause,
@@ -79,7 +79,7 @@ mod tests {
             from_ns,
             to_ns: from_ns + 100,
             direction: row.direction,
-            entry: row.entry.clone(),
+            entry: row.entry,
             stage: row.stage,
             place: row.place.clone(),
             cause: row.cause,
@@ -91,11 +91,11 @@ mod tests {
     fn recording() -> Recording {
         let network = Some(Stage::Network);
         let (sent, full, policer) = (
-            row("sent", None, None, 100),
-            row("lost", network, Some(Cause::QueueFull), 30),
-            row("lost", network, Some(Cause::Policer), 5),
+            row(Entry::Sent, None, None, 100),
+            row(Entry::Lost, network, Some(Cause::QueueFull), 30),
+            row(Entry::Lost, network, Some(Cause::Policer), 5),
         );
-        let flying = row("in_flight", network, None, 0);
+        let flying = row(Entry::InFlight, network, None, 0);
         let mut recording = Recording::default();
         (recording.info.omit_ns, recording.info.duration_ns) = (100, 300);
         recording.info.sample_ns = 10;
@@ -114,7 +114,7 @@ mod tests {
         recording
     }
 
-    fn packets(recording: &Recording) -> Option<Vec<(String, Option<Cause>, i64)>> {
+    fn packets(recording: &Recording) -> Option<Vec<(Entry, Option<Cause>, i64)>> {
         let rows = recording.window_ledger()?.into_iter();
         Some(rows.map(|row| (row.entry, row.cause, row.packets)).collect())
     }
@@ -123,12 +123,11 @@ mod tests {
     fn the_window_has_what_was_counted_after_it_began() {
         let mut recording = recording();
         let expected = [
-            ("sent", None, 40),
-            ("lost", Some(Cause::QueueFull), 0),
-            ("lost", Some(Cause::Policer), 5),
-            ("in_flight", None, -7),
+            (Entry::Sent, None, 40),
+            (Entry::Lost, Some(Cause::QueueFull), 0),
+            (Entry::Lost, Some(Cause::Policer), 5),
+            (Entry::InFlight, None, -7),
         ];
-        let expected = expected.map(|(entry, cause, packets)| (entry.to_owned(), cause, packets));
         assert_eq!(packets(&recording).unwrap(), expected);
         // Read a sample late.
         recording.info.omit_ns = 85;

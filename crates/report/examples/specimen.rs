@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use wirespeed_metrics::{all, evaluate, per_flow};
 use wirespeed_record::{
-    Cause, Cost, Direction, Event, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LedgerRow,
+    Cause, Cost, Direction, Entry, Event, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LedgerRow,
     LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo,
 };
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
@@ -310,9 +310,9 @@ fn host_sample(t_ns: i64, bytes: f64) -> HostSample {
 }
 
 fn ledger(sent: i64, random: i64, dropped: i64, flight: i64) -> Vec<LedgerRow> {
-    let row = |entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str| LedgerRow {
+    let row = |entry: Entry, stage: Option<Stage>, place: &str, packets: i64, source: &str| LedgerRow {
         direction: Direction::Data,
-        entry: entry.into(),
+        entry,
         stage,
         place: place.into(),
         cause: None,
@@ -321,16 +321,16 @@ fn ledger(sent: i64, random: i64, dropped: i64, flight: i64) -> Vec<LedgerRow> {
     };
     let link = |cause: Cause, packets: i64, source: &str| LedgerRow {
         cause: Some(cause),
-        ..row("lost", Some(Stage::Network), "bottleneck/forward", packets, source)
+        ..row(Entry::Lost, Some(Stage::Network), "bottleneck/forward", packets, source)
     };
     vec![
-        row("sent", None, "sender", sent, "tcpi_data_segs_out"),
-        row("delivered", None, "receiver", sent - random - dropped - flight, "tcpi_data_segs_in"),
-        row("lost", Some(Stage::Qdisc), "sender/qdisc", 0, "tc -s qdisc"),
+        row(Entry::Sent, None, "sender", sent, "tcpi_data_segs_out"),
+        row(Entry::Delivered, None, "receiver", sent - random - dropped - flight, "tcpi_data_segs_in"),
+        row(Entry::Lost, Some(Stage::Qdisc), "sender/qdisc", 0, "tc -s qdisc"),
         link(Cause::QueueFull, dropped, "tbf drops"),
         link(Cause::RandomLoss, random, "netem loss"),
-        row("in_flight", Some(Stage::Network), "bottleneck/forward", flight, "backlog"),
-        row("unexplained", None, "", 0, "balance"),
+        row(Entry::InFlight, Some(Stage::Network), "bottleneck/forward", flight, "backlog"),
+        row(Entry::Unexplained, None, "", 0, "balance"),
     ]
 }
 

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::share::share_of_link;
 use crate::steadiness;
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction};
+use wirespeed_record::{Cause, Direction, Entry, Stage};
 
 /// First who leads and by how much, then what the reader must know to trust it.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
@@ -184,7 +184,7 @@ fn overlap(first: &Group, second: &Group, metric: &str) -> bool {
 }
 
 fn losses(report: &Report, out: &mut Vec<String>) {
-    let mut causes: Vec<((String, Option<Cause>), i64)> = Vec::new();
+    let mut causes: Vec<((Option<Stage>, Option<Cause>), i64)> = Vec::new();
     let mut sent = 0;
     let runs = || report.runs.iter().map(|run| &run.measured);
     let accounts = || runs().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
@@ -204,11 +204,11 @@ fn losses(report: &Report, out: &mut Vec<String>) {
     let lost: i64 = causes.iter().map(|s| s.1).sum();
     let extent = Extent::words(runs().map(|run| run.extent));
     if lost == 0 {
-        let of = |entry: &str| -> i64 {
+        let of = |entry: Entry| -> i64 {
             let lines = accounts().flat_map(|account| &account.lines);
             lines.filter(|line| line.entry == entry).map(|line| line.packets.abs()).sum()
         };
-        let rest = match (of("unseen"), of("unexplained")) {
+        let rest = match (of(Entry::Unseen), of(Entry::Unexplained)) {
             (0, 0) => "none was lost".to_owned(),
             (0, unexplained) => {
                 format!("none was counted as lost, and {} are unexplained", whole(unexplained))
@@ -220,9 +220,9 @@ fn losses(report: &Report, out: &mut Vec<String>) {
         out.push(format!("Of {} data packets{extent} {rest}.", whole(sent)));
         return;
     }
-    let words = |(stage, cause): &(String, Option<Cause>)| {
+    let words = |(stage, cause): &(Option<Stage>, Option<Cause>)| {
         let cause = cause.map_or(String::new(), |cause| format!(" ({})", cause.name()));
-        format!("{}{cause}", stage_words(stage))
+        format!("{}{cause}", stage_words(*stage))
     };
     let places: Vec<String> = match causes.as_slice() {
         [(only, _)] => vec![format!("all of them in {}", words(only))],
@@ -237,12 +237,12 @@ fn losses(report: &Report, out: &mut Vec<String>) {
     ));
 }
 
-fn stage_words(stage: &str) -> String {
+fn stage_words(stage: Option<Stage>) -> String {
     match stage {
-        "network" => "the network".into(),
-        "network_or_host" => "the network or a host that is not seen (not known which)".into(),
-        "" => "a place that is not recorded".into(),
-        other => format!("stage {other}"),
+        Some(Stage::Network) => "the network".into(),
+        Some(Stage::NetworkOrHost) => "the network or a host that is not seen (not known which)".into(),
+        None => "a place that is not recorded".into(),
+        Some(other) => format!("stage {other}"),
     }
 }
 

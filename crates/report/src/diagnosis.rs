@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use wirespeed_metrics::{Interval, Lost, Moment, View, held_back, limiting, placement, timeline};
 use wirespeed_record::{
-    Cause, Counter, DROPPED, DUPLICATES, Direction, HostInfo, LedgerRow, MISSED, RunInfo, SENT_AGAIN_FOR,
-    SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
+    Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, HostInfo, LedgerRow, MISSED, RunInfo,
+    SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 
 /// A part of what is said of a run. A line that belongs to the one before it is indented by two spaces more.
@@ -111,38 +111,38 @@ fn ledger(rows: &[LedgerRow], info: &RunInfo) -> String {
         text.push_str("whole run, omitted time included\n");
     }
     for direction in [Direction::Data, Direction::Ack] {
-        let of = |entry: &'static str| {
+        let of = |entry: Entry| {
             rows.iter().filter(move |row| row.direction == direction && row.entry == entry).cloned()
         };
-        let sum = |entry: &'static str| -> i64 { of(entry).map(|row| row.packets).sum() };
+        let sum = |entry: Entry| -> i64 { of(entry).map(|row| row.packets).sum() };
         let name = direction.word();
-        if of("sent").next().is_none() {
-            if of("delivered").next().is_none() {
+        if of(Entry::Sent).next().is_none() {
+            if of(Entry::Delivered).next().is_none() {
                 continue;
             }
             let _ = writeln!(
                 text,
                 "{name}: {} delivered, {} lost where it arrived; what was sent is not counted",
-                sum("delivered"),
-                sum("lost")
+                sum(Entry::Delivered),
+                sum(Entry::Lost)
             );
         } else {
-            let arrived = match of("unseen").next() {
-                None => format!("{} delivered", sum("delivered")),
-                Some(_) => format!("{} whose arrival is not counted", sum("unseen")),
+            let arrived = match of(Entry::Unseen).next() {
+                None => format!("{} delivered", sum(Entry::Delivered)),
+                Some(_) => format!("{} whose arrival is not counted", sum(Entry::Unseen)),
             };
-            let _ = writeln!(text, "{name}: {} sent, {arrived}, {} lost", sum("sent"), sum("lost"));
+            let _ = writeln!(text, "{name}: {} sent, {arrived}, {} lost", sum(Entry::Sent), sum(Entry::Lost));
         }
-        for row in of("lost").filter(|row| row.packets != 0) {
+        for row in of(Entry::Lost).filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let at = Cause::at(&row.place, row.cause);
             let _ = writeln!(text, "  {:>12}  {stage} at {at} ({})", row.packets, row.source);
         }
-        let clear = clear_places(&of("lost").collect::<Vec<_>>());
+        let clear = clear_places(&of(Entry::Lost).collect::<Vec<_>>());
         if !clear.is_empty() {
             let _ = writeln!(text, "  nothing at {clear}");
         }
-        for row in of("unexplained").filter(|row| row.packets != 0) {
+        for row in of(Entry::Unexplained).filter(|row| row.packets != 0) {
             let _ = writeln!(text, "  {:>12}  unexplained ({})", row.packets, row.source);
         }
     }

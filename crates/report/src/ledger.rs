@@ -1,6 +1,6 @@
 //! The loss ledger as an account that balances, or says by how much it does not.
 
-use wirespeed_record::{Cause, Direction, LedgerRow, Recording, RunInfo};
+use wirespeed_record::{Cause, Direction, Entry, LedgerRow, Recording, RunInfo, Stage};
 
 /// The account of one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,9 +17,9 @@ pub(crate) struct Account {
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    pub entry: String,
-    /// The stage's word; empty for entries without one.
-    pub stage: String,
+    pub entry: Entry,
+    /// Where it was lost or is in flight.
+    pub stage: Option<Stage>,
     pub place: String,
     pub cause: Option<Cause>,
     pub packets: i64,
@@ -92,8 +92,6 @@ pub(crate) enum Balance {
     Open,
 }
 
-const ORDER: [&str; 6] = ["sent", "delivered", "lost", "in_flight", "unseen", "unexplained"];
-
 impl Account {
     /// The accounts of a recording, data first; a direction without rows has none.
     pub fn all(recording: &Recording) -> Vec<Account> {
@@ -109,17 +107,19 @@ impl Account {
         if rows.is_empty() {
             return None;
         }
-        rows.sort_by_key(|row| (Account::place(&row.entry), row.stage));
-        let sum = |entry: &str| -> Option<i64> {
+        rows.sort_by_key(|row| (row.entry, row.stage));
+        let sum = |entry: Entry| -> Option<i64> {
             let mut packets = rows.iter().filter(|row| row.entry == entry).map(|row| row.packets).peekable();
             packets.peek()?;
             Some(packets.sum())
         };
-        let sent = sum("sent");
-        let unexplained = sum("unexplained").unwrap_or(0);
-        let unseen = sum("unseen").unwrap_or(0);
-        let known =
-            ["delivered", "lost", "in_flight", "unseen"].iter().filter_map(|entry| sum(entry)).sum::<i64>();
+        let sent = sum(Entry::Sent);
+        let unexplained = sum(Entry::Unexplained).unwrap_or(0);
+        let unseen = sum(Entry::Unseen).unwrap_or(0);
+        let known = [Entry::Delivered, Entry::Lost, Entry::InFlight, Entry::Unseen]
+            .into_iter()
+            .filter_map(sum)
+            .sum::<i64>();
         let balance = match sent {
             None => Balance::Open,
             Some(sent) if sent != known + unexplained => Balance::Wrong(sent - known - unexplained),
@@ -130,8 +130,8 @@ impl Account {
         let lines = rows
             .into_iter()
             .map(|row| Line {
-                entry: row.entry.clone(),
-                stage: row.stage.map(|s| s.word().to_string()).unwrap_or_default(),
+                entry: row.entry,
+                stage: row.stage,
                 place: row.place.clone(),
                 cause: row.cause,
                 packets: row.packets,
@@ -141,18 +141,13 @@ impl Account {
         Some(Account { direction, packets: info.packets_of(direction), lines, sent, balance })
     }
 
-    /// Where an entry stands in an account.
-    pub fn place(entry: &str) -> usize {
-        ORDER.iter().position(|known| *known == entry).unwrap_or(ORDER.len())
-    }
-
     /// The lost packets by stage and cause, most first; what lost none is left out.
-    pub fn lost_by_cause(&self) -> Vec<((String, Option<Cause>), i64)> {
-        let mut causes: Vec<((String, Option<Cause>), i64)> = Vec::new();
-        for line in self.lines.iter().filter(|l| l.entry == "lost" && l.packets > 0) {
-            match causes.iter_mut().find(|((stage, cause), _)| (stage, *cause) == (&line.stage, line.cause)) {
+    pub fn lost_by_cause(&self) -> Vec<((Option<Stage>, Option<Cause>), i64)> {
+        let mut causes: Vec<((Option<Stage>, Option<Cause>), i64)> = Vec::new();
+        for line in self.lines.iter().filter(|l| l.entry == Entry::Lost && l.packets > 0) {
+            match causes.iter_mut().find(|((stage, cause), _)| (*stage, *cause) == (line.stage, line.cause)) {
                 Some(known) => known.1 += line.packets,
-                None => causes.push(((line.stage.clone(), line.cause), line.packets)),
+                None => causes.push(((line.stage, line.cause), line.packets)),
             }
         }
         causes.sort_by_key(|(_, packets)| -packets);
@@ -165,17 +160,9 @@ mod tests {
     use super::*;
     use wirespeed_record::Stage;
 
-    fn row(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+    fn row(entry: Entry, stage: Option<Stage>, packets: i64) -> LedgerRow {
         let (place, source) = ("x".into(), "y".into());
-        LedgerRow {
-            direction: Direction::Data,
-            entry: entry.into(),
-            stage,
-            place,
-            cause: None,
-            packets,
-            source,
-        }
+        LedgerRow { direction: Direction::Data, entry, stage, place, cause: None, packets, source }
     }
 
     fn accounts(rows: &[LedgerRow]) -> Vec<Account> {
@@ -188,16 +175,19 @@ mod tests {
 
     #[test]
     fn says_whether_it_balances() {
-        let mut rows =
-            vec![row("lost", Some(Stage::Network), 7), row("sent", None, 100), row("delivered", None, 90)];
+        let mut rows = vec![
+            row(Entry::Lost, Some(Stage::Network), 7),
+            row(Entry::Sent, None, 100),
+            row(Entry::Delivered, None, 90),
+        ];
         assert_eq!(balance(&rows), Balance::Wrong(3));
-        rows.push(row("in_flight", Some(Stage::Network), 3));
+        rows.push(row(Entry::InFlight, Some(Stage::Network), 3));
         assert_eq!(balance(&rows), Balance::Even);
-        rows[2].entry = "unseen".into();
+        rows[2].entry = Entry::Unseen;
         assert_eq!(balance(&rows), Balance::Unseen(90));
-        rows[2].entry = "delivered".into();
+        rows[2].entry = Entry::Delivered;
         rows[2].packets = 91;
-        rows.push(row("unexplained", None, -1));
+        rows.push(row(Entry::Unexplained, None, -1));
         assert_eq!(balance(&rows), Balance::Unexplained(-1));
         assert_eq!(balance(&rows[..1]), Balance::Open);
         assert!(accounts(&[]).is_empty());
@@ -205,13 +195,16 @@ mod tests {
 
     #[test]
     fn entries_stand_in_the_order_of_the_account() {
-        let mut rows =
-            [row("lost", Some(Stage::Network), 7), row("lost", Some(Stage::Qdisc), 1), row("sent", None, 8)];
+        let mut rows = [
+            row(Entry::Lost, Some(Stage::Network), 7),
+            row(Entry::Lost, Some(Stage::Qdisc), 1),
+            row(Entry::Sent, None, 8),
+        ];
         rows[0].cause = Some(Cause::Policer);
         let account = &accounts(&rows)[0];
-        let stages: Vec<_> = account.lines.iter().map(|l| l.stage.as_str()).collect();
-        assert_eq!(stages, ["", "qdisc", "network"]);
-        let lost = [(("network".to_string(), Some(Cause::Policer)), 7), (("qdisc".to_string(), None), 1)];
+        let stages: Vec<_> = account.lines.iter().map(|l| l.stage).collect();
+        assert_eq!(stages, [None, Some(Stage::Qdisc), Some(Stage::Network)]);
+        let lost = [((Some(Stage::Network), Some(Cause::Policer)), 7), ((Some(Stage::Qdisc), None), 1)];
         assert_eq!(account.lost_by_cause(), lost);
         assert_eq!(account.lines[2].at(), "x: policer");
     }

@@ -5,7 +5,7 @@ mod recordings;
 
 use recordings::{flow, one_run};
 use serde_json::{Value, json};
-use wirespeed_record::{Direction, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{Direction, Entry, FlowSample, LedgerRow, Recording, Stage};
 use wirespeed_report::{Comparer, Comparison, MetricValue, RunResult};
 
 fn metric(name: &str, unit: &str, value: f64, headline: bool) -> MetricValue {
@@ -21,9 +21,9 @@ fn run(control: &str, repeat: u32, substrate: &str) -> Recording {
         "id": recording.info.id, "seed": 7, "duration": "10 s",
         "links": [{ "name": "bottleneck", "forward": { "loss": 1e-5 } }],
     });
-    let row = |entry: &str, stage, packets| LedgerRow {
+    let row = |entry: Entry, stage, packets| LedgerRow {
         direction: Direction::Data,
-        entry: entry.into(),
+        entry,
         stage,
         place: "bottleneck".into(),
         cause: None,
@@ -32,10 +32,10 @@ fn run(control: &str, repeat: u32, substrate: &str) -> Recording {
     };
     let lost = 10 + i64::from(repeat);
     recording.ledger = vec![
-        row("sent", None, 1000),
-        row("delivered", None, 1000 - lost),
-        row("lost", Some(Stage::Network), lost),
-        row("unexplained", None, 0),
+        row(Entry::Sent, None, 1000),
+        row(Entry::Delivered, None, 1000 - lost),
+        row(Entry::Lost, Some(Stage::Network), lost),
+        row(Entry::Unexplained, None, 0),
     ];
     recording
 }
@@ -116,7 +116,7 @@ fn the_data_hold_what_the_text_says() {
     assert_eq!(bic["metrics"]["rto_count"]["unit"], "", "metrics that the table leaves out are here");
     assert_eq!(
         bic["ledger"]["data"][2],
-        json!({ "entry": "lost", "stage": "network", "packets": [11.0, 11.0] })
+        json!({ "entry": Entry::Lost, "stage": "network", "packets": [11.0, 11.0] })
     );
     let matches = bic["matches"].as_array().unwrap();
     assert_eq!(matches.len(), 3);

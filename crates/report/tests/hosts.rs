@@ -6,7 +6,8 @@ mod xml;
 use recordings::{one_run, queue, study};
 use serde_json::json;
 use wirespeed_record::{
-    CoreSample, Datagram, Direction, FlowInfo, LedgerInterval, LedgerRow, QueueSample, Recording, Stage,
+    CoreSample, Datagram, Direction, Entry, FlowInfo, LedgerInterval, LedgerRow, QueueSample, Recording,
+    Stage,
 };
 use wirespeed_report::{Builder, Report, RunResult};
 use xml::well_formed;
@@ -75,7 +76,7 @@ fn inside() -> Recording {
     recording
 }
 
-fn row(direction: Direction, entry: &str, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
+fn row(direction: Direction, entry: Entry, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
     let (entry, place, source) = (entry.into(), place.into(), "counter".into());
     LedgerRow { direction, entry, stage, place, cause: None, packets, source }
 }
@@ -84,16 +85,16 @@ fn with_ledger() -> Recording {
     use Direction::{Ack, Data};
     let mut recording = one_run("reno", 0);
     recording.ledger = vec![
-        row(Data, "sent", None, "sender", 10_000),
-        row(Data, "lost", Some(Stage::Network), "bottleneck/forward", 40),
-        row(Data, "lost", Some(Stage::RxRing), "receiver/rx0", 7),
-        row(Data, "in_flight", Some(Stage::Network), "bottleneck/forward", 13),
-        row(Data, "lost", Some(Stage::Qdisc), "sender/qdisc", 0),
-        row(Data, "delivered", None, "receiver", 9_938),
-        row(Data, "unexplained", None, "", 2),
-        row(Ack, "sent", None, "receiver", 5_000),
-        row(Ack, "lost", Some(Stage::RxRing), "sender/rx3", 1),
-        row(Ack, "delivered", None, "sender", 4_999),
+        row(Data, Entry::Sent, None, "sender", 10_000),
+        row(Data, Entry::Lost, Some(Stage::Network), "bottleneck/forward", 40),
+        row(Data, Entry::Lost, Some(Stage::RxRing), "receiver/rx0", 7),
+        row(Data, Entry::InFlight, Some(Stage::Network), "bottleneck/forward", 13),
+        row(Data, Entry::Lost, Some(Stage::Qdisc), "sender/qdisc", 0),
+        row(Data, Entry::Delivered, None, "receiver", 9_938),
+        row(Data, Entry::Unexplained, None, "", 2),
+        row(Ack, Entry::Sent, None, "receiver", 5_000),
+        row(Ack, Entry::Lost, Some(Stage::RxRing), "sender/rx3", 1),
+        row(Ack, Entry::Delivered, None, "sender", 4_999),
     ];
     recording
 }
@@ -203,10 +204,10 @@ fn the_ladder_says_what_went_back_to_the_queue_and_what_was_read() {
 #[test]
 fn a_ladder_that_does_not_add_up_says_so() {
     let mut recording = with_ledger();
-    recording.ledger.retain(|row| row.entry != "unexplained");
+    recording.ledger.retain(|row| row.entry != Entry::Unexplained);
     let found = texts(&svg(&recording, "ladder").expect("there is a ledger"));
     assert!(found.iter().any(|t| t == "does not add up: off by 2"), "{found:?}");
-    recording.ledger.retain(|row| row.entry != "sent");
+    recording.ledger.retain(|row| row.entry != Entry::Sent);
     assert_eq!(svg(&recording, "ladder"), None, "without a first step there is no ladder");
 }
 
@@ -218,7 +219,7 @@ fn losses_have_a_time_where_the_ledger_is_known_by_interval() {
         from_ns: second * 1_000_000_000,
         to_ns: (second + 1) * 1_000_000_000,
         direction,
-        entry: "lost".into(),
+        entry: Entry::Lost,
         stage: Some(stage),
         place: "somewhere".into(),
         cause: None,
@@ -243,7 +244,7 @@ fn losses_have_a_time_where_the_ledger_is_known_by_interval() {
 fn losses_are_stacked_across_the_settings() {
     let mut other = with_ledger();
     other.info.factors.insert("flow.congestion".into(), "bic".into());
-    other.ledger.iter_mut().filter(|row| row.entry == "lost").for_each(|row| row.packets *= 3);
+    other.ledger.iter_mut().filter(|row| row.entry == Entry::Lost).for_each(|row| row.packets *= 3);
     let find = |runs: &[Recording]| {
         report_of(runs).svgs().into_iter().find(|f| f.0 == "study-losses.svg").map(|f| texts(&f.1))
     };
@@ -264,7 +265,7 @@ fn many_runs_are_counted_by_how_much_they_lost() {
             recording.info.id = format!("run-{repeat}");
             recording.info.repeat = repeat;
             if repeat < 2 {
-                recording.ledger.retain(|row| row.entry != "lost");
+                recording.ledger.retain(|row| row.entry != Entry::Lost);
             }
             recording
         })

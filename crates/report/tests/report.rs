@@ -4,7 +4,9 @@ mod recordings;
 mod xml;
 
 use recordings::{flow, one_run, queue, study};
-use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Recording, Stage, ValidatedRegion};
+use wirespeed_record::{
+    Datagram, Direction, Entry, FlowSample, LedgerRow, Recording, Stage, ValidatedRegion,
+};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult};
 use xml::well_formed;
 
@@ -81,7 +83,7 @@ fn hostile_text_stays_text_everywhere() {
     recording.info.factors.insert(EVIL.into(), EVIL.into());
     recording.info.links[0].name = EVIL.into();
     recording.queues.iter_mut().for_each(|q| q.queue = EVIL.into());
-    recording.ledger = vec![ledger("sent", None, 3)];
+    recording.ledger = vec![ledger(Entry::Sent, None, 3)];
     recording.ledger[0].place = EVIL.into();
     let mut info = study();
     info.name = EVIL.into();
@@ -343,18 +345,18 @@ fn a_long_table_ends_and_says_so() {
     assert!(text.contains(" 99 ms ") && !text.contains(" 100 ms "), "{text}");
 }
 
-fn ledger(entry: &str, stage: Option<Stage>, packets: i64) -> LedgerRow {
+fn ledger(entry: Entry, stage: Option<Stage>, packets: i64) -> LedgerRow {
     let (place, source) = ("sender".into(), "counter".into());
-    LedgerRow { direction: Direction::Data, entry: entry.into(), stage, place, cause: None, packets, source }
+    LedgerRow { direction: Direction::Data, entry, stage, place, cause: None, packets, source }
 }
 
 #[test]
 fn the_ledger_says_whether_it_balances() {
     let mut recording = one_run("reno", 0);
     recording.ledger = vec![
-        ledger("sent", None, 100),
-        ledger("delivered", None, 97),
-        ledger("lost", Some(Stage::Network), 3),
+        ledger(Entry::Sent, None, 100),
+        ledger(Entry::Delivered, None, 97),
+        ledger(Entry::Lost, Some(Stage::Network), 3),
     ];
     assert!(markup(&report_of(&[recording.clone()])).contains("balances: every packet"));
     recording.ledger[1].packets = 90;

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use wirespeed_lab::{Control, LabError, Substrate};
-use wirespeed_record::{Direction, Recording, RunDirectory};
+use wirespeed_record::{Direction, Entry, Recording, RunDirectory};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::Reach;
 use wirespeed_units::{Bytes, Rate, Span};
@@ -177,8 +177,8 @@ fn io(path: &Path, source: std::io::Error) -> LabError {
 fn count(recording: &Recording, mut measured: Measured) -> Measured {
     for row in recording.ledger.iter().filter(|row| row.direction == Direction::Data) {
         let packets = u64::try_from(row.packets).unwrap_or(0);
-        match (row.entry.as_str(), row.stage) {
-            ("lost", Some(stage)) if packets > 0 => {
+        match (row.entry, row.stage) {
+            (Entry::Lost, Some(stage)) if packets > 0 => {
                 *measured.stages.entry(stage.word().into()).or_default() += packets
             }
             _ => {}
@@ -222,7 +222,7 @@ mod tests {
             ],
             ledger: vec![LedgerRow {
                 direction: Direction::Data,
-                entry: "lost".into(),
+                entry: Entry::Lost,
                 stage: Some(Stage::Network),
                 place: "between a and b".into(),
                 cause: None,

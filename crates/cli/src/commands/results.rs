@@ -139,13 +139,13 @@ fn json_ledger(rows: &[LedgerRow]) -> Value {
     for row in rows {
         let account = ledger.entry(row.direction.word()).or_insert_with(|| json!({}));
         match row.stage {
-            None => account[&row.entry] = json!(row.packets),
+            None => account[row.entry.word()] = json!(row.packets),
             Some(stage) => {
                 let cause = row.cause.map(Cause::word);
                 let place = json!({ "stage": stage.word(), "place": row.place, "cause": cause, "packets": row.packets });
-                match account.get_mut(&row.entry).and_then(Value::as_array_mut) {
+                match account.get_mut(row.entry.word()).and_then(Value::as_array_mut) {
                     Some(places) => places.push(place),
-                    None => account[&row.entry] = json!([place]),
+                    None => account[row.entry.word()] = json!([place]),
                 }
             }
         }

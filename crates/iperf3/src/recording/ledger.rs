@@ -3,7 +3,7 @@
 
 use super::flow::{End, Flow};
 use crate::import::Protocol;
-use wirespeed_record::{Direction, LedgerRow};
+use wirespeed_record::{Direction, Entry, LedgerRow};
 
 /// Datagrams of a flow within the measurement, and where each number comes from.
 struct Account {
@@ -26,9 +26,9 @@ pub fn of(flows: &[Flow]) -> Vec<LedgerRow> {
         names.dedup();
         names.join(", ")
     };
-    let row = |entry: &str, place: String, packets: i64, source: &str| LedgerRow {
+    let row = |entry: Entry, place: String, packets: i64, source: &str| LedgerRow {
         direction: Direction::Data,
-        entry: entry.into(),
+        entry,
         stage: None,
         place,
         cause: None,
@@ -37,11 +37,11 @@ pub fn of(flows: &[Flow]) -> Vec<LedgerRow> {
     };
     let rest = sent.saturating_sub(delivered).saturating_sub(lost);
     vec![
-        row("sent", names(|flow| flow.from), sent, accounts[0].sent_by),
-        row("lost", String::new(), lost, "lost_packets of iperf3's receiver, which cannot say where"),
-        row("delivered", names(|flow| flow.to), delivered, accounts[0].delivered_by),
+        row(Entry::Sent, names(|flow| flow.from), sent, accounts[0].sent_by),
+        row(Entry::Lost, String::new(), lost, "lost_packets of iperf3's receiver, which cannot say where"),
+        row(Entry::Delivered, names(|flow| flow.to), delivered, accounts[0].delivered_by),
         row(
-            "unexplained",
+            Entry::Unexplained,
             String::new(),
             rest,
             "sent, and neither arrived nor missed: after the last that arrived",

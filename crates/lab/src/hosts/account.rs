@@ -7,7 +7,7 @@ use crate::agent::ports;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use wirespeed_host::Changes;
-use wirespeed_record::{Direction, LedgerRow, Stage};
+use wirespeed_record::{Direction, Entry, LedgerRow, Stage};
 use wirespeed_scenario::run::{Flow, FlowKind, Run};
 
 /// What the account is made from.
@@ -124,14 +124,14 @@ impl Account<'_> {
     fn balance(mut self, packets: Packets) -> Vec<LedgerRow> {
         let join = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
         let (from, to) = (join(self.from), join(self.to));
-        self.row("sent", None, &from, packets.sent, packets.sources[0]);
+        self.row(Entry::Sent, None, &from, packets.sent, packets.sources[0]);
         let (mut below, above) = self.places();
         let above_sum: i64 = above.iter().map(|lost| lost.packets).sum();
         let arrived = packets.arrived + if packets.dropped_unseen { above_sum } else { 0 };
         let missing = packets.sent - arrived;
         let rest = attribute(missing, &mut below);
         for lost in below.iter().chain(&above) {
-            self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
+            self.row(Entry::Lost, Some(lost.stage), &lost.place, lost.packets, &lost.source);
         }
         let network = if matches!(rest, Rest::Network(_)) { rest.packets() } else { 0 };
         // Nobody counts at a server: what it lost is not known from what the network lost.
@@ -140,23 +140,23 @@ impl Account<'_> {
             None => (Stage::Network, String::new()),
         };
         let between = format!("between {from} and {to}{unseen}");
-        self.row("lost", Some(stage), &between, network, "sent less arrived, less what the hosts count");
-        self.row("delivered", None, &to, arrived - above_sum, packets.sources[1]);
-        self.row("unexplained", None, "", rest.packets() - network, rest.words());
+        self.row(Entry::Lost, Some(stage), &between, network, "sent less arrived, less what the hosts count");
+        self.row(Entry::Delivered, None, &to, arrived - above_sum, packets.sources[1]);
+        self.row(Entry::Unexplained, None, "", rest.packets() - network, rest.words());
         self.rows
     }
 
     /// The account where nobody counts packets at the other end: what became of them is not seen.
     fn end_at_sender(mut self, packets: &Packets) -> Vec<LedgerRow> {
         let from = self.from.iter().copied().collect::<Vec<_>>().join(", ");
-        self.row("sent", None, &from, packets.sent, packets.sources[0]);
+        self.row(Entry::Sent, None, &from, packets.sent, packets.sources[0]);
         let (below, _) = self.places();
         let mut left = packets.sent;
         for lost in &below {
             let pieces =
                 if lost.is_exact() { String::new() } else { format!(", at most {} packets", lost.most) };
             self.row(
-                "lost",
+                Entry::Lost,
                 Some(lost.stage),
                 &lost.place,
                 lost.packets,
@@ -164,7 +164,7 @@ impl Account<'_> {
             );
             left -= lost.packets;
         }
-        self.row("unseen", None, "", left, "an iperf3 server counts bytes, not packets");
+        self.row(Entry::Unseen, None, "", left, "an iperf3 server counts bytes, not packets");
         self.rows
     }
 
@@ -174,10 +174,10 @@ impl Account<'_> {
         let to = self.to.iter().copied().collect::<Vec<_>>().join(", ");
         let (below, above) = self.places();
         for lost in below.iter().chain(&above) {
-            self.row("lost", Some(lost.stage), &lost.place, lost.packets, &lost.source);
+            self.row(Entry::Lost, Some(lost.stage), &lost.place, lost.packets, &lost.source);
         }
         let above: i64 = above.iter().map(|lost| lost.packets).sum();
-        self.row("delivered", None, &to, packets.arrived - above, packets.sources[1]);
+        self.row(Entry::Delivered, None, &to, packets.arrived - above, packets.sources[1]);
         self.rows
     }
 
@@ -231,10 +231,10 @@ impl Account<'_> {
         Own { segments, datagrams, address, ports: ports(self.run) }
     }
 
-    fn row(&mut self, entry: &str, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
+    fn row(&mut self, entry: Entry, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
         self.rows.push(LedgerRow {
             direction: self.direction,
-            entry: entry.into(),
+            entry,
             stage,
             place: place.into(),
             cause: None,
@@ -332,7 +332,7 @@ mod tests {
     use wirespeed_record::FlowSample;
     use wirespeed_scenario::run::Congestion;
 
-    type Told = (String, Option<Stage>, String, i64);
+    type Told = (Entry, Option<Stage>, String, i64);
 
     /// A TCP flow from a to b: 1000 packets sent, so many arrived.
     fn sent(arrived: u64) -> (Run, BTreeMap<u32, Total>) {
@@ -364,9 +364,14 @@ mod tests {
         let rows = ledger(&run, &Evidence { machines, ..evidence(&totals, &changes, &devices) });
         for direction in [Direction::Data, Direction::Ack] {
             let here = || rows.iter().filter(|row| row.direction == direction);
-            let of =
-                |entry: &str| -> i64 { here().filter(|row| row.entry == entry).map(|row| row.packets).sum() };
-            assert_eq!(of("sent"), of("delivered") + of("lost") + of("unexplained"), "{direction:?}");
+            let of = |entry: Entry| -> i64 {
+                here().filter(|row| row.entry == entry).map(|row| row.packets).sum()
+            };
+            assert_eq!(
+                of(Entry::Sent),
+                of(Entry::Delivered) + of(Entry::Lost) + of(Entry::Unexplained),
+                "{direction:?}"
+            );
         }
         let told = rows.into_iter().filter(|row| row.direction == Direction::Data && row.packets != 0);
         told.map(|row| (row.entry, row.stage, row.place, row.packets)).collect()
@@ -379,9 +384,9 @@ mod tests {
         let devices = [("a".to_owned(), "eth0".to_owned())].into();
         let evidence = Evidence { server: Some("b"), ..evidence(&totals, &changes, &devices) };
         let rows = ledger(&run, &evidence);
-        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
+        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry, row.packets)).collect();
         let data = Direction::Data;
-        assert_eq!(told, [(data, "sent", 1000), (data, "lost", 4), (data, "unseen", 996)]);
+        assert_eq!(told, [(data, Entry::Sent, 1000), (data, Entry::Lost, 4), (data, Entry::Unseen, 996)]);
     }
 
     #[test]
@@ -392,27 +397,27 @@ mod tests {
         let devices = [("b".to_owned(), "eth1".to_owned())].into();
         let evidence = Evidence { server: Some("a"), ..evidence(&totals, &changes, &devices) };
         let rows = ledger(&run, &evidence);
-        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry.as_str(), row.packets)).collect();
+        let told: Vec<_> = rows.iter().map(|row| (row.direction, row.entry, row.packets)).collect();
         let (data, ack) = (Direction::Data, Direction::Ack);
         // Acknowledgements: what left this host's sockets, and what of it was lost here.
         assert_eq!(
             told,
             [
-                (data, "lost", 3),
-                (data, "delivered", 987),
-                (ack, "sent", 501),
-                (ack, "lost", 2),
-                (ack, "unseen", 499)
+                (data, Entry::Lost, 3),
+                (data, Entry::Delivered, 987),
+                (ack, Entry::Sent, 501),
+                (ack, Entry::Lost, 2),
+                (ack, Entry::Unseen, 499)
             ]
         );
     }
 
     fn lost(stage: Stage, place: &str, packets: i64) -> Told {
-        ("lost".into(), Some(stage), place.into(), packets)
+        (Entry::Lost, Some(stage), place.into(), packets)
     }
 
-    fn plain(entry: &str, place: &str, packets: i64) -> Told {
-        (entry.into(), None, place.into(), packets)
+    fn plain(entry: Entry, place: &str, packets: i64) -> Told {
+        (entry, None, place.into(), packets)
     }
 
     #[test]
@@ -420,10 +425,10 @@ mod tests {
         assert_eq!(
             rows(990, &[("link/tx_carrier_errors", 4)], &[("link/rx_missed_errors", 6)]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::Network, "a/eth0", 4),
                 lost(Stage::RxRing, "b/eth1", 6),
-                plain("delivered", "b", 990),
+                plain(Entry::Delivered, "b", 990),
             ]
         );
     }
@@ -433,9 +438,9 @@ mod tests {
         assert_eq!(
             rows(838, &[("protocols/IpFragFails", 162)], &[]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::IpOut, "a/IpFragFails", 162),
-                plain("delivered", "b", 838)
+                plain(Entry::Delivered, "b", 838)
             ]
         );
     }
@@ -445,10 +450,10 @@ mod tests {
         assert_eq!(
             rows(990, &[], &[("link/rx_missed_errors", 6)]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::RxRing, "b/eth1", 6),
                 lost(Stage::Network, "between a and b", 4),
-                plain("delivered", "b", 990),
+                plain(Entry::Delivered, "b", 990),
             ]
         );
     }
@@ -458,9 +463,9 @@ mod tests {
         assert_eq!(
             rows(900, &[], &[("softnet/dropped", 3)]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::SoftnetBacklog, "b/softnet backlog", 100),
-                plain("delivered", "b", 900),
+                plain(Entry::Delivered, "b", 900),
             ]
         );
     }
@@ -469,7 +474,7 @@ mod tests {
     fn a_backlog_is_counted_twice_only_within_one_machine() {
         let machines = |b: &str| [("a".to_owned(), "one".to_owned()), ("b".to_owned(), b.to_owned())].into();
         let rows = |b| rows_on(&machines(b), 990, &[("veth/tx_dropped", 6)], &[("softnet/dropped", 4)]);
-        let [sent, delivered] = [plain("sent", "a", 1000), plain("delivered", "b", 990)];
+        let [sent, delivered] = [plain(Entry::Sent, "a", 1000), plain(Entry::Delivered, "b", 990)];
         let at_a = |packets| lost(Stage::SoftnetBacklog, "a/eth0", packets);
         assert_eq!(rows("one"), [sent.clone(), at_a(10), delivered.clone()]);
         let at_b = lost(Stage::SoftnetBacklog, "b/softnet backlog", 4);
@@ -487,10 +492,10 @@ mod tests {
         assert_eq!(
             rows(950, &counters, &[]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::Qdisc, "a/qdisc", 49),
                 lost(Stage::Network, "between a and b", 1),
-                plain("delivered", "b", 950),
+                plain(Entry::Delivered, "b", 950),
             ]
         );
     }
@@ -500,10 +505,10 @@ mod tests {
         assert_eq!(
             rows(998, &[], &[("link/rx_missed_errors", 9)]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::RxRing, "b/eth1", 9),
-                plain("delivered", "b", 998),
-                plain("unexplained", "", -7),
+                plain(Entry::Delivered, "b", 998),
+                plain(Entry::Unexplained, "", -7),
             ]
         );
     }
@@ -513,9 +518,9 @@ mod tests {
         assert_eq!(
             rows(1000, &[], &[("protocols/TcpExtTCPBacklogDrop", 3)]),
             [
-                plain("sent", "a", 1000),
+                plain(Entry::Sent, "a", 1000),
                 lost(Stage::TcpBacklog, "b/TcpExtTCPBacklogDrop", 3),
-                plain("delivered", "b", 997),
+                plain(Entry::Delivered, "b", 997),
             ]
         );
     }

@@ -7,7 +7,7 @@ use super::places::{counted_inward, counted_outward, most_packets};
 use crate::intervals::{Account, Key, Standing, account, passing};
 use std::collections::BTreeMap;
 use wirespeed_host::Changes;
-use wirespeed_record::{Datagram, Direction, FlowSample, LedgerRow, Stage};
+use wirespeed_record::{Datagram, Direction, Entry, FlowSample, LedgerRow, Stage};
 use wirespeed_scenario::run::{FlowKind, Run};
 
 /// What all hosts said at a border between intervals.
@@ -214,14 +214,14 @@ impl Follow {
 
     /// The whole account, when so many packets were lost between the hosts.
     fn close(&self, half: Half, gone: i64) -> Account {
-        let named = |entry: &str| self.last.keys().find(|key| key.0 == entry).cloned();
-        let side = |entry: &str| named(entry).unwrap_or((entry.to_owned(), None, String::new(), None));
+        let named = |entry: Entry| self.last.keys().find(|key| key.0 == entry).cloned();
+        let side = |entry: Entry| named(entry).unwrap_or((entry, None, String::new(), None));
         let mut account = half.lost;
-        if let Some(unseen) = named("unseen") {
+        if let Some(unseen) = named(Entry::Unseen) {
             let lost: i64 = account.values().sum();
             account.insert(unseen, half.sent - lost);
         } else {
-            account.insert(side("delivered"), half.delivered);
+            account.insert(side(Entry::Delivered), half.delivered);
             let mut missing = half.missing;
             if let Some(key) = self.last.keys().find(|key| self.is_between(key)) {
                 account.insert(key.clone(), gone);
@@ -229,20 +229,17 @@ impl Follow {
             }
             let Bounds { waited, skew, .. } = half.bounds;
             let flying = missing.clamp(-skew, waited + skew);
-            account.insert(
-                ("in_flight".to_owned(), Some(Stage::Network), "on the way".to_owned(), None),
-                flying,
-            );
-            account.insert(side("unexplained"), missing - flying);
+            account.insert((Entry::InFlight, Some(Stage::Network), "on the way".to_owned(), None), flying);
+            account.insert(side(Entry::Unexplained), missing - flying);
         }
-        account.insert(side("sent"), half.sent);
+        account.insert(side(Entry::Sent), half.sent);
         account
     }
 
     /// What the hosts have lost so far, and of places that count pieces between what bounds that is.
     fn lost_at_hosts(&self, counted: &Counted) -> (Account, Vec<OfPieces>) {
         let (mut now, mut of_pieces) = (Account::new(), Vec::new());
-        for (key, last) in self.last.iter().filter(|(key, _)| key.0 == "lost") {
+        for (key, last) in self.last.iter().filter(|(key, _)| key.0 == Entry::Lost) {
             let Some(place) = key.1.map(|stage| (stage, key.2.clone())) else { continue };
             let Some(in_the_end) = self.counted.get(&place) else { continue };
             let at = |counted: &Counted| counted.get(&place).copied().unwrap_or(0);
@@ -264,7 +261,7 @@ impl Follow {
 
     /// What is lost where no host counts it.
     fn is_between(&self, key: &Key) -> bool {
-        key.0 == "lost"
+        key.0 == Entry::Lost
             && matches!(key.1, Some(stage @ (Stage::Network | Stage::NetworkOrHost))
                 if !self.counted.contains_key(&(stage, key.2.clone())))
     }
@@ -359,9 +356,9 @@ mod tests {
             assert_eq!(sums, expected, "the intervals add up to the ledger");
         }
         for second in 0..at.len() as i64 {
-            let of = |entry: &str| sum(&rows, second, |row| row.entry == entry);
-            let rest = of("delivered") + of("lost") + of("in_flight") + of("unexplained");
-            assert_eq!(of("sent"), rest, "second {second}: {rows:?}");
+            let of = |entry: Entry| sum(&rows, second, |row| row.entry == entry);
+            let rest = of(Entry::Delivered) + of(Entry::Lost) + of(Entry::InFlight) + of(Entry::Unexplained);
+            assert_eq!(of(Entry::Sent), rest, "second {second}: {rows:?}");
         }
         rows.into_iter().filter(|row| row.direction == Direction::Data).collect()
     }
@@ -373,7 +370,7 @@ mod tests {
     }
 
     fn lost(rows: &[LedgerInterval], stage: Stage, seconds: i64) -> Vec<i64> {
-        let of = |second| sum(rows, second, |row| row.entry == "lost" && row.stage == Some(stage));
+        let of = |second| sum(rows, second, |row| row.entry == Entry::Lost && row.stage == Some(stage));
         (0..seconds).map(of).collect()
     }
 
@@ -388,7 +385,7 @@ mod tests {
         ]);
         assert_eq!(lost(&rows, Stage::RxRing, 3), [0, 7, 0]);
         assert_eq!(lost(&rows, Stage::Network, 3), [0, 0, 0]);
-        assert_eq!([0, 1, 2].map(|s| sum(&rows, s, |row| row.entry == "in_flight")), [20, 10, -30]);
+        assert_eq!([0, 1, 2].map(|s| sum(&rows, s, |row| row.entry == Entry::InFlight)), [20, 10, -30]);
         // 20 waited for, and 2 ms of 1000 packets a second; at the end of the next one 30 more.
         assert_eq!(rows[0].uncertain_packets, 22);
         assert_eq!(rows.iter().find(|row| row.from_ns == SECOND).unwrap().uncertain_packets, 22 + 32);
@@ -404,7 +401,7 @@ mod tests {
 
     #[test]
     fn what_a_sender_noticed_is_lost_though_it_waits_for_as_many_others() {
-        let key = ("lost".to_owned(), Some(Stage::Network), "between a and b".to_owned(), None);
+        let key = (Entry::Lost, Some(Stage::Network), "between a and b".to_owned(), None);
         let follow = Follow::new([(key, 17)].into(), Counted::new());
         let half = |missing, waited, noticed| Half {
             sent: 0,
@@ -454,7 +451,7 @@ mod tests {
     fn losses_of_others_are_as_negative_as_in_the_ledger() {
         const NINE: Grown = &[("link/rx_missed_errors", 9)];
         let rows = rows(&[At(1000, 998, 2, &[], &[]), At(2000, 1998, 0, &[], NINE)]);
-        assert_eq!([0, 1].map(|s| sum(&rows, s, |row| row.entry == "unexplained")), [0, -7]);
+        assert_eq!([0, 1].map(|s| sum(&rows, s, |row| row.entry == Entry::Unexplained)), [0, -7]);
     }
 
     #[test]

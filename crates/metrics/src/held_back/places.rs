@@ -1,7 +1,7 @@
 //! Where packets were lost in an interval, and what stopped all of them.
 
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction, FlowInfo, Recording, Stage};
+use wirespeed_record::{Cause, Direction, Entry, FlowInfo, Recording, Stage};
 
 /// Where most data was lost.
 pub(super) struct WorstStages {
@@ -18,11 +18,12 @@ pub(super) type Site = (Stage, Option<Cause>);
 
 impl WorstStages {
     pub(super) fn of(recording: &Recording) -> WorstStages {
-        let is_loss =
-            |direction, entry: &str, packets| direction == Direction::Data && entry == "lost" && packets > 0;
+        let is_loss = |direction, entry: Entry, packets| {
+            direction == Direction::Data && entry == Entry::Lost && packets > 0
+        };
         let mut sums: BTreeMap<(i64, i64), BTreeMap<Site, i64>> = BTreeMap::new();
         for row in &recording.ledger_intervals {
-            if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, &row.entry, row.packets)) {
+            if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, row.entry, row.packets)) {
                 *sums.entry((row.from_ns, row.to_ns)).or_default().entry((stage, row.cause)).or_default() +=
                     row.packets;
             }
@@ -30,11 +31,14 @@ impl WorstStages {
         let worst = |sums: BTreeMap<Site, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
         let intervals =
             sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
-        let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, &row.entry, row.packets));
+        let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, row.entry, row.packets));
         WorstStages {
             intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
             none: lost.clone().next().is_none()
-                && recording.ledger.iter().any(|row| row.direction == Direction::Data && row.entry == "sent"),
+                && recording
+                    .ledger
+                    .iter()
+                    .any(|row| row.direction == Direction::Data && row.entry == Entry::Sent),
             run: lost.max_by_key(|row| row.packets).and_then(|row| Some((row.stage?, row.cause))),
         }
     }

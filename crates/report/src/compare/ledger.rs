@@ -3,7 +3,7 @@
 use crate::ledger::{Account, Balance};
 use serde_json::{Value, json};
 use wirespeed_metrics::statistics::mean;
-use wirespeed_record::Direction;
+use wirespeed_record::{Direction, Entry, Stage};
 
 /// One direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,9 +17,9 @@ pub(super) struct Sheet {
 /// An entry; losses by stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
-    pub entry: String,
-    /// The stage's word; empty for entries without one.
-    pub stage: String,
+    pub entry: Entry,
+    /// Where it was lost or is in flight.
+    pub stage: Option<Stage>,
     /// By folder, mean over its runs; `None` if it has no ledger for this direction.
     pub packets: Vec<Option<f64>>,
 }
@@ -37,23 +37,23 @@ pub(super) fn sheets(runs: &[Vec<&[Account]>]) -> Vec<Sheet> {
 }
 
 fn lines(sides: &[Vec<Account>]) -> Vec<Line> {
-    let mut keys: Vec<(usize, usize, &str, &str)> = Vec::new();
+    let mut keys: Vec<(Entry, Option<Stage>)> = Vec::new();
     for line in sides.iter().flatten().flat_map(|account| &account.lines) {
-        let key = (Account::place(&line.entry), stage_order(&line.stage), &*line.entry, &*line.stage);
+        let key = (line.entry, line.stage);
         // What is nowhere lost says nothing; that nothing is unexplained does.
-        if !keys.contains(&key) && (line.packets != 0 || ALWAYS.contains(&&*line.entry)) {
+        if !keys.contains(&key) && (line.packets != 0 || ALWAYS.contains(&line.entry)) {
             keys.push(key);
         }
     }
     keys.sort_unstable();
-    let of = |account: &Account, entry: &str, stage: &str| -> f64 {
+    let of = |account: &Account, entry: Entry, stage: Option<Stage>| -> f64 {
         let same = account.lines.iter().filter(|line| line.entry == entry && line.stage == stage);
         same.map(|line| line.packets as f64).sum()
     };
     keys.into_iter()
-        .map(|(_, _, entry, stage)| Line {
-            entry: entry.into(),
-            stage: stage.into(),
+        .map(|(entry, stage)| Line {
+            entry,
+            stage,
             packets: sides
                 .iter()
                 .map(|runs| mean(&runs.iter().map(|account| of(account, entry, stage)).collect::<Vec<_>>()))
@@ -63,17 +63,13 @@ fn lines(sides: &[Vec<Account>]) -> Vec<Line> {
 }
 
 /// Entries that stand there even if they are 0.
-const ALWAYS: [&str; 3] = ["sent", "delivered", "unexplained"];
-
-fn stage_order(stage: &str) -> usize {
-    wirespeed_record::Stage::ALL.iter().position(|s| s.word() == stage).unwrap_or(0)
-}
+const ALWAYS: [Entry; 3] = [Entry::Sent, Entry::Delivered, Entry::Unexplained];
 
 impl Line {
     /// `lost: network`.
     pub fn words(&self) -> String {
-        let entry = self.entry.replace('_', " ");
-        if self.stage.is_empty() { entry } else { format!("{entry}: {}", self.stage) }
+        let entry = self.entry.word().replace('_', " ");
+        self.stage.map_or(entry.clone(), |stage| format!("{entry}: {stage}"))
     }
 }
 
@@ -84,7 +80,11 @@ pub(super) fn is_odd(accounts: &[Account]) -> bool {
 
 /// By direction, a list of lines.
 pub(super) fn json(sheets: &[Sheet]) -> Value {
-    let line = |line: &Line| json!({ "entry": line.entry, "stage": line.stage, "packets": line.packets });
+    let line = |line: &Line| {
+        // Entries without a stage have an empty one.
+        let stage = line.stage.map_or("", Stage::word);
+        json!({ "entry": line.entry, "stage": stage, "packets": line.packets })
+    };
     let sheet = |sheet: &Sheet| {
         (sheet.direction.word().to_string(), Value::Array(sheet.lines.iter().map(line).collect()))
     };
@@ -97,9 +97,9 @@ mod tests {
     use wirespeed_record::{LedgerRow, Recording, Stage};
 
     fn account(lost: i64) -> Vec<Account> {
-        let row = |entry: &str, stage, packets| LedgerRow {
+        let row = |entry: Entry, stage, packets| LedgerRow {
             direction: Direction::Data,
-            entry: entry.into(),
+            entry,
             stage,
             place: "x".into(),
             cause: None,
@@ -107,10 +107,10 @@ mod tests {
             source: "y".into(),
         };
         let ledger = vec![
-            row("lost", Some(Stage::Network), lost),
-            row("lost", Some(Stage::Qdisc), 0),
-            row("sent", None, 100),
-            row("delivered", None, 100 - lost),
+            row(Entry::Lost, Some(Stage::Network), lost),
+            row(Entry::Lost, Some(Stage::Qdisc), 0),
+            row(Entry::Sent, None, 100),
+            row(Entry::Delivered, None, 100 - lost),
         ];
         Account::all(&Recording { ledger, ..Default::default() })
     }

@@ -8,7 +8,7 @@ use crate::source::{Source, growth_per_bin};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use wirespeed_metrics::{Number, Samples};
-use wirespeed_record::{ColumnOf, HostSample, LedgerRow, QueueSample, Row, Stage};
+use wirespeed_record::{ColumnOf, Entry, HostSample, LedgerRow, QueueSample, Row, Stage};
 
 pub(crate) struct Drops;
 
@@ -115,7 +115,7 @@ fn places(source: &Source, bin: i64) -> Vec<(String, Bins)> {
 /// those that could have.
 fn causes(ledger: &[LedgerRow], queue: &str, behind: bool) -> String {
     let rows = || {
-        let rows = ledger.iter().filter(|row| row.entry == "lost" && row.place == queue);
+        let rows = ledger.iter().filter(|row| row.entry == Entry::Lost && row.place == queue);
         rows.filter_map(|row| Some((row.cause?, row.packets))).filter(|(c, _)| c.is_behind_queue() == behind)
     };
     let names = |least: i64| -> BTreeSet<&str> {
@@ -145,13 +145,13 @@ fn lost<R: Row, T: Number>(
 #[cfg(test)]
 mod tests {
     use super::{causes, listed};
-    use wirespeed_record::{Cause, Direction, LedgerRow, Stage};
+    use wirespeed_record::{Cause, Direction, Entry, LedgerRow, Stage};
 
     #[test]
     fn losses_of_a_queue_have_the_causes_of_the_ledger() {
         let row = |cause, packets| LedgerRow {
             direction: Direction::Data,
-            entry: "lost".into(),
+            entry: Entry::Lost,
             stage: Some(Stage::Network),
             place: "a/forward".into(),
             cause,

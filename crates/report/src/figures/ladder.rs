@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::svg::text_width;
 use std::collections::BTreeMap;
 use wirespeed_metrics::Values;
-use wirespeed_record::{Direction, FlowSample, QueueSample, Stage};
+use wirespeed_record::{Direction, Entry, FlowSample, QueueSample, Stage};
 
 pub(crate) struct Ladder;
 
@@ -112,18 +112,18 @@ impl<'a> Way<'a> {
         let sent = account.sent.filter(|sent| *sent > 0)?;
         let is_data = account.direction == Direction::Data;
         let band = |place: usize| if is_data { place } else { 2 - place };
-        let end = |name: &str, place: usize, left: i64| Step {
+        let end = |name: Entry, place: usize, left: i64| Step {
             band: band(place),
-            name: name.into(),
+            name: name.word().into(),
             left: count(left),
             is_end: true,
             beside: Vec::new(),
             hint: String::new(),
         };
-        let mut steps = vec![end("sent", 0, sent)];
+        let mut steps = vec![end(Entry::Sent, 0, sent)];
         let mut stages: BTreeMap<Option<Stage>, Vec<&Line>> = BTreeMap::new();
-        for line in account.lines.iter().filter(|line| matches!(line.entry.as_str(), "lost" | "in_flight")) {
-            stages.entry(line.stage.parse().ok()).or_default().push(line);
+        for line in account.lines.iter().filter(|line| matches!(line.entry, Entry::Lost | Entry::InFlight)) {
+            stages.entry(line.stage).or_default().push(line);
         }
         // A row without a stage comes after those that have one: nobody knows where on the way it was.
         let unplaced = stages.remove(&None);
@@ -149,12 +149,12 @@ impl<'a> Way<'a> {
             let (name, left) = (name.into(), count(left));
             steps.push(Step { band: band(place), name, left, is_end: false, beside, hint });
         }
-        let sum = |entry: &str| {
+        let sum = |entry: Entry| {
             let lines = account.lines.iter().filter(|line| line.entry == entry);
             lines.map(|line| line.packets).reduce(|a, b| a + b)
         };
-        if let Some(delivered) = sum("delivered") {
-            let mut last = end("delivered", 2, delivered);
+        if let Some(delivered) = sum(Entry::Delivered) {
+            let mut last = end(Entry::Delivered, 2, delivered);
             let off = match account.balance {
                 Balance::Unexplained(packets) => format!("{} unexplained", whole(packets)),
                 Balance::Wrong(packets) => format!("does not add up: off by {}", whole(packets)),
@@ -173,7 +173,7 @@ impl<'a> Way<'a> {
         let requeues = source.view.queue_samples.column(QueueSample::requeues);
         let of = |queue: &str| source.view.queues.get(queue).and_then(|queue| queue.samples.clone().last());
         let queues = self.account.lines.iter();
-        let queues = queues.filter(|line| line.entry == "lost" && line.stage == Stage::Qdisc.word());
+        let queues = queues.filter(|line| line.entry == Entry::Lost && line.stage == Some(Stage::Qdisc));
         let back: i64 = queues.filter_map(|line| of(&line.place)).map(|last| requeues[last] as i64).sum();
         let step = |stage: Stage| self.steps.iter().position(|step| step.name == stage.word());
         if back > 0
@@ -214,10 +214,10 @@ impl<'a> Way<'a> {
 
     fn band_name(&self, band: usize) -> String {
         let (first, last) = match self.account.direction {
-            Direction::Data => ("sent", "delivered"),
-            Direction::Ack => ("delivered", "sent"),
+            Direction::Data => (Entry::Sent, Entry::Delivered),
+            Direction::Ack => (Entry::Delivered, Entry::Sent),
         };
-        let places = |entry: &str, otherwise: &str| {
+        let places = |entry: Entry, otherwise: &str| {
             let lines = self.account.lines.iter().filter(|l| l.entry == entry && !l.place.is_empty());
             let places: Vec<&str> = lines.map(|line| line.place.as_str()).collect();
             if places.is_empty() { otherwise.to_string() } else { places.join(", ") }
@@ -291,12 +291,13 @@ impl<'a> Way<'a> {
 
 /// What a stage kept: lost packets with their places, most first, then those in flight.
 fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
-    let sum = |entry: &str| lines.iter().filter(|l| l.entry == entry).map(|l| l.packets).sum::<i64>();
-    let lost = sum("lost");
+    let sum = |entry: Entry| lines.iter().filter(|l| l.entry == entry).map(|l| l.packets).sum::<i64>();
+    let lost = sum(Entry::Lost);
     let mut out = Vec::new();
     if lost != 0 {
         out.push((Face::Coloured(LOSS), format!("−{} lost ({})", whole(lost), share(lost, sent))));
-        let mut places: Vec<&&Line> = lines.iter().filter(|l| l.entry == "lost" && l.packets != 0).collect();
+        let mut places: Vec<&&Line> =
+            lines.iter().filter(|l| l.entry == Entry::Lost && l.packets != 0).collect();
         places.sort_by_key(|line| -line.packets);
         let more: i64 = places.iter().skip(MOST_PLACES).map(|line| line.packets).sum();
         for line in places.iter().take(MOST_PLACES).filter(|line| !line.place.is_empty()) {
@@ -307,10 +308,10 @@ fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
             let count = places.len() - MOST_PLACES;
             out.push((Face::Quiet, format!("{} at {count} more", whole(more))));
         }
-    } else if lines.iter().any(|line| line.entry == "lost") {
+    } else if lines.iter().any(|line| line.entry == Entry::Lost) {
         out.push((Face::Quiet, "none lost".into()));
     }
-    let in_flight = sum("in_flight");
+    let in_flight = sum(Entry::InFlight);
     if in_flight != 0 {
         out.push((Face::Plain, format!("{} in flight", whole(in_flight))));
     }

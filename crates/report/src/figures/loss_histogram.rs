@@ -5,6 +5,7 @@ use super::losses::data;
 use crate::digest::RunDigest;
 use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
 use crate::ledger::Extent;
+use wirespeed_record::Entry;
 
 pub(crate) struct LossHistogram;
 
@@ -63,7 +64,8 @@ impl Draw for LossHistogram {
 /// Lost data packets as a share of those sent.
 fn share(run: &RunDigest) -> Option<f64> {
     let account = data(run)?;
-    let lost: i64 = account.lines.iter().filter(|line| line.entry == "lost").map(|line| line.packets).sum();
+    let lost: i64 =
+        account.lines.iter().filter(|line| line.entry == Entry::Lost).map(|line| line.packets).sum();
     let sent = account.sent.filter(|sent| *sent > 0)?;
     Some(lost as f64 / sent as f64)
 }

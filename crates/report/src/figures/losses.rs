@@ -4,7 +4,7 @@ use super::Draw;
 use crate::digest::{Group, RunDigest};
 use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
 use crate::ledger::{Account, Extent};
-use wirespeed_record::{Direction, Stage};
+use wirespeed_record::{Direction, Entry, Stage};
 
 pub(crate) struct Losses;
 
@@ -75,6 +75,6 @@ pub(super) fn data(run: &RunDigest) -> Option<&Account> {
 }
 
 fn lost(account: &Account, stage: Stage) -> i64 {
-    let lines = account.lines.iter().filter(|line| line.entry == "lost" && line.stage == stage.word());
+    let lines = account.lines.iter().filter(|line| line.entry == Entry::Lost && line.stage == Some(stage));
     lines.map(|line| line.packets).sum()
 }

@@ -9,6 +9,7 @@ use crate::palette::Palette;
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use wirespeed_record::{Entry, Stage};
 
 /// From this many runs on a list to choose from is better than buttons.
 const MOST_BUTTONS: usize = 10;
@@ -203,12 +204,12 @@ fn ledger(out: &mut String, account: &Account, window: Option<&Account>) {
             let packets = window.lines.iter().find(same).map_or(0, |line| line.packets);
             format!("<td class=\"number\">{}</td>", whole(packets))
         });
-        let class = if line.entry == "lost" && line.packets > 0 { " class=\"lost\"" } else { "" };
+        let class = if line.entry == Entry::Lost && line.packets > 0 { " class=\"lost\"" } else { "" };
         let _ = write!(
             out,
             "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>{of_window}<td class=\"number\">{share}</td><td class=\"source\">{}</td></tr>",
-            escape(&line.entry.replace('_', " ")),
-            escape(&line.stage),
+            line.entry.word().replace('_', " "),
+            line.stage.map_or("", Stage::word),
             escape(&line.at()),
             whole(line.packets),
             escape(&line.source)
