@@ -25,8 +25,8 @@ pub struct Arguments {
     /// A study that comes with wirespeed (`wirespeed list studies`), or the folder of one.
     #[arg(required_unless_present = "claims")]
     study: Option<String>,
-    /// What to run it on; both side by side: model,kernel.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "model")]
+    /// Substrates that the study runs on; `model,kernel` shows both side by side.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", value_delimiter = ',', default_value = "model")]
     on: Vec<On>,
     /// This figure or table only, as the study calls it.
     #[arg(long, value_name = "ID")]

@@ -20,8 +20,8 @@ use wirespeed_units::Span;
 pub struct Arguments {
     /// Scenario file.
     file: PathBuf,
-    /// What to run it on.
-    #[arg(long, value_enum, default_value_t = On::Kernel)]
+    /// Substrate that the scenario runs on.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", default_value_t = On::Model)]
     on: On,
     /// Folder for the results [default: wirespeed-out/NAME].
     #[arg(long, value_name = "DIR")]
@@ -155,6 +155,13 @@ pub(crate) fn carry_out(
     }
     for warning in &study.warnings {
         crate::tell(&format!("warning: {warning}"));
+    }
+    let has_real_hosts = || study.runs.iter().flat_map(|run| &run.hosts).any(|host| host.reach.is_some());
+    if arguments.on != On::Hosts && has_real_hosts() {
+        // The model is the default: somebody who wrote `ssh` into the file may expect traffic between these machines.
+        crate::tell(
+            "note: no machine is contacted; to test between the machines that `ssh` names, add --on hosts",
+        );
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
     let _lock = create_locked(&out)?;

@@ -31,9 +31,9 @@ fn origin(section: &Section) -> String {
 /// Arguments of `wirespeed validate`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What to run the grid on [default: model].
-    #[arg(long, value_enum)]
-    on: Option<On>,
+    /// Substrate that the grid runs on.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", default_value_t = On::Model)]
+    on: On,
     /// Make the kernel's data: carry out what the data file does not have and add it there.
     #[arg(long)]
     extend: bool,
@@ -87,22 +87,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(number) = arguments.cell {
         return show(arguments.section.unwrap_or(&sections()[0]), number);
     }
-    let on = arguments.on.map_or_else(model, Ok)?;
     create(&arguments.scratch)?;
-    if arguments.extend { extend(arguments, on) } else { compare(arguments, on) }
+    if arguments.extend { extend(arguments, arguments.on) } else { compare(arguments, arguments.on) }
 }
 
 /// The sections to run.
 fn chosen(arguments: &Arguments) -> Vec<&'static Section> {
     arguments.section.map_or_else(|| sections().iter().collect(), |section| vec![section])
-}
-
-/// The model, if this program has one.
-fn model() -> Result<On, Failure> {
-    On::from_str("model", false).map_err(|_| Failure::Usage {
-        message: "this program has no model to compare with the kernel".into(),
-        remedy: "give --on kernel to compare the kernel with its own data".into(),
-    })
 }
 
 /// Prints a cell's scenario.
