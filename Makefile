@@ -46,8 +46,13 @@ dist: ## compile the binary with link-time optimisation, 6 minutes: target/dist/
 	$(CARGO) build --profile dist $(LOCKED)
 
 .PHONY: install
-install: dist ## the same, into PREFIX/bin (now ~/.local/bin)
+install: dist ## the same, with manual pages and completions, into PREFIX (now ~/.local)
 	install -D -m 755 $(DIST) '$(DESTDIR)$(PREFIX)/bin/wirespeed'
+	$(DIST) man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	@set -e; put() { mkdir -p "$$(dirname "$$2")"; $(DIST) completions "$$1" >"$$2"; }; share='$(DESTDIR)$(PREFIX)/share'; \
+	put bash "$$share/bash-completion/completions/wirespeed"; \
+	put zsh "$$share/zsh/site-functions/_wirespeed"; \
+	put fish "$$share/fish/vendor_completions.d/wirespeed.fish"
 
 .PHONY: kernel
 kernel: setup-kernel build ## build the virtual-time kernel, unless it is in the cache; installs what that needs
