@@ -24,8 +24,14 @@ help: ## list the targets
 	@printf '\nvariables: OUT=FOLDER (now %s), PREFIX=FOLDER, WIRESPEED_KERNEL_SOURCE=TARBALL-OR-TREE of Linux 6.12\n' '$(OUT)'
 
 .PHONY: setup
-setup: ## install what is missing (apt-get); says first what and why
-	@tools/setup
+setup: ## install the missing packages for all of this (apt-get); prints first which and why
+	@tools/setup test
+
+.PHONY: setup-build setup-kernel
+setup-build:
+	@tools/setup build
+setup-kernel:
+	@tools/setup kernel
 
 .PHONY: build
 build: ## compile the binary: target/release/wirespeed
@@ -40,19 +46,25 @@ dist: ## compile the binary with link-time optimisation, 6 minutes: target/dist/
 	$(CARGO) build --profile dist $(LOCKED)
 
 .PHONY: install
-install: dist ## the same, into PREFIX/bin (now ~/.local/bin)
+install: dist ## the same, with manual pages and completions, into PREFIX (now ~/.local)
 	install -D -m 755 $(DIST) '$(DESTDIR)$(PREFIX)/bin/wirespeed'
+	$(DIST) man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	@set -e; put() { mkdir -p "$$(dirname "$$2")"; $(DIST) completions "$$1" >"$$2"; }; share='$(DESTDIR)$(PREFIX)/share'; \
+	put bash "$$share/bash-completion/completions/wirespeed"; \
+	put zsh "$$share/zsh/site-functions/_wirespeed"; \
+	put fish "$$share/fish/vendor_completions.d/wirespeed.fish"
 
 .PHONY: kernel
-kernel: setup build ## build the virtual-time kernel; done at once if it is in the cache
+kernel: setup-kernel build ## build the virtual-time kernel, unless it is in the cache; installs what that needs
 	$(WIRESPEED) kernel build $(if $(WIRESPEED_KERNEL_SOURCE),--source '$(WIRESPEED_KERNEL_SOURCE)')
 
+# On the model: no kernel, no root, and nothing installed that only the kernel or the tests need.
 .PHONY: demo
-demo: kernel ## setup, build, kernel, then one scenario: table and report
-	$(WIRESPEED) run scenarios/first-look.toml --on kernel --out '$(OUT)/first-look'
+demo: setup-build build ## the first result: compile, run a scenario on the model, print its table and where the report is
+	$(WIRESPEED) run scenarios/first-look.toml --out '$(OUT)/first-look'
 
 .PHONY: test
-test: demo fmt ## the demo, then every test; skipped tests are listed with the reason
+test: setup kernel demo fmt ## every test, after setup, kernel and demo; skipped tests are listed with the reason
 	@mkdir -p target
 	@echo '$(CARGO) test --workspace --release'
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \

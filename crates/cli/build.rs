@@ -21,6 +21,19 @@ fn main() {
     embed_scenarios();
     embed_studies();
     embed_validation();
+    strip_program();
+}
+
+/// Links the release program without what only debuggers read, three quarters of its size: it is what people install and what
+/// is copied to machines. Tests keep theirs. With `WIRESPEED_SYMBOLS=1` the program does too; nothing but this crate is
+/// compiled again for that, as it would be for another profile.
+fn strip_program() {
+    println!("cargo::rerun-if-env-changed=WIRESPEED_SYMBOLS");
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
+    // The linkers of Linux know the option.
+    if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && !is("WIRESPEED_SYMBOLS", "1") {
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+    }
 }
 
 /// `STUDIES`: name, and name and text of every file of each folder in studies/.

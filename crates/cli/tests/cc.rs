@@ -142,7 +142,7 @@ fn time_and_ctrl_c_and_termination_end_it_well() {
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
     let start = Instant::now();
-    let output = wirespeed(here(), &["cc", "load", "lola", "--for", "300 ms"]);
+    let output = wirespeed(here(), &["cc", "load", "lola", "--time", "300 ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     assert!(start.elapsed() >= Duration::from_millis(300));
     assert_eq!(available(), before);

@@ -282,7 +282,7 @@ fn a_mesh_probes_every_pair_and_a_host_that_loses_stands_out() {
     bed.inside(bed.name(1), slow).unwrap();
     let host = |place: isize, address: &str| format!("{}={address}", bed.name(place));
     let hosts = [host(0, "10.77.0.1"), host(1, "10.77.0.2"), host(2, "10.77.1.2")];
-    let mut arguments = vec!["mesh", "--for", "1 s", "--rate", "5 Mbit/s", "--json", "--out", "mesh"];
+    let mut arguments = vec!["mesh", "--time", "1 s", "--udp", "5 Mbit/s", "--json", "--out", "mesh"];
     arguments.extend(hosts.iter().map(String::as_str));
     let output = bed.wirespeed(&arguments);
     assert!(output.status.success(), "{}", errors(&output));

@@ -29,7 +29,7 @@ fn kernel(test: &str) -> bool {
 /// Runs a scenario in a folder of its own and returns its results.
 fn run(folder: &Path, name: &str, set: &[&str]) -> Value {
     let file = if name.contains('/') { name.to_string() } else { scenario(name) };
-    let mut arguments = vec!["run", &file, "--json", "--out", "out"];
+    let mut arguments = vec!["run", &file, "--on", "kernel", "--json", "--out", "out"];
     set.iter().for_each(|pair| arguments.extend(["--set", pair]));
     let output = wirespeed(folder, &arguments);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", errors(&output));
@@ -328,7 +328,7 @@ fn a_second_time_keeps_what_is_there() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = scenario("first-look.toml");
-    let arguments = ["run", &file, "--out", "out", "--set", "run.duration=100 ms"];
+    let arguments = ["run", &file, "--on", "kernel", "--out", "out", "--set", "run.duration=100 ms"];
     let first = wirespeed(folder.path(), &arguments);
     assert_eq!(errors(&first).matches("done in").count(), 3, "{}", errors(&first));
     let again = wirespeed(folder.path(), &arguments);
@@ -343,7 +343,8 @@ fn an_output_folder_that_cannot_be_written_is_named() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
-    let output = wirespeed(folder.path(), &["run", &scenario("first-look.toml"), "--out", "file/out"]);
+    let arguments = ["run", &scenario("first-look.toml"), "--on", "kernel", "--out", "file/out"];
+    let output = wirespeed(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(3));
     assert!(errors(&output).contains("file/out"), "{}", errors(&output));
 }

@@ -106,7 +106,8 @@ fn a_missing_kernel_names_the_command_that_builds_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("good.toml"), GOOD).unwrap();
     let cache = folder.path().join("empty-cache");
-    let output = command(folder.path(), &["run", "good.toml"]).env("XDG_CACHE_HOME", cache).output().unwrap();
+    let arguments = ["run", "good.toml", "--on", "kernel"];
+    let output = command(folder.path(), &arguments).env("XDG_CACHE_HOME", cache).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(errors(&output).contains("wirespeed kernel build"), "{}", errors(&output));
 }

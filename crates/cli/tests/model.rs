@@ -38,6 +38,19 @@ fn fields(value: &Value, path: &str, into: &mut Vec<String>) {
 }
 
 #[test]
+fn model_is_the_default_substrate_and_contacts_no_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().join("first-look.toml").display().to_string();
+    let set = ["run.duration=100 ms", "host.sender.ssh=a.invalid", "host.receiver.ssh=b.invalid"];
+    let mut arguments = vec!["run", &file, "--json"];
+    set.iter().for_each(|pair| arguments.extend(["--set", pair]));
+    let output = wirespeed(folder.path(), &arguments);
+    let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    assert_eq!(results["runs"][0]["substrate"], "model", "{}", errors(&output));
+    assert!(errors(&output).contains("add --on hosts"), "{}", errors(&output));
+}
+
+#[test]
 fn first_look_has_every_field_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().join("first-look.toml").display().to_string();

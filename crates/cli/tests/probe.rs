@@ -365,7 +365,7 @@ fn mesh_beside_a_probe_is_measured_and_both_are_told() {
     support::until(Duration::from_secs(20), "both agents run", || bed.agents().len() == 2);
     sleep(Duration::from_millis(2500));
     let hosts = [bed.name(0), bed.name(-1)];
-    let mesh = ["mesh", hosts[0], hosts[1], "--for", "1 s", "--rate", "5 Mbit/s", "--json", "--out", "mesh"];
+    let mesh = ["mesh", hosts[0], hosts[1], "--time", "1 s", "--udp", "5 Mbit/s", "--json", "--out", "mesh"];
     let mesh = bed.wirespeed(&mesh);
     assert!(mesh.status.success(), "{}", errors(&mesh));
     let summary: Value = serde_json::from_slice(&mesh.stdout).expect("--json prints JSON");

@@ -37,8 +37,8 @@ impl Waiting {
         let child = Command::new("ip")
             .args(["netns", "exec", bed.name(place)])
             .arg(program)
-            .args(["serve-agent", "--listen", listen])
-            .args(["--for", time, "--token-file"])
+            .args(["agent", "serve", "--listen", listen])
+            .args(["--time", time, "--token-file"])
             .arg(token)
             .stderr(Stdio::piped())
             .spawn();

@@ -1,24 +1,40 @@
-//! `wirespeed agent`: this program at work for another of its kind. Nobody types it.
+//! `wirespeed agent`: this program as the agent of another. Users type `agent serve`; the rest is for programs.
 
+use super::serve_agent;
 use crate::VERSION;
 use crate::failure::Failure;
-use clap::Args;
+use clap::{Args, Subcommand};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use wirespeed_lab::{Secret, Task, connect_sealed, serve_agent, serve_namespaces};
 
 /// Arguments of `wirespeed agent`: none for one host's part, with requests on standard input and records on standard
 /// output.
 #[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    override_usage = "wirespeed agent <COMMAND>",
+    after_help = serve_agent::EXAMPLES
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Carry out the run planned in this folder, in namespaces of this machine.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide = true)]
     netns: Option<PathBuf>,
-    /// Try what this machine's kernel has for that.
-    #[arg(long, conflicts_with = "netns")]
+    /// Report which features this machine's kernel has for that.
+    #[arg(long, conflicts_with = "netns", hide = true)]
     netns_survey: bool,
-    /// Be the way to an agent that listens at this address, in the place of ssh.
-    #[arg(long, value_name = "tcp://HOST:PORT", conflicts_with_all = ["netns", "netns_survey"])]
+    /// Forward to an agent that listens at this address, in the place of ssh.
+    #[arg(long, value_name = "tcp://HOST:PORT", conflicts_with_all = ["netns", "netns_survey"], hide = true)]
     connect: Option<String>,
+}
+
+/// Subcommands of `wirespeed agent`.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Accept tests from controllers that share a secret, on one address, for a limited time.
+    Serve(serve_agent::Arguments),
 }
 
 /// Environment variable with the file that has the token for agents without ssh.
@@ -38,13 +54,22 @@ fn connect(address: &str) -> Result<(), Failure> {
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(Action::Serve(arguments)) = &arguments.action {
+        return serve_agent::run(arguments);
+    }
     if let Some(address) = &arguments.connect {
         return connect(address);
     }
     let task = match &arguments.netns {
         Some(folder) => Task::Run(folder.clone()),
         None if arguments.netns_survey => Task::Survey,
-        // What went wrong has been said to whoever controls it.
+        None if std::io::stdin().is_terminal() => {
+            return Err(Failure::Usage {
+                message: "`wirespeed agent` without a command takes requests of another wirespeed, not of a terminal".into(),
+                remedy: "to accept tests, type `wirespeed agent serve --listen ADDRESS:PORT --token-file FILE`".into(),
+            });
+        }
+        // The controller has been given the reason.
         None => return serve_agent(VERSION).map_err(|_| Failure::Agent),
     };
     serve_namespaces(&task).map_err(|error| Failure::Environment(error.to_string()))

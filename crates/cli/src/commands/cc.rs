@@ -15,20 +15,28 @@ use wirespeed_bpf::{
 };
 use wirespeed_units::Span;
 
+pub const EXAMPLES: &str = "\
+Examples:
+  wirespeed cc list                                     # what is here, and what can be loaded
+  sudo wirespeed cc load bic htcp                       # until Ctrl-C
+  sudo wirespeed cc load bic --time \"10 min\"
+  sudo wirespeed cc load bic -- iperf3 -c dtn2 -C bic   # while the command runs
+  sudo wirespeed cc unload bic                          # left behind by a killed process";
+
 /// Subcommands of `wirespeed cc`.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// What this kernel has, what can be loaded into it, and if not, why.
+    /// List what this kernel has and what can be loaded into it, or why not.
     List {
         /// Print it as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Register congestion controls, hold them until Ctrl-C, the time or the command is over, and remove them.
+    /// Register congestion controls until Ctrl-C, or while a command runs or a time lasts.
     Load(Load),
-    /// Remove what a wirespeed that was killed has left behind (kernels before 6.4 only).
+    /// Unregister congestion controls left behind by a killed wirespeed process (kernels before 6.4).
     Unload {
-        /// The names, as sockets choose them.
+        /// Names, as sockets choose them.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
@@ -37,13 +45,13 @@ pub enum Action {
 /// Arguments of `wirespeed cc load`.
 #[derive(Debug, Args)]
 pub struct Load {
-    /// Their names; ws_NAME where the kernel has one called NAME itself, and ours is wanted beside it.
+    /// Names; ws_NAME loads the one of wirespeed next to the kernel's NAME.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// For how long.
-    #[arg(long = "for", value_name = "TIME")]
+    /// Unregister them after this long [default: at Ctrl-C].
+    #[arg(long, alias = "for", value_name = "TIME")]
     time: Option<Span>,
-    /// A command during which they are there; its exit code is passed on.
+    /// Command to run meanwhile; its exit code is passed on.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -14,17 +14,21 @@ const PAGE: &str = "compare.html";
 
 /// Arguments of `wirespeed compare`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed compare out/kernel out/model
+  wirespeed compare before after --metric goodput_bps --metric rtt_mean_ns")]
 pub struct Arguments {
-    /// Folders that `wirespeed run` wrote; differences are from the first.
+    /// Folders that `wirespeed run` wrote; each is compared with the first.
     #[arg(required = true, num_args = 2.., value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// The page to write, or a folder for it [default: compare.html in the first DIR].
+    /// Page to write, or a folder for it [default: compare.html in the first DIR].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Compare this metric instead of the main ones; may be repeated. The first one is in the answer.
+    /// Compare this metric instead of the main ones; may be repeated. The answer is about the first.
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
-    /// Print everything as JSON instead of the table.
+    /// Print the comparison as JSON instead of the table.
     #[arg(long)]
     json: bool,
 }

@@ -10,9 +10,14 @@ use wirespeed_scenario::{CongestionControl, Parameter, Preset, When, congestion_
 
 /// Arguments of `wirespeed explain`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed explain jain_index     # a metric
+  wirespeed explain cubic          # a congestion control, with its parameters
+  wirespeed explain rx_ring        # a stage of the loss ledger")]
 pub struct Arguments {
-    /// Name of a metric, congestion control, preset, table or column, or a word of a diagnosis: a stage, a limiting factor, a
-    /// cause, a drop reason.
+    /// Name of a metric, congestion control, preset, table or column, or a term of a diagnosis: a stage, limiting factor,
+    /// cause or drop reason.
     #[arg(required = true)]
     name: Vec<String>,
 }

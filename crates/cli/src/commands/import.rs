@@ -16,11 +16,16 @@ use wirespeed_report::StudyInfo;
 
 /// Arguments of `wirespeed import`.
 #[derive(Debug, Args)]
-#[command(after_help = "With the files of client and server, or one of a client that was run with \
-                        --get-server-output, goodput is what was received; of a client that sent alone it is what was \
-                        written. What iperf3 does not say (packets of TCP, queues, counters of the hosts) is absent.")]
+#[command(after_help = "\
+Examples:
+  wirespeed import client.json
+  wirespeed import client.json server.json --out imported
+
+With both files, or with that of a client that ran with --get-server-output, goodput is what the server received. With \
+the file of a sending client alone it is what the client wrote. The JSON has no TCP packets, no queues and no counters of \
+the hosts; these are not recorded.")]
 pub struct Arguments {
-    /// JSON of iperf3 (-J, or --json-stream): of the client, of the server, or of both of one test.
+    /// JSON of iperf3 (-J or --json-stream): of the client, the server, or both of one test.
     #[arg(required = true, num_args = 1..=2, value_name = "FILE.json")]
     files: Vec<PathBuf>,
     /// Folder for the results [default: wirespeed-out/import-FILE].

@@ -7,12 +7,19 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use wirespeed_kernel::{BuildOptions, Kernel, build, find};
 
+pub const EXAMPLES: &str = "\
+Examples:
+  wirespeed kernel build                                # from the distribution's source; some minutes, once
+  wirespeed kernel build --source linux-6.12.tar.xz
+  wirespeed kernel build --cc tcp_my_cc.c               # with a congestion control of your own
+  wirespeed kernel info";
+
 /// Subcommands of `wirespeed kernel`.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Build it, unless it is there already.
+    /// Build the kernel, unless it is in the cache.
     Build(Options),
-    /// Say which one is there and what it is made of.
+    /// Print which kernel is in the cache and what it is made of.
     Info(Options),
 }
 
@@ -22,10 +29,10 @@ pub struct Options {
     /// Tarball or tree of Linux 6.12 [default: the distribution's, below /usr/src].
     #[arg(long, value_name = "PATH")]
     source: Option<PathBuf>,
-    /// A congestion control of your own, compiled in; may be repeated.
+    /// C file of a congestion control of your own to compile in; may be repeated.
     #[arg(long = "cc", value_name = "FILE.c")]
     congestion: Vec<PathBuf>,
-    /// Compiler processes at a time [default: as many as there are cores].
+    /// Compiler processes at a time [default: one a core].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }

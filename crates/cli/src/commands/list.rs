@@ -7,10 +7,19 @@ use std::path::PathBuf;
 use wirespeed_record::{RunState, find_runs, open};
 use wirespeed_scenario::{CongestionControl, PresetKind, congestion_controls, presets};
 
+pub const EXAMPLES: &str = "\
+Examples:
+  wirespeed list cc                   # then, for one of them: wirespeed explain cubic
+  wirespeed list metrics              # then: wirespeed explain jain_index
+  wirespeed list presets              # then: wirespeed explain onl-pc1core
+  wirespeed list scenarios            # then: wirespeed run scenarios/first-look.toml
+  wirespeed list studies              # then: wirespeed reproduce ulm-2016
+  wirespeed list runs wirespeed-out   # runs below this folder";
+
 /// What can be listed.
 #[derive(Debug, Subcommand)]
 pub enum What {
-    /// Congestion controls, where each is available, and what describes it.
+    /// Congestion controls, where each is available, and its reference.
     Cc,
     /// Metrics, with their units.
     Metrics,
@@ -18,11 +27,11 @@ pub enum What {
     Presets,
     /// Scenarios that come with wirespeed.
     Scenarios,
-    /// Published studies that `wirespeed reproduce` runs.
+    /// Published studies for `wirespeed reproduce`.
     Studies,
     /// Runs in a folder, and whether they are complete.
     Runs {
-        /// The folder that `wirespeed run` wrote.
+        /// Folder that `wirespeed run` wrote.
         #[arg(value_name = "DIR", default_value = "wirespeed-out")]
         folder: PathBuf,
     },

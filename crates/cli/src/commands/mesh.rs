@@ -23,31 +23,37 @@ use wirespeed_units::{Bytes, Rate, Span};
 
 /// Arguments of `wirespeed mesh`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed mesh dtn1 dtn2 dtn3                               # each pair once, for 60 s
+  wirespeed mesh dtn1 dtn2 dtn3 --every \"1 h\" --time \"20 s\"   # a sweep every hour, until Ctrl-C
+  wirespeed mesh dtn1 dtn2 --udp \"100 Mbit/s\" --fail-loss 1e-4
+  wirespeed mesh                                              # the summary of what is stored")]
 pub struct Arguments {
-    /// The machines: names for ssh, and =ADDRESS if one has several. None: only tell what is stored.
+    /// Hosts: ssh names, with =ADDRESS where a host has several addresses; none prints the summary of what is stored.
     #[arg(value_name = "HOST[=ADDRESS]", value_parser = machine)]
     hosts: Vec<Reach>,
     #[command(flatten)]
     family: Choice,
-    /// From the beginning of a sweep over all pairs to the next [default: one sweep only].
+    /// Start a sweep over all pairs this often [default: one sweep].
     #[arg(long, value_name = "TIME")]
     every: Option<Span>,
-    /// How long each pair is probed.
-    #[arg(long = "for", value_name = "TIME", default_value = "60 s")]
-    length: Span,
+    /// Length of the test of each pair.
+    #[arg(long, alias = "for", value_name = "TIME", default_value = "60 s")]
+    time: Span,
     /// Rate of the datagrams' payload.
-    #[arg(long, value_name = "RATE", default_value = "10 Mbit/s")]
-    rate: Rate,
-    /// Payload of a datagram in bytes [default: 1472; 1452 with -6 or IPv6 addresses].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, alias = "rate", value_name = "RATE", default_value = "10 Mbit/s")]
+    udp: Rate,
+    /// Payload of a datagram, for example "1400 B" [default: 1472 B, over IPv6 1452 B: packets of 1500 bytes].
+    #[arg(long, value_name = "SIZE", value_parser = super::probe::payload)]
     datagram: Option<u32>,
-    /// End after so many sweeps.
+    /// End after this many sweeps.
     #[arg(long, value_name = "N", requires = "every")]
     sweeps: Option<u64>,
-    /// End with exit code 1 if a pair loses a larger share in the last sweep, e.g. 1e-4.
+    /// End with exit code 1 if a pair loses a larger share in the last sweep, for example 1e-4.
     #[arg(long, value_name = "SHARE", value_parser = super::probe::share)]
     fail_loss: Option<f64>,
-    /// Folder for what is measured.
+    /// Folder for the measurements.
     #[arg(long, value_name = "DIR", default_value = "wirespeed-out/mesh")]
     out: PathBuf,
     /// Print the summary as JSON.
@@ -93,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _lock = create_locked(&arguments.out)?;
     let file = History::open(&history)?;
     let substrate = Hosts::new(Program::new(own_program()?), crate::VERSION);
-    let mesh = Mesh { hosts, rate: arguments.rate, datagram: Bytes::new(datagram), length: arguments.length };
+    let mesh = Mesh { hosts, rate: arguments.udp, datagram: Bytes::new(datagram), length: arguments.time };
     let sweeps = match arguments.every {
         None => 1,
         Some(_) => arguments.sweeps.unwrap_or(u64::MAX),

@@ -15,10 +15,15 @@ pub mod reproduce;
 mod results;
 pub mod run;
 pub mod serve_agent;
+pub mod shell;
 mod told;
 pub mod validate;
 
 use crate::failure::Failure;
+
+pub const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  wirespeed schema > scenario.schema.json   # editors complete and check scenario files with it";
 
 /// `wirespeed schema`.
 pub fn schema() -> Result<(), Failure> {

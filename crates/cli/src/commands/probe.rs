@@ -9,7 +9,7 @@ mod verdict;
 
 pub(super) use family::Choice;
 pub use options::Arguments;
-pub(super) use options::{machine, share};
+pub(super) use options::{machine, payload, share};
 
 use super::folder::{LATEST, create, create_locked, create_stamped, point_latest};
 use super::run::{self, On};
@@ -169,7 +169,7 @@ fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<(MeasuredP
         };
         return Ok((path(&[found], &[answer]), usual));
     }
-    let datagrams = arguments.udp.is_some();
+    let datagrams = arguments.udp_rate().is_some();
     let ports = Ports { first: arguments.port, datagrams, both_ways: arguments.bidir };
     let pair = [from.clone(), to.clone()];
     let found = hosts.survey(&pair, ports, raw, interrupt::flag()).map_err(failed)?;

@@ -14,14 +14,19 @@ use wirespeed_report::{Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed report wirespeed-out/first-look
+  wirespeed report wirespeed-out/probe-dtn1-dtn2      # all measurements of a pair in one report
+  wirespeed report a b --out both --figures svg")]
 pub struct Arguments {
-    /// Folders of runs: a single run, or a study's output folder.
+    /// Folders of runs: a single run, or the output folder of a study.
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Folder for report.html [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the report's figures as files too.
+    /// Write the figures of the report as files, too.
     #[arg(long, value_enum, value_name = "FORMAT")]
     figures: Option<Figures>,
     /// Print the results as JSON instead of the table, in the form of `wirespeed run --json`.

@@ -21,45 +21,50 @@ use wirespeed_scenario::{Run, ScenarioError};
 
 /// Arguments of `wirespeed reproduce`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed reproduce ulm-2016 --only-claims                   # the runs that its claims need
+  wirespeed reproduce ulm-2016 --claim ulm-6b-1e-6-hstcp --on model,kernel
+  wirespeed list studies")]
 pub struct Arguments {
     /// A study that comes with wirespeed (`wirespeed list studies`), or the folder of one.
     #[arg(required_unless_present = "claims")]
     study: Option<String>,
-    /// What to run it on; both side by side: model,kernel.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "model")]
+    /// Substrates that the study runs on; `model,kernel` shows both side by side.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", value_delimiter = ',', default_value = "model")]
     on: Vec<On>,
-    /// This figure or table only, as the study calls it.
+    /// Run this figure or table only, by the name it has in the study.
     #[arg(long, value_name = "ID")]
     figure: Option<String>,
-    /// This claim only; may be repeated.
+    /// Check this claim only; may be repeated.
     #[arg(long = "claim", value_name = "ID")]
     only: Vec<String>,
-    /// Run what the claims need, and not the rest of the study's campaign.
+    /// Run only what the claims need.
     #[arg(long)]
     only_claims: bool,
-    /// Shortened runs, and fewer of them. Results are not the study's then, and say so.
+    /// Shorten the runs and repeat them less often; the results are marked as shortened.
     #[arg(long)]
     quick: bool,
-    /// A file of claims to check instead of the study's; `study` in it is a study's name or the path of a scenario.
+    /// Check the claims of this file instead; its `study` is the name of a study or the path of a scenario.
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,
-    /// Give a key of every scenario another value; results then say so. May be repeated.
+    /// Replace a value of every scenario; the results are marked with it. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::run::key_value)]
     overrides: Vec<(String, String)>,
-    /// Runs at a time [default: as many as there are cores].
+    /// Runs at a time [default: one a core].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Folder for the results [default: wirespeed-out/NAME]. What another substrate gave is kept in it.
+    /// Folder for the results [default: wirespeed-out/NAME]. Results of other substrates in it are kept.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run again what is there already.
+    /// Repeat runs that are already complete.
     #[arg(long)]
     fresh: bool,
-    /// Keep what the claims came to in this file too: `recorded.toml` in a study's folder is shown beside whatever is run
-    /// later.
+    /// Write the results of the claims to this file, too: `recorded.toml` in the folder of a study is shown beside later
+    /// results.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Exit with 1 if a claim differs and the study has no explanation for it.
+    /// End with exit code 1 if a claim differs and the study has no explanation for it.
     #[arg(long)]
     strict: bool,
     /// Print the results as JSON instead of the table.

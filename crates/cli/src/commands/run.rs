@@ -17,36 +17,44 @@ use wirespeed_units::Span;
 
 /// Arguments of `wirespeed run`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed run scenarios/first-look.toml                        # on the model
+  wirespeed run scenarios/first-look.toml --on kernel --out k    # on Linux in virtual time
+  wirespeed run lossy.toml --set path.rtt=\"50 ms\" --set run.repeat=5
+  wirespeed run lossy.toml --json > results.json
+
+The folder of results has report.html and the recorded runs. Complete runs are kept: the same command again runs only \
+those that are missing.")]
 pub struct Arguments {
     /// Scenario file.
     file: PathBuf,
-    /// What to run it on.
-    #[arg(long, value_enum, default_value_t = On::Kernel)]
+    /// Substrate that the scenario runs on.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", default_value_t = On::Model, help_heading = "Execution")]
     on: On,
     /// Folder for the results [default: wirespeed-out/NAME].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Give a key of the scenario another value, e.g. `path.rtt="20 ms"`; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    /// Replace a value of the scenario, for example path.rtt="20 ms"; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = "Scenario")]
     overrides: Vec<(String, String)>,
-    /// Seed of all randomness, instead of the scenario's.
-    #[arg(long, value_name = "N")]
+    /// Seed of all random numbers [default: the scenario's].
+    #[arg(long, value_name = "N", help_heading = "Scenario")]
     seed: Option<u64>,
-    /// Runs at a time [default: as many as there are cores].
-    #[arg(long, value_name = "N")]
+    /// Runs at a time [default: one a core].
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     jobs: Option<usize>,
-    /// Run again what is there already.
-    #[arg(long)]
+    /// Repeat runs that are already complete.
+    #[arg(long, help_heading = "Execution")]
     fresh: bool,
-    /// Measure each emulated path before it is used, on netns and kernel; runs on a path that is another than was asked for
-    /// are refused.
-    #[arg(long, value_enum, default_value_t = SelfCheck::Auto, value_name = "WHEN")]
+    /// Check each emulated path first, and refuse to run if it differs from the scenario (netns, kernel).
+    #[arg(long, value_enum, default_value_t = SelfCheck::Auto, value_name = "WHEN", help_heading = "Execution")]
     self_check: SelfCheck,
-    /// Write the report's figures as files too.
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    /// Write the figures of the report as files, too.
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     figures: Option<Figures>,
     /// Print the results as JSON instead of the table.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// Print the rate so often.
     #[arg(skip)]
@@ -155,6 +163,13 @@ pub(crate) fn carry_out(
     }
     for warning in &study.warnings {
         crate::tell(&format!("warning: {warning}"));
+    }
+    let has_real_hosts = || study.runs.iter().flat_map(|run| &run.hosts).any(|host| host.reach.is_some());
+    if arguments.on != On::Hosts && has_real_hosts() {
+        // The model is the default: somebody who wrote `ssh` into the file may expect traffic between these machines.
+        crate::tell(
+            "note: no machine is contacted; to test between the machines that `ssh` names, add --on hosts",
+        );
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
     let _lock = create_locked(&out)?;

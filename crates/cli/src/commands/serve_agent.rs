@@ -1,4 +1,4 @@
-//! `wirespeed serve-agent`: agents for controllers that have no ssh to this machine.
+//! `wirespeed agent serve`: agents for controllers that have no ssh to this machine.
 
 use super::run::own_program;
 use crate::failure::Failure;
@@ -9,19 +9,26 @@ use std::time::Duration;
 use wirespeed_lab::{Secret, serve_sealed};
 use wirespeed_units::Span;
 
-/// Arguments of `wirespeed serve-agent`.
+/// Arguments of `wirespeed agent serve`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The address to listen on, of one interface.
+    /// Address to listen on, of one interface.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = one_address)]
     listen: SocketAddr,
-    /// File with the secret that controllers must know; nobody else may read it.
+    /// File with the secret that controllers must have; only its owner may have access to it.
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
-    /// How long.
-    #[arg(long = "for", value_name = "TIME", default_value = "1 h")]
+    /// Accept tests for this long.
+    #[arg(long, alias = "for", value_name = "TIME", default_value = "1 h")]
     time: Span,
 }
+
+pub const EXAMPLES: &str = "\
+Examples, on both hosts and then on the controller:
+  wirespeed agent serve --listen 10.9.0.1:5000 --token-file token --time \"2 h\"
+  export WIRESPEED_TOKEN_FILE=token
+  wirespeed probe tcp://10.9.0.1:5000=10.9.0.1 tcp://10.9.0.2:5000=10.9.0.2";
 
 fn one_address(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =

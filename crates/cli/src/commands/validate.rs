@@ -30,37 +30,43 @@ fn origin(section: &Section) -> String {
 
 /// Arguments of `wirespeed validate`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed validate                                            # every section
+  wirespeed validate --section paths --cells 20
+  wirespeed validate --section fast --print-cell 7 > cell.toml  # then: wirespeed run cell.toml
+  wirespeed validate --on kernel --extend                       # complete the kernel's data")]
 pub struct Arguments {
-    /// What to run the grid on [default: model].
-    #[arg(long, value_enum)]
-    on: Option<On>,
-    /// Make the kernel's data: carry out what the data file does not have and add it there.
+    /// Substrate that the grid runs on.
+    #[arg(long, value_enum, value_name = "SUBSTRATE", default_value_t = On::Model)]
+    on: On,
+    /// Run the cells that the kernel's data lack, and add them to the data file.
     #[arg(long)]
     extend: bool,
-    /// One section of the grid, for example sender-interface [default: every section].
+    /// Section of the grid, for example sender-interface [default: every section].
     #[arg(long, value_name = "NAME", value_parser = section)]
     section: Option<&'static Section>,
-    /// The first N cells of each section only; with --extend, make the grid that large. [default: as many as there are]
+    /// Run only the first N cells of each section; with --extend, make the grid that large [default: all].
     #[arg(long, value_name = "N")]
     cells: Option<usize>,
-    /// off: run everything a second time with trains of one packet, and show how far the results differ [default: off
-    /// in sections whose bars ask for both, otherwise on].
+    /// off: run everything a second time packet by packet, and print how far the results differ [default: off in sections
+    /// whose bars need both, else on].
     #[arg(long, value_enum, conflicts_with = "extend")]
     trains: Option<Trains>,
-    /// Runs at a time [default: as many as there are cores].
+    /// Runs at a time [default: one a core].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Folder of the validation: a section's kernel.csv, grid.csv and page are in it or in the section's own folder.
+    /// Folder of the validation, with kernel.csv, grid.csv and the page of each section.
     #[arg(long, value_name = "DIR", default_value = "docs/validation")]
     data: PathBuf,
-    /// Folder for runs while they go on.
+    /// Folder for temporary files of the runs.
     #[arg(long, value_name = "DIR", default_value = "wirespeed-out/validation")]
     scratch: PathBuf,
-    /// Print the scenario of this cell of --section [default: paths], to be run with `wirespeed run`; needs --print.
-    #[arg(long, value_name = "N", requires = "print", conflicts_with = "extend")]
-    cell: Option<usize>,
-    /// Print the scenario of --cell.
-    #[arg(long, requires = "cell")]
+    /// Print the scenario of this cell of --section [default: paths], for `wirespeed run`.
+    #[arg(long, alias = "cell", value_name = "N", conflicts_with = "extend")]
+    print_cell: Option<usize>,
+    /// A part of the option's earlier form, `--cell N --print`.
+    #[arg(long, hide = true, requires = "print_cell")]
     print: bool,
     /// Print the comparison as JSON.
     #[arg(long, conflicts_with = "extend")]
@@ -70,9 +76,9 @@ pub struct Arguments {
 /// How the model moves packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Trains {
-    /// In trains.
+    /// In segment trains.
     On,
-    /// One by one, too.
+    /// Packet by packet, too.
     Off,
 }
 
@@ -84,25 +90,16 @@ fn section(name: &str) -> Result<&'static Section, String> {
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(number) = arguments.cell {
+    if let Some(number) = arguments.print_cell {
         return show(arguments.section.unwrap_or(&sections()[0]), number);
     }
-    let on = arguments.on.map_or_else(model, Ok)?;
     create(&arguments.scratch)?;
-    if arguments.extend { extend(arguments, on) } else { compare(arguments, on) }
+    if arguments.extend { extend(arguments, arguments.on) } else { compare(arguments, arguments.on) }
 }
 
 /// The sections to run.
 fn chosen(arguments: &Arguments) -> Vec<&'static Section> {
     arguments.section.map_or_else(|| sections().iter().collect(), |section| vec![section])
-}
-
-/// The model, if this program has one.
-fn model() -> Result<On, Failure> {
-    On::from_str("model", false).map_err(|_| Failure::Usage {
-        message: "this program has no model to compare with the kernel".into(),
-        remedy: "give --on kernel to compare the kernel with its own data".into(),
-    })
 }
 
 /// Prints a cell's scenario.

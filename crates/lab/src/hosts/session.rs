@@ -391,7 +391,7 @@ fn no_agent(said: &[u8]) -> std::io::Error {
 
 /// The error of an agent whose second message, in which it says what it is, cannot be read.
 fn another_version() -> std::io::Error {
-    let what = "its agent is of another version, whose messages are not known here; start `wirespeed serve-agent` of this version \
+    let what = "its agent is of another version, whose messages are not known here; start `wirespeed agent serve` of this version \
                 there";
     std::io::Error::new(std::io::ErrorKind::InvalidData, what)
 }

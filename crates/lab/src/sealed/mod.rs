@@ -237,7 +237,7 @@ pub fn connect_sealed(address: &str, secret: &Secret) -> io::Result<()> {
         let sealed = Sealed::shake(stream, secret, true).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => told(io::Error::new(
                 error.kind(),
-                "it closed the connection: another token, or not a serve-agent",
+                "it closed the connection: another token, or not a `wirespeed agent serve`",
             )),
             _ => told(error),
         })?;

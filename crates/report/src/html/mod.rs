@@ -14,12 +14,11 @@ use wirespeed_record::is_command;
 const STYLE: &str = include_str!("../../assets/style.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// plotly.js alone: the crate hands it out in front of MathJax, which nothing here uses.
+/// plotly.js, which the build compressed.
 static PLOTLY: LazyLock<String> = LazyLock::new(|| {
-    let sources = plotly::Plot::offline_js_sources();
-    let start = sources.find('>').map_or(0, |i| i + 1);
-    let end = sources.find("</script").unwrap_or(sources.len());
-    sources[start..end].to_string()
+    let compressed = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.deflate"));
+    let script = miniz_oxide::inflate::decompress_to_vec(compressed).expect("the build compressed it");
+    String::from_utf8(script).expect("it was text")
 });
 
 /// With this the browser itself refuses to load anything from anywhere.

@@ -7,11 +7,11 @@ use wirespeed_scenario::run::{Family, Reach};
 /// The version of IP that carries a test.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Choice {
-    /// Test over IPv4 [default: the version of the addresses given; else IPv4 where all machines have it].
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    /// Test over IPv4 [default: the version of the given addresses, else IPv4 if all hosts have it].
+    #[arg(short = '4', long, conflicts_with = "ipv6", help_heading = "Path")]
     pub ipv4: bool,
     /// Test over IPv6.
-    #[arg(short = '6', long)]
+    #[arg(short = '6', long, help_heading = "Path")]
     pub ipv6: bool,
 }
 

@@ -6,89 +6,113 @@ use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
 use wirespeed_scenario::run::{Dscp, FIRST_PORT, Family, Reach};
-use wirespeed_units::{Rate, Span};
+use wirespeed_units::{Bytes, Rate, Span};
 
 /// Arguments of `wirespeed probe`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed probe dtn1 dtn2                                # 10 s of TCP, one flow
+  wirespeed probe dtn1 dtn2 --flows 8 --time \"60 s\"        # also: -P 8 -t \"60 s\"
+  wirespeed probe dtn1=10.9.0.1 dtn2=10.9.0.2              # choose the interfaces of the test
+  wirespeed probe dtn1 dtn2 --udp \"2 Gbit/s\"               # also: -u -b \"2 Gbit/s\"
+  wirespeed probe dtn1 iperf3://dtn2.example.org           # to any iperf3 server
+  wirespeed probe dtn1 dtn2 --fail-below \"9 Gbit/s\"        # exit code 1 if it is slower, for cron
+
+The letters are those of iperf3. Quantities have units: \"10 s\", \"2 Gbit/s\".")]
 pub struct Arguments {
-    /// The machine that sends: its name for ssh, and =ADDRESS if it has several; or iperf3://HOST:PORT.
+    /// Host that sends: its ssh name, with =ADDRESS if it has several addresses; or iperf3://HOST[:PORT].
     #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
     pub from: Reach,
-    /// The machine that receives; or iperf3://HOST:PORT, an iperf3 server, where nothing of wirespeed has to be.
+    /// Host that receives: its ssh name, with =ADDRESS if it has several; or iperf3://HOST[:PORT], any iperf3 server.
     #[arg(value_name = "TO[=ADDRESS]", value_parser = machine)]
     pub to: Reach,
     #[command(flatten)]
     pub family: Choice,
-    /// How long, without the time that --omit leaves out.
-    #[arg(long, value_name = "TIME", default_value = "10 s")]
-    pub time: Span,
-    /// Leave out so much at the beginning, for example the slow start.
-    #[arg(long, value_name = "TIME", default_value = "0 s")]
-    pub omit: Span,
-    /// How many flows; several numbers with commas are measured one after the other.
-    #[arg(long, value_name = "N,...", default_value = "1", value_delimiter = ',',
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub flows: Vec<u32>,
-    /// Let TO send and FROM receive.
-    #[arg(long)]
-    pub reverse: bool,
-    /// Let both send and receive at the same time.
-    #[arg(long, conflicts_with = "reverse")]
-    pub bidir: bool,
-    /// Congestion control, by its name in the sender's kernel [default: what that kernel uses].
-    #[arg(long, value_name = "NAME", conflicts_with = "udp")]
-    pub congestion: Option<String>,
-    /// Pace each TCP flow to this rate; several with commas are measured one after the other.
-    #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = rate, conflicts_with = "udp")]
-    pub max_rate: Vec<Rate>,
-
-    /// Do not copy what TCP sends into its sockets (sendfile): saves the sender's core where a NIC takes the pages.
-    #[arg(long, conflicts_with = "udp")]
-    pub zero_copy: bool,
-    /// UDP at this rate instead of TCP, each flow.
-    #[arg(long, value_name = "RATE")]
-    pub udp: Option<Rate>,
-    /// Payload of a datagram in bytes [default: 1472, over IPv6 1452: packets of 1500 bytes].
-    #[arg(long, value_name = "BYTES", requires = "udp")]
-    pub datagram: Option<u32>,
-    /// Differentiated services code point of the test's packets, both ways: 0 to 63, or a name such as ef, af11, cs1.
-    #[arg(long, value_name = "DSCP", allow_hyphen_values = true, value_parser = <Dscp as std::str::FromStr>::from_str)]
-    pub dscp: Option<Dscp>,
     /// Port of the first flow at the receiver; each further flow has the next.
-    #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT,
+    #[arg(short, long, value_name = "PORT", default_value_t = FIRST_PORT, help_heading = PATH,
           value_parser = clap::value_parser!(u16).range(1024..))]
     pub port: u16,
-    /// How often everything is read.
-    #[arg(long, value_name = "TIME", default_value = "10 ms")]
-    pub sample: Span,
-    /// Print the rate so often while the test runs.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "1 s")]
-    pub interval: Option<Span>,
+    /// Differentiated services code point of the test's packets in both directions: 0 to 63, or a name such as ef, af11, cs1.
+    #[arg(long, value_name = "DSCP", allow_hyphen_values = true, help_heading = PATH,
+          value_parser = <Dscp as std::str::FromStr>::from_str)]
+    pub dscp: Option<Dscp>,
+
+    /// Length of the test, without the part that --omit leaves out.
+    #[arg(short, long, value_name = "TIME", default_value = "10 s", help_heading = TRAFFIC)]
+    pub time: Span,
+    /// Leave this long out of the results at the beginning, for example the slow start.
+    #[arg(short = 'O', long, value_name = "TIME", default_value = "0 s", help_heading = TRAFFIC)]
+    pub omit: Span,
+    /// Number of flows; several numbers are tested one after the other.
+    #[arg(short = 'P', long, alias = "parallel", value_name = "N,...", default_value = "1", value_delimiter = ',',
+          help_heading = TRAFFIC, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub flows: Vec<u32>,
+    /// Reverse the direction: TO sends and FROM receives.
+    #[arg(short = 'R', long, help_heading = TRAFFIC)]
+    pub reverse: bool,
+    /// Send in both directions at the same time.
+    #[arg(long, conflicts_with = "reverse", help_heading = TRAFFIC)]
+    pub bidir: bool,
+    /// Congestion control, by its name in the sender's kernel [default: the one that kernel uses].
+    #[arg(short = 'C', long, value_name = "NAME", conflicts_with = "with_udp", help_heading = TRAFFIC)]
+    pub congestion: Option<String>,
+    /// Pace each TCP flow to this rate; several rates are tested one after the other. With -u: the rate of each UDP flow.
+    #[arg(short = 'b', long, alias = "bitrate", value_name = "RATE,...", value_delimiter = ',', value_parser = rate,
+          conflicts_with = "udp", help_heading = TRAFFIC)]
+    pub max_rate: Vec<Rate>,
+    /// Send TCP by sendfile, without a copy into the socket: saves CPU time where the NIC reads the pages itself.
+    #[arg(short = 'Z', long, alias = "zerocopy", conflicts_with = "with_udp", help_heading = TRAFFIC)]
+    pub zero_copy: bool,
+    /// Send UDP at this rate in each flow, instead of TCP.
+    #[arg(long, value_name = "RATE", group = "with_udp", help_heading = TRAFFIC)]
+    pub udp: Option<Rate>,
+    /// Send UDP at the rate of -b, as iperf3 does.
+    #[arg(short = 'u', id = "u", group = "with_udp", requires = "max_rate", help_heading = TRAFFIC)]
+    pub udp_at_max_rate: bool,
+    /// Payload of a datagram, for example "1400 B" [default: 1472 B, over IPv6 1452 B: packets of 1500 bytes].
+    #[arg(short = 'l', long, alias = "length", value_name = "SIZE", value_parser = payload, requires = "with_udp",
+          help_heading = TRAFFIC)]
+    pub datagram: Option<u32>,
+
     /// End with exit code 1 if the goodput is lower.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = THRESHOLDS)]
     pub fail_below: Option<Rate>,
-    /// End with exit code 1 if a larger share of the packets is lost, e.g. 1e-4.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// End with exit code 1 if a larger share of the packets is lost, for example 1e-4.
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = THRESHOLDS)]
     pub fail_loss: Option<f64>,
     /// Compare with an earlier measurement, by its folder or `latest`; end with exit code 1 if the goodput has dropped.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = THRESHOLDS)]
     pub baseline: Option<PathBuf>,
-    /// The share of the goodput of --baseline that may be missing.
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share, requires = "baseline")]
+    /// Share of the goodput of --baseline by which it may drop.
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share, requires = "baseline",
+          help_heading = THRESHOLDS)]
     pub max_drop: f64,
+
+    /// Read all counters this often.
+    #[arg(long, value_name = "TIME", default_value = "10 ms", help_heading = OUTPUT)]
+    pub sample: Span,
+    /// Print the rate this often while the test runs.
+    #[arg(short, long, value_name = "TIME", num_args = 0..=1, default_missing_value = "1 s", help_heading = OUTPUT)]
+    pub interval: Option<Span>,
     /// Print a paragraph for a ticket.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub summary: bool,
     /// Write the last measurement to this file for Prometheus (textfile collector of its node exporter).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub prometheus: Option<PathBuf>,
-    /// Folder for the results [default: wirespeed-out/probe-FROM-TO/TIME, to which `latest` leads].
-    #[arg(long, value_name = "DIR")]
+    /// Folder for the results [default: wirespeed-out/probe-FROM-TO/TIME; the link `latest` leads to the last one].
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
     /// Print the results as JSON instead of the tables.
-    #[arg(long)]
+    #[arg(short = 'J', long, help_heading = OUTPUT)]
     pub json: bool,
 }
+
+const PATH: &str = "Path";
+const TRAFFIC: &str = "Traffic";
+const THRESHOLDS: &str = "Thresholds";
+const OUTPUT: &str = "Output";
 
 /// A machine of the command line: its name for ssh, perhaps with the address that is to carry the test.
 pub fn machine(text: &str) -> Result<Reach, String> {
@@ -106,6 +130,15 @@ pub fn machine(text: &str) -> Result<Reach, String> {
 
 fn rate(text: &str) -> Result<Rate, String> {
     text.trim().parse().map_err(|error: <Rate as std::str::FromStr>::Err| error.to_string())
+}
+
+/// Bytes of a datagram, with their unit or, as iperf3 takes them, without.
+pub fn payload(text: &str) -> Result<u32, String> {
+    if let Ok(bytes) = text.parse() {
+        return Ok(bytes);
+    }
+    let bytes: Bytes = text.parse().map_err(|error: <Bytes as std::str::FromStr>::Err| error.to_string())?;
+    u32::try_from(bytes.get()).map_err(|_| "a datagram has at most 65507 B".into())
 }
 
 /// A share of a whole.
@@ -128,9 +161,19 @@ impl Arguments {
         self.datagram.map_or(USUAL_MTU - family.datagram_overhead(), u64::from)
     }
 
+    /// Rate of each UDP flow; none for TCP.
+    pub fn udp_rate(&self) -> Option<Rate> {
+        self.udp.or_else(|| self.udp_at_max_rate.then(|| self.max_rate.first().copied()).flatten())
+    }
+
+    /// Rates to which TCP flows are paced, one for each measurement.
+    pub fn pacing(&self) -> &[Rate] {
+        if self.udp_at_max_rate { &[] } else { &self.max_rate }
+    }
+
     /// Whether more than one measurement is asked for.
     pub fn sweeps(&self) -> bool {
-        self.flows.len() > 1 || self.max_rate.len() > 1
+        self.flows.len() > 1 || self.pacing().len() > 1
     }
 
     /// Refuses what no machine does, before any is asked.
@@ -158,6 +201,12 @@ impl Arguments {
             return refuse(
                 format!("{option} is for one measurement, and several are asked for"),
                 "give one number to --flows and one rate to --max-rate",
+            );
+        }
+        if self.udp_at_max_rate && self.max_rate.len() > 1 {
+            return refuse(
+                "-u: UDP has one rate".into(),
+                "give one rate to -b, for example -u -b \"2 Gbit/s\"",
             );
         }
         let (least, longest) = (Span::ms(1), Span::secs(24 * 3600));
@@ -280,6 +329,51 @@ pub mod tests {
             let told = of(wrong).unwrap_err().to_string();
             assert!(told.contains("--dscp") && told.contains("0 to 63"), "{told}");
         }
+    }
+
+    #[test]
+    fn letters_of_iperf3_mean_what_they_mean_there() {
+        let of = |words: &[&str]| arguments(&[&["a", "b"], words].concat()).unwrap();
+        let short = of(&[
+            "-t", "5 s", "-O", "1 s", "-P", "4", "-C", "bbr", "-b", "1 Gbit/s", "-Z", "-R", "-J", "-i",
+            "2 s", "-p", "6001",
+        ]);
+        let long = of(&[
+            "--time",
+            "5 s",
+            "--omit",
+            "1 s",
+            "--parallel",
+            "4",
+            "--congestion",
+            "bbr",
+            "--bitrate",
+            "1 Gbit/s",
+            "--zerocopy",
+            "--reverse",
+            "--json",
+            "--interval",
+            "2 s",
+            "--port",
+            "6001",
+        ]);
+        assert_eq!(format!("{short:?}"), format!("{long:?}"));
+        let datagrams = of(&["-u", "-b", "2 Gbit/s", "-l", "1400 B"]);
+        assert_eq!((datagrams.udp_rate(), datagrams.pacing()), (Some(Rate::gbit(2)), &[][..]));
+        let path = Path { rtt_ns: 1, rate_bps: 1, family: Family::Ipv4 };
+        let text = |arguments: &Arguments| scenario::text(arguments, "cubic", &path);
+        assert_eq!(text(&datagrams), text(&of(&["--udp", "2 Gbit/s", "--datagram", "1400"])));
+        for words in [
+            &["-u"][..],
+            &["-u", "-b", "1 Gbit/s", "-C", "bbr"],
+            &["-l", "1400"],
+            &["-u", "-b", "1 Gbit/s", "-Z"],
+        ] {
+            assert!(arguments(&[&["a", "b"], words].concat()).is_err(), "{words:?}");
+        }
+        let several = of(&["-u", "-b", "1 Gbit/s,2 Gbit/s"]).check();
+        let Err(Failure::Usage { message, .. }) = several else { panic!("{several:?}") };
+        assert!(message.starts_with("-u: "), "{message}");
     }
 
     #[test]

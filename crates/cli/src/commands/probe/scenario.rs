@@ -58,8 +58,8 @@ pub fn text(arguments: &Arguments, usual: &str, path: &Path) -> String {
     if arguments.flows.len() > 1 {
         let _ = writeln!(text, "\"flow.count\" = {:?}", arguments.flows);
     }
-    if arguments.max_rate.len() > 1 {
-        let rates: Vec<String> = arguments.max_rate.iter().map(ToString::to_string).collect();
+    if arguments.pacing().len() > 1 {
+        let rates: Vec<String> = arguments.pacing().iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "\"flow.max_rate\" = {rates:?}");
     }
     text
@@ -73,11 +73,11 @@ fn flow(text: &mut String, arguments: &Arguments, usual: &str, family: Family) {
     if let Some(dscp) = arguments.dscp {
         let _ = writeln!(text, "dscp = {}", dscp.number());
     }
-    match arguments.udp {
+    match arguments.udp_rate() {
         None => {
             let congestion = arguments.congestion.as_deref().unwrap_or(usual);
             let _ = writeln!(text, "congestion = {}", toml_string(congestion));
-            if let [rate] = arguments.max_rate[..] {
+            if let [rate] = *arguments.pacing() {
                 let _ = writeln!(text, "max_rate = \"{} bit/s\"", rate.get());
             }
             if arguments.zero_copy {
