@@ -68,7 +68,7 @@ test: setup kernel demo fmt ## every test, after setup, kernel and demo; skipped
 	@mkdir -p target
 	@echo '$(CARGO) test --workspace --release'
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
-	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log; [ $$code -eq 0 ] || exit $$code
+	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log || code=1; [ $$code -eq 0 ] || exit $$code
 	@$(MAKE) test-debug
 
 # The model's crates without optimisation and with their assertions, what they need as it is: nothing else is compiled twice.
