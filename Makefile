@@ -133,5 +133,5 @@ validate: kernel ## the kernel against its [expect] bounds and ledgers, the mode
 	$(WIRESPEED) validate --scratch '$(OUT)/validation'
 
 .PHONY: report-picture
-report-picture: ## pictures of the demo's report for the README (needs Chromium)
+report-picture: ## pictures of the demo's report for the documentation (needs Chromium)
 	tools/report-picture '$(OUT)/first-look/report.html' docs/images
