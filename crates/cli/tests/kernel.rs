@@ -368,10 +368,18 @@ fn a_flow_ends_at_its_time_or_with_its_last_byte() {
     assert_eq!(last(1).delivered_bytes, Some(2_000_000));
     assert_eq!((last(0).delivered_bytes, last(0).unacked_packets), (last(0).read_bytes, Some(0)));
     let written = |flow| {
-        recording.events.iter().find(|e| e.kind == "flow_written" && e.flow == Some(flow)).unwrap().t_ns
+        recording
+            .events
+            .iter()
+            .find(|e| e.kind == wirespeed_record::EventKind::FlowWritten && e.flow == Some(flow))
+            .unwrap()
+            .t_ns
     };
     assert!((300_000_000..300_100_000).contains(&written(0)), "{} ns", written(0));
-    assert!(recording.events.iter().filter(|event| event.kind == "flow_end").count() == 2);
+    assert!(
+        recording.events.iter().filter(|event| event.kind == wirespeed_record::EventKind::FlowEnd).count()
+            == 2
+    );
 }
 
 /// Phase effects (Floyd, Jacobson: On traffic phase effects in packet-switched gateways, 1992): two senders whose

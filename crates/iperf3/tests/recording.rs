@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use wirespeed_iperf3::{MergeError, Source, parse, recording};
-use wirespeed_record::{Entry, FlowSample, Recording};
+use wirespeed_record::{Entry, EventKind, FlowSample, Recording};
 
 fn source(name: &str) -> Source {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
@@ -121,7 +121,7 @@ fn both_ways_are_flows_of_their_own() {
 fn an_interrupted_test_says_so() {
     let recording = import(&["interrupted-client-3.12.json"]);
     assert!(recording.info.warnings.iter().any(|w| w.contains("the client has terminated")));
-    assert_eq!(recording.events[0].kind, "iperf3_error");
+    assert_eq!(recording.events[0].kind, EventKind::Iperf3Error);
     assert!(recording.info.warnings.iter().any(|w| w.contains("what arrived is not known at all")));
     assert_eq!(recording.flows.last().unwrap().delivered_bytes, Some(91_305_088));
 }

@@ -205,8 +205,8 @@ impl Evidence<'_> {
 mod tests {
     use super::*;
     use wirespeed_record::{
-        CoreSample, Direction, Entry, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement, Recording,
-        ThreadSample,
+        CoreSample, Direction, Entry, EventKind, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement,
+        Recording, ThreadSample,
     };
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
@@ -281,10 +281,10 @@ mod tests {
             sample.delivered_bytes = Some(125_000_000 * second.min(1) as u64);
         });
         assert_eq!(told(&recording)[1], (1, 3, "nothing delivered (0 bit/s)".to_owned()));
-        recording.events = [("link_down", 1), ("link_up", 2)]
+        recording.events = [(EventKind::LinkDown, 1), (EventKind::LinkUp, 2)]
             .map(|(kind, second)| wirespeed_record::Event {
                 t_ns: second * 1_000_000_000 + 5,
-                kind: kind.into(),
+                kind,
                 flow: None,
                 host: Some("receiver".into()),
                 detail: "eth0".into(),

@@ -2,6 +2,7 @@
 
 use crate::registry::{Better, Metric};
 use crate::view::View;
+use wirespeed_record::EventKind;
 
 pub(crate) const ROWS: &[Metric] = &[Metric {
     name: "first_requeue_in_round",
@@ -17,7 +18,7 @@ pub(crate) const ROWS: &[Metric] = &[Metric {
 
 /// The event's words begin "packet N of a burst".
 fn first_requeue(view: &View) -> Option<f64> {
-    let requeues = view.recording.events.iter().filter(|event| event.kind == "requeue");
+    let requeues = view.recording.events.iter().filter(|event| event.kind == EventKind::Requeue);
     let first = requeues.min_by_key(|event| event.t_ns)?;
     first.detail.split(' ').nth(1)?.parse().ok()
 }
@@ -31,7 +32,7 @@ mod tests {
     fn the_earliest_requeue_counts() {
         let event = |t_ns, packet: u32| Event {
             t_ns,
-            kind: "requeue".into(),
+            kind: EventKind::Requeue,
             flow: None,
             host: Some("sender".into()),
             detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),

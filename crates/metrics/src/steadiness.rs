@@ -234,7 +234,7 @@ impl HeldBack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{FlowInfo, Recording};
+    use wirespeed_record::{EventKind, FlowInfo, Recording};
 
     const MS: i64 = 1_000_000;
     /// Payload between two samples.
@@ -391,7 +391,7 @@ mod tests {
         done.events = vec![wirespeed_record::Event {
             t_ns: 12_000 * MS,
             flow: Some(0),
-            kind: "flow_end".into(),
+            kind: EventKind::FlowEnd,
             host: None,
             detail: String::new(),
         }];

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
 use wirespeed_record::{
-    ColumnOf, Datagram, FlowInfo, FlowSample, LedgerRow, QueueSample, Recording, RunInfo, StoreError,
+    ColumnOf, Datagram, EventKind, FlowInfo, FlowSample, LedgerRow, QueueSample, Recording, RunInfo,
+    StoreError,
 };
 
 /// Ethernet header without preamble, FCS and gap, as link rates count frames.
@@ -94,7 +95,7 @@ impl<'a> View<'a> {
         let grid_end = flow_samples.times().iter().chain(queue_samples.times()).copied().max().unwrap_or(0);
 
         let mut noted_ends = BTreeMap::new();
-        for event in recording.events.iter().filter(|e| e.kind == "flow_end") {
+        for event in recording.events.iter().filter(|e| e.kind == EventKind::FlowEnd) {
             if let Some(flow) = event.flow {
                 noted_ends.entry(flow).or_insert(event.t_ns);
             }

@@ -103,7 +103,13 @@ macro_rules! enum_word {
         }
     )+};
 }
-enum_word!(crate::cause::Cause, crate::stage::Stage, crate::stage::Direction, crate::stage::Entry);
+enum_word!(
+    crate::cause::Cause,
+    crate::stage::Stage,
+    crate::stage::Direction,
+    crate::stage::Entry,
+    crate::event_kind::EventKind
+);
 
 macro_rules! word_cell {
     ($($rust:ty),+) => {$(
@@ -130,4 +136,11 @@ macro_rules! word_cell {
         }
     )+};
 }
-word_cell!(String, crate::cause::Cause, crate::stage::Stage, crate::stage::Direction, crate::stage::Entry);
+word_cell!(
+    String,
+    crate::cause::Cause,
+    crate::stage::Stage,
+    crate::stage::Direction,
+    crate::stage::Entry,
+    crate::event_kind::EventKind
+);

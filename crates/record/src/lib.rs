@@ -10,6 +10,7 @@ mod cause;
 mod cell;
 mod checksums;
 mod drop_counters;
+mod event_kind;
 mod foreign;
 mod guarded;
 mod info;
@@ -35,6 +36,7 @@ pub use cell::Cell;
 pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
+pub use event_kind::EventKind;
 pub use info::{
     Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };

@@ -276,7 +276,7 @@ mod tests {
         let path = folder.path().join("run");
         let row = |i: i64| crate::Event {
             t_ns: i * 1_000_000,
-            kind: "requeue".into(),
+            kind: crate::EventKind::Requeue,
             flow: None,
             host: None,
             detail: String::new(),
@@ -311,14 +311,18 @@ mod tests {
     fn a_file_damaged_at_any_byte_is_damaged_or_has_other_rows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        let row = |(i, kind): (usize, &str)| crate::Event {
+        let row = |(i, kind): (usize, crate::EventKind)| crate::Event {
             t_ns: i as i64,
-            kind: kind.into(),
+            kind,
             flow: Some(0),
             host: Some("sender".into()),
             detail: String::new(),
         };
-        let events = ["flow_start", "requeue", "flow_end"].into_iter().enumerate().map(row).collect();
+        let events = [crate::EventKind::FlowStart, crate::EventKind::Requeue, crate::EventKind::FlowEnd]
+            .into_iter()
+            .enumerate()
+            .map(row)
+            .collect();
         RunDirectory::create(&path).unwrap().finish(&Recording { events, ..Recording::default() }).unwrap();
         let table = path.join("events.parquet");
         let whole = fs::read(&table).unwrap();

@@ -1,6 +1,7 @@
 //! The tables of a recording. Units are in the column names; what was not measured is null, never 0.
 
 use crate::cause::Cause;
+use crate::event_kind::EventKind;
 use crate::stage::{Direction, Entry, Stage};
 use crate::table::table;
 
@@ -291,8 +292,9 @@ table! {
     "events" Event {
         /// When.
         t_ns: i64,
-        /// `flow_start`, `flow_end`, `flow_error`, `cong_state`, ...
-        kind: String,
+        /// What happened: `flow_start`, `flow_written`, `flow_end`, `flow_error`, `requeue`, `link_down`, `link_up`, `mtu_black_hole`,
+        /// `other_load` or `iperf3_error`.
+        kind: EventKind,
         /// Number of the flow, if it concerns one.
         flow: Option<u32>,
         /// Host, if it concerns one.

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 use wirespeed_metrics::{all, evaluate, per_flow};
 use wirespeed_record::{
-    Cause, Cost, Direction, Entry, Event, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LedgerRow,
-    LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo,
+    Cause, Cost, Direction, Entry, Event, EventKind, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo,
+    LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo,
 };
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
 
@@ -186,7 +186,7 @@ fn run(controls: &[&'static str], loss: f64, repeat: u32, swept: bool, rtt_ms: f
         .enumerate()
         .map(|(i, flow)| Event {
             t_ns: flow.start,
-            kind: "flow_start".into(),
+            kind: EventKind::FlowStart,
             flow: Some(i as u32),
             host: Some("sender".into()),
             detail: String::new(),

@@ -53,10 +53,9 @@ impl Builder {
             .recording
             .events
             .iter()
-            .filter(|event| event.kind != "cong_state")
             .take(EVENTS_A_RUN)
             .map(|event| {
-                let mut text = event.kind.replace('_', " ");
+                let mut text = event.kind.word().replace('_', " ");
                 if let Some(flow) = event.flow {
                     text.push_str(&format!(" · {}", source.label(flow)));
                 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use wirespeed_metrics::{Interval, Lost, Moment, View, held_back, limiting, placement, timeline};
 use wirespeed_record::{
-    Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, HostInfo, LedgerRow, MISSED, RunInfo,
+    Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, EventKind, HostInfo, LedgerRow, MISSED, RunInfo,
     SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 
@@ -94,7 +94,7 @@ fn over_time(intervals: &[Interval], info: &RunInfo) -> String {
 
 /// Processes that are not of the test and used the hosts' cores.
 fn other_load(view: &View) -> String {
-    let loads = view.recording.events.iter().filter(|event| event.kind == "other_load");
+    let loads = view.recording.events.iter().filter(|event| event.kind == EventKind::OtherLoad);
     let line = |host: &str, detail: &str| format!("{host}: {detail}\n");
     let mut lines: Vec<String> =
         loads.map(|event| line(event.host.as_deref().unwrap_or("a host"), &event.detail)).collect();

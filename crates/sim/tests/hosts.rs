@@ -127,7 +127,11 @@ fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
     let with = |ring: &str| run("onl-wiki/hd.toml", &[("host.sender.tx_ring", ring), ("run.repeat", "1")]);
     let short = with("256");
     assert_eq!((dropped(&short, "sender/qdisc"), retransmissions(&short)), (1, 0));
-    let requeue = short.events.iter().find(|event| event.kind == "requeue").expect("the ring was full");
+    let requeue = short
+        .events
+        .iter()
+        .find(|event| event.kind == wirespeed_record::EventKind::Requeue)
+        .expect("the ring was full");
     let packet: u64 = requeue.detail.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("a number");
     assert!((460..=565).contains(&packet), "the first requeue was packet {packet} of its round");
     let long = with("16384");

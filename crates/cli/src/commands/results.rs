@@ -9,7 +9,8 @@ use std::path::Path;
 use wirespeed_campaign::Judged;
 use wirespeed_metrics::{Moment, View};
 use wirespeed_record::{
-    Cause, Counter, LedgerRow, Recording, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED,
+    Cause, Counter, EventKind, LedgerRow, Recording, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS,
+    SENT_AGAIN_UNMATCHED,
 };
 use wirespeed_report::Report;
 use wirespeed_scenario::Factor;
@@ -111,7 +112,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
         "findings": analysis.findings,
-        "other_load": judged.recording.events.iter().filter(|event| event.kind == "other_load").map(|event| json!({
+        "other_load": judged.recording.events.iter().filter(|event| event.kind == EventKind::OtherLoad).map(|event| json!({
             "host": event.host, "process": event.detail,
         })).collect::<Vec<_>>(),
         "not_steady": analysis.unsteady.as_ref().map(|unsteady| json!({

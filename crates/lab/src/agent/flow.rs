@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
-use wirespeed_record::{Datagram, Event};
+use wirespeed_record::{Datagram, Event, EventKind};
 
 /// State of one flow.
 #[derive(Debug, Default)]
@@ -112,10 +112,10 @@ type Found = BTreeMap<(String, String), BTreeSet<String>>;
 
 impl Log {
     /// Notes something that happened to a flow.
-    pub fn event(&self, t_ns: i64, kind: &str, flow: usize, host: &str, detail: impl Into<String>) {
+    pub fn event(&self, t_ns: i64, kind: EventKind, flow: usize, host: &str, detail: impl Into<String>) {
         self.events.lock().expect("no thread panics holding the log").push(Event {
             t_ns,
-            kind: kind.into(),
+            kind,
             flow: Some(flow as u32),
             host: Some(host.into()),
             detail: detail.into(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use wirespeed_iperf3::peer::{COOKIE, Results, Session, StreamResult, Streams};
-use wirespeed_record::FlowSample;
+use wirespeed_record::{EventKind, FlowSample};
 use wirespeed_scenario::run::Run;
 
 /// How long the server may take for an answer: less than a controller waits for an agent.
@@ -44,7 +44,7 @@ pub fn receive(part: &Part, connection: Connection) -> io::Result<()> {
         Connection::Made(socket) => socket,
         Connection::Due(streams) => streams.connect(|socket| set_up_receiver(part, socket))?,
     };
-    part.log.event(part.clock.now(), "flow_start", part.index, &part.flow().to, "connected");
+    part.log.event(part.clock.now(), EventKind::FlowStart, part.index, &part.flow().to, "connected");
     if is_tcp(part) { tcp::receive_connected(part, socket) } else { udp::receive(part, socket) }
 }
 

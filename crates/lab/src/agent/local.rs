@@ -19,7 +19,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
 use wirespeed_record::{
-    CoreSample, Event, FlowSample, HostSample, Placement, QueueSample, ThreadSample, Topology,
+    CoreSample, Event, EventKind, FlowSample, HostSample, Placement, QueueSample, ThreadSample, Topology,
 };
 
 /// Everything of one instant.
@@ -125,7 +125,7 @@ impl Local {
             self.is_up = is_up;
             Event {
                 t_ns,
-                kind: if is_up { "link_up" } else { "link_down" }.into(),
+                kind: if is_up { EventKind::LinkUp } else { EventKind::LinkDown },
                 flow: None,
                 host: Some(self.name.clone()),
                 detail: self.device.clone(),

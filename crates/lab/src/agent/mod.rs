@@ -50,6 +50,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
+use wirespeed_record::EventKind;
 use wirespeed_scenario::run::{FIRST_PORT, Flow, FlowKind, Run};
 use wirespeed_scenario::{When, congestion_control};
 
@@ -180,7 +181,7 @@ fn spawn(part: &Arc<Part>, host: String, work: impl FnOnce(&Part) -> io::Result<
     let ended = |part: &Part, host: &str, error: io::Error| {
         let label = &part.flow().label;
         part.log.warn(format!("flow {label} ended early at {host}: {error}"));
-        part.log.event(part.clock.now(), "flow_error", part.index, host, error.to_string());
+        part.log.event(part.clock.now(), EventKind::FlowError, part.index, host, error.to_string());
     };
     let (own, here) = (Arc::clone(part), host.clone());
     let work = move || work(&own).unwrap_or_else(|error| ended(&own, &here, error));

@@ -30,7 +30,7 @@ use std::thread;
 use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
 use wirespeed_host::{Change, Growth, Root, Snapshot, take};
-use wirespeed_record::Event;
+use wirespeed_record::{Event, EventKind};
 use wirespeed_scenario::run::{Flow, Run};
 
 /// How long an agent waits for its controller beyond the run itself.
@@ -240,7 +240,7 @@ fn load_of(host: &str, load: &Load) -> Message {
     let Load { core, part, process } = load;
     Message::Event(Event {
         t_ns: 0,
-        kind: "other_load".into(),
+        kind: EventKind::OtherLoad,
         flow: None,
         host: Some(host.into()),
         detail: format!("{process} used {:.0} % of a core, last core {core}", part * 100.0),

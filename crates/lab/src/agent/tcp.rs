@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
+use wirespeed_record::EventKind;
 use wirespeed_scenario::run::{Congestion, FlowKind};
 use wirespeed_units::Bytes;
 
@@ -99,7 +100,13 @@ fn read(part: &Part, fd: RawFd) -> io::Result<()> {
         }
         if got == 0 {
             part.state.read_all.store(true, Relaxed);
-            part.log.event(part.clock.now(), "flow_end", part.index, &part.flow().to, "all data read");
+            part.log.event(
+                part.clock.now(),
+                EventKind::FlowEnd,
+                part.index,
+                &part.flow().to,
+                "all data read",
+            );
             return Ok(());
         }
         part.state.receiver().note_core();
@@ -151,7 +158,13 @@ pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     {
         return Err(error);
     }
-    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
+    part.log.event(
+        part.clock.now(),
+        EventKind::FlowWritten,
+        part.index,
+        &flow.from,
+        "no more data will be written",
+    );
     Ok(())
 }
 
@@ -175,7 +188,7 @@ fn started(part: &Part, socket: OwnedFd) -> RawFd {
     let fd = part.state.sender().keep(socket);
     part.log.event(
         now,
-        "flow_start",
+        EventKind::FlowStart,
         part.index,
         &part.flow().from,
         format!("connected, {}", congestion.name),
@@ -194,7 +207,13 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = started(part, socket);
     let written = write(part, fd, || part.stop_ns().min(part.run.duration.nanoseconds()));
     part.state.sent_all.store(true, Relaxed);
-    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "no more data will be written");
+    part.log.event(
+        part.clock.now(),
+        EventKind::FlowWritten,
+        part.index,
+        &flow.from,
+        "no more data will be written",
+    );
     written
 }
 

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_iperf3::peer::Header;
-use wirespeed_record::Datagram;
+use wirespeed_record::{Datagram, EventKind};
 use wirespeed_scenario::run::{Flow, FlowKind};
 use wirespeed_units::{Bytes, Rate};
 
@@ -133,7 +133,13 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
     part.clock.sleep_until(grid.start_ns);
     let fd = part.state.sender().keep(socket);
     let by = if timing == Timing::Own { "" } else { ", timed by the kernel" };
-    part.log.event(part.clock.now(), "flow_start", part.index, &flow.from, format!("{rate} of UDP{by}"));
+    part.log.event(
+        part.clock.now(),
+        EventKind::FlowStart,
+        part.index,
+        &flow.from,
+        format!("{rate} of UDP{by}"),
+    );
     let mut sent_at = Vec::new();
     let mut batch = Batch::new(size, part.pieces, if part.to_iperf3 { Head::Iperf3 } else { Head::Ours });
     let (mut sequence, mut leaves_ns) = (0, grid.start_ns);
@@ -168,7 +174,7 @@ fn send_timed(part: &Part, socket: OwnedFd, timing: Timing) -> io::Result<()> {
     // The kernel may have some of them still.
     part.clock.sleep_until(leaves_ns);
     part.state.sent_all.store(true, Relaxed);
-    part.log.event(part.clock.now(), "flow_written", part.index, &flow.from, "last datagram sent");
+    part.log.event(part.clock.now(), EventKind::FlowWritten, part.index, &flow.from, "last datagram sent");
     let mut datagrams = part.state.datagrams.lock().expect("no thread panics holding the datagrams");
     datagrams.extend(sent_at.iter().enumerate().map(|(sequence, sent_ns)| Datagram {
         flow: part.index as u32,

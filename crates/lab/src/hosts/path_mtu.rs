@@ -8,7 +8,7 @@ use crate::substrate::LabError;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use wirespeed_record::{Event, Recording};
+use wirespeed_record::{Event, EventKind, Recording};
 use wirespeed_scenario::run::{Family, FlowKind, Run};
 
 /// What was found from one host to another.
@@ -86,7 +86,7 @@ pub fn describe(recording: &mut Recording, all: &[Found]) {
             0,
             Event {
                 t_ns: 0,
-                kind: "mtu_black_hole".into(),
+                kind: EventKind::MtuBlackHole,
                 flow: None,
                 host: Some(found.from.clone()),
                 detail: format!("packets of more than {} bytes are lost", found.mtu.passed.unwrap_or(0)),

@@ -1,7 +1,7 @@
 //! Where packets were lost in an interval, and what stopped all of them.
 
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction, Entry, FlowInfo, Recording, Stage};
+use wirespeed_record::{Cause, Direction, Entry, EventKind, FlowInfo, Recording, Stage};
 
 /// Where most data was lost.
 pub(super) struct WorstStages {
@@ -74,13 +74,13 @@ impl<'a> Stalls<'a> {
         events.sort_by_key(|event| event.t_ns);
         for event in events {
             let Some(host) = event.host.as_deref() else { continue };
-            match event.kind.as_str() {
-                "link_down" => stalls.down.push((event.t_ns, i64::MAX, host, &event.detail)),
-                "link_up" => {
+            match event.kind {
+                EventKind::LinkDown => stalls.down.push((event.t_ns, i64::MAX, host, &event.detail)),
+                EventKind::LinkUp => {
                     let open = stalls.down.iter_mut().rev().find(|down| down.2 == host && down.1 == i64::MAX);
                     open.into_iter().for_each(|down| down.1 = event.t_ns);
                 }
-                "mtu_black_hole" => drop(stalls.too_large.insert(host, &event.detail)),
+                EventKind::MtuBlackHole => drop(stalls.too_large.insert(host, &event.detail)),
                 _ => {}
             }
         }

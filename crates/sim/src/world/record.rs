@@ -8,7 +8,9 @@ use super::row::fill_flow;
 use crate::simulate::Samples;
 use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{
+    Cause, CoreSample, Counter, Datagram, Event, EventKind, FlowSample, HostSample, QueueSample,
+};
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
 
@@ -277,7 +279,7 @@ impl World {
             let (at, packet) = pipe.statistics(now).first_requeue?;
             Some(Event {
                 t_ns: at.nanoseconds(),
-                kind: "requeue".into(),
+                kind: EventKind::Requeue,
                 flow: None,
                 host: pipe.name.split_once('/').map(|(host, _)| host.to_owned()),
                 detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
@@ -310,10 +312,10 @@ pub fn happenings(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
     let happened = |m: &Milestones| usize::from(m.established.is_some()) + usize::from(m.finished.is_some());
     let mut events = Vec::with_capacity(milestones.iter().map(happened).sum());
     for (index, (planned, milestones)) in run.flows.iter().zip(milestones).enumerate() {
-        let mut add = |at: SimTime, kind: &str, host: &str, detail: String| {
+        let mut add = |at: SimTime, kind: EventKind, host: &str, detail: String| {
             events.push(Event {
                 t_ns: at.nanoseconds(),
-                kind: kind.into(),
+                kind,
                 flow: Some(index as u32),
                 host: Some(host.into()),
                 detail,
@@ -324,10 +326,10 @@ pub fn happenings(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
                 FlowKind::Tcp { congestion, .. } => format!("connected, {}", congestion.name),
                 FlowKind::Udp { .. } => "sending".into(),
             };
-            add(at, "flow_start", &planned.from, detail);
+            add(at, EventKind::FlowStart, &planned.from, detail);
         }
         if let Some(at) = milestones.finished {
-            add(at, "flow_end", &planned.to, "all data read".into());
+            add(at, EventKind::FlowEnd, &planned.to, "all data read".into());
         }
     }
     events

@@ -1,7 +1,7 @@
 //! What holds in every run, whatever the scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{FlowSample, QueueSample};
+use wirespeed_record::{EventKind, FlowSample, QueueSample};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::{Direction, Flow, FlowKind, Queue};
 use wirespeed_sim::Outcome;
@@ -74,7 +74,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
             .map_err(|what| format!("{name} at {} ns: {what}", row.t_ns))?;
     }
     if let Some(bytes) = planned.bytes.filter(|_| matches!(planned.kind, FlowKind::Tcp { .. })) {
-        let done = outcome.events.iter().any(|e| e.kind == "flow_end" && e.flow == Some(index as u32));
+        let done =
+            outcome.events.iter().any(|e| e.kind == EventKind::FlowEnd && e.flow == Some(index as u32));
         let all = last.delivered_bytes == Some(bytes.get());
         // What a piece of work of a host does counts when it begins, and the run may end before it does.
         let begun = all && run.host(&planned.to).hardware.is_some();
