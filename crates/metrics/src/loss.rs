@@ -119,11 +119,7 @@ fn rows<'v>(view: &'v View, direction: Direction, entry: Entry) -> impl Iterator
     of(view.window_ledger.as_deref().unwrap_or_default(), direction, entry)
 }
 
-fn of<'v>(
-    ledger: &'v [LedgerRow],
-    direction: Direction,
-    entry: Entry,
-) -> impl Iterator<Item = &'v LedgerRow> {
+fn of(ledger: &[LedgerRow], direction: Direction, entry: Entry) -> impl Iterator<Item = &LedgerRow> {
     ledger.iter().filter(move |r| r.direction == direction && r.entry == entry)
 }
 

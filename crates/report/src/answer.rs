@@ -2,14 +2,14 @@
 
 use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
 use crate::input::MetricValue;
-use crate::ledger::{Balance, Extent};
+use crate::ledger::{Balance, Extent, Loss};
 use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
 use crate::report::Report;
 use crate::share::share_of_link;
 use crate::steadiness;
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Direction, Entry, Stage};
+use wirespeed_record::{Direction, Entry, Stage};
 
 /// First who leads and by how much, then what the reader must know to trust it.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
@@ -184,7 +184,7 @@ fn overlap(first: &Group, second: &Group, metric: &str) -> bool {
 }
 
 fn losses(report: &Report, out: &mut Vec<String>) {
-    let mut causes: Vec<((Option<Stage>, Option<Cause>), i64)> = Vec::new();
+    let mut causes: Vec<(Loss, i64)> = Vec::new();
     let mut sent = 0;
     let runs = || report.runs.iter().map(|run| &run.measured);
     let accounts = || runs().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
@@ -220,7 +220,7 @@ fn losses(report: &Report, out: &mut Vec<String>) {
         out.push(format!("Of {} data packets{extent} {rest}.", whole(sent)));
         return;
     }
-    let words = |(stage, cause): &(Option<Stage>, Option<Cause>)| {
+    let words = |(stage, cause): &Loss| {
         let cause = cause.map_or(String::new(), |cause| format!(" ({})", cause.name()));
         format!("{}{cause}", stage_words(*stage))
     };

@@ -14,6 +14,9 @@ pub(crate) struct Account {
     pub balance: Balance,
 }
 
+/// Where packets were lost, and why, as far as these are known.
+pub(crate) type Loss = (Option<Stage>, Option<Cause>);
+
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
@@ -142,8 +145,8 @@ impl Account {
     }
 
     /// The lost packets by stage and cause, most first; what lost none is left out.
-    pub fn lost_by_cause(&self) -> Vec<((Option<Stage>, Option<Cause>), i64)> {
-        let mut causes: Vec<((Option<Stage>, Option<Cause>), i64)> = Vec::new();
+    pub fn lost_by_cause(&self) -> Vec<(Loss, i64)> {
+        let mut causes: Vec<(Loss, i64)> = Vec::new();
         for line in self.lines.iter().filter(|l| l.entry == Entry::Lost && l.packets > 0) {
             match causes.iter_mut().find(|((stage, cause), _)| (*stage, *cause) == (line.stage, line.cause)) {
                 Some(known) => known.1 += line.packets,

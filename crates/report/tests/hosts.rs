@@ -77,7 +77,7 @@ fn inside() -> Recording {
 }
 
 fn row(direction: Direction, entry: Entry, stage: Option<Stage>, place: &str, packets: i64) -> LedgerRow {
-    let (entry, place, source) = (entry.into(), place.into(), "counter".into());
+    let (place, source) = (place.into(), "counter".into());
     LedgerRow { direction, entry, stage, place, cause: None, packets, source }
 }
 

@@ -347,8 +347,7 @@ mod tests {
         for direction in Direction::ALL {
             let mut sums = Account::new();
             for row in rows.iter().filter(|row| row.direction == *direction) {
-                *sums.entry((row.entry.clone(), row.stage, row.place.clone(), row.cause)).or_default() +=
-                    row.packets;
+                *sums.entry((row.entry, row.stage, row.place.clone(), row.cause)).or_default() += row.packets;
             }
             sums.retain(|_, packets| *packets != 0);
             let mut expected = account(&whole, *direction);

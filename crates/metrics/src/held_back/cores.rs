@@ -183,8 +183,8 @@ impl<'a> Threads<'a> {
     /// What the thread of a flow's end did in an interval; `None` where it was not recorded.
     pub(super) fn ready(&self, flow: u32, receives: bool, from_ns: i64, to_ns: i64) -> Option<Ready> {
         let rows = self.0.get(&(flow, receives))?;
-        let within = rows.iter().filter(|row| (from_ns..=to_ns).contains(&row.t_ns));
-        let (first, last) = (within.clone().next()?, within.last()?);
+        let mut within = rows.iter().filter(|row| (from_ns..=to_ns).contains(&row.t_ns));
+        let (first, last) = (within.clone().next()?, within.next_back()?);
         let part =
             |of: fn(&ThreadSample) -> i64| (of(last) - of(first)) as f64 / (last.t_ns - first.t_ns) as f64;
         (last.t_ns > first.t_ns).then(|| Ready { run: part(|row| row.run_ns), wait: part(|row| row.wait_ns) })
