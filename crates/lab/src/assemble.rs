@@ -8,7 +8,7 @@ use crate::sent_again::{Pieces, matched};
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{
     Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
-    RunInfo, Topology,
+    RunInfo, Topology, Transport,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
@@ -276,12 +276,12 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
     let crossed = run.way_out(flow).into_iter().chain(run.way_back(flow));
     let crossed: BTreeSet<usize> = crossed.map(|(link, _)| link).collect();
     let (kind, congestion) = match &flow.kind {
-        FlowKind::Tcp { congestion, .. } => ("tcp", Some(congestion.name.clone())),
-        FlowKind::Udp { .. } => ("udp", None),
+        FlowKind::Tcp { congestion, .. } => (Transport::Tcp, Some(congestion.name.clone())),
+        FlowKind::Udp { .. } => (Transport::Udp, None),
     };
     FlowInfo {
         label: flow.label.clone(),
-        kind: kind.into(),
+        kind,
         congestion,
         from: flow.from.clone(),
         to: flow.to.clone(),

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use wirespeed_record::{
         CoreSample, Direction, Entry, EventKind, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement,
-        Recording, ThreadSample,
+        Recording, ThreadSample, Transport,
     };
 
     /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
@@ -215,7 +215,7 @@ mod tests {
         recording.info.duration_ns = seconds * 1_000_000_000;
         recording.info.flows = vec![FlowInfo {
             label: "cubic".into(),
-            kind: "tcp".into(),
+            kind: Transport::Tcp,
             from: "sender".into(),
             to: "receiver".into(),
             stop_ns: recording.info.duration_ns,

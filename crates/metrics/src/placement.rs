@@ -138,7 +138,7 @@ fn twins(info: &RunInfo, label: &str, placement: &Placement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::{FlowInfo, FlowSample, QueueLine, Recording, Topology};
+    use wirespeed_record::{FlowInfo, FlowSample, QueueLine, Recording, Topology, Transport};
 
     fn placed(flow: u32, application: u32, incoming: &[(u32, u64)]) -> Placement {
         Placement {
@@ -165,7 +165,7 @@ mod tests {
         for (number, bytes) in bytes.iter().enumerate() {
             info.flows.push(FlowInfo {
                 label: format!("f{number}"),
-                kind: "tcp".into(),
+                kind: Transport::Tcp,
                 from: "a".into(),
                 to: "b".into(),
                 stop_ns: 1_000,

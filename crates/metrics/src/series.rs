@@ -103,7 +103,7 @@ pub(crate) fn rate(bytes: &Cumulative, from: i64, to: i64) -> Option<f64> {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use wirespeed_record::{FlowInfo, FlowSample, Recording};
+    use wirespeed_record::{FlowInfo, FlowSample, Recording, Transport};
 
     const BIN: i64 = 100_000_000;
 
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn datagrams_that_nobody_read_for_a_while_are_no_negative_rate() {
         let mut recording = recording();
-        recording.info.flows[0].kind = "udp".into();
+        recording.info.flows[0].kind = Transport::Udp;
         for row in recording.flows.iter_mut().filter(|row| row.flow == 0 && row.t_ns == 2 * BIN) {
             // Nothing was read since, and the sender was seen between counting a datagram and its bytes.
             (row.data_packets_in, row.sent_bytes) = (Some(10), Some(29_000));

@@ -6,7 +6,7 @@ use crate::registry::{Better, Metric};
 use crate::samples::Values;
 use crate::statistics::{mean, quantile};
 use crate::view::{ANY_GAP, FlowSeries, View, bins};
-use wirespeed_record::FlowSample;
+use wirespeed_record::{FlowSample, Transport};
 
 pub(crate) const ROWS: &[Metric] = &[Metric {
     name: "window_cycles",
@@ -105,7 +105,7 @@ fn seconds(ns: i64) -> String {
 pub fn unsteady(view: &View) -> Option<Unsteady> {
     let restless: Vec<(&FlowSeries, u64, bool)> = view
         .measured()
-        .filter(|flow| flow.info.is_some_and(|info| info.kind == "tcp") && !has_finished(view, flow))
+        .filter(|flow| flow.info.is_some_and(|info| info.kind == Transport::Tcp) && !has_finished(view, flow))
         .filter_map(|flow| {
             let cycles = flow_cycles(view, flow).filter(|cycles| *cycles < LEAST_CYCLES)?;
             let grows = flow.info?.congestion.as_deref().is_some_and(|name| SAWTOOTH.contains(&name));
@@ -248,7 +248,7 @@ mod tests {
         (info.duration_ns, info.omit_ns, info.sample_ns) = (20_000 * MS, 5_000 * MS, 100 * MS);
         info.flows = vec![FlowInfo {
             label: congestion.into(),
-            kind: "tcp".into(),
+            kind: Transport::Tcp,
             congestion: Some(congestion.into()),
             stop_ns: 20_000 * MS,
             base_rtt_ns: 20 * MS,

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use wirespeed_record::{
     ColumnOf, Datagram, EventKind, FlowInfo, FlowSample, LedgerRow, QueueSample, Recording, RunInfo,
-    StoreError,
+    StoreError, Transport,
 };
 
 /// Ethernet header without preamble, FCS and gap, as link rates count frames.
@@ -177,7 +177,7 @@ fn add_counters(
         let headers = headers(run, flow.info);
         // Datagrams of a flow are of one size. What was sent so far tells it badly: bytes and datagrams are not counted in
         // the same instant.
-        let of_one_size = flow.info.is_some_and(|info| info.kind == "udp").then(|| {
+        let of_one_size = flow.info.is_some_and(|info| info.kind == Transport::Udp).then(|| {
             let last = flow.samples.clone().rev().find(|i| left[*i] > 0.0);
             last.map_or(0.0, |last| sent[last] / left[last])
         });
@@ -306,7 +306,7 @@ fn frame_bytes(arrived: f64, left: f64, size: f64, headers: f64) -> Option<f64> 
 /// Bytes around the payload of one data packet of a flow, from the Ethernet header on.
 fn headers(run: &RunInfo, flow: Option<&FlowInfo>) -> f64 {
     let transport = match flow {
-        Some(flow) if flow.kind == "udp" => UDP_HEADER,
+        Some(flow) if flow.kind == Transport::Udp => UDP_HEADER,
         Some(flow) if [&flow.from, &flow.to].iter().any(|host| timestamps(run, host) == Some(false)) => {
             TCP_HEADER
         }

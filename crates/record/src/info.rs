@@ -3,6 +3,7 @@
 use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
 use crate::stage::Direction;
+use crate::transport::Transport;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +120,7 @@ impl RunInfo {
         if direction == Direction::Data {
             return "data packets";
         }
-        let acknowledged = self.flows.is_empty() || self.flows.iter().any(|flow| flow.kind == "tcp");
+        let acknowledged = self.flows.is_empty() || self.flows.iter().any(|flow| flow.kind == Transport::Tcp);
         let receivers: BTreeSet<&str> = self.flows.iter().map(|flow| flow.to.as_str()).collect();
         let run_both_ways = self.flows.iter().any(|flow| receivers.contains(flow.from.as_str()));
         if acknowledged && !run_both_ways { "ACKs" } else { "reverse packets" }
@@ -164,7 +165,7 @@ pub struct FlowInfo {
     /// Unique label.
     pub label: String,
     /// `tcp` or `udp`.
-    pub kind: String,
+    pub kind: Transport,
     /// Congestion control, for TCP.
     pub congestion: Option<String>,
     /// Sending host.
@@ -226,9 +227,9 @@ mod tests {
 
     #[test]
     fn against_the_data_go_acknowledgements_unless_flows_run_that_way() {
-        let of = |flows: &[(&str, &str, &str)]| {
-            let flow = |(kind, from, to): &(&str, &str, &str)| FlowInfo {
-                kind: kind.to_string(),
+        let of = |flows: &[(Transport, &str, &str)]| {
+            let flow = |(kind, from, to): &(Transport, &str, &str)| FlowInfo {
+                kind: *kind,
                 from: from.to_string(),
                 to: to.to_string(),
                 ..Default::default()
@@ -237,8 +238,8 @@ mod tests {
             assert_eq!(info.packets_of(Direction::Data), "data packets");
             info.packets_of(Direction::Ack)
         };
-        assert_eq!(of(&[("tcp", "a", "b"), ("udp", "a", "c")]), "ACKs");
-        assert_eq!(of(&[("tcp", "a", "b"), ("tcp", "b", "a")]), "reverse packets");
-        assert_eq!(of(&[("udp", "a", "b")]), "reverse packets");
+        assert_eq!(of(&[(Transport::Tcp, "a", "b"), (Transport::Udp, "a", "c")]), "ACKs");
+        assert_eq!(of(&[(Transport::Tcp, "a", "b"), (Transport::Tcp, "b", "a")]), "reverse packets");
+        assert_eq!(of(&[(Transport::Udp, "a", "b")]), "reverse packets");
     }
 }

@@ -25,6 +25,7 @@ mod stage;
 mod store;
 mod table;
 mod tables;
+mod transport;
 mod wall_clock;
 mod window;
 mod words;
@@ -53,6 +54,7 @@ pub use tables::{
     CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,
     ThreadSample,
 };
+pub use transport::Transport;
 pub use wall_clock::{file_stamp, rfc3339};
 pub use write::TableWriter;
 

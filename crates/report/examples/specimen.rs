@@ -10,7 +10,7 @@ use std::path::Path;
 use wirespeed_metrics::{all, evaluate, per_flow};
 use wirespeed_record::{
     Cause, Cost, Direction, Entry, Event, EventKind, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo,
-    LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo,
+    LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo, Transport,
 };
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
 
@@ -342,7 +342,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
     let base_rtt_ns = (base * 1e9) as i64;
     let flows = controls.iter().enumerate().map(|(i, control)| FlowInfo {
         label: if controls.len() == 1 { "flow 1".into() } else { format!("{control} {}", i + 1) },
-        kind: "tcp".into(),
+        kind: Transport::Tcp,
         congestion: Some(control.to_string()),
         from: "sender".into(),
         to: "receiver".into(),

@@ -37,7 +37,8 @@ pub(crate) struct Groups {
 impl Groups {
     /// By what their labels have in common and their congestion control, if those are few; else by control, else all.
     pub fn of(flows: &[FlowInfo]) -> Groups {
-        let control = |flow: &FlowInfo| flow.congestion.clone().unwrap_or_else(|| flow.kind.clone());
+        let control =
+            |flow: &FlowInfo| flow.congestion.clone().unwrap_or_else(|| flow.kind.word().to_owned());
         let alike = |flow: &FlowInfo| {
             let (stem, control) = (stem(&flow.label), control(flow));
             if stem.is_empty() || stem.contains(&control) { control } else { format!("{stem} ({control})") }

@@ -7,7 +7,7 @@ use recordings::{one_run, queue, study};
 use serde_json::json;
 use wirespeed_record::{
     CoreSample, Datagram, Direction, Entry, FlowInfo, LedgerInterval, LedgerRow, QueueSample, Recording,
-    Stage,
+    Stage, Transport,
 };
 use wirespeed_report::{Builder, Report, RunResult};
 use xml::well_formed;
@@ -296,7 +296,7 @@ fn mesh(id: &str) -> Recording {
         let number = recording.info.flows.len() as u32;
         recording.info.flows.push(FlowInfo {
             label: format!("{from} to {to}"),
-            kind: "udp".into(),
+            kind: Transport::Udp,
             congestion: None,
             from: from.into(),
             to: to.into(),

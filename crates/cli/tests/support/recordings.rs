@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::path::Path;
-use wirespeed_record::{FlowInfo, LinkInfo, Recording, RunDirectory};
+use wirespeed_record::{FlowInfo, LinkInfo, Recording, RunDirectory, Transport};
 
 /// A run of one flow at a steady `rate` for 2 s, in `folder/runs/ID`.
 pub fn write_run(folder: &Path, control: &str, substrate: &str, rate: u64) {
@@ -16,7 +16,7 @@ pub fn write_run(folder: &Path, control: &str, substrate: &str, rate: u64) {
     info.sample_ns = 100_000_000;
     info.flows = vec![FlowInfo {
         label: control.into(),
-        kind: "tcp".into(),
+        kind: Transport::Tcp,
         congestion: Some(control.into()),
         stop_ns: 2_000_000_000,
         ..FlowInfo::default()

@@ -5,7 +5,7 @@ use super::{Sides, Source};
 use crate::import::{Cpu, Length, Protocol, Report, Side};
 use serde_json::json;
 use std::collections::BTreeMap;
-use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo};
+use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo, Transport};
 
 /// What imported recordings say they ran on.
 const SUBSTRATE: &str = "iperf3";
@@ -91,7 +91,7 @@ fn what(report: &Report, flows: &[Flow]) -> String {
 fn flow_info(flow: &Flow, lead: &Report, end_ns: i64) -> FlowInfo {
     FlowInfo {
         label: flow.label.clone(),
-        kind: if flow.protocol == Protocol::Tcp { "tcp" } else { "udp" }.into(),
+        kind: if flow.protocol == Protocol::Tcp { Transport::Tcp } else { Transport::Udp },
         congestion: congestion(flow, lead),
         from: flow.from.into(),
         to: flow.to.into(),

@@ -2,7 +2,7 @@
 
 use crate::samples::Values;
 use crate::view::View;
-use wirespeed_record::{FlowInfo, FlowSample};
+use wirespeed_record::{FlowInfo, FlowSample, Transport};
 
 /// A part of the time that is most of it.
 pub(super) const MOSTLY: f64 = 0.5;
@@ -74,7 +74,7 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
     let mut all = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     for flow in &view.flows {
-        let Some(info) = flow.info.filter(|info| info.kind == "tcp") else { continue };
+        let Some(info) = flow.info.filter(|info| info.kind == Transport::Tcp) else { continue };
         let mut from = flow.samples.start;
         for to in flow.samples.clone().skip(1) {
             if times[to] - times[from] < length_ns && to + 1 < flow.samples.end {

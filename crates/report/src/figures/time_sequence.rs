@@ -5,7 +5,7 @@ use crate::figure::{Axis, AxisKind, Dash, Figure, From, Ink, Layer, Shape};
 use crate::number::{Quantity, whole};
 use crate::source::Source;
 use crate::thin::{Point, thin};
-use wirespeed_record::{Segment, capture};
+use wirespeed_record::{Segment, Transport, capture};
 
 pub(crate) struct TimeSequence;
 
@@ -18,7 +18,7 @@ impl Draw for TimeSequence {
     fn of_run(&self, source: &Source) -> Option<Figure> {
         let directory = source.recording.samples_in.as_deref()?;
         let (number, flow) =
-            source.recording.info.flows.iter().enumerate().find(|(_, flow)| flow.kind == "tcp")?;
+            source.recording.info.flows.iter().enumerate().find(|(_, flow)| flow.kind == Transport::Tcp)?;
         // A capture that cannot be read is a figure less; what is wrong with it is for who reads the file.
         let segments = capture(directory, &flow.from, MOST).ok()??;
         let trace = Trace::of(source, &segments)?;

@@ -156,7 +156,7 @@ fn flows(out: &mut String, run: &RunDigest) {
             out,
             "<tr><td>{}</td><td>{}</td><td>{} → {}</td><td class=\"number\">{}</td>",
             escape(&flow.label),
-            escape(flow.congestion.as_deref().unwrap_or(&flow.kind)),
+            escape(flow.congestion.as_deref().unwrap_or(flow.kind.word())),
             escape(&flow.from),
             escape(&flow.to),
             escape(&with_unit(flow.start_ns as f64, "ns"))

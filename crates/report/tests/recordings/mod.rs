@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::collections::BTreeMap;
-use wirespeed_record::{FlowInfo, HostInfo, LinkInfo, QueueSample, Recording};
+use wirespeed_record::{FlowInfo, HostInfo, LinkInfo, QueueSample, Recording, Transport};
 use wirespeed_report::StudyInfo;
 
 pub fn study() -> StudyInfo {
@@ -18,7 +18,7 @@ pub fn study() -> StudyInfo {
 pub fn flow(label: &str, congestion: &str) -> FlowInfo {
     FlowInfo {
         label: label.into(),
-        kind: "tcp".into(),
+        kind: Transport::Tcp,
         congestion: Some(congestion.into()),
         from: "sender".into(),
         to: "receiver".into(),

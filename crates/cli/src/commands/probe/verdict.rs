@@ -4,7 +4,7 @@ use super::options::Arguments;
 use crate::failure::Failure;
 use std::path::Path;
 use wirespeed_campaign::Judged;
-use wirespeed_record::RunInfo;
+use wirespeed_record::{RunInfo, Transport};
 use wirespeed_report::with_unit;
 
 /// The numbers of one measurement.
@@ -82,9 +82,9 @@ impl Verdict {
             count => format!("{count} flows"),
         };
         let first = info.flows.first();
-        let of = match first.map(|flow| (flow.kind.as_str(), flow.congestion.as_deref())) {
-            Some(("tcp", Some(congestion))) => format!("TCP {congestion}, {flows}"),
-            Some(("udp", _)) => format!("UDP, {flows}"),
+        let of = match first.map(|flow| (flow.kind, flow.congestion.as_deref())) {
+            Some((Transport::Tcp, Some(congestion))) => format!("TCP {congestion}, {flows}"),
+            Some((Transport::Udp, _)) => format!("UDP, {flows}"),
             _ => format!("TCP, {flows}"),
         };
         let direction = if arguments.bidir { "and" } else { "to" };
@@ -143,7 +143,7 @@ pub mod tests {
                 .into(),
             topology: None,
         };
-        let flow = FlowInfo { kind: "tcp".into(), congestion: Some("bbr".into()), ..Default::default() };
+        let flow = FlowInfo { kind: Transport::Tcp, congestion: Some("bbr".into()), ..Default::default() };
         let info = RunInfo {
             started: Some("2026-11-24T18:01:16Z".into()),
             duration_ns: 10_000_000_000,
