@@ -39,9 +39,9 @@ pub fn section() -> Section {
 }
 
 const BARS: [Bar; 5] = [
-    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.90 }),
+    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.98 }),
     Bar::new("goodput_bps", Rule::EachBlock { tolerance: 0.10, most_outside: 0.25 }),
-    Bar::new("goodput_bps", Rule::MedianError { most: 0.05 }),
+    Bar::new("goodput_bps", Rule::MedianError { most: 0.01 }),
     Bar::new("rtt_mean_ns", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
     Bar::new("retransmissions_packets", Rule::Within { tolerance: 0.30, least_share: 0.95 }),
 ];
