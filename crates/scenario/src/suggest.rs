@@ -9,7 +9,8 @@ pub(crate) fn nearest<'a>(given: &str, choices: impl IntoIterator<Item = &'a str
         .map(|choice| {
             let contains =
                 given.len() >= 3 && choice.len() >= 3 && (choice.contains(&given) || given.contains(choice));
-            let distance = distance(&given, &choice.to_lowercase());
+            // Exchanging two neighbours counts once.
+            let distance = strsim::osa_distance(&given, &choice.to_lowercase());
             (if contains { distance.min(1) } else { distance }, choice)
         })
         .filter(|(distance, choice)| distance * 3 <= choice.len().max(given.len()))
@@ -24,28 +25,6 @@ pub fn choices(given: &str, what: &str, all: &[&str]) -> String {
         Some(near) => format!("did you mean `{near}`? {what}: {list}"),
         None => format!("{what}: {list}"),
     }
-}
-
-/// Edit distance in which exchanging two neighbours counts once (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let exchange = usize::from(a[i - 1] != b[j - 1]);
-                let mut best =
-                    (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + exchange);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    best = best.min(rows[i - 2][j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
