@@ -98,7 +98,7 @@ fn seconds(ns: i64) -> String {
 
 /// Why the run is not steady; `None` if it is, or if none of its flows can be.
 ///
-/// A flow is steady after ten [cycles](ROWS) of its window in its own part of the measured time, with a constant window, or,
+/// A flow is steady after ten cycles (metric `window_cycles`) of its window in its own part of the measured time, with a constant window, or,
 /// unless its algorithm grows until it meets losses, if its mean window and rate stay within 10 % of their median in eight
 /// of ten equal parts of that time, of at least eight round trips each. Not judged: UDP; transfers that ended before the run
 /// did; flows that the application, the receive window, the send buffer or a processor held back for most of the time.

@@ -19,7 +19,7 @@ pub enum Request {
     Reach {
         /// Address and port.
         to: SocketAddr,
-        /// How many, at most [`MOST_TRIALS`](super::port::MOST_TRIALS). An iperf3 server takes each for a client that fails.
+        /// How many, at most `MOST_TRIALS`. An iperf3 server takes each for a client that fails.
         trials: u32,
         /// Datagrams instead of SYNs.
         datagrams: bool,

@@ -20,6 +20,7 @@ Examples:
   wirespeed probe dtn1 dtn2 --fail-below \"9 Gbit/s\"        # exit code 1 if it is slower, for cron
 
 The letters are those of iperf3. Quantities have units: \"10 s\", \"2 Gbit/s\".")]
+#[allow(rustdoc::broken_intra_doc_links, reason = "brackets in the help are parts that may be left out")]
 pub struct Arguments {
     /// Host that sends: its ssh name, with =ADDRESS if it has several addresses; or iperf3://HOST[:PORT].
     #[arg(value_name = "FROM[=ADDRESS]", value_parser = machine)]
