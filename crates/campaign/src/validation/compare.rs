@@ -238,17 +238,37 @@ mod tests {
 
     #[test]
     fn each_criterion_of_the_first_section_fails_by_itself() {
-        let kernel = rows(&(1..=34).map(|cell| (cell, [100.0; 3])).collect::<Vec<_>>());
+        let kernel = rows(&(1..=102).map(|cell| (cell, [100.0; 3])).collect::<Vec<_>>());
         let met = |model: &dyn Fn(u32) -> f64| {
-            let model: Vec<_> = (1..=34).map(|cell| (cell, [model(cell); 3])).collect();
-            let criteria = criteria(&sections()[0], &comparison(&kernel, &rows(&model)), None);
+            let mut rows = kernel.clone();
+            rows.iter_mut().for_each(|row| row.values[0] = Some(model(row.cell.number)));
+            let criteria = criteria(&sections()[0], &comparison(&kernel, &rows), None);
             criteria.iter().map(|criterion| criterion.is_met).collect::<Vec<_>>()
         };
         assert_eq!(met(&|_| 100.0), [true; 5]);
-        assert_eq!(met(&|_| 106.0), [true, true, false, true, true]);
-        // Every control has two of the 34 cells: one outside is half of them.
-        assert_eq!(met(&|cell| if cell == 9 { 10.0 } else { 100.0 }), [true, false, true, true, true]);
-        assert_eq!(met(&|cell| if cell < 5 { 10.0 } else { 100.0 }), [false, false, true, true, true]);
+        assert_eq!(met(&|_| 102.0), [true, true, false, true, true]);
+        // Every control has six of the 102 cells: two are more than a quarter of them, and less than 2 % of all.
+        let all = comparison(&kernel, &[]).cells;
+        let own: Vec<u32> = all
+            .iter()
+            .filter(|other| other.cell.values[0] == all[8].cell.values[0])
+            .map(|other| other.cell.number)
+            .take(2)
+            .collect();
+        assert_eq!(
+            met(&|cell| if own.contains(&cell) { 10.0 } else { 100.0 }),
+            [true, false, true, true, true]
+        );
+        // One cell of each of three controls is more than 2 % of all.
+        let first = |cell: u32| {
+            let name = |at: usize| &all[at].cell.values[0];
+            (0..cell as usize - 1).all(|before| name(before) != name(cell as usize - 1))
+        };
+        let three: Vec<u32> = (1..=102).filter(|cell| first(*cell)).take(3).collect();
+        assert_eq!(
+            met(&|cell| if three.contains(&cell) { 10.0 } else { 100.0 }),
+            [false, true, true, true, true]
+        );
     }
 
     #[test]
