@@ -281,10 +281,7 @@ fn compare(fault: &Fault, bed: &Bed, output: &Output, run: &Value, text: &str) -
     let above: i64 = ["tcp_backlog", "tcp_ofo", "rcvbuf"].iter().map(|stage| lost(run, stage)).sum();
     let missing = entry(run, "data", "sent") - entry(run, "data", "delivered") - above;
     let rest = entry(run, "data", "unexplained");
-    // At hosts the kernel's BPF tells. Now and then one runs no program on top of a process that it protects, and does not say
-    // so (1 of 16,000 drops on Linux 6.18): such a drop is one of the network.
-    let untold = if matches!(stage, "netfilter" | "qdisc") { 2 } else { 0 };
-    if rest != 0 || !(0..=untold).contains(&(missing - found)) {
+    if rest != 0 || found != missing {
         return Err(format!(
             "{found} lost at {stage}, {missing} missing, {truth} dropped: {}",
             run["ledger"]
