@@ -234,6 +234,19 @@ mod tests {
         recording
     }
 
+    /// Accounts, a second apart, of a flow's thread that ran and waited for a core for these parts of the time.
+    fn threads(receives: bool, run: f64, wait: f64) -> Vec<ThreadSample> {
+        let sample = |second: i64| ThreadSample {
+            t_ns: second * 1_000_000_000,
+            host: if receives { "receiver" } else { "sender" }.into(),
+            flow: 0,
+            receives,
+            run_ns: (second as f64 * run * 1e9) as i64,
+            wait_ns: (second as f64 * wait * 1e9) as i64,
+        };
+        (0..=2).map(sample).collect()
+    }
+
     fn told(recording: &Recording) -> Vec<(i64, i64, String)> {
         let intervals = held_back(&View::new(recording).unwrap(), 1_000_000_000);
         let seconds = |ns: i64| ns / 1_000_000_000;
@@ -366,15 +379,7 @@ mod tests {
                 source: String::new(),
             };
             recording.ledger = vec![row(Entry::Sent, None, 100), row(Entry::Lost, Some(Stage::Network), 0)];
-            let thread = |t: i64| ThreadSample {
-                t_ns: t * second,
-                host: "receiver".into(),
-                flow: 0,
-                receives: true,
-                run_ns: t * second / 5,
-                wait_ns: t * second * wait_percent / 100,
-            };
-            recording.threads = (0..=2).map(thread).collect();
+            recording.threads = threads(true, 0.2, wait_percent as f64 / 100.0);
             recording.cores = (0..=2)
                 .map(|t| CoreSample {
                     load_ns: t * second,
@@ -452,15 +457,7 @@ mod tests {
             ..crate::core_time::softirq_sample(t * second, 3, 0)
         };
         recording.cores = (0..=2).map(full).collect();
-        let thread = |t: i64| ThreadSample {
-            t_ns: t * second,
-            host: "sender".into(),
-            flow: 0,
-            receives: false,
-            run_ns: t * second / 5,
-            wait_ns: (t as f64 * second as f64 * (ready - 0.2)) as i64,
-        };
-        recording.threads = (0..=2).map(thread).collect();
+        recording.threads = threads(false, 0.2, ready - 0.2);
         told(&recording)
     }
 
@@ -485,16 +482,7 @@ mod tests {
             ..crate::core_time::softirq_sample(t * second, core, t * second / 4)
         };
         recording.cores = (0..=2).flat_map(|t| [half(t, 0), half(t, 1)]).collect();
-        recording.threads = (0..=2)
-            .map(|t: i64| ThreadSample {
-                t_ns: t * second,
-                host: "sender".into(),
-                flow: 0,
-                receives: false,
-                run_ns: (t as f64 * second as f64 * run) as i64,
-                wait_ns: t * second / 10,
-            })
-            .collect();
+        recording.threads = threads(false, run, 0.1);
         let application = [(0, 90), (1, 110)].into();
         recording.info.placement =
             vec![Placement { flow: 0, host: "sender".into(), application, ..Placement::default() }];

@@ -158,14 +158,13 @@ pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     {
         return Err(error);
     }
-    part.log.event(
-        part.clock.now(),
-        EventKind::FlowWritten,
-        part.index,
-        &flow.from,
-        "no more data will be written",
-    );
+    log_end_of_writing(part);
     Ok(())
+}
+
+fn log_end_of_writing(part: &Part) {
+    let detail = "no more data will be written";
+    part.log.event(part.clock.now(), EventKind::FlowWritten, part.index, &part.flow().from, detail);
 }
 
 /// Sets what has to be set before a sender's socket is connected.
@@ -207,13 +206,7 @@ pub fn send_connected(part: &Part, socket: OwnedFd) -> io::Result<()> {
     let fd = started(part, socket);
     let written = write(part, fd, || part.stop_ns().min(part.run.duration.nanoseconds()));
     part.state.sent_all.store(true, Relaxed);
-    part.log.event(
-        part.clock.now(),
-        EventKind::FlowWritten,
-        part.index,
-        &flow.from,
-        "no more data will be written",
-    );
+    log_end_of_writing(part);
     written
 }
 
