@@ -152,7 +152,7 @@ impl Evidence<'_> {
         let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
         let is_own_queue = || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc, _)));
         let is_unread = self.unread >= UNREAD;
-        // What a larger receive window let out would stand in a queue of the path.
+        // A larger receive window would only lengthen a queue of the path.
         let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
         // Threads that wait for cores let TCP believe in losses that there were not.
         let is_spurious = worst.is_none() && late.is_some();

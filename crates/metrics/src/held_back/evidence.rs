@@ -14,7 +14,7 @@ const STEADY: f64 = 0.3;
 const HOSTS_NS: f64 = 200_000.0;
 /// A reader is away for so long as soon as anything else runs on its core: about a slice of the scheduler.
 pub(super) const PAUSE_NS: f64 = 1e6;
-/// So much of what a receiver's buffer holds lies there unread if nobody reads in time.
+/// A receive buffer of which this part is unread has a reader that is too slow.
 pub(super) const UNREAD: f64 = 0.5;
 /// Data was outstanding or waiting for less than this part of the time: the application did not write.
 pub(super) const BUSY: f64 = 0.9;
@@ -39,8 +39,7 @@ pub(super) struct Evidence<'a> {
     pub(super) lost: bool,
     /// The part of the packets that were retransmissions.
     pub(super) again: f64,
-    /// The part of the receiver's room that was filled with what nobody had read yet, 0 to 1, as in the middle sample; not a
-    /// number if it is not known.
+    /// Unread part of the receive buffer, 0 to 1, median of the samples; NaN if it is unknown.
     pub(super) unread: f64,
     /// So long the receiver's room lasts at the rate of the interval.
     pub(super) room_ns: f64,
@@ -52,7 +51,7 @@ pub(super) struct Evidence<'a> {
     pub(super) fast: f64,
     /// Mean over the samples of the interval.
     pub(super) rtt: f64,
-    /// What it was at least for nine tenths of them, and for half.
+    /// Its 10th percentile and its median.
     pub(super) low_rtt: f64,
     pub(super) middle_rtt: f64,
     /// The least until its end.
@@ -115,7 +114,7 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
         values[span.to] - if begun.is_nan() { 0.0 } else { begun }
     };
     each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
-        // Where a sample has no count it has not begun, or is what it was.
+        // A sample without a count: the flow has not begun, or the count has not changed.
         let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
         e.delivered = until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0);
     });
@@ -239,7 +238,7 @@ impl Evidence<'_> {
         self.low_rtt >= 2.0 * self.least_rtt && self.is_queued()
     }
 
-    /// What comes out of a queue that is never empty comes at one rate, what a policer lets pass as fast as it went in.
+    /// Packets leave a queue that is never empty at one rate. A policer lets them pass as fast as they arrive.
     fn is_in_bursts(&self) -> bool {
         self.fast >= BURST * self.rate_bps()
     }

@@ -43,7 +43,7 @@ impl WorstStages {
         }
     }
 
-    /// Whatever was sent again had not been lost.
+    /// Nothing was lost, so that every retransmission was spurious.
     pub(super) fn is_none(&self) -> bool {
         self.none
     }
@@ -94,7 +94,7 @@ impl<'a> Stalls<'a> {
         let down = self.down.iter().filter(|(from, to, host, _)| {
             of_flow(host) && *from < to_ns && to.saturating_add(WAIT_NS) > from_ns
         });
-        // Where both ends of a cable are told of, the one that went first.
+        // If both ends of a cable went down, the first of the two.
         let down = down.min_by_key(|(from, ..)| *from);
         down.map(|(_, _, host, device)| format!("the link of {host} ({device}) was down"))
             .or_else(|| Some((*self.too_large.get(info.from.as_str())?).to_owned()))
