@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again. Only IPv4 and IPv6
- * with TCP or UDP between ports that are asked for; what is read of a packet is read as it is in memory, without trust.
+ * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again: IPv4 and IPv6
+ * with TCP or UDP between ports that are asked for. Buffers of everybody else are counted by reason and device only, to be held
+ * against the kernel's own counters. What is read of a packet is read as it is in memory, without trust.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -111,7 +112,7 @@ const volatile struct settings settings SEC(".rodata.settings") = {};
 
 struct key {
 	u32 reason;
-	/* Addresses in network order, ports in the host's. Those of IPv4 are mapped into IPv6 (RFC 4291, 2.5.5.2). */
+	/* All zero from here to the protocol: everybody else's. Addresses in network order, ports in the host's. Those of IPv4 are mapped into IPv6 (RFC 4291, 2.5.5.2). */
 	struct address source;
 	struct address target;
 	u16 source_port;
@@ -124,6 +125,8 @@ struct key {
 struct count {
 	u64 packets;
 	u64 bytes;
+	/* Buffers of the kernel: a train is one. */
+	u64 buffers;
 };
 
 /* Sequence numbers of TCP that were dropped or sent again. */
@@ -188,12 +191,13 @@ static INLINE void count(void *map, const struct key *key, u64 packets, u64 byte
 {
 	const u32 zero = 0;
 	struct count *known = map_lookup(map, key);
-	struct count first = { .packets = packets, .bytes = bytes };
+	struct count first = { .packets = packets, .bytes = bytes, .buffers = 1 };
 	u64 *lost;
 
 	if (known) {
 		known->packets += packets;
 		known->bytes += bytes;
+		known->buffers += 1;
 		return;
 	}
 	/* Only this processor counts here, but another may have made the entry just now: then once more. */
@@ -203,6 +207,7 @@ static INLINE void count(void *map, const struct key *key, u64 packets, u64 byte
 	if (known) {
 		known->packets += packets;
 		known->bytes += bytes;
+		known->buffers += 1;
 		return;
 	}
 	lost = map_lookup(&missed, &zero);
@@ -379,6 +384,29 @@ static INLINE struct count size_of(struct sk_buff *skb, u8 *head, u32 length, u3
 	return size;
 }
 
+/* Whether a packet is one of those asked for; then the key has its flow. */
+static INLINE int is_of_the_flows(struct sk_buff *skb, struct key *key, struct network *network, struct transport *transport)
+{
+	u8 *head = skb->head;
+
+	if (skb->protocol == swapped(ETHERTYPE_IPV4)) {
+		if (!read_ipv4(head + skb->network_header, key, network))
+			return 0;
+	} else if (skb->protocol == swapped(ETHERTYPE_IPV6)) {
+		if (!read_ipv6(head + skb->network_header, key, network))
+			return 0;
+	} else {
+		return 0;
+	}
+	if (key->protocol != TCP && key->protocol != UDP)
+		return 0;
+	if (read_kernel(transport, sizeof(*transport), head + skb->network_header + network->headers))
+		return 0;
+	key->source_port = swapped(transport->source);
+	key->target_port = swapped(transport->target);
+	return is_wanted(key->source_port) || is_wanted(key->target_port);
+}
+
 static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 {
 	struct key key = { .reason = reason };
@@ -386,34 +414,22 @@ static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 	struct network network = {};
 	struct count size;
 	u32 headers;
-	u8 *head;
 
 	if (reason == settings.not_dropped || reason == settings.consumed)
-		return 0;
-	head = skb->head;
-	if (skb->protocol == swapped(ETHERTYPE_IPV4)) {
-		if (!read_ipv4(head + skb->network_header, &key, &network))
-			return 0;
-	} else if (skb->protocol == swapped(ETHERTYPE_IPV6)) {
-		if (!read_ipv6(head + skb->network_header, &key, &network))
-			return 0;
-	} else {
-		return 0;
-	}
-	if (key.protocol != TCP && key.protocol != UDP)
-		return 0;
-	headers = network.headers;
-	if (read_kernel(&transport, sizeof(transport), head + skb->network_header + headers))
-		return 0;
-	key.source_port = swapped(transport.source);
-	key.target_port = swapped(transport.target);
-	if (!is_wanted(key.source_port) && !is_wanted(key.target_port))
 		return 0;
 	locate(&key, skb, sk);
 	if (settings.name_space && key.name_space && key.name_space != settings.name_space)
 		return 0;
-	headers += key.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4;
-	size = size_of(skb, head, network.length, headers);
+	if (!is_of_the_flows(skb, &key, &network, &transport)) {
+		struct key everybody = { .reason = reason, .device = key.device, .name_space = key.name_space };
+
+		/* Where it was has to be known, or it is of no use. */
+		if (key.name_space)
+			count(&dropped, &everybody, 0, 0);
+		return 0;
+	}
+	headers = network.headers + (key.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4);
+	size = size_of(skb, skb->head, network.length, headers);
 	count(&dropped, &key, size.packets, size.bytes);
 	if (key.protocol == TCP && size.bytes > size.packets * headers)
 		list(time_now(), &key, __builtin_bswap32(transport.sequence), size.bytes - size.packets * headers, size.packets, 0);

@@ -9,7 +9,9 @@ use std::net::{IpAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use wirespeed_bpf::Reason;
-use wirespeed_bpf::drops::{Dropped, Filter, Protocol, Range, Watch, WatchError, can_watch, this_namespace};
+use wirespeed_bpf::drops::{
+    Buffers, Dropped, Filter, Protocol, Range, Watch, WatchError, can_watch, this_namespace,
+};
 
 const PORT: u16 = 5_201;
 
@@ -121,6 +123,12 @@ fn a_queue_that_overflows_is_counted_as_the_queue_counts_it() {
     }
     assert_eq!(elsewhere.read().unwrap(), [], "that was not there");
     assert_eq!(others.read().unwrap(), [], "those were not its ports");
+    let of_everybody = |watch: &Watch| -> u64 {
+        let rows = watch.buffers().unwrap();
+        let at_the_queue = |row: &&Buffers| row.device == Some(right) && row.reason.starts_with("QDISC");
+        rows.iter().filter(at_the_queue).map(|row| row.buffers).sum()
+    };
+    assert_eq!((of_everybody(&here), of_everybody(&others)), (packets, packets));
     let cost = here.cost().unwrap();
     let (runs, time) = cost.runs.expect("root may have the time taken");
     assert!(runs >= packets && !time.is_zero(), "{cost:?}");

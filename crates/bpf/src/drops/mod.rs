@@ -92,6 +92,21 @@ pub struct Dropped {
     pub packets: u64,
     /// Their bytes from the IP header on.
     pub bytes: u64,
+    /// In how many socket buffers they were: a train (GSO, GRO) is one.
+    pub buffers: u64,
+}
+
+/// Buffers of whoever that were dropped, the watched flows' included.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Buffers {
+    /// As of [`Dropped`].
+    pub reason: String,
+    /// Number of the device they were to leave by, or came in by; `None`: the kernel no longer told.
+    pub device: Option<u32>,
+    /// The network namespace, by its inode; `None`: the kernel no longer told.
+    pub namespace: Option<u32>,
+    /// How many socket buffers, which is what most counters of the kernel count.
+    pub buffers: u64,
 }
 
 /// Segments that TCP sent again.
@@ -184,20 +199,39 @@ impl Watch {
     /// # Errors
     /// If the kernel does not give its counts.
     pub fn read(&self) -> Result<Vec<Dropped>, WatchError> {
-        let mut rows: Vec<Dropped> = self
-            .counts("dropped")?
-            .into_iter()
-            .map(|(key, [packets, bytes])| Dropped {
+        let row = |(key, count): (Key, Count)| {
+            Some(Dropped {
                 reason: self.reason(key.reason),
-                flow: key.flow,
+                flow: key.flow?,
                 device: (key.device > 0).then_some(key.device),
                 namespace: (key.namespace > 0).then_some(key.namespace),
-                packets,
-                bytes,
+                packets: count.packets,
+                bytes: count.bytes,
+                buffers: count.buffers,
             })
-            .collect();
+        };
+        let mut rows: Vec<Dropped> = self.counts("dropped")?.into_iter().filter_map(row).collect();
         rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
         Ok(rows)
+    }
+
+    /// What was dropped of everybody's since the start, of the same namespaces: to be held against the kernel's own counters,
+    /// which are of everybody's too.
+    ///
+    /// # Errors
+    /// If the kernel does not give its counts.
+    pub fn buffers(&self) -> Result<Vec<Buffers>, WatchError> {
+        let mut rows: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
+        for (key, count) in self.counts("dropped")? {
+            *rows.entry((key.reason, key.device, key.namespace)).or_default() += count.buffers;
+        }
+        let row = |((reason, device, namespace), buffers): ((u32, u32, u32), u64)| Buffers {
+            reason: self.reason(reason),
+            device: (device > 0).then_some(device),
+            namespace: (namespace > 0).then_some(namespace),
+            buffers,
+        };
+        Ok(rows.into_iter().map(row).collect())
     }
 
     /// What was sent again since the start, most segments first.
@@ -205,11 +239,11 @@ impl Watch {
     /// # Errors
     /// If the kernel does not give its counts.
     pub fn retransmitted(&self) -> Result<Vec<Retransmitted>, WatchError> {
-        let row = |(key, [packets, bytes]): (Key, [u64; 2])| {
+        let row = |(key, count): (Key, Count)| {
             let Key { flow, namespace, .. } = key;
-            Retransmitted { flow, namespace, packets, bytes }
+            Some(Retransmitted { flow: flow?, namespace, packets: count.packets, bytes: count.bytes })
         };
-        let mut rows: Vec<Retransmitted> = self.counts("sent_again")?.into_iter().map(row).collect();
+        let mut rows: Vec<Retransmitted> = self.counts("sent_again")?.into_iter().filter_map(row).collect();
         rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
         Ok(rows)
     }
@@ -249,8 +283,8 @@ impl Watch {
         map(&self.object, name)
     }
 
-    /// Packets and bytes by key, the processors' counts together.
-    fn counts(&self, name: &str) -> Result<Vec<(Key, [u64; 2])>, WatchError> {
+    /// What was counted by key, the processors' counts together.
+    fn counts(&self, name: &str) -> Result<Vec<(Key, Count)>, WatchError> {
         let map = self.map(name);
         let mut rows = Vec::new();
         for key in map.keys() {
@@ -259,7 +293,7 @@ impl Watch {
             };
             let Some(key) = Key::of(&key) else { continue };
             let sum = |place: usize| parts.iter().map(|part| number(&part[place..])).sum();
-            rows.push((key, [sum(0), sum(8)]));
+            rows.push((key, Count { packets: sum(0), bytes: sum(8), buffers: sum(16) }));
         }
         Ok(rows)
     }
@@ -326,11 +360,20 @@ fn program_info(program: i32) -> libbpf_rs::Result<libbpf_sys::bpf_prog_info> {
     if result < 0 { Err(libbpf_rs::Error::from_raw_os_error(-result)) } else { Ok(info) }
 }
 
+/// `struct count` of drops.bpf.c.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    packets: u64,
+    bytes: u64,
+    buffers: u64,
+}
+
 /// `struct key` of drops.bpf.c.
 #[derive(Debug)]
 struct Key {
     reason: u32,
-    flow: Flow,
+    /// `None`: everybody's but those that were asked for.
+    flow: Option<Flow>,
     device: u32,
     namespace: u32,
 }
@@ -348,13 +391,14 @@ impl Key {
         };
         let port = |place: usize| Some(u16::from_ne_bytes(bytes.get(place..place + 2)?.try_into().ok()?));
         let protocol = match number(40)? {
-            6 => Protocol::Tcp,
-            17 => Protocol::Udp,
+            0 => None,
+            6 => Some(Protocol::Tcp),
+            17 => Some(Protocol::Udp),
             _ => return None,
         };
         let source = SocketAddr::new(address(4)?, port(36)?);
         let target = SocketAddr::new(address(20)?, port(38)?);
-        let flow = Flow { protocol, source, target };
+        let flow = protocol.map(|protocol| Flow { protocol, source, target });
         Some(Key { reason: number(0)?, flow, device: number(44)?, namespace: number(48)? })
     }
 
@@ -384,12 +428,15 @@ mod tests {
         let bytes = Key::bytes(6, [from, to], [5001, 80], [17, 3, 4_026_531_840]);
         assert_eq!(bytes.len(), Key::BYTES);
         let key = Key::of(&bytes).unwrap();
-        assert_eq!(key.flow.to_string(), "UDP 10.0.0.1:5001 > 10.0.0.2:80");
+        assert_eq!(key.flow.unwrap().to_string(), "UDP 10.0.0.1:5001 > 10.0.0.2:80");
         assert_eq!((key.reason, key.device, key.namespace), (6, 3, 4_026_531_840));
         assert!(Key::of(&bytes[..Key::BYTES - 1]).is_none());
+        let nobody = Ipv6Addr::UNSPECIFIED;
+        let others = Key::of(&Key::bytes(6, [nobody, nobody], [0, 0], [0, 3, 1])).unwrap();
+        assert_eq!((others.reason, others.flow, others.device), (6, None, 3));
         let [from, to] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last));
         let key = Key::of(&Key::bytes(6, [from, to], [5001, 80], [6, 3, 1])).unwrap();
-        assert_eq!(key.flow.to_string(), "TCP [fd00::1]:5001 > [fd00::2]:80");
+        assert_eq!(key.flow.unwrap().to_string(), "TCP [fd00::1]:5001 > [fd00::2]:80");
     }
 
     #[test]

@@ -79,16 +79,18 @@ impl Watch {
         let Some(ring) = &self.ring else { return (Vec::new(), None) };
         let failed = ring.buffer.consume().map_err(WatchError::Read).err();
         let records = std::mem::take(&mut *ring.fetched.lock().unwrap_or_else(PoisonError::into_inner));
-        let range = |record: Record| Range {
-            monotonic_ns: record.monotonic_ns,
-            reason: (!record.again).then(|| self.reason(record.key.reason)),
-            flow: record.key.flow,
-            namespace: (record.key.namespace > 0).then_some(record.key.namespace),
-            sequence: record.sequence,
-            bytes: record.bytes,
-            packets: record.packets,
+        let range = |record: Record| {
+            Some(Range {
+                monotonic_ns: record.monotonic_ns,
+                reason: (!record.again).then(|| self.reason(record.key.reason)),
+                flow: record.key.flow?,
+                namespace: (record.key.namespace > 0).then_some(record.key.namespace),
+                sequence: record.sequence,
+                bytes: record.bytes,
+                packets: record.packets,
+            })
         };
-        (records.into_iter().map(range).collect(), failed)
+        (records.into_iter().filter_map(range).collect(), failed)
     }
 
     /// How many of these were not told, for want of room.

@@ -4,7 +4,7 @@
 use super::clock::Clock;
 use super::local::Local;
 use super::message::Message;
-use wirespeed_host::{Change, Place, Snapshot, Source, sources};
+use wirespeed_host::{Change, Changes, Place, Snapshot, Source, sources};
 
 /// Sources in which no packet is lost that another does not count: they are read before and after the run only.
 const LEFT_OUT: [&str; 4] = ["sockets", "interrupts", "softirqs", "cores"];
@@ -14,17 +14,19 @@ pub fn of_losses() -> Vec<&'static dyn Source> {
     sources().iter().copied().filter(|source| !LEFT_OUT.contains(&source.name())).collect()
 }
 
-/// Says how a host stands at a border.
+/// Says how a host stands at a border. `reasons` makes the kernel's own reasons of what the counters have grown by and the
+/// interface by which the test leaves.
 pub fn interim(
     at_ns: i64,
     clock: &Clock,
     here: &mut Local,
     before: &Snapshot,
-    reasons: Vec<Change>,
+    reasons: impl FnOnce(&Changes, &str) -> Vec<Change>,
 ) -> Message {
     let read_ns = clock.now();
     let totals = here.totals(at_ns);
     let mut changes = here.loss_counters().since(before);
+    let reasons = reasons(&changes, here.out());
     let devices = [here.device().to_owned(), here.out().to_owned()];
     changes.changes.retain(|change| {
         let place = &change.reading.place;

@@ -1,7 +1,7 @@
 //! What the running kernel is lent for a run, where this process may: congestion controls that it does not have, and a watch
 //! on what it drops. All of it goes with the process.
 
-use super::reasons::Dropped;
+use super::reasons::{self, Seen};
 use super::{ports, try_congestion};
 use crate::namespace::Namespace;
 use crate::sent_again::{Piece, Pieces, Way};
@@ -143,15 +143,15 @@ impl Drops {
         all
     }
 
-    /// Packets of the run that the host dropped, and how many were missed; `None` if it is not watched. Of TCP's data only
-    /// packets with payload count: the account is of these.
-    pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<(Dropped, u64)> {
+    /// What the host was seen to drop; `None` if it is not watched. Of TCP's data only packets with payload count: the account
+    /// is of these.
+    pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<Seen> {
         let watch = self.watch.as_ref()?;
         let (rows, missed) = (watch.read().ok()?, watch.cost().ok()?.missed);
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
         let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
         let is_tcp = |flow: &Flow| matches!(flow.kind, FlowKind::Tcp { .. });
-        let mut dropped: BTreeMap<(String, HostWay), u64> = BTreeMap::new();
+        let mut seen = Seen { missed, everybody: watch.buffers().ok()?, ..Seen::default() };
         for row in rows {
             let way = match () {
                 () if row.flow.source.ip() == *own => HostWay::Tx,
@@ -174,10 +174,13 @@ impl Drops {
             } else {
                 row.packets
             };
-            *dropped.entry((row.reason, way)).or_default() += packets;
+            if let Some(stage) = reasons::stage(&row.reason, way) {
+                let [all, buffers] = seen.sizes.entry((stage, way)).or_default();
+                (*all, *buffers) = (*all + row.packets, *buffers + row.buffers);
+            }
+            *seen.dropped.entry((row.reason, way)).or_default() += packets;
         }
-        let row = |((reason, way), packets)| (reason, way, packets);
-        Some((dropped.into_iter().map(row).collect(), missed))
+        Some(seen)
     }
 
     /// What was dropped since, as counters of a host that `place` finds for a namespace (its inode).

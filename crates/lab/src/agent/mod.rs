@@ -32,6 +32,7 @@ pub mod tcp_info;
 mod threads;
 mod timing;
 pub mod udp;
+mod unseen;
 pub mod whole;
 
 pub use clock::monotonic;

@@ -1,12 +1,17 @@
 //! The kernel's reasons for dropping packets of the test (BPF), as counters of a host: which stage each belongs to.
 
-use wirespeed_host::{Change, Changes, Growth, Place, Reading, Sense, Way};
+use super::unseen::unseen;
+use std::collections::BTreeMap;
+use wirespeed_bpf::drops::Buffers;
+use wirespeed_host::{Change, Changes, Growth, Place, Reading, Sense, Unit, Way};
 use wirespeed_record::Stage;
 
 /// The name of this source of counters.
 pub const SOURCE: &str = "bpf";
 /// How often the kernel passed over what watches its drops.
 const MISSED: &str = "missed";
+/// Packets that the kernel's own counters have more than was seen.
+const UNSEEN: &str = "unseen";
 
 /// Reasons that are counted here. Those of sockets and of TCP are counters of the protocols already.
 const STAGES: &[(&str, Stage, Option<Way>)] = &[
@@ -46,21 +51,40 @@ pub fn stage(reason: &str, way: Way) -> Option<Stage> {
     only.is_none_or(|only| only == way).then_some(*stage)
 }
 
-/// Packets that a host dropped, by the kernel's reason and the way they went.
-pub type Dropped = Vec<(String, Way, u64)>;
+/// What a host was seen to drop.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Packets of the run, by the kernel's reason and the way they went.
+    pub dropped: BTreeMap<(String, Way), u64>,
+    /// Packets of the run and the socket buffers they were in, by stage.
+    pub sizes: BTreeMap<(Stage, Way), [u64; 2]>,
+    /// How often the kernel says that it passed over the watch.
+    pub missed: u64,
+    /// Socket buffers of everybody.
+    pub everybody: Vec<Buffers>,
+}
 
-/// The counters of a host that is watched; what is looked at and dropped nothing has one too.
-pub fn changes(dropped: &Dropped, missed: u64) -> Vec<Change> {
+/// The counters of a host that is watched; what is looked at and dropped nothing has one too. `all`: what everything else that
+/// the host counts has grown by since the watch began; `device`: by which the test leaves.
+pub fn changes(seen: &Seen, all: &Changes, device: &str) -> Vec<Change> {
     let looked_at = [("QDISC_DROP", Way::Tx), ("NETFILTER_DROP", Way::Tx), ("NETFILTER_DROP", Way::Rx)];
-    let known = |reason: &str, way: Way| dropped.iter().any(|(other, of, _)| other == reason && *of == way);
-    let idle = looked_at.iter().filter(|(reason, way)| !known(reason, *way));
-    let idle = idle.map(|(reason, way)| ((*reason).to_owned(), *way, 0));
-    let row = |(reason, way, packets): (String, Way, u64)| {
+    let mut dropped = seen.dropped.clone();
+    for (reason, way) in looked_at {
+        dropped.entry((reason.to_owned(), way)).or_default();
+    }
+    let row = |((reason, way), packets): ((String, Way), u64)| {
         let sense = Sense::loss(stage(&reason, way)?, way).software();
         Some(change(reason, packets, sense))
     };
-    let missed = change(MISSED.to_owned(), missed, Sense::hint());
-    dropped.iter().cloned().chain(idle).filter_map(row).chain([missed]).collect()
+    let missed = change(MISSED.to_owned(), seen.missed, Sense::hint());
+    let unseen = unseen(&seen.everybody, all, device).into_iter().map(|unseen| {
+        // As many packets in a buffer as in those that were seen.
+        let [packets, buffers] = seen.sizes.get(&(unseen.stage, unseen.way)).copied().unwrap_or([1, 1]);
+        let most = (unseen.buffers * packets).div_ceil(buffers.max(1));
+        let sense = Sense { way: Some(unseen.way), ..Sense::hint().at(unseen.stage).unit(Unit::Packets) };
+        change(UNSEEN.to_owned(), most, sense)
+    });
+    dropped.into_iter().filter_map(row).chain([missed]).chain(unseen).collect()
 }
 
 fn change(counter: String, value: u64, sense: Sense) -> Change {
@@ -71,6 +95,17 @@ fn change(counter: String, value: u64, sense: Sense) -> Change {
 /// How many packets a host's watch may have missed.
 pub fn missed(changes: &Changes) -> i64 {
     let is_it = |change: &&Change| change.reading.source == SOURCE && change.reading.counter == MISSED;
+    changes.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least() as i64)
+}
+
+/// How many packets, of the test or of others, the host's own counters have at a stage that its watch did not see.
+pub fn not_seen(changes: &Changes, stage: Stage, way: Way) -> i64 {
+    let is_it = |change: &&Change| {
+        let reading = &change.reading;
+        reading.source == SOURCE
+            && reading.counter == UNSEEN
+            && (reading.sense.stage, reading.sense.way) == (Some(stage), Some(way))
+    };
     changes.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least() as i64)
 }
 
@@ -88,12 +123,31 @@ mod tests {
         assert_eq!(stage("TCP_OLD_DATA", Way::Rx), None);
     }
 
+    fn seen(dropped: &[(&str, Way, u64)]) -> Seen {
+        let dropped = dropped.iter().map(|(reason, way, packets)| (((*reason).to_owned(), *way), *packets));
+        Seen { dropped: dropped.collect(), ..Seen::default() }
+    }
+
     #[test]
     fn a_watched_host_has_a_row_for_what_it_did_not_drop() {
-        let all =
-            changes(&vec![("NETFILTER_DROP".into(), Way::Rx, 7), ("TCP_OLD_DATA".into(), Way::Rx, 9)], 2);
+        let dropped = [("NETFILTER_DROP", Way::Rx, 7), ("TCP_OLD_DATA", Way::Rx, 9)];
+        let seen = Seen { missed: 2, ..seen(&dropped) };
+        let nothing = Changes { interval_ns: 0, changes: Vec::new() };
+        let all = changes(&seen, &nothing, "eth0");
         let told: Vec<_> = all.iter().map(|row| (&*row.reading.counter, row.growth.at_least())).collect();
-        assert_eq!(told, [("NETFILTER_DROP", 7), ("QDISC_DROP", 0), ("NETFILTER_DROP", 0), ("missed", 2)]);
+        assert_eq!(told, [("NETFILTER_DROP", 7), ("NETFILTER_DROP", 0), ("QDISC_DROP", 0), ("missed", 2)]);
         assert_eq!(missed(&Changes { interval_ns: 0, changes: all }), 2);
+    }
+
+    #[test]
+    fn what_was_not_seen_has_the_size_of_what_was() {
+        let counted = crate::hosts::testing::changes("eth0", &[("qdisc/drops", 9)]);
+        let everybody =
+            vec![Buffers { reason: "QDISC_DROP".into(), device: Some(2), namespace: Some(1), buffers: 6 }];
+        let sizes = [((Stage::Qdisc, Way::Tx), [20, 4])].into();
+        let seen = Seen { sizes, everybody, ..seen(&[("QDISC_DROP", Way::Tx, 20)]) };
+        let all = Changes { interval_ns: 0, changes: changes(&seen, &counted, "eth0") };
+        assert_eq!(not_seen(&all, Stage::Qdisc, Way::Tx), 15);
+        assert_eq!(not_seen(&all, Stage::Netfilter, Way::Rx), 0);
     }
 }

@@ -29,7 +29,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
-use wirespeed_host::{Change, Growth, Root, Snapshot, take};
+use wirespeed_host::{Change, Changes, Growth, Root, Snapshot, take};
 use wirespeed_record::{Event, EventKind};
 use wirespeed_scenario::run::{Flow, Run};
 
@@ -206,14 +206,15 @@ fn session(
     for placement in here.placements(&changes) {
         out.write(&Message::Placement(placement))?;
     }
+    drops.follow(origin_ns, |told| ends.warn(&told));
+    let reasons = ends.reasons(&drops, &changes, here.out());
     changes
         .changes
         .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
     for counter in drops.counters(|_| Some(host.clone()), Some(own), |told| ends.warn(&told)) {
         out.write(&Message::Counter(counter))?;
     }
-    drops.follow(origin_ns, |told| ends.warn(&told));
-    changes.changes.extend(ends.reasons(&drops));
+    changes.changes.extend(reasons);
     for pieces in drops.pieces(|_| Some(host.clone())) {
         out.write(&Message::Pieces(pieces))?;
     }
@@ -306,10 +307,11 @@ impl Ends {
         self.run.flows.iter().filter_map(other).collect()
     }
 
-    /// What this host dropped of the run's packets, by the kernel's reasons; nothing if it is not watched.
-    fn reasons(&self, drops: &Drops) -> Vec<Change> {
-        let dropped = drops.dropped(&self.run, &self.host, &self.addresses);
-        dropped.map_or(Vec::new(), |(dropped, missed)| reasons::changes(&dropped, missed))
+    /// What this host dropped of the run's packets, by the kernel's reasons; nothing if it is not watched. `all`: what its
+    /// other counters grew by; `out`: the interface by which the test leaves.
+    fn reasons(&self, drops: &Drops, all: &Changes, out: &str) -> Vec<Change> {
+        let seen = drops.dropped(&self.run, &self.host, &self.addresses);
+        seen.map_or(Vec::new(), |seen| reasons::changes(&seen, all, out))
     }
 
     fn address(&self, name: &str) -> IpAddr {
@@ -418,7 +420,8 @@ fn conduct(
             && let Some(border) = borders.reached(t_ns)
         {
             beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
-            let reasons = beside.ends.reasons(beside.drops);
+            let (drops, ends) = (&*beside.drops, beside.ends);
+            let reasons = |changes: &Changes, out: &str| ends.reasons(drops, changes, out);
             out.write(&interim(border, &clock, here, beside.before, reasons))?;
         }
         beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));

@@ -267,8 +267,9 @@ impl Rest {
     }
 }
 
-/// Gives what is missing to the places that lost something. A place that is not exact lost at least what it counts; where
-/// there is one such place, what else is missing was in its GSO packets, as far as they can hold it.
+/// Gives what is missing to the places that lost something. A place that is not exact lost at least what it counts. What else
+/// is missing was lost there, as far as these places can hold it; which of them had how many is known if there is one, or if
+/// they are all full.
 fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
     let counted: i64 = places.iter().map(|lost| lost.packets).sum();
     let rest = missing - counted;
@@ -278,22 +279,23 @@ fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
             "negative: more losses are counted at the hosts than packets are missing",
         );
     }
-    let mut inexact = places.iter_mut().filter(|lost| !lost.is_exact());
-    match (inexact.next(), inexact.next()) {
-        (Some(only), None) if rest > 0 => {
-            let share = rest.min(only.most - only.packets);
-            only.source = format!(
-                "{}: {} packets at least, {} at most; {share} more are missing and were not lost elsewhere",
-                only.source, only.packets, only.most
-            );
-            only.packets += share;
-            Rest::Network(rest - share)
-        }
-        (Some(_), Some(_)) if rest > 0 => {
-            Rest::Unexplained(rest, "several places dropped GSO packets, whose packets are not counted")
-        }
-        _ => Rest::Network(rest),
+    let mut inexact: Vec<&mut Lost> = places.iter_mut().filter(|lost| !lost.is_exact()).collect();
+    let room: i64 = inexact.iter().map(|lost| lost.most - lost.packets).sum();
+    if inexact.len() > 1 && (1..room).contains(&rest) {
+        return Rest::Unexplained(
+            rest,
+            "several places dropped packets of which their numbers are not known exactly",
+        );
     }
+    for lost in inexact.iter_mut().filter(|_| rest > 0) {
+        let share = rest.min(lost.most - lost.packets);
+        lost.source = format!(
+            "{}: {} packets at least, {} at most; {share} more are missing and were not lost elsewhere",
+            lost.source, lost.packets, lost.most
+        );
+        lost.packets += share;
+    }
+    Rest::Network(rest - rest.min(room))
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ mod remote;
 mod session;
 mod timeline;
 
+#[cfg(test)]
+pub(crate) use places::testing;
+
 pub use conclude::put_together;
 pub use remote::{Program, SSH_VARIABLE};
 

@@ -79,29 +79,35 @@ pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lo
             format!("packets of the test less packets sent; {} counts {}", queue.source, queue.packets);
         (queue.packets, queue.most) = (least, least);
     }
-    // A queue counts GSO packets, but what it sent packet by packet.
-    if let Some(queue) =
-        places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && lost.packets > 0 && !lost.is_exact())
+    // A queue counts GSO packets, and a watch what it saw, but what was sent is counted packet by packet.
+    if let Some(queue) = places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && !lost.is_exact())
         && let Some([least, most]) = dropped_by_queue(device, changes, own, stopped_before)
     {
-        let pieces = queue.packets;
-        // Without other traffic all that was dropped was the test's.
-        let least = if least == most { least.max(queue.packets) } else { least.max(0) };
+        // Without other traffic all that was dropped was the test's. What was seen always was.
+        let is_certain = least == most || is_watched(changes);
+        let least = if is_certain { least.max(queue.packets) } else { least.max(0) };
         let most = most.min(queue.most);
         if least <= most {
-            (queue.packets, queue.most) = (least, most);
+            let counts = if is_watched(changes) {
+                queue.source.clone()
+            } else {
+                format!("{} counts {} GSO packets", queue.source, queue.packets)
+            };
             let others = if least == most {
                 String::new()
             } else {
                 format!("; {} packets of other traffic may be among those sent", most - least)
             };
-            queue.source = format!(
-                "packets of the test less packets sent; {} counts {pieces} GSO packets{others}",
-                queue.source
-            );
+            (queue.packets, queue.most) = (least, most);
+            queue.source = format!("packets of the test less packets sent; {counts}{others}");
         }
     }
     places
+}
+
+/// Whether a host's kernel told its own reasons.
+fn is_watched(changes: &Changes) -> bool {
+    changes.changes.iter().any(|change| change.reading.source == reasons::SOURCE)
 }
 
 /// The same as the host counts it, GSO packets as such.
@@ -116,7 +122,7 @@ pub fn counted_inward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> 
 
 fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
     // The kernel's own reasons are those of the test's packets, one by one. A queue's counter is of everybody's.
-    let is_watched = changes.changes.iter().any(|change| change.reading.source == reasons::SOURCE);
+    let is_watched = is_watched(changes);
     let missed = reasons::missed(changes);
     let mut places: BTreeMap<(Stage, String, String), (i64, i64)> = BTreeMap::new();
     for change in &changes.changes {
@@ -158,7 +164,20 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
         most,
         source,
     });
-    merge_idle(found.collect())
+    let mut found = merge_idle(found.collect());
+    let of_watch = format!("{}/", reasons::SOURCE);
+    for stage in [Stage::Qdisc, Stage::Netfilter] {
+        let unseen = reasons::not_seen(changes, stage, way);
+        let of_stage = |lost: &&mut Lost| lost.stage == stage && lost.source.starts_with(&of_watch);
+        if let Some(lost) =
+            found.iter_mut().filter(of_stage).max_by_key(|lost| lost.packets).filter(|_| unseen > 0)
+        {
+            lost.most += unseen;
+            lost.source =
+                format!("{}; the host's own counters have {unseen} that were not seen", lost.source);
+        }
+    }
+    found
 }
 
 /// Places with several counters, none of which grew, are one row.
@@ -246,6 +265,7 @@ pub mod testing {
 mod tests {
     use super::testing::changes;
     use super::*;
+    use wirespeed_bpf::drops::Buffers;
     use wirespeed_host::{Growth, Reading, Sense};
 
     fn own(segments: i64) -> Own {
@@ -281,11 +301,34 @@ mod tests {
         assert_eq!((found[0].packets, found[0].most), (40, 58));
     }
 
+    /// Adds what a watch saw: of the test, by reason; and in how many buffers queues dropped something of anybody's.
+    fn watched(all: &mut Changes, dropped: &[(&str, Way, u64)], of_queues: u64) {
+        let buffers = of_queues;
+        let everybody =
+            vec![Buffers { reason: "QDISC_DROP".into(), device: Some(2), namespace: Some(1), buffers }];
+        let dropped = dropped.iter().map(|(reason, way, packets)| (((*reason).to_owned(), *way), *packets));
+        let seen = reasons::Seen { dropped: dropped.collect(), everybody, ..Default::default() };
+        let reasons = reasons::changes(&seen, all, "eth0");
+        all.changes.extend(reasons);
+    }
+
+    #[test]
+    fn a_watched_queue_may_have_dropped_what_only_its_own_counter_has() {
+        let mut all = changes(
+            "eth0",
+            &[("qdisc/drops", 900), ("qdisc/sent_packets", 1200), ("protocols/TcpOutSegs", 1300)],
+        );
+        watched(&mut all, &[("QDISC_DROP", Way::Tx, 43)], 888);
+        let found = outward("a", "eth0", &all, &own(1000));
+        assert_eq!((found[0].stage, found[0].packets, found[0].most), (Stage::Qdisc, 43, 43 + 12));
+        assert!(found[0].source.contains("12 that were not seen"), "{}", found[0].source);
+    }
+
     #[test]
     fn a_watched_queue_dropped_what_the_kernel_says_of_the_test() {
         let mut all = changes("eth0", &[("qdisc/drops", 900), ("qdisc/sent_packets", 1200)]);
-        let dropped = vec![("QDISC_DROP".to_owned(), Way::Tx, 43), ("NETFILTER_DROP".to_owned(), Way::Rx, 5)];
-        all.changes.extend(reasons::changes(&dropped, 0));
+        let dropped = [("QDISC_DROP", Way::Tx, 43), ("NETFILTER_DROP", Way::Rx, 5)];
+        watched(&mut all, &dropped, 900);
         let out: Vec<_> = outward("a", "eth0", &all, &own(1000))
             .into_iter()
             .map(|l| (l.stage, l.packets, l.most))
