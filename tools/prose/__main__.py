@@ -120,12 +120,12 @@ def check(update: bool) -> int:
         print("prose: write these lines in another form. Words to quote go in backquotes.")
     if update:
         TABLE.write_text(ratchet.write(ratchet.lowered(allowed, now)), encoding="utf-8")
-        print(f"prose: {fallen} counts lowered, {len(new_rules)} rules added: commit {TABLE.relative_to(ROOT)}")
+        print(f"prose: counts lowered: {fallen}, rules added: {len(new_rules)}. Commit {TABLE.relative_to(ROOT)}")
     elif new_rules:  # or a table without any rule would allow everything
         print(f"prose: no counts of {', '.join(sorted(new_rules))} in {TABLE.relative_to(ROOT)}: make prose UPDATE=1")
         failed = True
     elif fallen:
-        print(f"prose: {fallen} counts fell. To keep the gain: make prose UPDATE=1")
+        print(f"prose: counts that fell: {fallen}. To keep the gain: make prose UPDATE=1")
     if not failed:
         print(f"prose: {len(found)} findings, no more than allowed")
     return int(failed)

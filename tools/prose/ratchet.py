@@ -30,7 +30,7 @@ def read(table: str) -> Counts:
         elif (count := re.fullmatch(r'"([^"]+)" = (\d+)', line)) and counts:
             areas[count[1]] = int(count[2])
         elif line and not line.startswith("#"):
-            raise ValueError(f"line {number}: expected [RULE] or \"AREA\" = NUMBER, got: {line}")
+            raise ValueError(f"counts.toml, line {number}: expected [RULE] or \"AREA\" = NUMBER, got: {line}")
     return counts
 
 
