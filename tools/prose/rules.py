@@ -49,6 +49,10 @@ def phrase(pattern: str, but: str = "") -> Callable[[Passage], Spans]:
     return find
 
 
+def outside_cells(find: Callable[[Passage], Spans]) -> Callable[[Passage], Spans]:
+    return lambda passage: find(passage) if passage.kind != "cell" else iter(())
+
+
 SENTENCE_END = re.compile(
     r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bal\.)[)\"*_\]]*\s+(?=[\"*_(\[]*[A-Z%s])" % MASK
 )
@@ -111,8 +115,9 @@ RULES = [
          "The network is blamed.", "The loss is attributed to the network."),
     Rule("lends", "machine", "loads, temporary host change", phrase(r"\b(?:lends?|lent|lending)\b"),
          "A control is lent to the kernel.", "A control is loaded for the run."),
-    Rule("gives-up", "machine", "stops, fails, aborts, times out", phrase(r"\b(?:gives?|gave|given|giving) up\b"),
-         "The agent gave up.", "The agent failed."),
+    Rule("gives-up", "machine", "stops, fails, aborts, times out",
+         phrase(r"\b(?:gives?|gave|given|giving) up\b", but=r"(?:gives?|gave|given|giving) up (?:an?|half|\d+)\b"),
+         "The agent gave up.", "The agent failed. The window gives up an eighth."),
     Rule("wants", "machine", "requires, needs, asks for; without (for want of)",
          phrase(r"\bwants\b|\bfor want of\b", but=r"(?:user|reader|person|who) wants"),
          "It wants to send.", "It has data to send."),
@@ -166,8 +171,8 @@ RULES = [
     Rule("happening", "term", "event, lifecycle event", phrase(r"\bhappenings?\b"), "A happening.", "An event."),
     Rule("one-by-one", "term", "packet by packet; packet-by-packet mode, train mode", phrase(r"\bone by one\b|\bin trains\b"),
          "Packets are counted one by one.", "Packets are counted individually."),
-    Rule("whole", "term", "is missing, truncated, damaged", phrase(r"\barriv\w+ whole\b"),
-         "It did not arrive whole.", "The upload was truncated."),
+    Rule("whole", "term", "is missing, truncated, damaged", phrase(r"\bnot arrive whole\b"),
+         "It did not arrive whole.", "The upload was truncated. Streams arrive whole and in order."),
     Rule("goes-on", "term", "resume, continue",
          phrase(r"\b(?:go|goes|went|going) on\b", but=r"(?:go|goes|went|going) on the (?:wire|link)"),
          "The command goes on where it stopped.", "The command resumes."),
@@ -177,7 +182,8 @@ RULES = [
          "Carries out a run.", "Runs it."),
     # H5
     Rule("bare-bracket", "telegram", "\"was 8\", with the unit and what is counted",
-         phrase(r"\d[^.;()|]{0,30} \(\d[\d,.]*(?:e-?\d+)?(?: and \w+)?\)", but=r"\d[^.;()|]{0,30} \((?:19|20)\d\d\)"),
+         outside_cells(phrase(r"\d[^.;()]{0,30} \(\d[\d,.]*(?:e-?\d+)?(?: and \w+)?\)",
+                              but=r"\d[^.;()]{0,30} \((?:19|20)\d\d\)")),
          "10 of 13 claims agree (11).", "10 of 13 claims agree (was 11). RFC 9438 (2023)."),
     Rule("semicolons", "telegram", "one idea a sentence, or a list",
          each_sentence(lambda sentence: len(re.findall(r";\s+[^\W\d_]", sentence)) > 1),
