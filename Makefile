@@ -27,11 +27,13 @@ help: ## list the targets
 setup: ## install the missing packages for all of this (apt-get); prints first which and why
 	@tools/setup test
 
-.PHONY: setup-build setup-kernel
+.PHONY: setup-build setup-kernel setup-lint
 setup-build:
 	@tools/setup build
 setup-kernel:
 	@tools/setup kernel
+setup-lint:
+	@tools/setup lint
 
 .PHONY: build
 build: ## compile the binary: target/release/wirespeed
@@ -95,8 +97,13 @@ fuzz: ## every fuzz target for two minutes, with a nightly compiler: SECONDS_EAC
 fmt: ## check the formatting
 	$(CARGO) fmt --all --check
 
+.PHONY: prose
+prose: setup-lint ## check the wording of pages, comments and messages; UPDATE=1 lowers the counts after an improvement
+	@python3 tools/prose/test.py --quiet
+	@python3 tools/prose $(if $(UPDATE),--update)
+
 .PHONY: lint
-lint: fmt ## formatting, no recordings in the repository, clippy, documentation, licences and advisories
+lint: fmt prose ## formatting, wording, no recordings in the repository, clippy, documentation, licences and advisories
 	@large=$$(git ls-files -z | xargs -0 du -k -- 2>/dev/null | awk '$$1 > 1024 { print $$2 }'); \
 	    test -z "$$large" || { echo "over 1 MiB, a recording or a capture? $$large"; exit 1; }
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
