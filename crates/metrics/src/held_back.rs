@@ -149,8 +149,17 @@ impl Evidence<'_> {
             let spent = || cores.spent(self.flow, &self.info.from, sends, Holder::SenderCore);
             full.map(by_sender).or_else(spent).unwrap_or(Holder::Application)
         };
+        // A thread that writes all the time and is moved from core to core fills none of them.
+        let unhurried = || {
+            let alone = sends.filter(|ready| !ready.is_late());
+            cores.spent(self.flow, &self.info.from, alone, Holder::SenderCore)
+        };
         let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
-        let is_own_queue = || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc, _)));
+        // Whose loss cannot have been by a queue of the path.
+        let is_at_a_host =
+            || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc | Stage::Netfilter, _)));
+        // What a machine adds to a round trip overflows no buffer of the path.
+        let is_of_the_path = has_queue && (self.is_queued() || !cores.are_known());
         let is_unread = self.unread >= UNREAD;
         // A larger receive window would only lengthen a queue of the path.
         let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
@@ -169,7 +178,9 @@ impl Evidence<'_> {
             full.at_receiver()
         } else if let Some(full) = sender.filter(|full| full.is_short(sends)) {
             by_sender(full)
-        } else if self.lost && !is_spurious && (!has_queue || self.again >= HEAVY || is_own_queue()) {
+        } else if let Some(holder) = unhurried() {
+            holder
+        } else if self.lost && !is_spurious && (!is_of_the_path || self.again >= HEAVY || is_at_a_host()) {
             after_loss()
         } else if self.is_starved() {
             starved()
@@ -468,13 +479,9 @@ mod tests {
         assert_eq!(on_a_shared_core(0.3), [(0, 2, "path rate".to_owned())]);
     }
 
-    /// A flow that waits for its application, whose thread is moved between two cores and has others' work on neither; it
-    /// runs for this part of the time.
-    fn moved_between_cores(run: f64) -> Vec<(i64, i64, String)> {
-        let mut recording = recording(2, |second, sample| {
-            sample.busy_ns = Some(second * 300_000_000);
-            sample.notsent_bytes = Some(0);
-        });
+    /// A flow whose thread is moved between two cores and has others' work on neither. The thread runs for this part of the time.
+    fn moved_between_cores(run: f64, each: impl Fn(i64, &mut FlowSample)) -> Vec<(i64, i64, String)> {
+        let mut recording = recording(2, each);
         let second = 1_000_000_000;
         let half = |t: i64, core| CoreSample {
             host: "sender".into(),
@@ -491,8 +498,36 @@ mod tests {
 
     #[test]
     fn thread_that_always_runs_is_limited_by_its_core_wherever_that_is() {
-        assert_eq!(moved_between_cores(0.88), [(0, 2, "sender core 1".to_owned())]);
-        assert_eq!(moved_between_cores(0.5), [(0, 2, "application".to_owned())]);
+        let waits_for_its_application = |second: i64, sample: &mut FlowSample| {
+            sample.busy_ns = Some(second * 300_000_000);
+            sample.notsent_bytes = Some(0);
+        };
+        let moved = |run| moved_between_cores(run, waits_for_its_application);
+        assert_eq!(moved(0.88), [(0, 2, "sender core 1".to_owned())]);
+        assert_eq!(moved(0.5), [(0, 2, "application".to_owned())]);
+    }
+
+    #[test]
+    fn short_queue_of_the_hosts_does_not_excuse_losses() {
+        let lossy = |queue_ns: i64| {
+            let has_a_queue = move |second: i64, sample: &mut FlowSample| {
+                sample.rtt_ns = Some(100_000 + queue_ns);
+                sample.min_rtt_ns = Some(100_000);
+                (sample.retrans_packets, sample.data_packets_out) =
+                    (Some(second as u64 * 9), Some(second as u64 * 80_000));
+            };
+            moved_between_cores(0.6, has_a_queue)
+        };
+        assert_eq!(lossy(100_000), [(0, 2, "cwnd after loss".to_owned())]);
+        assert_eq!(lossy(400_000), [(0, 2, "path rate".to_owned())]);
+    }
+
+    #[test]
+    fn queue_of_the_host_that_a_busy_thread_feeds_is_not_the_paths() {
+        let has_a_queue = |_: i64, sample: &mut FlowSample| sample.rtt_ns = Some(30_000_000);
+        let moved = |run| moved_between_cores(run, has_a_queue);
+        assert_eq!(moved(0.85), [(0, 2, "sender core 1".to_owned())]);
+        assert_eq!(moved(0.6), [(0, 2, "path rate".to_owned())]);
     }
 
     /// A flow with losses whose round trips are long; so fast what arrives comes, against 1 Gbit/s on the mean.

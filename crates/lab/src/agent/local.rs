@@ -25,6 +25,8 @@ use wirespeed_record::{
 /// Everything of one instant.
 #[derive(Debug)]
 pub struct Sample {
+    /// When it was read, on the grid.
+    pub t_ns: i64,
     /// Ends of flows that are here.
     pub flows: Vec<FlowSample>,
     /// The interface's root queue.
@@ -100,12 +102,20 @@ impl Local {
         &self.device
     }
 
-    /// Reads everything once.
+    /// Reads everything once, at `t_ns` or later: a socket that is at work answers when it is done, after 100 ms and more on a busy
+    /// machine. What is read bears the time of the answer. `on_grid` makes a sample's time of the clock's.
     ///
     /// # Errors
     /// If the kernel refuses an answer.
-    pub fn sample(&mut self, t_ns: i64) -> io::Result<Sample> {
-        let flows = self.flows(t_ns);
+    pub fn sample(&mut self, t_ns: i64, on_grid: impl Fn() -> i64) -> io::Result<Sample> {
+        let parts = self.parts.iter().zip(&mut self.packets);
+        let begun = parts.filter(|(part, _)| has_begun(part));
+        let row = |(part, packets): (&Arc<Part>, &mut [Long; 2])| {
+            let row = flow_row(part, packets, t_ns);
+            FlowSample { t_ns: on_grid().max(t_ns), ..row }
+        };
+        let flows: Vec<FlowSample> = begun.map(row).collect();
+        let t_ns = flows.last().map_or(t_ns, |row| row.t_ns);
         self.placements.look(&self.parts);
         self.cores.follow(&self.parts);
         let listed = device::list(&mut self.netlink)?;
@@ -133,7 +143,7 @@ impl Local {
         });
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));
         let cores = self.cores.sample(t_ns, [self.name.as_str()]);
-        Ok(Sample { flows, queue, host, link, cores, threads: self.threads.sample(t_ns, &self.parts) })
+        Ok(Sample { t_ns, flows, queue, host, link, cores, threads: self.threads.sample(t_ns, &self.parts) })
     }
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
@@ -151,8 +161,7 @@ impl Local {
     /// The ends of flows that are here.
     pub fn flows(&mut self, t_ns: i64) -> Vec<FlowSample> {
         let parts = self.parts.iter().zip(&mut self.packets);
-        let begun = parts
-            .filter(|(part, _)| part.state.sender().get().is_some() || part.state.receiver().get().is_some());
+        let begun = parts.filter(|(part, _)| has_begun(part));
         begun.map(|(part, packets)| flow_row(part, packets, t_ns)).collect()
     }
 
@@ -175,6 +184,11 @@ impl Local {
     pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
         take(&mut self.root)
     }
+}
+
+/// Whether a flow has an end here.
+fn has_begun(part: &Part) -> bool {
+    part.state.sender().get().is_some() || part.state.receiver().get().is_some()
 }
 
 /// Whether an interface is up and has a carrier (IFF_UP and IFF_RUNNING; netdevice(7)).

@@ -94,6 +94,11 @@ impl<'a> Cores<'a> {
         Cores { samples: by_core, used, applications, homes, machines }
     }
 
+    /// The hosts are machines, whose cores were recorded.
+    pub(super) fn are_known(&self) -> bool {
+        !self.samples.is_empty()
+    }
+
     /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
     pub(super) fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
         let used = self.used.get(&(flow, host));

@@ -70,13 +70,18 @@ struct Span {
 pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>> {
     let samples = &view.flow_samples;
     let times = samples.times();
+    // On a busy machine the two ends of a flow are read at different times: an interval lies between samples of the sender.
+    let of_sender: Vec<bool> =
+        samples.column(FlowSample::busy_ns).iter().map(|value| !value.is_nan()).collect();
     let mut all = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     for flow in &view.flows {
         let Some(info) = flow.info.filter(|info| info.kind == Transport::Tcp) else { continue };
         let mut from = flow.samples.start;
+        let is_known = of_sender[flow.samples.clone()].contains(&true);
         for to in flow.samples.clone().skip(1) {
-            if times[to] - times[from] < length_ns && to + 1 < flow.samples.end {
+            let is_whole = times[to] - times[from] >= length_ns && (of_sender[to] || !is_known);
+            if !is_whole && to + 1 < flow.samples.end {
                 continue;
             }
             spans.push(Span { first: flow.samples.start, from, to });
@@ -108,16 +113,12 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
     let mut each = |values: Values, put: &dyn Fn(&mut Evidence<'a>, &[f64], Span)| {
         all.iter_mut().zip(&spans).for_each(|(evidence, span)| put(evidence, &values, *span));
     };
-    // A counter of a flow that had not begun is 0.
+    // A sample without a count: the flow has not begun, the count has not changed, or its end of the flow was read later.
     let growth = |values: &[f64], span: Span| {
-        let begun = values[span.from];
-        values[span.to] - if begun.is_nan() { 0.0 } else { begun }
-    };
-    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
-        // A sample without a count: the flow has not begun, or the count has not changed.
         let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
-        e.delivered = until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0);
-    });
+        until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0)
+    };
+    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| e.delivered = growth(values, span));
     each(samples.column(FlowSample::busy_ns), &|e, values, span| e.busy = growth(values, span));
     each(samples.column(FlowSample::rwnd_limited_ns), &|e, values, span| e.by_window = growth(values, span));
     each(samples.column(FlowSample::sndbuf_limited_ns), &|e, values, span| {
