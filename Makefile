@@ -39,6 +39,13 @@ setup-lint:
 build: ## compile the binary: target/release/wirespeed
 	$(CARGO) build --release $(LOCKED)
 
+# In a folder of its own: the program has the same name, and other dependencies have other features.
+MODEL_ONLY  := -p wirespeed --no-default-features --features model
+
+.PHONY: model
+model: ## compile the binary with substrate model only, which needs Rust and no C library: target/model/release/wirespeed
+	$(CARGO) build --release $(LOCKED) $(MODEL_ONLY) --target-dir target/model
+
 # What `make install` puts there; figures of speed are this one's.
 DIST        := target/dist/wirespeed
 PREFIX      ?= $(HOME)/.local
@@ -107,6 +114,7 @@ lint: fmt prose ## formatting, wording, no recordings in the repository, clippy,
 	@large=$$(git ls-files -z | xargs -0 du -k -- 2>/dev/null | awk '$$1 > 1024 { print $$2 }'); \
 	    test -z "$$large" || { echo "over 1 MiB, a recording or a capture? $$large"; exit 1; }
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy $(MODEL_ONLY) -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then \
 	    $(CARGO) deny --log-level error check licenses bans sources; \

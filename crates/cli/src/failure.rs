@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use thiserror::Error;
 use wirespeed_campaign::validation::ValidationError;
+#[cfg(feature = "linux")]
 use wirespeed_kernel::KernelError;
 use wirespeed_record::{StoreError, plain};
 use wirespeed_scenario::ScenarioError;
@@ -52,6 +53,7 @@ pub enum Failure {
         remedy: String,
     },
     /// The kernel is missing or could not be built.
+    #[cfg(feature = "linux")]
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// No kernel with the user's own congestion controls.
@@ -115,9 +117,12 @@ impl Failure {
             Failure::Expectation | Failure::Threshold(_) => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Command { code, .. } => *code,
-            Failure::Kernel(KernelError::Cancelled) | Failure::Interrupted | Failure::InterruptedProbe => 130,
-            Failure::Kernel(_)
-            | Failure::OwnKernel { .. }
+            Failure::Interrupted | Failure::InterruptedProbe => 130,
+            #[cfg(feature = "linux")]
+            Failure::Kernel(KernelError::Cancelled) => 130,
+            #[cfg(feature = "linux")]
+            Failure::Kernel(_) => 3,
+            Failure::OwnKernel { .. }
             | Failure::Runs { .. }
             | Failure::Unreadable { .. }
             | Failure::Report { .. }
@@ -158,6 +163,7 @@ impl Failure {
     }
 }
 
+#[cfg(feature = "linux")]
 #[cfg(test)]
 mod tests {
     use super::*;

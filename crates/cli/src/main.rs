@@ -1,5 +1,13 @@
 //! The command line of wirespeed.
 
+#![cfg_attr(
+    not(feature = "linux"),
+    allow(dead_code, reason = "the commands that need Linux use the rest of the shared modules")
+)]
+
+mod absent;
+#[cfg(feature = "linux")]
+mod build_progress;
 mod commands;
 mod failure;
 mod interrupt;
@@ -35,10 +43,13 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Test two hosts: rate, limiting factor, losses.
+    #[cfg(feature = "linux")]
     Probe(commands::probe::Arguments),
     /// Test every pair of several hosts with datagrams, repeatedly.
+    #[cfg(feature = "linux")]
     Mesh(commands::mesh::Arguments),
     /// Accept tests from controllers without ssh access (`agent serve`).
+    #[cfg(feature = "linux")]
     Agent(commands::agent::Arguments),
     /// Run a scenario or every setting of its sweep: table and report.
     Run(commands::run::Arguments),
@@ -61,9 +72,11 @@ enum Command {
     #[command(after_help = commands::SCHEMA_EXAMPLES)]
     Schema,
     /// Build or describe the virtual-time kernel.
+    #[cfg(feature = "linux")]
     #[command(subcommand, after_help = commands::kernel::EXAMPLES)]
     Kernel(commands::kernel::Action),
     /// Load congestion controls into this machine's kernel, for a limited time.
+    #[cfg(feature = "linux")]
     #[command(subcommand, after_help = commands::cc::EXAMPLES)]
     Cc(commands::cc::Action),
     /// Print the completions of a shell.
@@ -71,6 +84,7 @@ enum Command {
     /// Write the manual pages.
     Man(commands::shell::Man),
     /// The name of `agent serve` in earlier versions.
+    #[cfg(feature = "linux")]
     #[command(hide = true)]
     ServeAgent(commands::serve_agent::Arguments),
 }
@@ -91,15 +105,19 @@ fn command() -> clap::Command {
     let literal = *command.get_styles().get_literal();
     let mut groups = String::new();
     for (group, names) in GROUPS {
+        // A build without the substrates on Linux lacks some commands.
+        let found: Vec<_> = names.iter().filter_map(|name| command.find_subcommand(name)).collect();
+        if found.is_empty() {
+            continue;
+        }
         groups += &format!("{header}{group}:{header:#}\n");
-        for name in names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            groups += &format!("  {literal}{name:<12}{literal:#} {about}\n");
+        for command in found {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            groups += &format!("  {literal}{:<12}{literal:#} {about}\n", command.get_name());
         }
         groups.push('\n');
     }
-    let command = with_examples(command);
+    let command = absent::with_own_examples(with_examples(command));
     let options = format!("{header}Options:{header:#}\n{{options}}");
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{options}{{after-help}}"
@@ -131,12 +149,21 @@ fn with_examples(command: clap::Command) -> clap::Command {
 
 fn main() -> ExitCode {
     // In a virtual-time guest this program is process 1; it does not return from here then.
+    #[cfg(feature = "linux")]
     wirespeed_lab::run_as_init();
-    let matches = command().get_matches();
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => match absent::failure(&error) {
+            Some(failure) => return failure.show(),
+            None => error.exit(),
+        },
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command()).exit());
     let result = match cli.command {
         Command::Run(arguments) => commands::run::run(arguments),
+        #[cfg(feature = "linux")]
         Command::Probe(arguments) => commands::probe::run(&arguments),
+        #[cfg(feature = "linux")]
         Command::Mesh(arguments) => commands::mesh::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
@@ -145,12 +172,16 @@ fn main() -> ExitCode {
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        #[cfg(feature = "linux")]
         Command::Cc(action) => commands::cc::run(&action),
         Command::Schema => commands::schema(),
+        #[cfg(feature = "linux")]
         Command::Kernel(action) => commands::kernel::run(action),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man(arguments) => commands::shell::man(&arguments),
+        #[cfg(feature = "linux")]
         Command::ServeAgent(arguments) => commands::serve_agent::run(&arguments),
+        #[cfg(feature = "linux")]
         Command::Agent(arguments) => commands::agent::run(&arguments),
     };
     match result {
@@ -189,6 +220,7 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+#[cfg(feature = "linux")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! Live display of a campaign and of a kernel build.
+//! Live display of a campaign.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
@@ -101,7 +101,7 @@ impl<'a> Display<'a> {
     }
 }
 
-fn template(text: &str) -> ProgressStyle {
+pub(crate) fn template(text: &str) -> ProgressStyle {
     ProgressStyle::with_template(text).expect("our own template").progress_chars("━╸─")
 }
 
@@ -163,40 +163,6 @@ impl Observer for Display<'_> {
             Outcome::Interrupted => {}
         }
         self.total.inc(1);
-    }
-}
-
-/// Shows a kernel build.
-pub struct BuildDisplay {
-    bar: ProgressBar,
-    phase: Option<&'static str>,
-}
-
-impl BuildDisplay {
-    /// A display on standard error.
-    pub fn new() -> Self {
-        let bar = ProgressBar::new(0).with_style(template("{msg:28} {wide_bar} {percent:>3} % {elapsed}"));
-        bar.enable_steady_tick(Duration::from_millis(500));
-        BuildDisplay { bar, phase: None }
-    }
-
-    /// Shows how far it is.
-    pub fn show(&mut self, progress: &wirespeed_kernel::Progress) {
-        let phase = progress.phase.name();
-        if self.phase != Some(phase) {
-            self.phase = Some(phase);
-            self.bar.set_message(phase);
-            if self.bar.is_hidden() {
-                eprintln!("kernel build: {phase}");
-            }
-        }
-        self.bar.set_length(progress.total.max(1));
-        self.bar.set_position(progress.done);
-    }
-
-    /// Takes the display away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 }
 

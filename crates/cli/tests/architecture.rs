@@ -198,11 +198,11 @@ fn differences_name_missing_and_superfluous_arrows() {
 }
 
 #[test]
-fn dependencies_of_tests_and_build_scripts_are_no_arrows() {
+fn optional_dependencies_are_arrows_and_those_of_tests_and_build_scripts_are_not() {
     let manifest = "[package]\nname = \"wirespeed-x\"\n\n[dependencies]\nserde.workspace = true\n\
                     # wirespeed-a is a comment\nwirespeed-b.workspace = true\nwirespeed-c = { path = \"../c\" }\n\n\
                     [dependencies.wirespeed-d]\npath = \"../d\"\n\n[target.'cfg(unix)'.dependencies]\n\
-                    wirespeed-e.workspace = true\n\n[build-dependencies]\nwirespeed-f.workspace = true\n\n\
+                    wirespeed-e = { workspace = true, optional = true }\n\n[build-dependencies]\nwirespeed-f.workspace = true\n\n\
                     [dev-dependencies]\nwirespeed-g.workspace = true\n\n[lints]\nworkspace = true\n";
     let found: Vec<String> = dependencies(manifest).into_iter().collect();
     assert_eq!(found, ["b", "c", "d", "e"]);

@@ -5,6 +5,7 @@
 //! 3.21 were observed.
 
 mod import;
+#[cfg(unix)]
 pub mod peer;
 mod recording;
 

@@ -6,6 +6,7 @@ use crate::lacks::{copied, marked};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
 use crate::substrate::{Control, LabError, Progress, Substrate};
+use crate::usage::{peak_memory, thread_cpu};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -196,33 +197,6 @@ impl<'a> Accounts<'a> {
         // In the model reading takes no time.
         self.standings.push(counts.at.nanoseconds(), 0, &evidence);
     }
-}
-
-/// Processor time of this thread.
-fn thread_cpu() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for the write; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
-
-/// The most memory this process has had resident, in bytes: an upper bound where runs go on side by side.
-fn peak_memory() -> u64 {
-    // What `getrusage` says counts what started this program too, which was this process before: a Python script is larger.
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    if let Some(kilobytes) = peak {
-        return kilobytes * 1024;
-    }
-    // SAFETY: an all-zero rusage is valid, and the call only writes it.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    usage.ru_maxrss.unsigned_abs() * 1024
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ pub enum LabError {
     #[error("{0}")]
     Unsupported(String),
     /// The guest ended badly.
+    #[cfg(feature = "linux")]
     #[error(transparent)]
     Boot(#[from] wirespeed_kernel::BootError),
     /// The agent could not go on.

@@ -18,6 +18,7 @@ mod lock;
 mod path_check;
 mod placement;
 mod plain;
+mod platform;
 mod read;
 mod rows;
 mod spool;

@@ -2,11 +2,11 @@
 
 use crate::foreign::read_text;
 use crate::plain::plain_line;
+use crate::platform::reject_links;
 use crate::store::{StoreError, io_error};
 use crate::wall_clock::rfc3339;
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -29,7 +29,7 @@ impl FolderLock {
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true);
         // A link in a folder that others can write to would be followed to a file of theirs.
-        options.custom_flags(libc::O_NOFOLLOW);
+        reject_links(&mut options);
         let mut file = options.open(&path).map_err(io_error("lock", &path))?;
         match file.try_lock() {
             Ok(()) => {}

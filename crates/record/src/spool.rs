@@ -4,10 +4,10 @@
 //! Parquet wants a row group column after column, rows come one after the other. To feed all of its column writers
 //! at once costs some 200 kB for each of them, whatever the rows are; here waiting rows take 1 to 4 bytes a value.
 
+use crate::platform::{read_exact_at, write_all_at};
 use parquet::data_type::ByteArray;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Rows of a part. Parts are what is packed and encoded at once, so that a table's bytes do not depend on how its
@@ -199,7 +199,7 @@ impl Spool {
         let mut bounds = Vec::with_capacity(self.pending.len() + 1);
         bounds.push(end);
         for column in &mut self.pending {
-            file.write_all_at(column, end)?;
+            write_all_at(file, column, end)?;
             end += column.len() as u64;
             bounds.push(end);
             column.clear();
@@ -220,7 +220,7 @@ impl Spool {
         for stripe in &self.stripes {
             let (from, to) = (stripe.bounds[column], stripe.bounds[column + 1]);
             buffer.resize((to - from) as usize, 0);
-            self.file.as_ref().expect("stripes are in a file").read_exact_at(buffer, from)?;
+            read_exact_at(self.file.as_ref().expect("stripes are in a file"), buffer, from)?;
             let mut packed = &buffer[..];
             while !packed.is_empty() {
                 values.unpack(&mut packed);

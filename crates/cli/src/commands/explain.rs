@@ -94,6 +94,7 @@ fn in_kernel(control: &CongestionControl) -> String {
 }
 
 /// Whether a running kernel can take it.
+#[cfg(feature = "linux")]
 fn in_running_kernel(control: &CongestionControl) -> String {
     match wirespeed_bpf::control(control.name) {
         None => "no: a running kernel can use it only if it has it".into(),
@@ -104,6 +105,11 @@ fn in_running_kernel(control: &CongestionControl) -> String {
             format!("yes: `wirespeed cc load {}`; default parameters; needs {}", bpf.name, bpf.needs)
         }
     }
+}
+
+#[cfg(not(feature = "linux"))]
+fn in_running_kernel(_: &CongestionControl) -> String {
+    "unknown to this build, which has the model only".into()
 }
 
 fn explain_parameter(parameter: &Parameter, control: &CongestionControl) -> String {

@@ -1,7 +1,7 @@
 //! `wirespeed kernel`: the virtual-time kernel.
 
+use crate::build_progress::BuildDisplay;
 use crate::failure::Failure;
-use crate::progress::BuildDisplay;
 use crate::{interrupt, print};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

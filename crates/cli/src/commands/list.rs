@@ -41,11 +41,7 @@ pub enum What {
 pub fn run(what: &What) -> Result<(), Failure> {
     let rows: Vec<[String; 3]> = match what {
         What::Cc => {
-            let place = |c: &CongestionControl| {
-                let kernel = c.linux.is_some().then_some("kernel");
-                let running = wirespeed_bpf::control(c.name).map(|_| "bpf");
-                ["model"].into_iter().chain(kernel).chain(running).collect::<Vec<_>>().join(", ")
-            };
+            let place = |c: &CongestionControl| [&["model"], &*on_linux(c)].concat().join(", ");
             let about = |c: &CongestionControl| format!("{} ({})", c.about, c.reference);
             congestion_controls().iter().map(|c| [c.name.into(), place(c), about(c)]).collect()
         }
@@ -68,6 +64,19 @@ pub fn run(what: &What) -> Result<(), Failure> {
         What::Runs { folder } => runs(folder)?,
     };
     print(&table(&rows))
+}
+
+/// The places beside the model that have a congestion control.
+#[cfg(feature = "linux")]
+fn on_linux(control: &CongestionControl) -> Vec<&'static str> {
+    let kernel = control.linux.is_some().then_some("kernel");
+    let running = wirespeed_bpf::control(control.name).map(|_| "bpf");
+    kernel.into_iter().chain(running).collect()
+}
+
+#[cfg(not(feature = "linux"))]
+fn on_linux(_: &CongestionControl) -> Vec<&'static str> {
+    Vec::new()
 }
 
 fn first_sentence(text: &str) -> String {

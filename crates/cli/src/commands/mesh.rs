@@ -1,8 +1,8 @@
 //! `wirespeed mesh`: every pair of several machines, again and again.
 
 use super::folder::create_locked;
+use super::linux::own_program;
 use super::probe::{Choice, machine};
-use super::run::own_program;
 use crate::failure::Failure;
 use crate::{interrupt, print, print_plain, tell as tell_line};
 use clap::Args;

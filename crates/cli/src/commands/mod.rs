@@ -1,19 +1,29 @@
 //! One file per command.
 
+#[cfg(feature = "linux")]
 pub mod agent;
+#[cfg(feature = "linux")]
 pub mod cc;
 pub mod compare;
 pub mod explain;
 mod folder;
 pub mod import;
+#[cfg(feature = "linux")]
 pub mod kernel;
+#[cfg(feature = "linux")]
+mod linux;
 pub mod list;
+#[cfg(feature = "linux")]
+mod measurement;
+#[cfg(feature = "linux")]
 pub mod mesh;
+#[cfg(feature = "linux")]
 pub mod probe;
 pub mod report;
 pub mod reproduce;
 mod results;
 pub mod run;
+#[cfg(feature = "linux")]
 pub mod serve_agent;
 pub mod shell;
 mod told;

@@ -11,7 +11,9 @@ pub(super) use family::Choice;
 pub use options::Arguments;
 pub(super) use options::{machine, payload, share};
 
-use super::folder::{LATEST, create, create_locked, create_stamped, point_latest};
+use super::folder::{create, create_locked};
+use super::linux::own_program;
+use super::measurement::{LATEST, create_stamped, point_latest};
 use super::run::{self, On};
 use crate::failure::Failure;
 use crate::{interrupt, print_plain, tell};
@@ -53,7 +55,7 @@ fn probe(arguments: &Arguments) -> Result<(), Failure> {
         None => create_stamped(&pair)?,
     };
     let lock = create_locked(&out)?;
-    let hosts = Hosts::new(Program::new(run::own_program()?), crate::VERSION);
+    let hosts = Hosts::new(Program::new(own_program()?), crate::VERSION);
     let found = survey(arguments, &hosts, &out.join("survey"));
     let _ = std::fs::remove_dir_all(out.join("survey"));
     // The run locks it again.

@@ -8,8 +8,9 @@ use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
-use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Hosts, Model, Namespaces, Program, SelfChecked, Substrate, VirtualTime};
+use wirespeed_lab::SelfChecked;
+#[cfg(not(feature = "linux"))]
+use wirespeed_lab::Substrate;
 use wirespeed_record::replace_file;
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -48,7 +49,14 @@ pub struct Arguments {
     #[arg(long, help_heading = "Execution")]
     fresh: bool,
     /// Check each emulated path first, and refuse to run if it differs from the scenario (netns, kernel).
-    #[arg(long, value_enum, default_value_t = SelfCheck::Auto, value_name = "WHEN", help_heading = "Execution")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = SelfCheck::Auto,
+        value_name = "WHEN",
+        help_heading = "Execution",
+        hide = cfg!(not(feature = "linux"))
+    )]
     self_check: SelfCheck,
     /// Write the figures of the report as files, too.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
@@ -61,16 +69,19 @@ pub struct Arguments {
     pub(crate) interval: Option<Span>,
 }
 
-/// Substrates.
+/// Substrates. The option accepts those of this build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum On {
     /// The model: a packet-exact simulation.
     Model,
     /// A real Linux kernel in virtual time (user-mode Linux).
+    #[cfg_attr(not(feature = "linux"), value(skip))]
     Kernel,
     /// Network namespaces of this machine, in real time.
+    #[cfg_attr(not(feature = "linux"), value(skip))]
     Netns,
     /// Real machines, reached by ssh.
+    #[cfg_attr(not(feature = "linux"), value(skip))]
     Hosts,
 }
 
@@ -198,32 +209,16 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The substrate, with the user's own congestion controls (C files) in it.
-pub(crate) fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
+#[cfg(feature = "linux")]
+pub(crate) use super::linux::substrate;
+
+/// The substrate: this build has the model only.
+#[cfg(not(feature = "linux"))]
+pub(crate) fn substrate(on: On, _own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
     match on {
-        On::Model => Ok(Box::new(Model)),
-        On::Kernel => {
-            let kernel = match find(&BuildOptions { extra_cc: own_controls.to_vec(), ..Default::default() }) {
-                Err(KernelError::NotBuilt { cache }) if !own_controls.is_empty() => {
-                    return Err(Failure::OwnKernel { cache, command: build_command(own_controls) });
-                }
-                found => found?,
-            };
-            Ok(Box::new(VirtualTime::new(kernel, own_program()?)))
-        }
-        On::Netns => Ok(Box::new(Namespaces::new(own_program()?))),
-        On::Hosts => Ok(Box::new(Hosts::new(Program::new(own_program()?), crate::VERSION))),
+        On::Model => Ok(Box::new(wirespeed_lab::Model)),
+        other => Err(crate::absent::substrate(other.name())),
     }
-}
-
-pub(crate) fn own_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|source| Failure::Output { what: "own executable".into(), source })
-}
-
-fn build_command(own_controls: &[PathBuf]) -> String {
-    let files: String =
-        own_controls.iter().map(|file| format!(" --cc {}", quoted(&file.display().to_string()))).collect();
-    format!("wirespeed kernel build{files}")
 }
 
 /// The command that repeats one run, or the whole study.

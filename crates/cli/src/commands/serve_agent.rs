@@ -1,6 +1,6 @@
 //! `wirespeed agent serve`: agents for controllers that have no ssh to this machine.
 
-use super::run::own_program;
+use super::linux::own_program;
 use crate::failure::Failure;
 use clap::Args;
 use std::net::SocketAddr;

@@ -11,6 +11,7 @@ pub use report::{
 };
 
 use raw::{Event, Raw};
+#[cfg(unix)]
 pub(crate) use raw::{count, whole};
 use serde::de::DeserializeOwned;
 use serde_json::{Deserializer, Value};

@@ -204,6 +204,7 @@ fn unknown_reason(word: &str) -> Option<String> {
     })
 }
 
+#[cfg(feature = "linux")]
 #[cfg(test)]
 mod tests {
     use super::*;
