@@ -186,10 +186,10 @@ impl Evidence<'_> {
             cores.spent(self.flow, &self.info.from, alone, LimitingFactor::SenderCore)
         };
         let after_loss = || LimitingFactor::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
-        // A queue of the path cannot have lost these.
+        // A loss here cannot have been by a queue of the path.
         let is_at_a_host =
             || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc | Stage::Netfilter, _)));
-        // The time that a machine adds to a round trip overflows no buffer of the path.
+        // A delay that a machine adds to a round trip overflows no buffer of the path.
         let is_of_the_path = has_queue && (self.is_queued() || !cores.are_known());
         let is_unread = self.unread >= UNREAD_BUFFER.value;
         // A larger receive window would only lengthen a queue of the path.
