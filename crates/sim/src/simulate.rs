@@ -101,7 +101,7 @@ pub struct Outcome {
     pub intakes: Vec<Intake>,
     /// Captures as files (pcap), by the host whose interface was captured.
     pub captures: Vec<(String, Vec<u8>)>,
-    /// What the reader has to know.
+    /// Warnings for the reader of the results.
     pub warnings: Vec<String>,
 }
 

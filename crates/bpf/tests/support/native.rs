@@ -159,6 +159,7 @@ pub fn build(name: &str, setup: &Setup) -> Box<dyn CongestionControl> {
     native.socket.snd_nxt = FIRST_BYTE;
     native.at(setup.now);
     if let Some(init) = native.operations.init {
+        // SAFETY: the socket is ours, and the hook has this signature.
         native.call(&mut window, |socket| unsafe { init(socket) });
     }
     Box::new(LossBased::new(window, Standard, native))
@@ -215,12 +216,14 @@ impl WindowRule for Native {
         let rtt_us = ack.rtt.map_or(-1, |rtt| (rtt.picoseconds() / 1_000_000) as i32);
         let sample = Sample { pkts_acked: ack.newly_acked.get() as u32, rtt_us };
         if let Some(hook) = self.operations.pkts_acked {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(window, |socket| unsafe { hook(socket, &raw const sample) });
         }
         // As kernels of today do it; older ones tell of the acknowledgement first.
         const SLOW_PATH: u32 = 1;
         if let Some(hook) = self.operations.in_ack_event {
             let flags = if ack.predicted { 0 } else { SLOW_PATH };
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(window, |socket| unsafe { hook(socket, flags) });
         }
     }
@@ -230,6 +233,7 @@ impl WindowRule for Native {
         self.socket.phase = ack.phase as u32;
         let (hook, una) = (self.operations.cong_avoid, self.socket.snd_una);
         let acked = ack.newly_delivered.get() as u32;
+        // SAFETY: the socket is ours, and the hook has this signature.
         self.call(window, |socket| unsafe { hook(socket, una, acked) });
     }
 
@@ -237,6 +241,7 @@ impl WindowRule for Native {
         self.at(event.now);
         self.next(event.snd_nxt);
         let hook = self.operations.ssthresh;
+        // SAFETY: the socket is ours, and the hook has this signature.
         u64::from(self.call(&mut window.clone(), |socket| unsafe { hook(socket) }))
     }
 
@@ -244,6 +249,7 @@ impl WindowRule for Native {
         const TIMEOUT: u32 = 3;
         self.at(event.now);
         if let Some(hook) = self.operations.cwnd_event {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(window, |socket| unsafe { hook(socket, TIMEOUT) });
         }
     }
@@ -253,6 +259,7 @@ impl WindowRule for Native {
         self.next(change.snd_nxt);
         self.socket.phase = change.from as u32;
         if let Some(hook) = self.operations.set_state {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(window, |socket| unsafe { hook(socket, change.to as u8) });
         }
         self.socket.phase = change.to as u32;
@@ -262,6 +269,7 @@ impl WindowRule for Native {
         const REDUCTION_COMPLETE: u32 = 2;
         self.at(change.now);
         if let Some(hook) = self.operations.cwnd_event {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(window, |socket| unsafe { hook(socket, REDUCTION_COMPLETE) });
         }
     }
@@ -283,9 +291,11 @@ impl WindowRule for Native {
         let Operations { cwnd_event, cwnd_event_tx_start, .. } = *self.operations;
         if self.starts.is_multiple_of(2) {
             if let Some(hook) = cwnd_event {
+                // SAFETY: the socket is ours, and the hook has this signature.
                 self.call(&mut window.clone(), |socket| unsafe { hook(socket, TRANSMIT_START) });
             }
         } else if let Some(hook) = cwnd_event_tx_start {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(&mut window.clone(), |socket| unsafe { hook(socket) });
         }
     }
@@ -294,6 +304,7 @@ impl WindowRule for Native {
         self.at(restart.now);
         self.next(restart.snd_nxt);
         if let Some(hook) = self.operations.cwnd_event {
+            // SAFETY: the socket is ours, and the hook has this signature.
             self.call(&mut window.clone(), |socket| unsafe { hook(socket, WINDOW_RESTART) });
         }
     }

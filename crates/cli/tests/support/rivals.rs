@@ -1,5 +1,5 @@
-//! Flows whose congestion controls are held against each other: side by side over one line, each losing every so-manieth
-//! of its packets, by its own count.
+//! Flows whose congestion controls are compared: side by side over one line, with every Nth packet of each dropped, by its own
+//! count.
 
 use super::bed::Bed;
 use std::fs::File;

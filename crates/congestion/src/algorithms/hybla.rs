@@ -53,7 +53,7 @@ struct Hybla {
     rho: u64,
     /// Least smoothed round-trip time in microseconds, zero if unknown.
     least_srtt: u64,
-    /// Parts of a packet not yet added.
+    /// Parts of a packet not yet added: 128ths, in spite of the name.
     hundredths: u64,
     open: bool,
 }

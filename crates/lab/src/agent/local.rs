@@ -102,8 +102,8 @@ impl Local {
         &self.device
     }
 
-    /// Reads everything once, at `t_ns` or later: a socket that is at work answers when it is done, after 100 ms and more on a busy
-    /// machine. What is read bears the time of the answer. `on_grid` makes a sample's time of the clock's.
+    /// Reads everything once, at `t_ns` or later. A socket that is at work answers when it is done, after 100 ms and more on a
+    /// busy machine. The samples have the time of the answer. `on_grid` makes a sample's time of the clock's.
     ///
     /// # Errors
     /// If the kernel refuses an answer.

@@ -34,6 +34,8 @@ impl Long {
 /// Everything at one instant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
+    /// When all was read.
+    pub t_ns: i64,
     /// A row per flow that has started.
     pub flows: Vec<FlowSample>,
     /// A row per queue.
@@ -59,13 +61,19 @@ impl<'a> Sampler<'a> {
         Sampler { run, layout, world, parts, packets: vec![[Long::default(); 2]; parts.len()] }
     }
 
-    /// Reads everything once.
+    /// Reads everything once. `now` is asked after each answer: a socket that is at work gives it when it is done, after 100 ms
+    /// and more on a busy machine.
     ///
     /// # Errors
     /// If the kernel refuses an answer.
-    pub fn sample(&mut self, t_ns: i64) -> io::Result<Snapshot> {
-        let flows = self.flows(t_ns);
-        let mut snapshot = Snapshot { flows, queues: Vec::new(), hosts: Vec::new(), in_flight: Vec::new() };
+    pub fn sample(&mut self, now: impl Fn() -> i64) -> io::Result<Snapshot> {
+        let before_ns = now();
+        let all = 0..self.parts.len();
+        let flow = |index| self.flow(before_ns, index).map(|row| FlowSample { t_ns: now(), ..row });
+        let flows: Vec<FlowSample> = all.filter_map(flow).collect();
+        let t_ns = flows.last().map_or(before_ns, |row| row.t_ns);
+        let (queues, hosts, in_flight) = (Vec::new(), Vec::new(), Vec::new());
+        let mut snapshot = Snapshot { t_ns, flows, queues, hosts, in_flight };
         for node in 0..self.world.nodes.len() {
             self.queues(t_ns, node, &mut snapshot)?;
         }
@@ -80,9 +88,9 @@ impl<'a> Sampler<'a> {
     /// If the kernel refuses an answer.
     pub fn consistent(&mut self, t_ns: i64) -> io::Result<Snapshot> {
         const ATTEMPTS: usize = 50;
-        let mut last = self.sample(t_ns)?;
+        let mut last = self.sample(|| t_ns)?;
         for _ in 0..ATTEMPTS {
-            let again = self.sample(t_ns)?;
+            let again = self.sample(|| t_ns)?;
             if again == last {
                 break;
             }

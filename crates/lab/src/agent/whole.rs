@@ -178,14 +178,13 @@ fn conduct(
     loop {
         clock.sleep_until(due_ns);
         let last = due_ns >= end;
-        let t_ns = match ground {
-            Ground::Guest => due_ns,
-            Ground::Machine => late.read_at(clock.now(), due_ns, step),
-        };
         let snapshot = match ground {
-            Ground::Guest if last => sampler.consistent(t_ns)?,
-            _ => sampler.sample(t_ns)?,
+            Ground::Guest if last => sampler.consistent(due_ns)?,
+            Ground::Guest => sampler.sample(|| due_ns)?,
+            Ground::Machine => sampler.sample(|| read_at(clock.now(), due_ns, step))?,
         };
+        let t_ns = snapshot.t_ns;
+        late.count(t_ns - due_ns);
         let in_flight = write_rows(snapshot, writer)?;
         if borders.reached(t_ns).is_some() {
             let counters = sampler::counters_since(&before, sampler.protocol_counters()?).collect();
@@ -269,16 +268,17 @@ struct Lateness {
     most_ns: i64,
 }
 
+/// The time of a sample: when it was due, unless it is so late that rates would be wrong.
+fn read_at(now_ns: i64, due_ns: i64, step_ns: i64) -> i64 {
+    if now_ns - due_ns <= step_ns / 10 { due_ns } else { now_ns / 1000 * 1000 }
+}
+
 impl Lateness {
-    /// The time of a sample: when it was due, unless it is so late that rates would be wrong.
-    fn read_at(&mut self, now_ns: i64, due_ns: i64, step_ns: i64) -> i64 {
+    /// A sample was read so much after it was due.
+    fn count(&mut self, late_ns: i64) {
         self.samples += 1;
-        self.most_ns = self.most_ns.max(now_ns - due_ns);
-        if now_ns - due_ns <= step_ns / 10 {
-            return due_ns;
-        }
-        self.late += 1;
-        now_ns / 1000 * 1000
+        self.most_ns = self.most_ns.max(late_ns);
+        self.late += u64::from(late_ns > 0);
     }
 
     /// What the reader of the results has to know.
@@ -381,10 +381,15 @@ mod tests {
 
     #[test]
     fn a_sample_has_the_time_it_was_due_unless_it_was_late() {
+        const STEP: i64 = 10_000_000;
         let mut late = Lateness::default();
-        assert_eq!(late.read_at(10_000_900, 10_000_000, 10_000_000), 10_000_000);
-        assert!(late.told().is_none());
-        assert_eq!(late.read_at(22_345_678, 20_000_000, 10_000_000), 22_345_000);
+        let mut read = |now, due| {
+            let at = read_at(now, due, STEP);
+            late.count(at - due);
+            at
+        };
+        assert_eq!(read(10_000_900, 10_000_000), 10_000_000);
+        assert_eq!(read(22_345_678, 20_000_000), 22_345_000);
         assert!(late.told().unwrap().starts_with("1 of 2 samples were late, by up to 2.3 ms"));
     }
 }

@@ -465,7 +465,7 @@ impl World {
     }
 }
 
-/// So many flows are in the cache without further ado: some 3 kB each.
+/// This many flows stay in the cache without prefetching: some 3 kB each.
 const CACHED: usize = 8;
 
 #[cfg(test)]

@@ -57,8 +57,8 @@ impl Receiver {
             && self.interval > 0
     }
 
-    /// Takes a packet alone that is the next one, if nothing else is to be seen to than whether it is acknowledged: the same as
-    /// [`Receiver::on_packet`] without what then comes to nothing. Says whether it did.
+    /// Fast path of [`Receiver::on_packet`]: a single packet that is the next one, if the only decision left is whether it is
+    /// acknowledged. Returns false, and changes nothing, if it does not apply.
     #[inline]
     fn take_plain(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) -> bool {
         let waiting = self.next - self.acknowledged;

@@ -281,7 +281,7 @@ impl Buffer {
         self.unread_bytes += packets * self.mss;
     }
 
-    /// Whether another packet may be kept without further ado (`tcp_try_rmem_schedule`).
+    /// Whether another packet fits without pruning (`tcp_try_rmem_schedule`).
     pub(super) fn fits(&self) -> bool {
         self.occupied() <= self.size
     }
