@@ -1,6 +1,7 @@
 //! Numbers and verdicts of recorded runs, and the report over them.
 
-use wirespeed_metrics::{View, evaluate_view, find, limiting, per_flow};
+use wirespeed_diagnosis::{Diagnosis, diagnose};
+use wirespeed_metrics::{View, evaluate_view, find, per_flow};
 use wirespeed_record::{Recording, StoreError};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
 use wirespeed_scenario::{Expectation, Run};
@@ -14,8 +15,8 @@ pub struct Judged {
     pub metrics: Vec<MetricValue>,
     /// Its flows' metrics.
     pub per_flow: Vec<Vec<MetricValue>>,
-    /// What limited it, in a sentence, if the recording tells.
-    pub limit: Option<String>,
+    /// Its findings, and its limiting factors second by second.
+    pub diagnosis: Diagnosis,
     /// Whether it met what was expected of it.
     pub expectations: Vec<ExpectOutcome>,
 }
@@ -34,12 +35,12 @@ pub fn judge(
     let metrics = values(evaluate_view(&view)?);
     let flows = 0..recording.info.flows.len() as u32;
     let per_flow = per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
-    let limit = limiting(&view);
+    let diagnosis = diagnose(&view);
     view.intact()?;
     drop(view);
     let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
     let expectations = applying.map(|expectation| outcome(expectation, &metrics)).collect();
-    Ok(Judged { recording, metrics, per_flow, limit, expectations })
+    Ok(Judged { recording, metrics, per_flow, diagnosis, expectations })
 }
 
 fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<MetricValue> {

@@ -73,7 +73,7 @@ fn held_back(run: &Value) -> String {
 }
 
 fn findings(run: &Value) -> Vec<&str> {
-    run["findings"].as_array().expect("findings").iter().filter_map(Value::as_str).collect()
+    run["findings"].as_array().expect("findings").iter().filter_map(|found| found["text"].as_str()).collect()
 }
 
 fn cores() -> usize {

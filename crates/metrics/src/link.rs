@@ -18,14 +18,18 @@ pub(crate) const ROWS: &[Metric] = &[Metric {
 }];
 
 /// The most used link.
-pub(crate) struct Bottleneck<'v, 'a> {
+#[derive(Debug)]
+pub struct Bottleneck<'v, 'a> {
+    /// The link.
     pub link: &'a LinkInfo,
+    /// Its forward queue.
     pub queue: &'v QueueSeries,
+    /// The metric `link_utilisation`.
     pub utilisation: f64,
 }
 
 /// The link that is most used left to right in the measurement window, the first of equals.
-pub(crate) fn bottleneck<'v, 'a>(view: &'v View<'a>) -> Option<Bottleneck<'v, 'a>> {
+pub fn bottleneck<'v, 'a>(view: &'v View<'a>) -> Option<Bottleneck<'v, 'a>> {
     let measured = view.recording.info.links.iter().filter_map(|link| {
         let queue = view.queues.get(link.forward_queue.as_str())?;
         Some(Bottleneck { link, queue, utilisation: utilisation(view, link, queue)? })

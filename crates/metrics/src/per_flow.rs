@@ -2,7 +2,7 @@
 //! over the flow's own time in the measurement window; otherwise a definition holds with "all flows" read as this one.
 
 use crate::view::{FlowSeries, View};
-use crate::{convergence, delay, limits, rates, retransmission, steadiness, udp};
+use crate::{convergence, delay, limits, rates, retransmission, udp, window_cycles};
 use std::collections::BTreeMap;
 use wirespeed_record::StoreError;
 
@@ -27,7 +27,7 @@ const ROWS: &[(&str, Compute)] = &[
     ("slow_start_exit_ns", limits::flow_slow_start_exit),
     ("rwnd_limited_ratio", limits::flow_rwnd_limited),
     ("sndbuf_limited_ratio", limits::flow_sndbuf_limited),
-    ("window_cycles", steadiness::flow_cycles),
+    ("window_cycles", window_cycles::window_cycles),
     ("udp_lost_packets", udp::flow_lost),
     ("udp_loss_fraction", udp::flow_loss_fraction),
     ("udp_reordered_packets", udp::flow_reordered),

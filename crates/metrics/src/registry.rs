@@ -2,8 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission,
-    steadiness, udp,
+    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp,
+    window_cycles,
 };
 use std::sync::LazyLock;
 
@@ -64,7 +64,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         loss::ROWS,
         loss::STAGE_ROWS,
         limits::ROWS,
-        steadiness::ROWS,
+        window_cycles::ROWS,
         host::ROWS,
         udp::ROWS,
     ]

@@ -67,7 +67,7 @@ pub struct FlowSeries<'a> {
     /// Data frames that arrived at the receiver, bytes; see `throughput_bps`.
     pub(crate) frames: Cumulative,
     /// Start and end of the flow's own measurement window.
-    pub(crate) own: (i64, i64),
+    pub own: (i64, i64),
     sample_ns: i64,
 }
 
@@ -137,7 +137,7 @@ impl<'a> View<'a> {
     }
 
     /// The flows with two samples or more: one alone gives no rate.
-    pub(crate) fn measured(&self) -> impl Iterator<Item = &FlowSeries<'a>> {
+    pub fn measured(&self) -> impl Iterator<Item = &FlowSeries<'a>> {
         self.flows.iter().filter(|f| f.samples.len() >= 2)
     }
 
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
     }
 
     /// Sum of `of` over the flows that have it; `None` if none has.
-    pub(crate) fn sum(&self, of: impl Fn(&FlowSeries) -> Option<f64>) -> Option<f64> {
+    pub fn sum(&self, of: impl Fn(&FlowSeries) -> Option<f64>) -> Option<f64> {
         self.flows.iter().filter_map(of).reduce(|a, b| a + b)
     }
 
@@ -225,8 +225,18 @@ impl<'a> FlowSeries<'a> {
         seconds(self.own.0, self.own.1)
     }
 
+    /// Payload delivered from `from` to `to`, in bytes.
+    pub fn delivered_bytes(&self, from: i64, to: i64) -> Option<f64> {
+        self.payload.growth(from, to, ANY_GAP)
+    }
+
+    /// Times of the first and last sample of delivered payload. Between real hosts other rows may be of the sender only.
+    pub fn delivered_span(&self) -> Option<(i64, i64)> {
+        self.payload.span()
+    }
+
     /// Growth of a cumulative column over the window of the run in whole steps; it was 0 when the flow started.
-    pub(crate) fn count<T: Number>(&self, view: &View, column: ColumnOf<FlowSample, T>) -> Option<f64> {
+    pub fn count<T: Number>(&self, view: &View, column: ColumnOf<FlowSample, T>) -> Option<f64> {
         self.counter(view, column).steps(view.from_ns, view.to_ns)
     }
 

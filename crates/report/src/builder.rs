@@ -9,7 +9,7 @@ use crate::rate_series::total_throughput;
 use crate::report::Report;
 use crate::source::Source;
 use crate::thin::thin;
-use wirespeed_metrics::unsteady;
+use wirespeed_diagnosis::unsteady;
 use wirespeed_record::StoreError;
 
 /// Points a line keeps when a run is added.

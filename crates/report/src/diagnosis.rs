@@ -2,7 +2,8 @@
 //! it ran. The terminal and the page show the same sections.
 
 use std::fmt::Write;
-use wirespeed_metrics::{Interval, Lost, Moment, View, held_back, limiting, placement, timeline};
+use wirespeed_diagnosis::{Finding, Interval, diagnose, placement};
+use wirespeed_metrics::{Lost, Moment, View, timeline};
 use wirespeed_record::{
     Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, EventKind, HostInfo, LedgerRow, MISSED, RunInfo,
     SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
@@ -30,13 +31,12 @@ impl Section {
     }
 }
 
-/// The intervals over which it is said what limited a flow.
-pub const SECOND_NS: i64 = 1_000_000_000;
-
 /// The sections of a run; `metric` finds its metrics by name. Those with nothing to say are left out.
 pub fn diagnosis(view: &View, metric: impl Fn(&str) -> Option<f64>) -> Vec<Section> {
     let recording = view.recording;
     let info = &recording.info;
+    let found = diagnose(view);
+    let placed: Vec<&Finding> = found.of_family("placement").collect();
     let went = ledger(&recording.ledger, info)
         + &when_lost(&timeline(view), info)
         + &retransmissions(info, metric)
@@ -44,13 +44,13 @@ pub fn diagnosis(view: &View, metric: impl Fn(&str) -> Option<f64>) -> Vec<Secti
     [
         Section::of("Path, measured before the run", &path_checks(info)),
         Section::of("Warnings", &warnings(info)),
-        Section::of("Limiting factor", &limiting(view).map_or(String::new(), |limit| limit + "\n")),
-        Section::of("Limiting factor over time", &over_time(&held_back(view, SECOND_NS), info)),
+        Section::of("Limiting factor", &found.sentence().map_or(String::new(), |limit| limit + "\n")),
+        Section::of("Limiting factor over time", &over_time(&found.intervals, info)),
         Section::of("Other load on the hosts", &other_load(view)),
         Section::of("Where the packets went", &went),
         Section::of("Drop reasons of the kernels (BPF)", &drop_reasons(&recording.counters)),
         Section::of("Retransmissions by the drop before them (BPF)", &matched(&recording.counters)),
-        Section::of("CPU placement", &placements(info, &placement::findings(view))),
+        Section::of("CPU placement", &placements(info, &placed)),
     ]
     .into_iter()
     .flatten()
@@ -80,7 +80,7 @@ fn over_time(intervals: &[Interval], info: &RunInfo) -> String {
         let told: Vec<String> = of_flow
             .iter()
             .take(INTERVALS)
-            .map(|i| format!("{} to {} s {}", seconds(i.from_ns), seconds(i.to_ns), i.holder.words()))
+            .map(|i| format!("{} to {} s {}", seconds(i.from_ns), seconds(i.to_ns), i.factor.words()))
             .collect();
         let more = if of_flow.len() > INTERVALS { ", and so on" } else { "" };
         let _ = writeln!(text, "{}: {}{more}", flow.label, told.join(", "));
@@ -281,7 +281,7 @@ fn clear_places(lost: &[LedgerRow]) -> String {
 }
 
 /// On which cores the flows ran, and what of it costs throughput.
-fn placements(info: &RunInfo, findings: &[String]) -> String {
+fn placements(info: &RunInfo, findings: &[&Finding]) -> String {
     /// Ends of flows: more nobody reads.
     const MOST: usize = 8;
     if info.placement.is_empty() {

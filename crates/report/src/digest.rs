@@ -9,7 +9,7 @@ use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
-use wirespeed_metrics::Unsteady;
+use wirespeed_diagnosis::Unsteady;
 use wirespeed_record::RunInfo;
 
 /// A run, reduced.

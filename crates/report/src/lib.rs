@@ -40,7 +40,7 @@ mod thin;
 
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
-pub use diagnosis::{SECOND_NS, Section, diagnosis, missed};
+pub use diagnosis::{Section, diagnosis, missed};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;

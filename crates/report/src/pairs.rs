@@ -63,11 +63,6 @@ pub(crate) fn different(pairs: &[Pair]) -> usize {
     pairs.iter().map(|pair| (&pair.from, &pair.to)).collect::<BTreeSet<_>>().len()
 }
 
-/// A host whose every pair loses this much more than half of all other pairs do stands out.
-const STANDS_OUT: f64 = 10.0;
-/// And no less than this share.
-const WORTH_A_WORD: f64 = 1e-6;
-
 /// Hosts of which every pair loses far more than others do, as `wirespeed mesh` finds sites; the one with most pairs first.
 /// What one of them explains is not held against the other end.
 pub(crate) fn outstanding(pairs: &[Pair]) -> Vec<&str> {
@@ -91,7 +86,7 @@ fn stands_out(host: &str, pairs: &[&Pair]) -> bool {
     others.sort_by(f64::total_cmp);
     // One pair is no host, and without others there is nothing to stand out from.
     let Some(median) = others.get(others.len() / 2).filter(|_| own.len() > 1) else { return false };
-    least >= WORTH_A_WORD && least >= STANDS_OUT * median
+    wirespeed_diagnosis::stands_out(least, *median)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::digest::RunDigest;
 use crate::number::whole;
-use wirespeed_metrics::Unsteady;
+use wirespeed_diagnosis::Unsteady;
 
 /// Stands at runs that are not steady.
 pub(crate) const MARK: &str = "~";

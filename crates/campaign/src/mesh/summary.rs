@@ -3,6 +3,7 @@
 use super::Measured;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use wirespeed_diagnosis::{Finding, lossy_host, stands_out};
 
 /// Loss of a pair, by its last measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,6 +55,8 @@ pub struct Summary {
     pub histogram: Vec<u64>,
     /// Hosts that stand out.
     pub sites: Vec<Site>,
+    /// The same as findings.
+    pub findings: Vec<Finding>,
     /// What is different from a week ago.
     pub changes: Vec<Change>,
     /// Pairs without a measurement, and why.
@@ -69,9 +72,6 @@ const WEEK: u64 = 7 * DAY;
 const FACTOR: f64 = 3.0;
 /// Datagrams by which two losses have to differ, or chance explains it.
 const FEW: f64 = 10.0;
-/// A host loses as much as this times what others do, and at least [`WORTH_A_WORD`], to stand out.
-const STANDS_OUT: f64 = 10.0;
-const WORTH_A_WORD: f64 = 1e-6;
 
 /// Sums up what was measured; `None` if there is nothing.
 pub fn summarise(all: &[Measured]) -> Option<Summary> {
@@ -92,9 +92,11 @@ pub fn summarise(all: &[Measured]) -> Option<Summary> {
         histogram[class(pair.loss)] += 1;
     }
     let failed = last.iter().filter_map(|row| Some((row.from.clone(), row.to.clone(), row.failure.clone()?)));
+    let sites = sites(all);
     Some(Summary {
         at,
-        sites: sites(all),
+        findings: sites.iter().map(|s| lossy_host(&s.host, &s.as_what, s.loss, s.others)).collect(),
+        sites,
         changes: last.iter().filter_map(|row| change(row, all)).collect(),
         failures: failed.collect(),
         pairs,
@@ -139,7 +141,7 @@ fn sites(all: &[Measured]) -> Vec<Site> {
             let (Some(loss), Some(others)) = (most_lose(own), median(other)) else {
                 continue;
             };
-            if loss >= WORTH_A_WORD && loss >= others * STANDS_OUT {
+            if stands_out(loss, others) {
                 found.push(Site { host: host.into(), as_what: as_what.into(), loss, others });
             }
         }
@@ -187,6 +189,7 @@ mod tests {
         let summary = summarise(&all).unwrap();
         assert_eq!(summary.sites.len(), 1);
         assert_eq!((summary.sites[0].host.as_str(), summary.sites[0].as_what.as_str()), ("c", "receives"));
+        assert_eq!(summary.findings[0].text, "c loses 2.0e-3 % of what it receives, other paths 0 %");
         assert_eq!(summary.histogram, [9, 0, 3, 0, 0, 0, 0]);
         assert_eq!(summary.pairs[0].to, "c");
         assert_eq!(summary.at, 4 * 3600);

@@ -221,12 +221,8 @@ fn text(summary: &Summary) -> String {
         let stage = stage.map_or(String::new(), |stage| format!(", most at {stage}"));
         let _ = writeln!(text, "  {} to {}: {:.2e}{stage}", pair.from, pair.to, pair.loss);
     }
-    for site in &summary.sites {
-        let _ = writeln!(
-            text,
-            "\n{} stands out: the median of what is lost where it {} is {:.2e}, elsewhere {:.2e}",
-            site.host, site.as_what, site.loss, site.others
-        );
+    for finding in &summary.findings {
+        let _ = writeln!(text, "\n{finding}\n  {}", finding.remedy);
     }
     if !summary.changes.is_empty() {
         text.push_str("\nOtherwise than a week ago:\n");

@@ -53,7 +53,7 @@ impl Said {
         }
         let id = &judged.recording.info.id;
         // Of a copy it is what is said of the original.
-        let limit = judged.limit.as_ref().filter(|_| judged.recording.info.copy_of.is_none());
+        let limit = judged.diagnosis.sentence().filter(|_| judged.recording.info.copy_of.is_none());
         self.limits.extend(limit.map(|limit| format!("{id}: {limit}")));
         Ok(())
     }
@@ -100,9 +100,10 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
         "drops_missed": wirespeed_report::missed(counters),
         "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
-        "limit": judged.limit,
-        "held_back": analysis.held_back.iter().map(|i| json!({
-            "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.holder.words(),
+        "limit": judged.diagnosis.sentence(),
+        "held_back": judged.diagnosis.intervals.iter().map(|i| json!({
+            "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.factor.words(),
+            "id": i.factor.id(),
         })).collect::<Vec<_>>(),
         "placement": info.placement.iter().map(|placement| json!({
             "flow": placement.flow,
@@ -111,7 +112,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "incoming_core": placement.incoming_core(),
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
-        "findings": analysis.findings,
+        "findings": judged.diagnosis.findings,
         "other_load": judged.recording.events.iter().filter(|event| event.kind == EventKind::OtherLoad).map(|event| json!({
             "host": event.host, "process": event.detail,
         })).collect::<Vec<_>>(),

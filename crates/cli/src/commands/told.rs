@@ -2,19 +2,14 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_metrics::{
-    Interval, Moment, Unsteady, View, held_back as held_back_by, placement, timeline, unsteady,
-};
-use wirespeed_report::{SECOND_NS, diagnosis};
+use wirespeed_diagnosis::{Unsteady, unsteady};
+use wirespeed_metrics::{Moment, View, timeline};
+use wirespeed_report::diagnosis;
 
-/// What is worked out of a run beside its metrics.
+/// Everything about a run besides its metrics and findings.
 pub(super) struct Analysis {
-    /// What limited its flows.
-    pub held_back: Vec<Interval>,
     /// The ledger by interval.
     pub timeline: Vec<Moment>,
-    /// What of the CPU placement costs throughput.
-    pub findings: Vec<String>,
     /// Why it is not steady, if it is not.
     pub unsteady: Option<Unsteady>,
 }
@@ -22,12 +17,7 @@ pub(super) struct Analysis {
 impl Analysis {
     /// Of a recording.
     pub fn of(view: &View) -> Analysis {
-        Analysis {
-            held_back: held_back_by(view, SECOND_NS),
-            timeline: timeline(view),
-            findings: placement::findings(view),
-            unsteady: unsteady(view),
-        }
+        Analysis { timeline: timeline(view), unsteady: unsteady(view) }
     }
 }
 

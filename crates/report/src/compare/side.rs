@@ -6,7 +6,8 @@ use crate::rate_series::total_goodput;
 use crate::source::Source;
 use crate::thin::{Point, thin};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_metrics::{Number, unsteady};
+use wirespeed_diagnosis::unsteady;
+use wirespeed_metrics::Number;
 use wirespeed_record::{ColumnOf, FlowSample, StoreError};
 
 /// One folder.

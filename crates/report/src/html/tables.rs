@@ -8,7 +8,7 @@ use crate::shorten::shorten;
 use crate::steadiness::MARK;
 use serde_json::Value;
 use std::fmt::Write;
-use wirespeed_metrics::Unsteady;
+use wirespeed_diagnosis::Unsteady;
 
 /// Every run with every factor and metric; sortable.
 pub(super) fn summary(out: &mut String, report: &Report) {

@@ -1,6 +1,6 @@
 //! The words of a diagnosis: stages of the ledger, limiting factors, causes of losses and the kernel's drop reasons.
 
-use wirespeed_metrics::LIMITS;
+use wirespeed_diagnosis::LIMITS;
 use wirespeed_record::{Cause, Stage};
 
 /// The meaning of a word of a diagnosis, and what to do; `None` for other words. Numbers, places in brackets and case do not matter:

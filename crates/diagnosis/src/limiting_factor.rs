@@ -1,21 +1,23 @@
-//! What limited a flow, second by second: TCP's own account of the sender's time (the chronographs of TCP_INFO) comes first,
-//! then the cores as far as they worked for the test, then round-trip times and losses. The same rules serve a model and a
-//! live host.
+//! The limiting factor of a flow, second by second. TCP's own account of the sender's time comes first (the chronographs of
+//! TCP_INFO). The cores follow, as far as they worked for the test, then round-trip times and losses. The same rules serve a
+//! model and a live host.
 
 mod cores;
 mod evidence;
 mod places;
 
-use crate::view::View;
+use crate::id::Id;
+use crate::thresholds::{BUSY_SENDER, HEAVY_LOSS, MOSTLY, READER_PAUSE, UNREAD_BUFFER, WAITING};
 use cores::{Cores, Full, Ready, Threads};
-use evidence::{BUSY, Evidence, HEAVY, MOSTLY, PAUSE_NS, UNREAD, WAITING, evidence};
+use evidence::{Evidence, evidence};
 use places::{Stalls, WorstStages};
+use wirespeed_metrics::View;
 use wirespeed_record::{Cause, Stage};
 
-/// What held a flow back in an interval.
+/// The resource that limited a flow in an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holder {
-    /// Nothing was delivered, though there was something to send; why, if that is known.
+pub enum LimitingFactor {
+    /// Nothing was delivered, though there was data to send; the reason, if it was recorded.
     Stalled(Option<String>),
     /// The sending application wrote less than could have been sent.
     Application,
@@ -25,7 +27,7 @@ pub enum Holder {
     SenderCore(u32),
     /// The send buffer was full while the window had room.
     SendBuffer,
-    /// The congestion window, after losses; where most packets were lost and why, if the ledger says.
+    /// The congestion window, after losses. Stage and cause are those with most lost packets in the ledger.
     CwndAfterLoss(Option<(Stage, Option<Cause>)>),
     /// The receive window.
     ReceiveWindow,
@@ -33,15 +35,15 @@ pub enum Holder {
     ReceiverInterruptCore(u32),
     /// A core of the receiver was full with its application.
     ReceiverCore(u32),
-    /// The path: what is sent waits there.
+    /// The path: packets wait in its queue.
     Path,
     /// The congestion window, which was growing.
     Cwnd,
-    /// A core was full, and processes of others had a part of it.
-    Shared(Box<Holder>),
+    /// A core was full, and other processes used a part of it.
+    Shared(Box<LimitingFactor>),
 }
 
-/// How the words of each [`Holder`] begin.
+/// How the words of each [`LimitingFactor`] begin.
 pub const LIMITS: [&str; 12] = [
     "nothing delivered",
     "application",
@@ -57,27 +59,56 @@ pub const LIMITS: [&str; 12] = [
     "shared",
 ];
 
-impl Holder {
+impl LimitingFactor {
+    /// Its finding, if it limits a flow for most of the time.
+    pub fn id(&self) -> Id {
+        match self {
+            LimitingFactor::Stalled(_) => Id::LimitNothingDelivered,
+            LimitingFactor::Application => Id::LimitApplication,
+            LimitingFactor::Reader => Id::LimitReceivingApplication,
+            LimitingFactor::SenderCore(_) => Id::LimitSenderCore,
+            LimitingFactor::SendBuffer => Id::LimitSendBuffer,
+            LimitingFactor::CwndAfterLoss(_) => Id::LimitCwndAfterLoss,
+            LimitingFactor::ReceiveWindow => Id::LimitReceiveWindow,
+            LimitingFactor::ReceiverInterruptCore(_) => Id::LimitReceiverInterruptCore,
+            LimitingFactor::ReceiverCore(_) => Id::LimitReceiverCore,
+            LimitingFactor::Path => Id::LimitPathRate,
+            LimitingFactor::Cwnd => Id::LimitCwnd,
+            LimitingFactor::Shared(factor) => factor.id(),
+        }
+    }
+
+    /// The core that was full.
+    pub fn core(&self) -> Option<u32> {
+        match self {
+            LimitingFactor::SenderCore(core)
+            | LimitingFactor::ReceiverCore(core)
+            | LimitingFactor::ReceiverInterruptCore(core) => Some(*core),
+            LimitingFactor::Shared(factor) => factor.core(),
+            _ => None,
+        }
+    }
+
     /// In a few words.
     pub fn words(&self) -> String {
         match self {
-            Holder::Stalled(None) => "nothing delivered (0 bit/s)".into(),
-            Holder::Stalled(Some(why)) => format!("nothing delivered (0 bit/s): {why}"),
-            Holder::Shared(holder) => format!("{} (shared with other processes)", holder.words()),
-            Holder::Application => "application".into(),
-            Holder::Reader => "receiving application".into(),
-            Holder::SenderCore(core) => format!("sender core {core}"),
-            Holder::SendBuffer => "send buffer".into(),
-            Holder::CwndAfterLoss(None) => "cwnd after loss".into(),
-            Holder::CwndAfterLoss(Some((stage, None))) => format!("cwnd after loss at {stage}"),
-            Holder::CwndAfterLoss(Some((stage, Some(cause)))) => {
+            LimitingFactor::Stalled(None) => "nothing delivered (0 bit/s)".into(),
+            LimitingFactor::Stalled(Some(why)) => format!("nothing delivered (0 bit/s): {why}"),
+            LimitingFactor::Shared(factor) => format!("{} (shared with other processes)", factor.words()),
+            LimitingFactor::Application => "application".into(),
+            LimitingFactor::Reader => "receiving application".into(),
+            LimitingFactor::SenderCore(core) => format!("sender core {core}"),
+            LimitingFactor::SendBuffer => "send buffer".into(),
+            LimitingFactor::CwndAfterLoss(None) => "cwnd after loss".into(),
+            LimitingFactor::CwndAfterLoss(Some((stage, None))) => format!("cwnd after loss at {stage}"),
+            LimitingFactor::CwndAfterLoss(Some((stage, Some(cause)))) => {
                 format!("cwnd after loss at {stage} ({})", cause.name())
             }
-            Holder::ReceiveWindow => "receive window".into(),
-            Holder::ReceiverInterruptCore(core) => format!("receiver interrupt core {core}"),
-            Holder::ReceiverCore(core) => format!("receiver core {core}"),
-            Holder::Path => "path rate".into(),
-            Holder::Cwnd => "cwnd".into(),
+            LimitingFactor::ReceiveWindow => "receive window".into(),
+            LimitingFactor::ReceiverInterruptCore(core) => format!("receiver interrupt core {core}"),
+            LimitingFactor::ReceiverCore(core) => format!("receiver core {core}"),
+            LimitingFactor::Path => "path rate".into(),
+            LimitingFactor::Cwnd => "cwnd".into(),
         }
     }
 }
@@ -93,13 +124,13 @@ pub struct Interval {
     pub to_ns: i64,
     /// Payload delivered per second, in bit/s.
     pub rate_bps: f64,
-    /// What held it back.
-    pub holder: Holder,
+    /// Its limiting factor.
+    pub factor: LimitingFactor,
 }
 
-/// What held the TCP flows of a run back, in intervals of `length_ns`; adjoining ones with the same holder are one. UDP has
-/// no window, so nothing holds it back but its own rate.
-pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
+/// The limiting factors of the TCP flows of a run, in intervals of `length_ns`. Adjoining intervals with the same factor are
+/// one. UDP has no window, so only its own rate limits it.
+pub fn limiting_factors(view: &View, length_ns: i64) -> Vec<Interval> {
     let (cores, threads) = (Cores::of(view.recording), Threads::of(view.recording));
     let worst = WorstStages::of(view.recording);
     let stalls = Stalls::of(view.recording);
@@ -107,7 +138,7 @@ pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
     for told in evidence(view, length_ns) {
         let interval = told.interval(&cores, &threads, &worst, &stalls);
         match all.last_mut() {
-            Some(last) if (last.flow, &last.holder) == (interval.flow, &interval.holder) => {
+            Some(last) if (last.flow, &last.factor) == (interval.flow, &interval.factor) => {
                 let (before, now) =
                     ((last.to_ns - last.from_ns) as f64, (interval.to_ns - interval.from_ns) as f64);
                 last.rate_bps = (last.rate_bps * before + interval.rate_bps * now) / (before + now);
@@ -119,8 +150,8 @@ pub fn held_back(view: &View, length_ns: i64) -> Vec<Interval> {
     all
 }
 
-/// Whether a queue grew on the path before packets were lost, in most of the intervals of `length_ns` with losses; `None` if
-/// no flow measured its round trips there. A full buffer delays before it drops; a policer and a damaged cable do not.
+/// Whether a queue grew on the path before losses, in most of the intervals of `length_ns` with losses. `None` without round
+/// trips. A full buffer delays packets before it drops them, and a policer or a damaged cable does not.
 pub(crate) fn is_queued_before_losses(view: &View, length_ns: i64) -> Option<bool> {
     let lossy: Vec<bool> = evidence(view, length_ns)
         .iter()
@@ -142,108 +173,89 @@ impl Evidence<'_> {
         let waits = |ready: Option<Ready>| ready.filter(Ready::is_late).map_or(0.0, |ready| ready.wait());
         let late = (waits(sends) + waits(reads) > 0.0).then(|| waits(reads) > waits(sends));
         let has_queue = self.has_standing_queue(late.is_some());
-        let by_sender = |full: Full| full.holder(Holder::SenderCore(full.core));
+        let by_sender = |full: Full| full.factor(LimitingFactor::SenderCore(full.core));
         let starved = || {
-            // Who gets no time to write does not write.
+            // A thread without a core does not write.
             let full = cores.fullest_of_application(self.flow, &self.info.from, from_ns, to_ns);
-            let spent = || cores.spent(self.flow, &self.info.from, sends, Holder::SenderCore);
-            full.map(by_sender).or_else(spent).unwrap_or(Holder::Application)
+            let spent = || cores.spent(self.flow, &self.info.from, sends, LimitingFactor::SenderCore);
+            full.map(by_sender).or_else(spent).unwrap_or(LimitingFactor::Application)
         };
         // A thread that writes all the time and is moved from core to core fills none of them.
         let unhurried = || {
             let alone = sends.filter(|ready| !ready.is_late());
-            cores.spent(self.flow, &self.info.from, alone, Holder::SenderCore)
+            cores.spent(self.flow, &self.info.from, alone, LimitingFactor::SenderCore)
         };
-        let after_loss = || Holder::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
+        let after_loss = || LimitingFactor::CwndAfterLoss(worst.noticed(self.from_ns, self.to_ns));
         // A loss here cannot have been by a queue of the path.
         let is_at_a_host =
             || matches!(worst.noticed(from_ns, to_ns), Some((Stage::Qdisc | Stage::Netfilter, _)));
         // A delay that a machine adds to a round trip overflows no buffer of the path.
         let is_of_the_path = has_queue && (self.is_queued() || !cores.are_known());
-        let is_unread = self.unread >= UNREAD;
+        let is_unread = self.unread >= UNREAD_BUFFER.value;
         // A larger receive window would only lengthen a queue of the path.
         let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
-        // Threads that wait for cores let TCP believe in losses that there were not.
+        // Threads that wait for cores cause spurious retransmissions.
         let is_spurious = worst.is_none() && late.is_some();
         let nothing_came = self.delivered <= 0.0 && self.from_ns >= self.info.start_ns;
-        let holder = if nothing_came && self.busy / lasted >= MOSTLY && !is_unread {
-            Holder::Stalled(stalls.why(self.info, from_ns, to_ns))
+        let factor = if nothing_came && self.busy / lasted >= MOSTLY.value && !is_unread {
+            LimitingFactor::Stalled(stalls.why(self.info, from_ns, to_ns))
         } else if self.is_by_window() && !would_only_wait {
             self.window(receiver, cores, reads)
-        } else if self.busy > 0.0 && self.by_buffer / self.busy >= MOSTLY {
-            sender.filter(Full::by_itself).map_or(Holder::SendBuffer, by_sender)
-        } else if self.busy / lasted < BUSY && (self.is_starved() || !has_queue) {
+        } else if self.busy > 0.0 && self.by_buffer / self.busy >= MOSTLY.value {
+            sender.filter(Full::by_itself).map_or(LimitingFactor::SendBuffer, by_sender)
+        } else if self.busy / lasted < BUSY_SENDER.value && (self.is_starved() || !has_queue) {
             starved()
         } else if let Some(full) = receiver.filter(|full| full.is_short(reads)) {
             full.at_receiver()
         } else if let Some(full) = sender.filter(|full| full.is_short(sends)) {
             by_sender(full)
-        } else if let Some(holder) = unhurried() {
-            holder
-        } else if self.lost && !is_spurious && (!is_of_the_path || self.again >= HEAVY || is_at_a_host()) {
+        } else if let Some(factor) = unhurried() {
+            factor
+        } else if self.lost
+            && !is_spurious
+            && (!is_of_the_path || self.again >= HEAVY_LOSS.value || is_at_a_host())
+        {
             after_loss()
         } else if self.is_starved() {
             starved()
-        } else if self.rtt > WAITING * self.least_rtt && (has_queue || late.is_none()) {
-            Holder::Path
+        } else if self.rtt > WAITING.value * self.least_rtt && (has_queue || late.is_none()) {
+            LimitingFactor::Path
         } else if let Some(full) = late.and_then(|reads| if reads { receiver } else { sender }) {
             if late == Some(true) { full.at_receiver() } else { by_sender(full) }
         } else if self.lost {
             after_loss()
         } else {
-            Holder::Cwnd
+            LimitingFactor::Cwnd
         };
-        Interval { flow: self.flow, from_ns, to_ns, rate_bps: self.rate_bps(), holder }
+        Interval { flow: self.flow, from_ns, to_ns, rate_bps: self.rate_bps(), factor }
     }
 
     /// The cause of a closed receive window: a small buffer, or a slow reader.
-    fn window(&self, receiver: Option<Full>, cores: &Cores, reads: Option<Ready>) -> Holder {
+    fn window(&self, receiver: Option<Full>, cores: &Cores, reads: Option<Ready>) -> LimitingFactor {
         let reader = || cores.fullest_of_application(self.flow, &self.info.to, self.from_ns, self.to_ns);
         if self.unread.is_nan() {
-            return receiver.filter(Full::by_itself).map_or(Holder::ReceiveWindow, |full| full.at_receiver());
+            return receiver
+                .filter(Full::by_itself)
+                .map_or(LimitingFactor::ReceiveWindow, |full| full.at_receiver());
         }
         // A buffer that holds less than a reader may be away is too small, whatever the reader does.
-        if self.unread < UNREAD || self.room_ns < PAUSE_NS {
-            return Holder::ReceiveWindow;
+        if self.unread < UNREAD_BUFFER.value || self.room_ns < READER_PAUSE.value {
+            return LimitingFactor::ReceiveWindow;
         }
-        let spent = || cores.spent(self.flow, &self.info.to, reads, Holder::ReceiverCore);
+        let spent = || cores.spent(self.flow, &self.info.to, reads, LimitingFactor::ReceiverCore);
         let full = receiver.or_else(reader).map(|full| full.at_receiver());
-        full.or_else(spent).unwrap_or(Holder::Reader)
+        full.or_else(spent).unwrap_or(LimitingFactor::Reader)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::busy_flow as recording;
     use wirespeed_record::{
-        CoreSample, Direction, Entry, EventKind, FlowInfo, FlowSample, LedgerInterval, LedgerRow, Placement,
-        Recording, ThreadSample, Transport,
+        CoreSample, Direction, Entry, EventKind, FlowSample, LedgerInterval, LedgerRow, Placement, Recording,
+        ThreadSample,
     };
-
-    /// Samples a second apart of a flow that is busy all the time, changed by `each` (second, sample).
-    fn recording(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Recording {
-        let mut recording = Recording::default();
-        recording.info.duration_ns = seconds * 1_000_000_000;
-        recording.info.flows = vec![FlowInfo {
-            label: "cubic".into(),
-            kind: Transport::Tcp,
-            from: "sender".into(),
-            to: "receiver".into(),
-            stop_ns: recording.info.duration_ns,
-            ..FlowInfo::default()
-        }];
-        for second in 0..=seconds {
-            let mut sample = FlowSample::empty(second * 1_000_000_000, 0);
-            sample.delivered_bytes = Some(second as u64 * 125_000_000);
-            sample.busy_ns = Some(second * 1_000_000_000);
-            (sample.rwnd_limited_ns, sample.sndbuf_limited_ns) = (Some(0), Some(0));
-            (sample.rtt_ns, sample.min_rtt_ns) = (Some(10_000_000), Some(10_000_000));
-            (sample.retrans_packets, sample.ca_state) = (Some(0), Some(0));
-            each(second, &mut sample);
-            recording.flows.push(sample);
-        }
-        recording
-    }
 
     /// Accounts, a second apart, of a flow's thread that ran and waited for a core for these parts of the time.
     fn threads(receives: bool, run: f64, wait: f64) -> Vec<ThreadSample> {
@@ -259,9 +271,9 @@ mod tests {
     }
 
     fn told(recording: &Recording) -> Vec<(i64, i64, String)> {
-        let intervals = held_back(&View::new(recording).unwrap(), 1_000_000_000);
+        let intervals = limiting_factors(&View::new(recording).unwrap(), 1_000_000_000);
         let seconds = |ns: i64| ns / 1_000_000_000;
-        intervals.iter().map(|i| (seconds(i.from_ns), seconds(i.to_ns), i.holder.words())).collect()
+        intervals.iter().map(|i| (seconds(i.from_ns), seconds(i.to_ns), i.factor.words())).collect()
     }
 
     #[test]
@@ -281,20 +293,20 @@ mod tests {
     #[test]
     fn words_begin_as_they_are_listed() {
         let all = [
-            Holder::Stalled(Some("a link".into())),
-            Holder::Application,
-            Holder::Reader,
-            Holder::SenderCore(1),
-            Holder::SendBuffer,
-            Holder::CwndAfterLoss(Some((Stage::Qdisc, None))),
-            Holder::ReceiveWindow,
-            Holder::ReceiverInterruptCore(2),
-            Holder::ReceiverCore(3),
-            Holder::Path,
-            Holder::Cwnd,
+            LimitingFactor::Stalled(Some("a link".into())),
+            LimitingFactor::Application,
+            LimitingFactor::Reader,
+            LimitingFactor::SenderCore(1),
+            LimitingFactor::SendBuffer,
+            LimitingFactor::CwndAfterLoss(Some((Stage::Qdisc, None))),
+            LimitingFactor::ReceiveWindow,
+            LimitingFactor::ReceiverInterruptCore(2),
+            LimitingFactor::ReceiverCore(3),
+            LimitingFactor::Path,
+            LimitingFactor::Cwnd,
         ];
-        for (holder, limit) in all.iter().zip(LIMITS) {
-            assert!(holder.words().starts_with(limit), "{limit}: {}", holder.words());
+        for (factor, limit) in all.iter().zip(LIMITS) {
+            assert!(factor.words().starts_with(limit), "{limit}: {}", factor.words());
         }
     }
 
@@ -327,7 +339,7 @@ mod tests {
         });
         let full = |t: i64| CoreSample {
             load_ns: t * 1_000_000_000,
-            ..crate::core_time::softirq_sample(t * 1_000_000_000, 3, 0)
+            ..crate::testing::softirq_sample(t * 1_000_000_000, 3, 0)
         };
         recording.cores = (0..=2).map(full).collect();
         told(&recording)
@@ -394,7 +406,7 @@ mod tests {
             recording.cores = (0..=2)
                 .map(|t| CoreSample {
                     load_ns: t * second,
-                    ..crate::core_time::softirq_sample(t * second, 3, 0)
+                    ..crate::testing::softirq_sample(t * second, 3, 0)
                 })
                 .collect();
             told(&recording)
@@ -440,7 +452,7 @@ mod tests {
         let full = |t: i64| CoreSample {
             host: "sender".into(),
             app_ns: t * 1_000_000_000,
-            ..crate::core_time::softirq_sample(t * 1_000_000_000, 3, 0)
+            ..crate::testing::softirq_sample(t * 1_000_000_000, 3, 0)
         };
         recording.cores = (0..=2).map(full).collect();
         assert_eq!(told(&recording), [(0, 2, "application".to_owned())]);
@@ -465,7 +477,7 @@ mod tests {
             host: "sender".into(),
             app_ns: t * second / 5,
             load_ns: t * second * 4 / 5,
-            ..crate::core_time::softirq_sample(t * second, 3, 0)
+            ..crate::testing::softirq_sample(t * second, 3, 0)
         };
         recording.cores = (0..=2).map(full).collect();
         recording.threads = threads(false, 0.2, ready - 0.2);
@@ -486,7 +498,7 @@ mod tests {
         let half = |t: i64, core| CoreSample {
             host: "sender".into(),
             app_ns: t * second / 2,
-            ..crate::core_time::softirq_sample(t * second, core, t * second / 4)
+            ..crate::testing::softirq_sample(t * second, core, t * second / 4)
         };
         recording.cores = (0..=2).flat_map(|t| [half(t, 0), half(t, 1)]).collect();
         recording.threads = threads(false, run, 0.1);
@@ -555,7 +567,7 @@ mod tests {
     fn a_full_core_comes_before_what_it_causes() {
         let mut recording =
             recording(2, |second, sample| sample.rwnd_limited_ns = Some(second * 800_000_000));
-        let full = |t: i64| crate::core_time::softirq_sample(t * 1_000_000_000, 3, t * 1_000_000_000);
+        let full = |t: i64| crate::testing::softirq_sample(t * 1_000_000_000, 3, t * 1_000_000_000);
         recording.cores = (0..=2).map(full).collect();
         assert_eq!(told(&recording), [(0, 2, "receiver interrupt core 3".to_owned())]);
     }

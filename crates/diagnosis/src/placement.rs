@@ -1,15 +1,13 @@
-//! Where flows were worked on, and what of it costs throughput: cores, queues and nodes, from what real hosts tell.
+//! The CPU placement of flows on real hosts: cores, queues and nodes, and placements that cost throughput.
 
-use crate::view::{ANY_GAP, View};
+use crate::finding::{Evidence, Finding, Subject};
+use crate::id::Id;
+use crate::thresholds::{LARGE_FLOW, SEEN_CORE};
 use std::collections::BTreeMap;
+use wirespeed_metrics::View;
 use wirespeed_record::{HostInfo, Placement, RunInfo};
 
-/// A flow with so large a part of all data is an elephant.
-const LARGE: f64 = 0.1;
-/// A core that was seen in fewer of the samples does not count.
-const SEEN: f64 = 0.05;
-
-/// An end of a flow in words: its host, and where it was worked on.
+/// An end of a flow in words: its host, cores, queue and nodes.
 pub fn words(info: &RunInfo, placement: &Placement) -> String {
     let host = host(info, placement);
     let core = |core: u32| match host.and_then(|host| host.topology.as_ref()?.nodes.get(&core)) {
@@ -30,18 +28,18 @@ pub fn words(info: &RunInfo, placement: &Placement) -> String {
     format!("{}: {}", placement.host, parts.join(", "))
 }
 
-/// What of the placement is known to cost throughput, a sentence each.
-pub fn findings(view: &View) -> Vec<String> {
+/// Placements that are known to cost throughput.
+pub fn findings(view: &View) -> Vec<Finding> {
     let info = &view.recording.info;
     let mut found = together(view);
     for placement in &info.placement {
         let Some(label) = info.flows.get(placement.flow as usize).map(|flow| &flow.label) else { continue };
-        found.extend(wandering(label, placement));
+        found.extend(moving(label, placement));
         found.extend(foreign_node(info, placement));
         found.extend(twins(info, label, placement));
     }
     let mut told = std::collections::BTreeSet::new();
-    found.retain(|sentence| told.insert(sentence.clone()));
+    found.retain(|finding| told.insert(finding.text.clone()));
     found
 }
 
@@ -50,19 +48,19 @@ fn host<'a>(info: &'a RunInfo, placement: &Placement) -> Option<&'a HostInfo> {
 }
 
 /// Several large flows whose data one core takes in, on a host that has more.
-fn together(view: &View) -> Vec<String> {
+fn together(view: &View) -> Vec<Finding> {
     let info = &view.recording.info;
     let data = |flow: u32| {
         let series = view.flows.iter().find(|series| series.number == flow)?;
         // Between real hosts the first and the last row may be of one end only.
-        let (first, last) = series.payload.span()?;
-        series.payload.growth(view.from_ns.max(first), view.to_ns.min(last), ANY_GAP)
+        let (first, last) = series.delivered_span()?;
+        series.delivered_bytes(view.from_ns.max(first), view.to_ns.min(last))
     };
     let all: f64 = view.flows.iter().filter_map(|series| data(series.number)).sum();
     let mut by_core: BTreeMap<(&str, u32), Vec<&Placement>> = BTreeMap::new();
     for placement in &info.placement {
         let receives = info.flows.get(placement.flow as usize).is_some_and(|flow| flow.to == placement.host);
-        let large = data(placement.flow).is_some_and(|bytes| bytes >= all * LARGE && bytes > 0.0);
+        let large = data(placement.flow).is_some_and(|bytes| bytes >= all * LARGE_FLOW.value && bytes > 0.0);
         if receives
             && large
             && let Some(core) = placement.incoming_core()
@@ -75,64 +73,86 @@ fn together(view: &View) -> Vec<String> {
         host.and_then(|host| host.topology.as_ref()).is_some_and(|topology| topology.nodes.len() > 1)
     };
     let several = by_core.into_iter().filter(|((host, _), flows)| flows.len() > 1 && others(host));
-    let sentence = |((host, core), flows): ((&str, u32), Vec<&Placement>)| {
+    let finding = |((host, core), flows): ((&str, u32), Vec<&Placement>)| {
         let labels: Vec<&str> =
             flows.iter().filter_map(|p| Some(info.flows.get(p.flow as usize)?.label.as_str())).collect();
         let same = flows.iter().all(|p| p.queue.is_some() && p.queue == flows[0].queue);
         let queue = flows[0].queue.as_ref().filter(|_| same).and_then(|queue| queue.queue);
         let queue = queue.map_or(String::new(), |number| format!(" of queue {number}"));
-        format!("large flows {} come in on one core of {host}, core {core}{queue}", labels.join(" and "))
+        let text =
+            format!("large flows {} come in on one core of {host}, core {core}{queue}", labels.join(" and "));
+        let evidence = vec![Evidence::new("large_flows", flows.len() as f64, "flows")];
+        Finding::new(Id::PlacementOneCore, Subject::Core { host: host.to_owned(), core }, text, evidence)
     };
-    several.map(sentence).collect()
+    several.map(finding).collect()
 }
 
 /// Packets that came in on several cores in turn.
-fn wandering(label: &str, placement: &Placement) -> Option<String> {
+fn moving(label: &str, placement: &Placement) -> Option<Finding> {
     let all: u64 = placement.incoming.values().sum();
-    let seen = placement.incoming.iter().filter(|(_, samples)| **samples as f64 >= all as f64 * SEEN);
+    let seen =
+        placement.incoming.iter().filter(|(_, samples)| **samples as f64 >= all as f64 * SEEN_CORE.value);
     let cores: Vec<String> = seen.map(|(core, _)| core.to_string()).collect();
     (cores.len() > 1).then(|| {
-        format!(
+        let text = format!(
             "packets of {label} came in at {} on cores {} in turn: interrupts were moved (irqbalance?) or packets steered",
             placement.host,
             cores.join(", ")
-        )
+        );
+        let evidence = vec![Evidence::new("cores", cores.len() as f64, "cores")];
+        Finding::new(Id::PlacementMoving, flow(label, placement), text, evidence)
     })
 }
 
 /// Interrupts or application away from the interface.
-fn foreign_node(info: &RunInfo, placement: &Placement) -> Vec<String> {
+fn foreign_node(info: &RunInfo, placement: &Placement) -> Vec<Finding> {
     let Some(topology) = host(info, placement).and_then(|host| host.topology.as_ref()) else {
         return Vec::new();
     };
     let Some(home) = topology.interface_node else { return Vec::new() };
-    let whose =
-        [("interrupts", placement.incoming_core()), ("the application", placement.application_core())];
-    let foreign = whose.into_iter().filter_map(|(what, core)| {
+    let label = info.flows.get(placement.flow as usize).map_or("?", |flow| flow.label.as_str());
+    let ends = [
+        (Id::PlacementInterruptNode, "interrupts", placement.incoming_core()),
+        (Id::PlacementApplicationNode, "the application", placement.application_core()),
+    ];
+    let foreign = ends.into_iter().filter_map(|(id, what, core)| {
         let node = *topology.nodes.get(&core?)?;
-        (node != home).then(|| {
-            format!(
-                "{what} of flow {} ran on node {node} of {}, the interface is at node {home}",
-                info.flows.get(placement.flow as usize).map_or("?", |flow| flow.label.as_str()),
-                placement.host
-            )
-        })
+        let text = format!(
+            "{what} of flow {label} ran on node {node} of {}, the interface is at node {home}",
+            placement.host
+        );
+        let evidence = vec![
+            Evidence::new("node", f64::from(node), "node"),
+            Evidence::new("interface_node", f64::from(home), "node"),
+        ];
+        let finding = Finding::new(id, flow(label, placement), text, evidence);
+        let remedy = id.remedy().replace("=NODE", &format!("={home}"));
+        (node != home).then(|| finding.with_remedy(remedy))
     });
     foreign.collect()
 }
 
 /// Interrupts and application on two hyper-threads of one core.
-fn twins(info: &RunInfo, label: &str, placement: &Placement) -> Option<String> {
+fn twins(info: &RunInfo, label: &str, placement: &Placement) -> Option<Finding> {
     let (application, incoming) = (placement.application_core()?, placement.incoming_core()?);
     let topology = host(info, placement)?.topology.as_ref()?;
     let share = |group: &&Vec<u32>| group.contains(&application) && group.contains(&incoming);
     let group = topology.twins.iter().find(share).filter(|_| application != incoming)?;
     let cores: Vec<String> = group.iter().map(u32::to_string).collect();
-    Some(format!(
+    let text = format!(
         "application and interrupts of {label} share a physical core of {} (hyper-threads {})",
         placement.host,
         cores.join(", ")
-    ))
+    );
+    let evidence = vec![
+        Evidence::new("application_core", f64::from(application), "core"),
+        Evidence::new("incoming_core", f64::from(incoming), "core"),
+    ];
+    Some(Finding::new(Id::PlacementTwins, flow(label, placement), text, evidence))
+}
+
+fn flow(label: &str, placement: &Placement) -> Subject {
+    Subject::Flow { flow: placement.flow, label: label.to_owned() }
 }
 
 #[cfg(test)]
@@ -182,7 +202,9 @@ mod tests {
     }
 
     fn found(bytes: &[u64], placement: Vec<Placement>) -> Vec<String> {
-        findings(&View::new(&recording(bytes, placement)).unwrap())
+        let findings = findings(&View::new(&recording(bytes, placement)).unwrap());
+        assert!(findings.iter().all(|finding| finding.id.family() == "placement"), "{findings:?}");
+        findings.into_iter().map(|finding| finding.text).collect()
     }
 
     #[test]
@@ -203,6 +225,9 @@ mod tests {
             found(&[1], vec![placed(0, 3, &[(1, 10)])]),
             ["the application of flow f0 ran on node 1 of b, the interface is at node 0"]
         );
+        let foreign = findings(&View::new(&recording(&[1], vec![placed(0, 3, &[(1, 10)])])).unwrap());
+        assert_eq!(foreign[0].id, Id::PlacementApplicationNode);
+        assert!(foreign[0].remedy.contains("--cpunodebind=0`"), "{}", foreign[0].remedy);
         let twins = found(&[1], vec![placed(0, 0, &[(2, 10)])]);
         assert!(
             twins.iter().any(|told| told.contains("share a physical core of b (hyper-threads 0, 2)")),

@@ -1,9 +1,10 @@
-//! Where packets were lost in an interval, and what stopped all of them.
+//! The stage of the losses in an interval, and events that stop all packets.
 
+use crate::thresholds::AFTER_OUTAGE;
 use std::collections::BTreeMap;
 use wirespeed_record::{Cause, Direction, Entry, EventKind, FlowInfo, Recording, Stage};
 
-/// Where most data was lost.
+/// The stage with most lost data.
 pub(super) struct WorstStages {
     /// In each interval in which some was: its start, its end, where.
     intervals: Option<Vec<(i64, i64, Site)>>,
@@ -13,7 +14,7 @@ pub(super) struct WorstStages {
     none: bool,
 }
 
-/// Where packets were lost, and why if that is known.
+/// Stage and, if it was recorded, cause of losses.
 pub(super) type Site = (Stage, Option<Cause>);
 
 impl WorstStages {
@@ -48,8 +49,8 @@ impl WorstStages {
         self.none
     }
 
-    /// Where losses were that a sender noticed from `from_ns` to `to_ns`: then, or the last time before, since it notices
-    /// later than they happen. Without a ledger by interval that of the run has to do.
+    /// The site of losses that a sender noticed from `from_ns` to `to_ns`. They were then or at the last time before, since a
+    /// sender notices losses late. Without a ledger by interval it is the site of the run.
     pub(super) fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Site> {
         let Some(intervals) = &self.intervals else { return self.run };
         let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
@@ -59,7 +60,7 @@ impl WorstStages {
     }
 }
 
-/// What can stop all packets between two hosts, from the events of a recording.
+/// Events of a recording that stop all packets between two hosts.
 pub(super) struct Stalls<'a> {
     /// When the interface of a host was down: from, to, host, interface.
     down: Vec<(i64, i64, &'a str, &'a str)>,
@@ -87,12 +88,12 @@ impl<'a> Stalls<'a> {
         stalls
     }
 
-    /// What stopped the packets of a flow then. A sender waits on after its link is up again.
+    /// The event that stopped the packets of a flow then. A sender still waits after its link is up again.
     pub(super) fn why(&self, info: &FlowInfo, from_ns: i64, to_ns: i64) -> Option<String> {
-        const WAIT_NS: i64 = 5_000_000_000;
+        let wait_ns = AFTER_OUTAGE.value as i64;
         let of_flow = |host: &str| host == info.from || host == info.to;
         let down = self.down.iter().filter(|(from, to, host, _)| {
-            of_flow(host) && *from < to_ns && to.saturating_add(WAIT_NS) > from_ns
+            of_flow(host) && *from < to_ns && to.saturating_add(wait_ns) > from_ns
         });
         // If both ends of a cable went down, the first of the two.
         let down = down.min_by_key(|(from, ..)| *from);

@@ -1,27 +1,12 @@
 //! Whether a run has reached its steady state: how often its windows went through their cycle, and how long it would
 //! have to run.
 
-use crate::held_back::{Holder, held_back};
-use crate::registry::{Better, Metric};
-use crate::samples::Values;
-use crate::statistics::{mean, quantile};
-use crate::view::{ANY_GAP, FlowSeries, View, bins};
+use crate::limiting_factor::{LimitingFactor, limiting_factors};
+use wirespeed_metrics::statistics::{mean, quantile};
+use wirespeed_metrics::{FlowSeries, Values, View, window_cycles};
 use wirespeed_record::{FlowSample, Transport};
 
-pub(crate) const ROWS: &[Metric] = &[Metric {
-    name: "window_cycles",
-    unit: "",
-    definition: "Times a TCP flow reduced its congestion window in the measurement window; the least over flows. A \
-                 sample counts if packets were retransmitted since the one before, or it shows CWR, recovery or loss \
-                 (ca_state), and the one before showed none of these states; and if it shows another finite ssthresh \
-                 than the one before, which Vegas and YeAH move without a loss. What lies between two samples counts once.",
-    reference: "RFC 5681, sections 3.1 and 3.2; tcpi_ca_state, tcpi_snd_ssthresh",
-    better: Better::Neither,
-    headline: false,
-    compute: |view| view.measured().filter_map(|f| flow_cycles(view, f)).reduce(f64::min),
-}];
-
-/// Fewer cycles are no steady state: a mean over so few depends on where in its cycle the window was at the ends. The
+/// Fewer cycles are not a steady state: a mean over so few depends on where in its cycle the window was at the ends. The
 /// standard error of a mean over ten sawteeth is about a tenth of a sawtooth's height.
 const LEAST_CYCLES: f64 = 10.0;
 /// Into so many equal parts the measured time is split to see whether an equilibrium holds.
@@ -32,7 +17,7 @@ const PARTS_AT_REST: usize = 8;
 const AT_REST: f64 = 0.1;
 /// A part lasts at least so many round trips: BBR's cycle of gains.
 const ROUNDS_A_PART: i64 = 8;
-/// The intervals in which it is looked at what held a flow back.
+/// Length of the intervals with one limiting factor each.
 const INTERVAL_NS: i64 = 1_000_000_000;
 
 /// Algorithms whose window grows until it meets a loss or a mark. All others may rest in an equilibrium.
@@ -61,7 +46,7 @@ pub struct Unsteady {
     pub label: String,
     /// How many flows are not steady.
     pub flows: usize,
-    /// Its [`window_cycles`](crate::find).
+    /// Its metric `window_cycles`.
     pub cycles: u64,
     /// Whether its algorithm may rest in an equilibrium, but window and rate did not.
     pub drifts: bool,
@@ -98,16 +83,18 @@ fn seconds(ns: i64) -> String {
 
 /// Why the run is not steady; `None` if it is, or if none of its flows can be.
 ///
-/// A flow is steady after ten cycles (metric `window_cycles`) of its window in its own part of the measured time, with a constant window, or,
-/// unless its algorithm grows until it meets losses, if its mean window and rate stay within 10 % of their median in eight
-/// of ten equal parts of that time, of at least eight round trips each. Not judged: UDP; transfers that ended before the run
-/// did; flows that the application, the receive window, the send buffer or a processor held back for most of the time.
+/// A flow is steady after ten cycles (metric `window_cycles`) of its window in its own part of the measured time, or with a
+/// constant window. Unless its algorithm grows until it meets losses, it is also steady in an equilibrium. Its mean window and
+/// rate then stay within 10 % of their median in eight of ten equal parts of that time. A part has at least eight round trips.
+///
+/// Flows of UDP and transfers that ended before the run are not judged. Neither are flows that the application, the receive
+/// window, the send buffer or a processor limited for most of the time.
 pub fn unsteady(view: &View) -> Option<Unsteady> {
     let restless: Vec<(&FlowSeries, u64, bool)> = view
         .measured()
         .filter(|flow| flow.info.is_some_and(|info| info.kind == Transport::Tcp) && !has_finished(view, flow))
         .filter_map(|flow| {
-            let cycles = flow_cycles(view, flow).filter(|cycles| *cycles < LEAST_CYCLES)?;
+            let cycles = window_cycles(view, flow).filter(|cycles| *cycles < LEAST_CYCLES)?;
             let grows = flow.info?.congestion.as_deref().is_some_and(|name| SAWTOOTH.contains(&name));
             let rests = has_constant_window(view, flow) || (!grows && is_at_rest(view, flow));
             (!rests).then_some((flow, cycles as u64, !grows))
@@ -116,8 +103,8 @@ pub fn unsteady(view: &View) -> Option<Unsteady> {
     if restless.is_empty() {
         return None;
     }
-    let held_back = HeldBack::of(view);
-    let own: Vec<_> = restless.into_iter().filter(|(flow, ..)| !held_back.elsewhere(flow)).collect();
+    let limited = LimitedTime::of(view);
+    let own: Vec<_> = restless.into_iter().filter(|(flow, ..)| !limited.elsewhere(flow)).collect();
     let (flow, cycles, drifts) = own.iter().min_by_key(|(_, cycles, _)| *cycles)?;
     let (from, to) = flow.own;
     // Without a cycle all that is known is that one takes longer than was measured.
@@ -137,31 +124,6 @@ fn rounded_up(ns: i64) -> i64 {
     let digits = ns.max(1).ilog10();
     let step = 10_i64.pow(digits.saturating_sub(1));
     (ns + step - 1) / step * step
-}
-
-/// See the definition of the metric. `None` of a flow that was not measured, or of which no retransmissions are known.
-pub(crate) fn flow_cycles(view: &View, flow: &FlowSeries) -> Option<f64> {
-    let times = view.flow_samples.times();
-    let (from, to) = flow.own;
-    if to <= from {
-        return None;
-    }
-    let again = view.flow_samples.column(FlowSample::retrans_packets);
-    let state = view.flow_samples.column(FlowSample::ca_state);
-    let ssthresh = view.flow_samples.column(FlowSample::ssthresh_bytes);
-    if again[flow.samples.clone()].iter().all(|count| count.is_nan()) {
-        return None;
-    }
-    /// CWR, the first of the states in which the window is being reduced.
-    const CWR: f64 = 2.0;
-    let grew = |i: usize| i > flow.samples.start && again[i] > again[i - 1];
-    // Where the state is not recorded, retransmissions stand for it.
-    let reducing = |i: usize| if state[i].is_nan() { grew(i) } else { state[i] >= CWR };
-    let begins = |i: usize| (grew(i) || reducing(i)) && !reducing(i - 1);
-    let another =
-        |i: usize| ssthresh[i] != ssthresh[i - 1] && !ssthresh[i].is_nan() && !ssthresh[i - 1].is_nan();
-    let measured = flow.samples.clone().skip(1).filter(|i| times[*i] > from && times[*i] <= to);
-    Some(measured.filter(|i| begins(*i) || another(*i)).count() as f64)
 }
 
 /// A transfer that ended before it had to.
@@ -191,11 +153,10 @@ fn is_at_rest(view: &View, flow: &FlowSeries) -> bool {
         return false;
     }
     let cwnd = view.flow_samples.column(FlowSample::cwnd_bytes);
-    let parts: Vec<_> = bins(from, to, part.max(1)).take(PARTS as usize).collect();
+    let parts: Vec<(i64, i64)> = (0..PARTS).map(|i| (from + i * part, from + (i + 1) * part)).collect();
     let windows: Vec<f64> =
         parts.iter().filter_map(|part| mean(&measured(view, flow, &cwnd, *part))).collect();
-    let rates: Vec<f64> =
-        parts.iter().filter_map(|(from, to)| flow.payload.growth(*from, *to, ANY_GAP)).collect();
+    let rates: Vec<f64> = parts.iter().filter_map(|(from, to)| flow.delivered_bytes(*from, *to)).collect();
     stays(&windows) && stays(&rates)
 }
 
@@ -206,18 +167,21 @@ fn stays(values: &[f64]) -> bool {
     near.count() >= PARTS_AT_REST
 }
 
-/// For how long a flow was held back, and for how long of that by something else than its window and the path.
-struct HeldBack(Vec<(u32, i64, bool)>);
+/// The time of each flow by limiting factor: whether it was something other than its window and the path.
+struct LimitedTime(Vec<(u32, i64, bool)>);
 
-impl HeldBack {
-    fn of(view: &View) -> HeldBack {
-        let measured = held_back(view, INTERVAL_NS).into_iter().filter_map(|interval| {
+impl LimitedTime {
+    fn of(view: &View) -> LimitedTime {
+        let measured = limiting_factors(view, INTERVAL_NS).into_iter().filter_map(|interval| {
             let own = view.flow(interval.flow)?.own;
             let length = interval.to_ns.min(own.1).saturating_sub(interval.from_ns.max(own.0));
-            let path = matches!(interval.holder, Holder::Path | Holder::Cwnd | Holder::CwndAfterLoss(_));
+            let path = matches!(
+                interval.factor,
+                LimitingFactor::Path | LimitingFactor::Cwnd | LimitingFactor::CwndAfterLoss(_)
+            );
             (length > 0).then_some((interval.flow, length, !path))
         });
-        HeldBack(measured.collect())
+        LimitedTime(measured.collect())
     }
 
     /// Whether that was most of the time.

@@ -1,17 +1,9 @@
 //! Cores that had no time left, and threads that were short of one.
 
-use super::Holder;
+use super::LimitingFactor;
+use crate::thresholds::{FULL_CORE, LATE_THREAD, OWN_WORK, SPENT_THREAD};
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{CoreSample, HostInfo, Recording, ThreadSample};
-
-/// A core that is busy for so large a part has no room for more.
-const FULL: f64 = 0.95;
-/// The test's part of a full core's time at which the core can be what limits it.
-const OWN: f64 = 0.5;
-/// A thread that waited for a core for so large a part is late for what comes to it.
-const LATE: f64 = 0.2;
-/// A thread that ran or was ready to run for so large a part was short of a core, where others had a part of it.
-const READY: f64 = 0.9;
 
 /// A core that had no time left.
 #[derive(Clone, Copy)]
@@ -32,33 +24,33 @@ impl Full {
 
     /// The test alone filled it.
     pub(super) fn by_itself(&self) -> bool {
-        self.own() + self.other_end >= FULL
+        self.own() + self.other_end >= FULL_CORE.value
     }
 
-    /// The core is what limits the test. Where others had a part of it the thread of the flow's end knows: `ready` is the part
-    /// of the time in which it ran or waited for a core. Where that was not recorded, the test's part of the core decides.
+    /// The core limits the test. If other processes used a part of it, the thread of the flow's end decides.
+    /// `ready` is the time of that thread on a core or waiting for one. Without a record of it, the test's part of the core decides.
     pub(super) fn is_short(&self, ready: Option<Ready>) -> bool {
         match ready {
-            _ if self.by_itself() || self.softirq >= OWN * self.all => true,
+            _ if self.by_itself() || self.softirq >= OWN_WORK.value * self.all => true,
             Some(ready) => ready.is_spent(),
-            None => self.own() >= OWN * self.all,
+            None => self.own() >= OWN_WORK.value * self.all,
         }
     }
 
-    pub(super) fn holder(&self, holder: Holder) -> Holder {
-        if self.by_itself() { holder } else { Holder::Shared(Box::new(holder)) }
+    pub(super) fn factor(&self, factor: LimitingFactor) -> LimitingFactor {
+        if self.by_itself() { factor } else { LimitingFactor::Shared(Box::new(factor)) }
     }
 
-    pub(super) fn at_receiver(&self) -> Holder {
-        self.holder(if self.softirq >= self.application {
-            Holder::ReceiverInterruptCore(self.core)
+    pub(super) fn at_receiver(&self) -> LimitingFactor {
+        self.factor(if self.softirq >= self.application {
+            LimitingFactor::ReceiverInterruptCore(self.core)
         } else {
-            Holder::ReceiverCore(self.core)
+            LimitingFactor::ReceiverCore(self.core)
         })
     }
 }
 
-/// The cores' samples by host and core, in order of time; and which cores of a host worked on a flow, where that is known.
+/// The cores' samples by host and core, in order of time, and the recorded cores of each flow.
 pub(super) struct Cores<'a> {
     samples: BTreeMap<(&'a str, u32), Vec<&'a CoreSample>>,
     used: BTreeMap<(u32, &'a str), BTreeSet<u32>>,
@@ -99,7 +91,7 @@ impl<'a> Cores<'a> {
         !self.samples.is_empty()
     }
 
-    /// Of a host's cores that had no time left the one on which the test did most; not one that had nothing to do with the flow.
+    /// The full core of a host with most of the test's work, among the cores of the flow.
     pub(super) fn fullest(&self, flow: u32, host: &str, from_ns: i64, to_ns: i64) -> Option<Full> {
         let used = self.used.get(&(flow, host));
         self.fullest_where(host, from_ns, to_ns, |core| used.is_none_or(|used| used.contains(&core)))
@@ -116,18 +108,18 @@ impl<'a> Cores<'a> {
         self.fullest_where(host, from_ns, to_ns, |core| self.applications.contains(&(flow, host, core)))
     }
 
-    /// What limits a flow whose thread had no time left, though no core was full: one that is moved from core to core. The
-    /// core is that on which it was most.
+    /// The factor of a flow whose thread had no time left, though no core was full: the thread moved from core to core. The
+    /// core is the one with most of its samples.
     pub(super) fn spent(
         &self,
         flow: u32,
         host: &str,
         thread: Option<Ready>,
-        holder: fn(u32) -> Holder,
-    ) -> Option<Holder> {
+        factor: fn(u32) -> LimitingFactor,
+    ) -> Option<LimitingFactor> {
         let thread = thread.filter(Ready::is_spent)?;
-        let holder = holder(*self.homes.get(&(flow, host))?);
-        Some(if thread.is_late() { Holder::Shared(Box::new(holder)) } else { holder })
+        let factor = factor(*self.homes.get(&(flow, host))?);
+        Some(if thread.is_late() { LimitingFactor::Shared(Box::new(factor)) } else { factor })
     }
 
     fn fullest_where(
@@ -161,7 +153,7 @@ impl<'a> Cores<'a> {
                     last(to_ns).map_or(0, |row| row.app_ns) - last(from_ns).map_or(0, |row| row.app_ns);
                 other_end += grown as f64 / (to_ns - from_ns).max(1) as f64;
             }
-            (all >= FULL).then_some(Full { core, softirq, application, other_end, all })
+            (all >= FULL_CORE.value).then_some(Full { core, softirq, application, other_end, all })
         };
         // Of several full ones that on which the test did most.
         self.samples.iter().filter_map(of).max_by(|a, b| a.own().total_cmp(&b.own()))
@@ -185,7 +177,7 @@ impl<'a> Threads<'a> {
         Threads(by_end)
     }
 
-    /// What the thread of a flow's end did in an interval; `None` where it was not recorded.
+    /// The parts of an interval in which the thread of a flow's end ran and waited. `None` without a record.
     pub(super) fn ready(&self, flow: u32, receives: bool, from_ns: i64, to_ns: i64) -> Option<Ready> {
         let rows = self.0.get(&(flow, receives))?;
         let mut within = rows.iter().filter(|row| (from_ns..=to_ns).contains(&row.t_ns));
@@ -206,12 +198,12 @@ pub(super) struct Ready {
 impl Ready {
     /// It often waited for a core: round trips and pauses are its machine's as well.
     pub(super) fn is_late(&self) -> bool {
-        self.wait >= LATE
+        self.wait >= LATE_THREAD.value
     }
 
     /// It ran or was ready to run all the time.
     pub(super) fn is_spent(&self) -> bool {
-        self.run + self.wait >= READY
+        self.run + self.wait >= SPENT_THREAD.value
     }
 
     pub(super) fn wait(&self) -> f64 {

@@ -1,30 +1,10 @@
-//! What the samples of an interval of a flow show.
+//! The samples of a flow, summed up by interval.
 
-use crate::samples::Values;
-use crate::view::View;
+use crate::thresholds::{BURST, HOST_DELAY, MOSTLY, OVERFULL, STEADY_QUEUE, WAITING};
+use wirespeed_metrics::{Values, View};
 use wirespeed_record::{FlowInfo, FlowSample, Transport};
 
-/// A part of the time that is most of it.
-pub(super) const MOSTLY: f64 = 0.5;
-/// A queue that is large enough for the path loses less than this part of the packets.
-pub(super) const HEAVY: f64 = 0.01;
-/// Where packets always wait, round trips are seldom shorter than so large a part of the middle one.
-const STEADY: f64 = 0.3;
-/// A machine that is short of cores adds less than this to most round trips, in nanoseconds.
-const HOSTS_NS: f64 = 200_000.0;
-/// A reader is away for so long as soon as anything else runs on its core: about a slice of the scheduler.
-pub(super) const PAUSE_NS: f64 = 1e6;
-/// A receive buffer of which this part is unread has a reader that is too slow.
-pub(super) const UNREAD: f64 = 0.5;
-/// Data was outstanding or waiting for less than this part of the time: the application did not write.
-pub(super) const BUSY: f64 = 0.9;
-/// A round-trip time of so many times the least is waiting.
-pub(super) const WAITING: f64 = 1.25;
-/// A delivery rate of so many times the mean is that of a burst. Behind a full queue a flow alone has 1.0, behind a policer
-/// 2 to 15 (measured on virtual pairs of this kernel, 6.18).
-const BURST: f64 = 2.0;
-
-/// What an interval of a flow shows.
+/// An interval of a flow.
 pub(super) struct Evidence<'a> {
     pub(super) flow: u32,
     pub(super) info: &'a FlowInfo,
@@ -58,7 +38,7 @@ pub(super) struct Evidence<'a> {
     pub(super) least_rtt: f64,
 }
 
-/// Which samples an interval lies between, and the first of its flow.
+/// The samples at both ends of an interval, and the first one of its flow.
 #[derive(Clone, Copy)]
 struct Span {
     first: usize,
@@ -66,7 +46,7 @@ struct Span {
     to: usize,
 }
 
-/// What each interval shows, flow by flow. Every column is read once, for all flows: it may be on disk.
+/// All intervals, flow by flow. Every column is read once, for all flows: it may be on disk.
 pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>> {
     let samples = &view.flow_samples;
     let times = samples.times();
@@ -196,7 +176,7 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
     all
 }
 
-/// Of what is known; not a number if nothing is.
+/// Mean of the recorded values; not a number without any.
 fn mean(values: &[f64]) -> f64 {
     let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
     if known.is_empty() { f64::NAN } else { known.iter().sum::<f64>() / known.len() as f64 }
@@ -205,12 +185,12 @@ fn mean(values: &[f64]) -> f64 {
 impl Evidence<'_> {
     /// TCP's own account: the receive window stopped it for most of the time in which it had something to send.
     pub(super) fn is_by_window(&self) -> bool {
-        self.busy > 0.0 && self.by_window / self.busy >= MOSTLY
+        self.busy > 0.0 && self.by_window / self.busy >= MOSTLY.value
     }
 
     /// The application supplies less than the window takes.
     pub(super) fn is_starved(&self) -> bool {
-        self.starved >= MOSTLY && self.in_flight < MOSTLY
+        self.starved >= MOSTLY.value && self.in_flight < MOSTLY.value
     }
 
     /// Payload delivered per second.
@@ -218,29 +198,29 @@ impl Evidence<'_> {
         self.delivered / (self.to_ns - self.from_ns) as f64 * 8e9
     }
 
-    /// Packets wait on the path even when the fewest do. Round trips that only vary are no queue; nor is what a machine adds
-    /// whose threads wait for a core (`is_late`), or which takes time to put a burst through.
+    /// Packets wait on the path even when the fewest do. Round trips that only vary do not show a queue.
+    /// Neither do the delays of a machine whose threads wait for a core (`is_late`), or which forwards bursts slowly.
     pub(super) fn has_standing_queue(&self, is_late: bool) -> bool {
-        self.low_rtt > WAITING * self.least_rtt
-            && self.low_rtt >= STEADY * self.middle_rtt
-            && (!is_late || self.low_rtt - self.least_rtt > HOSTS_NS)
+        self.low_rtt > WAITING.value * self.least_rtt
+            && self.low_rtt >= STEADY_QUEUE.value * self.middle_rtt
+            && (!is_late || self.low_rtt - self.least_rtt > HOST_DELAY.value)
             && !self.is_in_bursts()
     }
 
-    /// A queue grew before the packets that were lost. What a machine adds to a round trip is none.
+    /// A queue grew before the packets that were lost. The delay of a machine is not a queue.
     pub(super) fn is_queued(&self) -> bool {
-        self.low_rtt > WAITING * self.least_rtt
-            && self.low_rtt - self.least_rtt > HOSTS_NS
+        self.low_rtt > WAITING.value * self.least_rtt
+            && self.low_rtt - self.least_rtt > HOST_DELAY.value
             && !self.is_in_bursts()
     }
 
     /// The flow keeps at least as much in a queue of the path as the path itself holds: a larger window would only wait there.
     pub(super) fn is_overfull(&self) -> bool {
-        self.low_rtt >= 2.0 * self.least_rtt && self.is_queued()
+        self.low_rtt >= OVERFULL.value * self.least_rtt && self.is_queued()
     }
 
     /// Packets leave a queue that is never empty at one rate. A policer lets them pass as fast as they arrive.
     fn is_in_bursts(&self) -> bool {
-        self.fast >= BURST * self.rate_bps()
+        self.fast >= BURST.value * self.rate_bps()
     }
 }
