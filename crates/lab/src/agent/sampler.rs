@@ -61,8 +61,8 @@ impl<'a> Sampler<'a> {
         Sampler { run, layout, world, parts, packets: vec![[Long::default(); 2]; parts.len()] }
     }
 
-    /// Reads everything once. `now` is asked after each answer: a socket that is at work gives it when it is done, after 100 ms
-    /// and more on a busy machine.
+    /// Reads everything once. `now` is asked after each answer, since a socket at work answers late: after 100 ms and more on a
+    /// busy machine.
     ///
     /// # Errors
     /// If the kernel refuses an answer.
