@@ -520,6 +520,12 @@ mod tests {
     }
 
     #[test]
+    fn time_that_was_never_counted_is_unknown_and_not_the_applications() {
+        let uncounted = recording(2, |_, sample| sample.busy_ns = None);
+        assert_eq!(told(&uncounted), [(0, 2, "cwnd".to_owned())]);
+    }
+
+    #[test]
     fn short_queue_of_the_hosts_does_not_excuse_losses() {
         let lossy = |queue_ns: i64| {
             let has_a_queue = move |second: i64, sample: &mut FlowSample| {

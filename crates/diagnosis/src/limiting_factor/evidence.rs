@@ -96,9 +96,13 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
     // A sample without a count: the flow has not begun, the count has not changed, or its end of the flow was read later.
     let growth = |values: &[f64], span: Span| {
         let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
-        until(span.to).unwrap_or(&0.0) - until(span.from).unwrap_or(&0.0)
+        // What was never counted is unknown, not 0.
+        until(span.to).map_or(f64::NAN, |value| value - until(span.from).unwrap_or(&0.0))
     };
-    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| e.delivered = growth(values, span));
+    each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
+        let delivered = growth(values, span);
+        e.delivered = if delivered.is_nan() { 0.0 } else { delivered };
+    });
     each(samples.column(FlowSample::busy_ns), &|e, values, span| e.busy = growth(values, span));
     each(samples.column(FlowSample::rwnd_limited_ns), &|e, values, span| e.by_window = growth(values, span));
     each(samples.column(FlowSample::sndbuf_limited_ns), &|e, values, span| {
