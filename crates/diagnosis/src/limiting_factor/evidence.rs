@@ -96,7 +96,7 @@ pub(super) fn evidence<'a>(view: &View<'a>, length_ns: i64) -> Vec<Evidence<'a>>
     // A sample without a count: the flow has not begun, the count has not changed, or its end of the flow was read later.
     let growth = |values: &[f64], span: Span| {
         let until = |at: usize| values[span.first..=at].iter().rev().find(|value| !value.is_nan());
-        // What was never counted is unknown, not 0.
+        // A count that no sample has is unknown, not 0.
         until(span.to).map_or(f64::NAN, |value| value - until(span.from).unwrap_or(&0.0))
     };
     each(samples.column(FlowSample::delivered_bytes), &|e, values, span| {
