@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Counts packets that this kernel dropped, by reason, flow and device, and segments that its TCP sent again: IPv4 and IPv6
- * with TCP or UDP between ports that are asked for. Buffers of everybody else are counted by reason and device only, to be held
- * against the kernel's own counters. What is read of a packet is read as it is in memory, without trust.
+ * with TCP or UDP between ports that are asked for. Buffers of all other flows are counted by reason and device only, to be
+ * compared with the kernel's own counters. What is read of a packet is read as it is in memory, without trust.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -112,7 +112,10 @@ const volatile struct settings settings SEC(".rodata.settings") = {};
 
 struct key {
 	u32 reason;
-	/* All zero from here to the protocol: everybody else's. Addresses in network order, ports in the host's. Those of IPv4 are mapped into IPv6 (RFC 4291, 2.5.5.2). */
+	/*
+	 * All zero from here to the protocol: flows that nobody asked for. Addresses in network order, ports in the host's. Those
+	 * of IPv4 are mapped into IPv6 (RFC 4291, 2.5.5.2).
+	 */
 	struct address source;
 	struct address target;
 	u16 source_port;
@@ -421,11 +424,11 @@ static INLINE int packet_lost(struct sk_buff *skb, u32 reason, struct sock *sk)
 	if (settings.name_space && key.name_space && key.name_space != settings.name_space)
 		return 0;
 	if (!is_of_the_flows(skb, &key, &network, &transport)) {
-		struct key everybody = { .reason = reason, .device = key.device, .name_space = key.name_space };
+		struct key others = { .reason = reason, .device = key.device, .name_space = key.name_space };
 
-		/* Where it was has to be known, or it is of no use. */
+		/* Useless without the namespace: it cannot be compared. */
 		if (key.name_space)
-			count(&dropped, &everybody, 0, 0);
+			count(&dropped, &others, 0, 0);
 		return 0;
 	}
 	headers = network.headers + (key.protocol == UDP ? UDP_HEADER : (transport.words >> 4) * 4);

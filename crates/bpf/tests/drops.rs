@@ -123,12 +123,12 @@ fn a_queue_that_overflows_is_counted_as_the_queue_counts_it() {
     }
     assert_eq!(elsewhere.read().unwrap(), [], "that was not there");
     assert_eq!(others.read().unwrap(), [], "those were not its ports");
-    let of_everybody = |watch: &Watch| -> u64 {
-        let rows = watch.buffers().unwrap();
+    let of_all_flows = |watch: &Watch| -> u64 {
+        let (_, rows) = watch.read_with_others().unwrap();
         let at_the_queue = |row: &&Buffers| row.device == Some(right) && row.reason.starts_with("QDISC");
         rows.iter().filter(at_the_queue).map(|row| row.buffers).sum()
     };
-    assert_eq!((of_everybody(&here), of_everybody(&others)), (packets, packets));
+    assert_eq!((of_all_flows(&here), of_all_flows(&others)), (packets, packets));
     let cost = here.cost().unwrap();
     let (runs, time) = cost.runs.expect("root may have the time taken");
     assert!(runs >= packets && !time.is_zero(), "{cost:?}");

@@ -157,6 +157,15 @@ fn growth(before: u64, reading: &Reading) -> Growth {
 }
 
 impl Changes {
+    /// By how much a counter of the whole host grew at least; 0 if it was not read.
+    pub fn of_host(&self, source: &str, counter: &str) -> u64 {
+        let is_it = |change: &&Change| {
+            let reading = &change.reading;
+            reading.place == Place::Host && reading.source == source && reading.counter == counter
+        };
+        self.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least())
+    }
+
     /// The losses to be counted, each once: counters of losses at a stage that grew and that no other repeats.
     pub fn losses(&self) -> impl Iterator<Item = (&Reading, u64)> {
         self.changes

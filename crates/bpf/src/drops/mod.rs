@@ -96,10 +96,10 @@ pub struct Dropped {
     pub buffers: u64,
 }
 
-/// Buffers of whoever that were dropped, the watched flows' included.
+/// Dropped socket buffers of all flows, the watched ones included.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Buffers {
-    /// As of [`Dropped`].
+    /// The kernel's name for why, as in [`Dropped`].
     pub reason: String,
     /// Number of the device they were to leave by, or came in by; `None`: the kernel no longer told.
     pub device: Option<u32>,
@@ -194,11 +194,20 @@ impl Watch {
         })
     }
 
-    /// What was dropped since the start, most packets first.
+    /// The watched flows' packets that were dropped since the start, most first.
     ///
     /// # Errors
-    /// If the kernel does not give its counts.
+    /// If the kernel does not return its counts.
     pub fn read(&self) -> Result<Vec<Dropped>, WatchError> {
+        Ok(self.read_with_others()?.0)
+    }
+
+    /// The same, and the dropped buffers of all flows in one reading: the kernel's own counters have all flows, too.
+    ///
+    /// # Errors
+    /// If the kernel does not return its counts.
+    pub fn read_with_others(&self) -> Result<(Vec<Dropped>, Vec<Buffers>), WatchError> {
+        let counts = self.counts("dropped")?;
         let row = |(key, count): (Key, Count)| {
             Some(Dropped {
                 reason: self.reason(key.reason),
@@ -210,28 +219,19 @@ impl Watch {
                 buffers: count.buffers,
             })
         };
-        let mut rows: Vec<Dropped> = self.counts("dropped")?.into_iter().filter_map(row).collect();
-        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
-        Ok(rows)
-    }
-
-    /// What was dropped of everybody's since the start, of the same namespaces: to be held against the kernel's own counters,
-    /// which are of everybody's too.
-    ///
-    /// # Errors
-    /// If the kernel does not give its counts.
-    pub fn buffers(&self) -> Result<Vec<Buffers>, WatchError> {
-        let mut rows: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
-        for (key, count) in self.counts("dropped")? {
-            *rows.entry((key.reason, key.device, key.namespace)).or_default() += count.buffers;
+        let mut all: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
+        for (key, count) in &counts {
+            *all.entry((key.reason, key.device, key.namespace)).or_default() += count.buffers;
         }
-        let row = |((reason, device, namespace), buffers): ((u32, u32, u32), u64)| Buffers {
+        let mut rows: Vec<Dropped> = counts.into_iter().filter_map(row).collect();
+        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
+        let of_all = |((reason, device, namespace), buffers): ((u32, u32, u32), u64)| Buffers {
             reason: self.reason(reason),
             device: (device > 0).then_some(device),
             namespace: (namespace > 0).then_some(namespace),
             buffers,
         };
-        Ok(rows.into_iter().map(row).collect())
+        Ok((rows, all.into_iter().map(of_all).collect()))
     }
 
     /// What was sent again since the start, most segments first.
@@ -283,7 +283,7 @@ impl Watch {
         map(&self.object, name)
     }
 
-    /// What was counted by key, the processors' counts together.
+    /// The counts by key, each summed over the processors.
     fn counts(&self, name: &str) -> Result<Vec<(Key, Count)>, WatchError> {
         let map = self.map(name);
         let mut rows = Vec::new();
@@ -372,7 +372,7 @@ struct Count {
 #[derive(Debug)]
 struct Key {
     reason: u32,
-    /// `None`: everybody's but those that were asked for.
+    /// `None`: all flows that the filter does not watch.
     flow: Option<Flow>,
     device: u32,
     namespace: u32,
@@ -431,8 +431,8 @@ mod tests {
         assert_eq!(key.flow.unwrap().to_string(), "UDP 10.0.0.1:5001 > 10.0.0.2:80");
         assert_eq!((key.reason, key.device, key.namespace), (6, 3, 4_026_531_840));
         assert!(Key::of(&bytes[..Key::BYTES - 1]).is_none());
-        let nobody = Ipv6Addr::UNSPECIFIED;
-        let others = Key::of(&Key::bytes(6, [nobody, nobody], [0, 0], [0, 3, 1])).unwrap();
+        let none = Ipv6Addr::UNSPECIFIED;
+        let others = Key::of(&Key::bytes(6, [none, none], [0, 0], [0, 3, 1])).unwrap();
         assert_eq!((others.reason, others.flow, others.device), (6, None, 3));
         let [from, to] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last));
         let key = Key::of(&Key::bytes(6, [from, to], [5001, 80], [6, 3, 1])).unwrap();

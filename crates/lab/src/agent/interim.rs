@@ -14,8 +14,8 @@ pub fn of_losses() -> Vec<&'static dyn Source> {
     sources().iter().copied().filter(|source| !LEFT_OUT.contains(&source.name())).collect()
 }
 
-/// Says how a host stands at a border. `reasons` makes the kernel's own reasons of what the counters have grown by and the
-/// interface by which the test leaves.
+/// Reports the state of a host at a border. `reasons` returns the drops by the kernel's reasons, from the growth of the other
+/// counters and the interface by which the test leaves.
 pub fn interim(
     at_ns: i64,
     clock: &Clock,

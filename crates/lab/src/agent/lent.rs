@@ -143,15 +143,16 @@ impl Drops {
         all
     }
 
-    /// What the host was seen to drop; `None` if it is not watched. Of TCP's data only packets with payload count: the account
-    /// is of these.
+    /// The drops of this host that the watch saw, or `None` without a watch. Of TCP's data only packets with payload count,
+    /// as in the ledger.
     pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<Seen> {
         let watch = self.watch.as_ref()?;
-        let (rows, missed) = (watch.read().ok()?, watch.cost().ok()?.missed);
+        let (rows, all_flows) = watch.read_with_others().ok()?;
+        let missed = watch.cost().ok()?.missed;
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
         let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
         let is_tcp = |flow: &Flow| matches!(flow.kind, FlowKind::Tcp { .. });
-        let mut seen = Seen { missed, everybody: watch.buffers().ok()?, ..Seen::default() };
+        let mut seen = Seen { missed, all_flows, ..Seen::default() };
         for row in rows {
             let way = match () {
                 () if row.flow.source.ip() == *own => HostWay::Tx,

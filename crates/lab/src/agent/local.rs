@@ -102,20 +102,13 @@ impl Local {
         &self.device
     }
 
-    /// Reads everything once, at `t_ns` or later. A socket that is at work answers when it is done, after 100 ms and more on a
-    /// busy machine. The samples have the time of the answer. `on_grid` makes a sample's time of the clock's.
+    /// Reads everything once. `now` is the time of the samples.
     ///
     /// # Errors
     /// If the kernel refuses an answer.
-    pub fn sample(&mut self, t_ns: i64, on_grid: impl Fn() -> i64) -> io::Result<Sample> {
-        let parts = self.parts.iter().zip(&mut self.packets);
-        let begun = parts.filter(|(part, _)| has_begun(part));
-        let row = |(part, packets): (&Arc<Part>, &mut [Long; 2])| {
-            let row = flow_row(part, packets, t_ns);
-            FlowSample { t_ns: on_grid().max(t_ns), ..row }
-        };
-        let flows: Vec<FlowSample> = begun.map(row).collect();
-        let t_ns = flows.last().map_or(t_ns, |row| row.t_ns);
+    pub fn sample(&mut self, now: impl Fn() -> i64) -> io::Result<Sample> {
+        let flows = self.flows(&now);
+        let t_ns = flows.last().map_or_else(now, |row| row.t_ns);
         self.placements.look(&self.parts);
         self.cores.follow(&self.parts);
         let listed = device::list(&mut self.netlink)?;
@@ -148,7 +141,7 @@ impl Local {
 
     /// The ends of flows that are here, and all segments of each, ACKs included: sent and received.
     pub fn totals(&mut self, t_ns: i64) -> Vec<(FlowSample, [u32; 2])> {
-        let rows = self.flows(t_ns);
+        let rows = self.flows(|| t_ns);
         let segments = |row: &FlowSample| {
             let part = self.parts.iter().find(|part| part.index as u32 == row.flow)?;
             let end = part.state.sender().get().or(part.state.receiver().get())?;
@@ -159,10 +152,11 @@ impl Local {
     }
 
     /// The ends of flows that are here.
-    pub fn flows(&mut self, t_ns: i64) -> Vec<FlowSample> {
+    pub fn flows(&mut self, now: impl Fn() -> i64) -> Vec<FlowSample> {
         let parts = self.parts.iter().zip(&mut self.packets);
-        let begun = parts.filter(|(part, _)| has_begun(part));
-        begun.map(|(part, packets)| flow_row(part, packets, t_ns)).collect()
+        let begun = parts
+            .filter(|(part, _)| part.state.sender().get().is_some() || part.state.receiver().get().is_some());
+        begun.map(|(part, packets)| flow_row(part, packets, &now)).collect()
     }
 
     /// Where the ends of flows that are here were worked on, by what has changed in the run.
@@ -184,11 +178,6 @@ impl Local {
     pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
         take(&mut self.root)
     }
-}
-
-/// Whether a flow has an end here.
-fn has_begun(part: &Part) -> bool {
-    part.state.sender().get().is_some() || part.state.receiver().get().is_some()
 }
 
 /// Whether an interface is up and has a carrier (IFF_UP and IFF_RUNNING; netdevice(7)).

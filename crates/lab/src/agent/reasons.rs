@@ -10,7 +10,7 @@ use wirespeed_record::Stage;
 pub const SOURCE: &str = "bpf";
 /// How often the kernel passed over what watches its drops.
 const MISSED: &str = "missed";
-/// Packets that the kernel's own counters have more than was seen.
+/// Packets in the kernel's own counters that the watch did not see.
 const UNSEEN: &str = "unseen";
 
 /// Reasons that are counted here. Those of sockets and of TCP are counters of the protocols already.
@@ -51,7 +51,7 @@ pub fn stage(reason: &str, way: Way) -> Option<Stage> {
     only.is_none_or(|only| only == way).then_some(*stage)
 }
 
-/// What a host was seen to drop.
+/// The drops of a host that its watch saw.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// Packets of the run, by the kernel's reason and the way they went.
@@ -60,12 +60,12 @@ pub struct Seen {
     pub sizes: BTreeMap<(Stage, Way), [u64; 2]>,
     /// How often the kernel says that it passed over the watch.
     pub missed: u64,
-    /// Socket buffers of everybody.
-    pub everybody: Vec<Buffers>,
+    /// Socket buffers of all flows.
+    pub all_flows: Vec<Buffers>,
 }
 
-/// The counters of a host that is watched; what is looked at and dropped nothing has one too. `all`: what everything else that
-/// the host counts has grown by since the watch began; `device`: by which the test leaves.
+/// The counters of a host that is watched. Places without drops have one, too. `all`: the growth of the host's other counters
+/// since the watch began. `device`: the interface by which the test leaves.
 pub fn changes(seen: &Seen, all: &Changes, device: &str) -> Vec<Change> {
     let looked_at = [("QDISC_DROP", Way::Tx), ("NETFILTER_DROP", Way::Tx), ("NETFILTER_DROP", Way::Rx)];
     let mut dropped = seen.dropped.clone();
@@ -77,7 +77,7 @@ pub fn changes(seen: &Seen, all: &Changes, device: &str) -> Vec<Change> {
         Some(change(reason, packets, sense))
     };
     let missed = change(MISSED.to_owned(), seen.missed, Sense::hint());
-    let unseen = unseen(&seen.everybody, all, device).into_iter().map(|unseen| {
+    let unseen = unseen(&seen.all_flows, all, device).into_iter().map(|unseen| {
         // As many packets in a buffer as in those that were seen.
         let [packets, buffers] = seen.sizes.get(&(unseen.stage, unseen.way)).copied().unwrap_or([1, 1]);
         let most = (unseen.buffers * packets).div_ceil(buffers.max(1));
@@ -94,11 +94,10 @@ fn change(counter: String, value: u64, sense: Sense) -> Change {
 
 /// How many packets a host's watch may have missed.
 pub fn missed(changes: &Changes) -> i64 {
-    let is_it = |change: &&Change| change.reading.source == SOURCE && change.reading.counter == MISSED;
-    changes.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least() as i64)
+    changes.of_host(SOURCE, MISSED) as i64
 }
 
-/// How many packets, of the test or of others, the host's own counters have at a stage that its watch did not see.
+/// Packets of any flow in the host's own counters of a stage that the watch did not see.
 pub fn not_seen(changes: &Changes, stage: Stage, way: Way) -> i64 {
     let is_it = |change: &&Change| {
         let reading = &change.reading;
@@ -142,10 +141,10 @@ mod tests {
     #[test]
     fn what_was_not_seen_has_the_size_of_what_was() {
         let counted = crate::hosts::testing::changes("eth0", &[("qdisc/drops", 9)]);
-        let everybody =
+        let all_flows =
             vec![Buffers { reason: "QDISC_DROP".into(), device: Some(2), namespace: Some(1), buffers: 6 }];
         let sizes = [((Stage::Qdisc, Way::Tx), [20, 4])].into();
-        let seen = Seen { sizes, everybody, ..seen(&[("QDISC_DROP", Way::Tx, 20)]) };
+        let seen = Seen { sizes, all_flows, ..seen(&[("QDISC_DROP", Way::Tx, 20)]) };
         let all = Changes { interval_ns: 0, changes: changes(&seen, &counted, "eth0") };
         assert_eq!(not_seen(&all, Stage::Qdisc, Way::Tx), 15);
         assert_eq!(not_seen(&all, Stage::Netfilter, Way::Rx), 0);

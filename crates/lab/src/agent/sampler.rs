@@ -61,17 +61,13 @@ impl<'a> Sampler<'a> {
         Sampler { run, layout, world, parts, packets: vec![[Long::default(); 2]; parts.len()] }
     }
 
-    /// Reads everything once. `now` is asked after each answer, since a socket at work answers late: after 100 ms and more on a
-    /// busy machine.
+    /// Reads everything once. `now` is the time of the samples.
     ///
     /// # Errors
     /// If the kernel refuses an answer.
     pub fn sample(&mut self, now: impl Fn() -> i64) -> io::Result<Snapshot> {
-        let before_ns = now();
-        let all = 0..self.parts.len();
-        let flow = |index| self.flow(before_ns, index).map(|row| FlowSample { t_ns: now(), ..row });
-        let flows: Vec<FlowSample> = all.filter_map(flow).collect();
-        let t_ns = flows.last().map_or(before_ns, |row| row.t_ns);
+        let flows = self.flows(&now);
+        let t_ns = flows.last().map_or_else(now, |row| row.t_ns);
         let (queues, hosts, in_flight) = (Vec::new(), Vec::new(), Vec::new());
         let mut snapshot = Snapshot { t_ns, flows, queues, hosts, in_flight };
         for node in 0..self.world.nodes.len() {
@@ -100,14 +96,10 @@ impl<'a> Sampler<'a> {
     }
 
     /// A row per flow that has started.
-    pub fn flows(&mut self, t_ns: i64) -> Vec<FlowSample> {
-        (0..self.parts.len()).filter_map(|index| self.flow(t_ns, index)).collect()
-    }
-
-    fn flow(&mut self, t_ns: i64, index: usize) -> Option<FlowSample> {
-        let part = &self.parts[index];
-        part.state.sender().get()?;
-        Some(flow_row(part, &mut self.packets[index], t_ns))
+    pub fn flows(&mut self, now: impl Fn() -> i64) -> Vec<FlowSample> {
+        let parts = self.parts.iter().zip(&mut self.packets);
+        let begun = parts.filter(|(part, _)| part.state.sender().get().is_some());
+        begun.map(|(part, packets)| flow_row(part, packets, &now)).collect()
     }
 
     fn queues(&mut self, t_ns: i64, node: usize, snapshot: &mut Snapshot) -> io::Result<()> {
@@ -179,10 +171,11 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What the ends of a flow that are here know of it. `packets`: its packet counters so far, out and in.
-pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
+/// Reads the ends of a flow that are here. `packets`: its packet counters so far, out and in. `now` is asked after the answer,
+/// since a socket at work answers late: after 100 ms and more on a busy machine.
+pub fn flow_row(part: &Part, packets: &mut [Long; 2], now: impl Fn() -> i64) -> FlowSample {
     let state = &part.state;
-    let mut sample = FlowSample::empty(t_ns, part.index as u32);
+    let mut sample = FlowSample::empty(0, part.index as u32);
     match &part.flow().kind {
         FlowKind::Udp { .. } => {
             sample.delivered_bytes = Some(state.delivered_bytes.load(Relaxed));
@@ -208,6 +201,7 @@ pub fn flow_row(part: &Part, packets: &mut [Long; 2], t_ns: i64) -> FlowSample {
     }
     // Last: what lies there unread is then not more than it is, however long reading takes.
     sample.read_bytes = Some(state.read_bytes.load(Relaxed));
+    sample.t_ns = now();
     sample
 }
 

@@ -182,10 +182,10 @@ fn session(
     let lasted = Duration::from_nanos(ended_ns.max(0) as u64);
     // A server that sends would go on.
     let word = match peer.take_if(|peer| peer.sends()) {
-        Some(peer) => Some(peer.finish(&here.flows(ended_ns), &parts, lasted)?),
+        Some(peer) => Some(peer.finish(&here.flows(|| ended_ns), &parts, lasted)?),
         None => None,
     };
-    drain(&parts, || here.flows(0));
+    drain(&parts, || here.flows(|| 0));
     if peer.is_some() {
         thread::sleep(SETTLE);
     }
@@ -307,8 +307,8 @@ impl Ends {
         self.run.flows.iter().filter_map(other).collect()
     }
 
-    /// What this host dropped of the run's packets, by the kernel's reasons; nothing if it is not watched. `all`: what its
-    /// other counters grew by; `out`: the interface by which the test leaves.
+    /// The run's packets that this host dropped, by the kernel's reasons; empty without a watch. `all`: the growth of its
+    /// other counters. `out`: the interface by which the test leaves.
     fn reasons(&self, drops: &Drops, all: &Changes, out: &str) -> Vec<Change> {
         let seen = drops.dropped(&self.run, &self.host, &self.addresses);
         seen.map_or(Vec::new(), |seen| reasons::changes(&seen, all, out))
@@ -409,7 +409,7 @@ fn conduct(
             peer.watch()?;
         }
         // On a busy machine a sample is late: it takes the place of those it missed, and the grid stays as it is.
-        let sample = here.sample(t_ns, || (clock.now() / step * step).min(end))?;
+        let sample = here.sample(|| t_ns.max(clock.now() / step * step).min(end))?;
         t_ns = sample.t_ns;
         sample.flows.into_iter().try_for_each(|row| out.write(&Message::Flow(Box::new(row))))?;
         sample.queue.into_iter().try_for_each(|row| out.write(&Message::Queue(row)))?;

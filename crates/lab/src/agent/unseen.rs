@@ -1,24 +1,24 @@
-//! What the kernel's own counters have of drops that the watch on them (BPF) did not see. A kernel may run no programs while
-//! a process that it protects is interrupted, and does not say so (docs/reference/bpf.md).
+//! Drops in the kernel's own counters that the watch (BPF) did not see. A kernel may run no programs while a process that it
+//! protects is interrupted, and does not report this (docs/reference/bpf.md).
 
 use super::reasons;
 use wirespeed_bpf::drops::Buffers;
-use wirespeed_host::{Change, Changes, Place, Way};
+use wirespeed_host::{Changes, Place, Way};
 use wirespeed_record::Stage;
 
-/// Socket buffers, of the test or of others, that were dropped at a stage and not seen.
+/// Socket buffers of any flow that were dropped at a stage and not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unseen {
-    /// Where.
+    /// The stage.
     pub stage: Stage,
-    /// Which way they went.
+    /// Sent or received.
     pub way: Way,
-    /// How many, at most.
+    /// Their number, at most.
     pub buffers: u64,
 }
 
-/// Holds what was seen of everybody's drops since the start against what the counters grew by, where the kernel has a count
-/// that is independent of the watch: at the queues of `device`, and between the two ends of IP.
+/// Compares the drops of all flows that were seen with the growth of the counters since then. The kernel counts independently
+/// of the watch in the queues of `device`, and where packets enter and leave IP.
 pub fn unseen(seen: &[Buffers], changes: &Changes, device: &str) -> Vec<Unseen> {
     let queue = [(Stage::Qdisc, Way::Tx, queue(seen, changes, device))];
     let ip = [(Stage::Netfilter, Way::Rx, into_ip(seen, changes))];
@@ -33,13 +33,13 @@ pub fn unseen(seen: &[Buffers], changes: &Changes, device: &str) -> Vec<Unseen> 
     queue.into_iter().chain(ip).chain(out).filter_map(row).collect()
 }
 
-/// What the root queue counts, less what was seen at the device for a reason of a queue.
+/// Drops of the root queue, less those seen at the device for a reason of a queue.
 fn queue(seen: &[Buffers], changes: &Changes, device: &str) -> i64 {
     let root = changes.changes.iter().find_map(|change| match &change.reading.place {
         Place::Qdisc { device: found, parent: Place::ROOT, .. }
             if *found.name == *device && change.reading.counter == "drops" =>
         {
-            Some((found.index, grown(change)))
+            Some((found.index, change.growth.at_least() as i64))
         }
         _ => None,
     });
@@ -50,9 +50,9 @@ fn queue(seen: &[Buffers], changes: &Changes, device: &str) -> i64 {
     dropped - sum(seen.iter().filter(is_there))
 }
 
-/// What IP received and neither delivered, nor forwarded, nor counts as an error, less what was seen of it.
+/// Buffers that IP received and did not deliver, forward or count as an error, less those seen.
 fn into_ip(seen: &[Buffers], changes: &Changes) -> i64 {
-    let of = |names: &[&str]| names.iter().map(|name| protocols(changes, name)).sum::<i64>();
+    let of = |names: &[&str]| protocols(changes, names);
     let came = of(&["IpInReceives", "Ip6InReceives", "IpReasmOKs", "Ip6ReasmOKs"]);
     let went = of(&["IpInDelivers", "Ip6InDelivers", "IpForwDatagrams", "Ip6OutForwDatagrams"]);
     let failed = of(&["IpReasmReqds", "Ip6ReasmReqds"])
@@ -63,10 +63,10 @@ fn into_ip(seen: &[Buffers], changes: &Changes) -> i64 {
     came - went - failed - sum(seen.iter().filter(|row| !is_elsewhere(&row.reason)))
 }
 
-/// What IP was asked to send and gave to no neighbour, less what was seen of it; `None` before Linux 6.7, which does not
-/// count the latter.
+/// Buffers that IP was asked to send and did not transmit, less those seen. `None` before Linux 6.7, which does not count
+/// transmitted buffers.
 fn out_of_ip(seen: &[Buffers], changes: &Changes) -> Option<i64> {
-    let of = |names: &[&str]| names.iter().map(|name| protocols(changes, name)).sum::<i64>();
+    let of = |names: &[&str]| protocols(changes, names);
     let sent = of(&["IpOutTransmits", "Ip6OutTransmits"]);
     let asked = of(&["IpOutRequests", "Ip6OutRequests", "IpForwDatagrams", "Ip6OutForwDatagrams"]);
     let failed = of(&["IpOutDiscards", "Ip6OutDiscards", "IpOutNoRoutes", "Ip6OutNoRoutes"]);
@@ -74,20 +74,16 @@ fn out_of_ip(seen: &[Buffers], changes: &Changes) -> Option<i64> {
     (sent > 0).then_some(asked - sent - failed - seen)
 }
 
-/// Whether packets are dropped for a reason above or below IP: what is in doubt counts as seen.
+/// Whether packets are dropped for a reason above or below IP. Other reasons count as drops of IP.
 fn is_elsewhere(reason: &str) -> bool {
     const ABOVE_OR_BELOW: [&str; 7] = ["TCP_", "UDP_", "SOCKET_", "NO_SOCKET", "NEIGH_", "TC_", "XDP"];
     reasons::stage(reason, Way::Tx) == Some(Stage::Qdisc)
         || ABOVE_OR_BELOW.iter().any(|prefix| reason.starts_with(prefix))
 }
 
-fn grown(change: &Change) -> i64 {
-    change.growth.at_least() as i64
-}
-
-fn protocols(changes: &Changes, name: &str) -> i64 {
-    let is_it = |change: &&Change| change.reading.source == "protocols" && change.reading.counter == name;
-    changes.changes.iter().find(is_it).map_or(0, grown)
+/// The growth of several protocol counters together.
+fn protocols(changes: &Changes, names: &[&str]) -> i64 {
+    names.iter().map(|name| changes.of_host("protocols", name) as i64).sum()
 }
 
 fn sum<'a>(rows: impl Iterator<Item = &'a Buffers>) -> i64 {

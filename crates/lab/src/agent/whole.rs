@@ -229,7 +229,7 @@ fn conduct(
             writer.write(&Message::Placement(placement))?;
         }
         // Nothing stands still to be read: the account is made when everything has come to rest.
-        drain(&parts, || sampler.flows(end));
+        drain(&parts, || sampler.flows(|| end));
         let rest = sampler.consistent(end)?;
         write_in_flight(rest.in_flight, writer)?;
         writer.write(&Message::Rest { flows: rest.flows, queues: rest.queues, hosts: rest.hosts })?;

@@ -199,10 +199,7 @@ fn merge_idle(found: Vec<Lost>) -> Vec<Lost> {
 /// as far as their sockets count it, and what left from another address is left out.
 fn dropped_by_queue(device: &str, changes: &Changes, own: &Own, stopped_before: i64) -> Option<[i64; 2]> {
     let grown = |change: &Change| change.growth.at_least() as i64;
-    let of = |name: &str| {
-        let is_it = |c: &&Change| c.reading.source == "protocols" && c.reading.counter == name;
-        changes.changes.iter().find(is_it).map_or(0, grown)
-    };
+    let of = |name: &str| changes.of_host("protocols", name) as i64;
     let is_root = |change: &&Change| {
         let reading = &change.reading;
         matches!(&reading.place, Place::Qdisc { device: found, parent: Place::ROOT, .. } if *found.name == *device)
@@ -304,10 +301,10 @@ mod tests {
     /// Adds what a watch saw: of the test, by reason; and in how many buffers queues dropped something of anybody's.
     fn watched(all: &mut Changes, dropped: &[(&str, Way, u64)], of_queues: u64) {
         let buffers = of_queues;
-        let everybody =
+        let all_flows =
             vec![Buffers { reason: "QDISC_DROP".into(), device: Some(2), namespace: Some(1), buffers }];
         let dropped = dropped.iter().map(|(reason, way, packets)| (((*reason).to_owned(), *way), *packets));
-        let seen = reasons::Seen { dropped: dropped.collect(), everybody, ..Default::default() };
+        let seen = reasons::Seen { dropped: dropped.collect(), all_flows, ..Default::default() };
         let reasons = reasons::changes(&seen, all, "eth0");
         all.changes.extend(reasons);
     }
