@@ -29,17 +29,5 @@ pub(crate) fn busy_flow(seconds: i64, each: impl Fn(i64, &mut FlowSample)) -> Re
 
 /// A row of a core of the receiver with softirq work only.
 pub(crate) fn softirq_sample(t_ns: i64, core: u32, softirq_ns: i64) -> CoreSample {
-    CoreSample {
-        t_ns,
-        host: "receiver".into(),
-        core,
-        node: 0,
-        hardirq_ns: 0,
-        softirq_ns,
-        ksoftirqd_ns: 0,
-        app_ns: 0,
-        capture_ns: 0,
-        load_ns: 0,
-        squeezed: 0,
-    }
+    CoreSample { softirq_ns, ..CoreSample::idle(t_ns, "receiver", core) }
 }

@@ -81,19 +81,7 @@ pub fn core_times(recording: &Recording) -> Vec<CoreTime<'_>> {
 /// A row of a core of the receiver that has done softirq work only.
 #[cfg(test)]
 pub(crate) fn softirq_sample(t_ns: i64, core: u32, softirq_ns: i64) -> CoreSample {
-    CoreSample {
-        t_ns,
-        host: "receiver".into(),
-        core,
-        node: 0,
-        hardirq_ns: 0,
-        softirq_ns,
-        ksoftirqd_ns: 0,
-        app_ns: 0,
-        capture_ns: 0,
-        load_ns: 0,
-        squeezed: 0,
-    }
+    CoreSample { softirq_ns, ..CoreSample::idle(t_ns, "receiver", core) }
 }
 
 #[cfg(test)]

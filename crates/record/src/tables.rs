@@ -111,6 +111,25 @@ table! {
     }
 }
 
+impl CoreSample {
+    /// A core of node 0 that has done nothing so far.
+    pub fn idle(t_ns: i64, host: &str, core: u32) -> CoreSample {
+        CoreSample {
+            t_ns,
+            host: host.to_owned(),
+            core,
+            node: 0,
+            hardirq_ns: 0,
+            softirq_ns: 0,
+            ksoftirqd_ns: 0,
+            app_ns: 0,
+            capture_ns: 0,
+            load_ns: 0,
+            squeezed: 0,
+        }
+    }
+}
+
 impl FlowSample {
     /// A sample with nothing measured.
     pub fn empty(t_ns: i64, flow: u32) -> FlowSample {

@@ -36,19 +36,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 fn core(t_ns: i64, host: &str, core: u32, softirq_ns: i64, app_ns: i64) -> CoreSample {
-    CoreSample {
-        t_ns,
-        host: host.into(),
-        core,
-        node: core / 2,
-        hardirq_ns: 0,
-        softirq_ns,
-        ksoftirqd_ns: 0,
-        app_ns,
-        capture_ns: 0,
-        load_ns: 0,
-        squeezed: 0,
-    }
+    CoreSample { node: core / 2, softirq_ns, app_ns, ..CoreSample::idle(t_ns, host, core) }
 }
 
 fn ring(number: u32, packets: u64, dropped: u64) -> QueueSample {
