@@ -9,7 +9,7 @@ use crate::rate_series::total_throughput;
 use crate::report::Report;
 use crate::source::Source;
 use crate::thin::thin;
-use wirespeed_diagnosis::unsteady;
+use wirespeed_diagnosis::{diagnose, unsteady};
 use wirespeed_record::StoreError;
 
 /// Points a line keeps when a run is added.
@@ -70,7 +70,7 @@ impl Builder {
             .collect();
         let unsteady = unsteady(&source.view);
         let metric = |name: &str| run.metrics.iter().find(|m| m.name == name).map(|m| m.value);
-        let diagnosis = diagnosis(&source.view, metric);
+        let diagnosis = diagnosis(&source.view, &diagnose(&source.view), metric);
         source.intact()?;
         self.runs.push(RunDigest {
             unsteady,

@@ -2,7 +2,7 @@
 //! it ran. The terminal and the page show the same sections.
 
 use std::fmt::Write;
-use wirespeed_diagnosis::{Finding, Interval, diagnose, placement};
+use wirespeed_diagnosis::{Diagnosis, Finding, Interval, placement};
 use wirespeed_metrics::{Lost, Moment, View, timeline};
 use wirespeed_record::{
     Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, EventKind, HostInfo, LedgerRow, MISSED, RunInfo,
@@ -31,11 +31,10 @@ impl Section {
     }
 }
 
-/// The sections of a run; `metric` finds its metrics by name. Those with nothing to say are left out.
-pub fn diagnosis(view: &View, metric: impl Fn(&str) -> Option<f64>) -> Vec<Section> {
+/// The sections of a run with its findings, without empty ones. `metric` returns its metrics by name.
+pub fn diagnosis(view: &View, found: &Diagnosis, metric: impl Fn(&str) -> Option<f64>) -> Vec<Section> {
     let recording = view.recording;
     let info = &recording.info;
-    let found = diagnose(view);
     let placed: Vec<&Finding> = found.of_family("placement").collect();
     let went = ledger(&recording.ledger, info)
         + &when_lost(&timeline(view), info)

@@ -24,7 +24,7 @@ impl Analysis {
 /// The only run of a study.
 pub(super) fn run(judged: &Judged, view: &View) -> String {
     let metric = |name: &str| judged.metrics.iter().find(|m| m.name == name).map(|m| m.value);
-    let sections = diagnosis(view, metric);
+    let sections = diagnosis(view, &judged.diagnosis, metric);
     // What limited it stands above, as of several runs.
     sections
         .iter()
