@@ -7,7 +7,9 @@ mod evidence;
 mod places;
 
 use crate::id::Id;
-use crate::thresholds::{BUSY_SENDER, HEAVY_LOSS, MOSTLY, READER_PAUSE, UNREAD_BUFFER, WAITING};
+use crate::thresholds::{
+    BUSY_SENDER, HEAVY_LOSS, MOSTLY, READER_PAUSE, SCHEDULER_DELAY, UNREAD_BUFFER, WAITING,
+};
 use cores::{Cores, Full, Ready, Threads};
 use evidence::{Evidence, evidence};
 use places::{Stalls, WorstStages};
@@ -192,8 +194,11 @@ impl Evidence<'_> {
         // A delay that a machine adds to a round trip overflows no buffer of the path.
         let is_of_the_path = has_queue && (self.is_queued() || !cores.are_known());
         let is_unread = self.unread >= UNREAD_BUFFER.value;
-        // A larger receive window would only lengthen a queue of the path.
-        let would_only_wait = self.is_overfull() && !is_unread && receiver.is_none() && late.is_none();
+        // A larger receive window would only lengthen a queue of the path. A queue too long for a busy machine is the path's.
+        let is_idle = receiver.is_none() && late.is_none();
+        let is_long =
+            self.queue_ns() > SCHEDULER_DELAY.value && receiver.is_none_or(|full| !full.by_itself());
+        let would_only_wait = self.is_overfull() && !is_unread && (is_idle || is_long);
         // Threads that wait for cores cause spurious retransmissions.
         let is_spurious = worst.is_none() && late.is_some();
         let nothing_came = self.delivered <= 0.0 && self.from_ns >= self.info.start_ns;
@@ -356,6 +361,27 @@ mod tests {
         };
         assert_eq!(at_rtt(12_000_000), [(0, 2, "receive window".to_owned())]);
         assert_eq!(at_rtt(25_000_000), [(0, 2, "path rate".to_owned())]);
+    }
+
+    #[test]
+    fn queue_longer_than_a_busy_machine_adds_is_the_paths() {
+        let at_rtt = |rtt_ns: i64| {
+            let mut recording = recording(2, |second, sample| {
+                sample.rwnd_limited_ns = Some(second * 800_000_000);
+                (sample.rtt_ns, sample.min_rtt_ns) = (Some(rtt_ns), Some(100_000));
+                sample.delivery_rate_bps = Some(1_000_000_000);
+            });
+            // The reader waits for a core that others fill.
+            recording.threads = threads(true, 0.2, 0.4);
+            let full = |t: i64| CoreSample {
+                load_ns: t * 1_000_000_000,
+                ..crate::testing::softirq_sample(t * 1_000_000_000, 3, 0)
+            };
+            recording.cores = (0..=2).map(full).collect();
+            told(&recording)
+        };
+        assert_eq!(at_rtt(4_000_000), [(0, 2, "receive window".to_owned())]);
+        assert_eq!(at_rtt(160_000_000), [(0, 2, "path rate".to_owned())]);
     }
 
     #[test]

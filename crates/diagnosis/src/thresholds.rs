@@ -56,6 +56,8 @@ thresholds! {
     STEADY_QUEUE = 0.3, "ratio", FAULTS;
     /// A host that is short of cores adds less than this to most round trips.
     HOST_DELAY = 200_000.0, "ns", FAULTS;
+    /// Threads that wait for a core add less than this to most round trips.
+    SCHEDULER_DELAY = 2e7, "ns", "several slices of the scheduler (base_slice_ns, kernel/sched/fair.c)";
     /// A reader can be away from its core for this long as soon as anything else runs there.
     READER_PAUSE = 1e6, "ns", "about one slice of the scheduler (base_slice_ns, kernel/sched/fair.c)";
     /// A receive buffer with this unread part has a reader that is too slow.

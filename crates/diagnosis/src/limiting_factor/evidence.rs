@@ -202,19 +202,24 @@ impl Evidence<'_> {
         self.delivered / (self.to_ns - self.from_ns) as f64 * 8e9
     }
 
+    /// The time that nearly all packets wait beyond the least round trip.
+    pub(super) fn queue_ns(&self) -> f64 {
+        self.low_rtt - self.least_rtt
+    }
+
     /// Packets wait on the path even when the fewest do. Round trips that only vary do not show a queue.
     /// Neither do the delays of a machine whose threads wait for a core (`is_late`), or which forwards bursts slowly.
     pub(super) fn has_standing_queue(&self, is_late: bool) -> bool {
         self.low_rtt > WAITING.value * self.least_rtt
             && self.low_rtt >= STEADY_QUEUE.value * self.middle_rtt
-            && (!is_late || self.low_rtt - self.least_rtt > HOST_DELAY.value)
+            && (!is_late || self.queue_ns() > HOST_DELAY.value)
             && !self.is_in_bursts()
     }
 
     /// A queue grew before the packets that were lost. The delay of a machine is not a queue.
     pub(super) fn is_queued(&self) -> bool {
         self.low_rtt > WAITING.value * self.least_rtt
-            && self.low_rtt - self.least_rtt > HOST_DELAY.value
+            && self.queue_ns() > HOST_DELAY.value
             && !self.is_in_bursts()
     }
 
