@@ -1,6 +1,8 @@
 //! A single run in words: what limited it, second by second, where its packets went, why hosts dropped them, and on which cores
 //! it ran. The terminal and the page show the same sections.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use wirespeed_diagnosis::{Diagnosis, Finding, Interval, placement};
 use wirespeed_metrics::{Lost, Moment, View, timeline};
@@ -44,6 +46,7 @@ pub fn diagnosis(view: &View, found: &Diagnosis, metric: impl Fn(&str) -> Option
         Section::of("Path, measured before the run", &path_checks(info)),
         Section::of("Warnings", &warnings(info)),
         Section::of("Limiting factor", &found.sentence().map_or(String::new(), |limit| limit + "\n")),
+        Section::of("What to do", &remedies(&found.findings)),
         Section::of("Limiting factor over time", &over_time(&found.intervals, info)),
         Section::of("Other load on the hosts", &other_load(view)),
         Section::of("Where the packets went", &went),
@@ -63,6 +66,24 @@ fn path_checks(info: &RunInfo) -> String {
 
 fn warnings(info: &RunInfo) -> String {
     info.warnings.iter().map(|warning| format!("{}\n", warning.replace('\n', " "))).collect()
+}
+
+/// The next steps, those of the worst findings first, with the names under which `--json` and the pages have them.
+fn remedies(findings: &[Finding]) -> String {
+    /// After so many steps it is time for the next test.
+    const MOST: usize = 5;
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| Reverse(finding.severity));
+    // Flows with the same finding have the same remedy, and need it once.
+    let mut seen = BTreeSet::new();
+    sorted.retain(|finding| seen.insert(&*finding.remedy));
+    let line = |finding: &&Finding| format!("{}: {}\n", finding.id.word(), finding.remedy);
+    let left = sorted.len().saturating_sub(MOST);
+    let mut text: String = sorted.iter().take(MOST).map(line).collect();
+    if left > 0 {
+        let _ = writeln!(text, "and {left} more findings (--json has them)");
+    }
+    text
 }
 
 /// A line a flow, of the first few.
@@ -98,7 +119,7 @@ fn other_load(view: &View) -> String {
     let mut lines: Vec<String> =
         loads.map(|event| line(event.host.as_deref().unwrap_or("a host"), &event.detail)).collect();
     // Hosts that are one machine have the same processes.
-    let mut told = std::collections::BTreeSet::new();
+    let mut told = BTreeSet::new();
     lines.retain(|line| told.insert(line.split_once(": ").map_or(line.clone(), |(_, rest)| rest.to_owned())));
     lines.concat()
 }
@@ -300,9 +321,27 @@ fn placements(info: &RunInfo, findings: &[&Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirespeed_diagnosis::{Id, Subject};
 
     fn counter(host: &str, counter: String, after: u64) -> Counter {
         Counter { host: host.into(), counter, before: 0, after }
+    }
+
+    #[test]
+    fn remedy_of_the_worst_finding_comes_first_and_each_once() {
+        let about = |id: Id, flow: u32| {
+            Finding::new(id, Subject::Flow { flow, label: String::new() }, "", Vec::new())
+        };
+        let found =
+            [about(Id::LimitCwnd, 0), about(Id::LimitReceiveWindow, 1), about(Id::LimitReceiveWindow, 2)];
+        let text = remedies(&found);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        let step = format!("limit.receive-window: {}", Id::LimitReceiveWindow.remedy());
+        assert_eq!(lines[0], step);
+        assert!(lines[1].starts_with("limit.cwnd: "), "{text}");
+        let many: Vec<Finding> = Id::ALL.iter().take(7).map(|id| about(*id, 0)).collect();
+        assert!(remedies(&many).ends_with("\nand 2 more findings (--json has them)\n"));
     }
 
     #[test]
