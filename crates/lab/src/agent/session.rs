@@ -112,7 +112,10 @@ fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) 
 }
 
 fn out_of_turn(request: &Request) -> io::Error {
-    io::Error::other(format!("{} was not to be expected here", request.name()))
+    let name = request.name();
+    io::Error::other(format!(
+        "unexpected request from the controller: {name}; use the same version of wirespeed on both hosts"
+    ))
 }
 
 /// A time to begin at that is near: the run would be over, or this process gone, at any other.
@@ -121,7 +124,7 @@ fn soon(origin_ns: i64) -> io::Result<i64> {
     if away > PATIENCE {
         let seconds = away.as_secs();
         return Err(io::Error::other(format!(
-            "the run is to begin {seconds} s from now or ago: another clock?"
+            "the start time is {seconds} s away on this host's clock (was the host suspended?); start the run again"
         )));
     }
     Ok(origin_ns)
