@@ -26,7 +26,7 @@ pub struct Registered {
 #[derive(Debug, Error)]
 pub enum UnloadError {
     /// There is none.
-    #[error("no {name} of wirespeed's is registered")]
+    #[error("{name} is not registered by wirespeed; see `wirespeed cc list`")]
     None {
         /// What was asked for.
         name: String,

@@ -101,10 +101,10 @@ pub enum Failure {
         code: u8,
     },
     /// The agent of a host could not do its part.
-    #[error("the agent gave up; its controller knows why")]
+    #[error("the agent failed; the controller that started it prints the reason")]
     Agent,
     /// Ctrl-C or SIGTERM.
-    #[error("interrupted; complete runs are kept, run the same command again to go on")]
+    #[error("interrupted: complete runs are kept; run the same command again to resume")]
     Interrupted,
     /// The same in a measurement, which is not resumed.
     #[error("interrupted; what was measured until then is kept")]

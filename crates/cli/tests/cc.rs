@@ -210,7 +210,7 @@ fn killed_it_leaves_nothing_that_cannot_be_removed() {
     assert_eq!(available(), before);
     let output = wirespeed(here(), &["cc", "unload", "lola"]);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
-    assert!(errors(&output).contains("no lola of wirespeed's"), "{}", errors(&output));
+    assert!(errors(&output).contains("lola is not registered by wirespeed"), "{}", errors(&output));
 }
 
 #[test]

@@ -144,7 +144,8 @@ fn a_study_runs_once_and_its_claims_have_verdicts() {
     assert_eq!(again["carried_out"]["model"]["now"], 0);
     let wrong = wirespeed(folder.path(), &["reproduce", "tiny", "--out", "out", "--figure", "7"]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(errors(&wrong).contains("there are: 1, 2"), "{}", errors(&wrong));
+    assert!(errors(&wrong).contains("no claim or figure matches `7`"), "{}", errors(&wrong));
+    assert!(errors(&wrong).contains("choose from: 1, 2"), "{}", errors(&wrong));
 }
 
 #[test]

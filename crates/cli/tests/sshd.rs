@@ -181,7 +181,7 @@ fn a_copy_that_is_cut_short_leaves_no_part_of_a_program() {
     let file = bed.scenario(&format!("[[flow]]\n{SHORT}"));
     let mut command = servers.command(&["run", &file, "--on", "hosts"]);
     let output = leaves_nothing(&bed, || command.env("WIRESPEED_SSH", own).output().unwrap());
-    assert_refused(&output, &["cannot copy the agent", "it did not arrive whole"]);
+    assert_refused(&output, &["cannot copy the agent", "the upload was truncated"]);
     let left =
         Command::new("find").arg(bed.folder().join("home")).args(["-name", "agent-*"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "");

@@ -13,8 +13,8 @@ fn main() -> std::io::Result<()> {
         _ => Root::live(),
     };
     if let [folder] = &arguments[..] {
-        for lack in record_fixture(&mut root, Path::new(folder))? {
-            println!("{lack}");
+        for what in record_fixture(&mut root, Path::new(folder))? {
+            println!("{what}");
         }
         return Ok(());
     }
@@ -24,19 +24,19 @@ fn main() -> std::io::Result<()> {
         println!("{:10} {:5} readings in {:?}", source.name(), snapshot.readings.len(), begin.elapsed());
     }
     let begin = Instant::now();
-    let (snapshot, lacks) = take(&mut root);
+    let (snapshot, unavailable) = take(&mut root);
     let took = begin.elapsed();
     for reading in snapshot.readings.iter().filter(|reading| reading.value != 0) {
         let stage = reading.sense.stage.map_or("-", |stage| stage.word());
-        let again = reading.again.as_deref().unwrap_or("");
+        let duplicate_of = reading.duplicate_of.as_deref().unwrap_or("");
         let meaning = reading.sense.meaning;
         println!(
-            "{:10} {:40} {:34} {:16} {stage:16} {meaning} {} {again}",
+            "{:10} {:40} {:34} {:16} {stage:16} {meaning} {} {duplicate_of}",
             reading.source, reading.place, reading.counter, reading.value, reading.sense.unit
         );
     }
-    for lack in lacks {
-        println!("lack: {lack}");
+    for what in unavailable {
+        println!("unavailable: {what}");
     }
     println!("{} readings in {took:?}", snapshot.readings.len());
     Ok(())

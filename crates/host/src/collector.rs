@@ -1,8 +1,8 @@
 //! Gathers what the sources read, and decides which of several counters of the same packets is the one to count.
 
 use crate::pattern::matches;
-use crate::reading::{Place, Reading, Row, Sense};
-use crate::source::Lack;
+use crate::reading::{CounterMeaning, Place, Reading, Row};
+use crate::source::Unavailable;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -11,7 +11,7 @@ use std::io;
 #[derive(Debug, Default)]
 pub struct Collector {
     readings: Vec<Reading>,
-    lacks: Vec<Lack>,
+    unavailable: Vec<Unavailable>,
     /// Readings whose rows say that others may count the same packets.
     open: Vec<(usize, &'static Row)>,
 }
@@ -37,10 +37,10 @@ impl Collector {
         value: u64,
         row: Option<&'static Row>,
     ) {
-        if let Some(row) = row.filter(|row| !row.again.is_empty()) {
+        if let Some(row) = row.filter(|row| !row.duplicate_of.is_empty()) {
             self.open.push((self.readings.len(), row));
         }
-        let sense = row.map_or(Sense::unknown(), |row| row.sense);
+        let sense = row.map_or(CounterMeaning::unknown(), |row| row.sense);
         self.readings.push(Reading::new(source, place, counter, value, sense));
     }
 
@@ -60,14 +60,14 @@ impl Collector {
     }
 
     /// Notes what could not be read.
-    pub fn lack(
+    pub fn unavailable(
         &mut self,
         source: &'static str,
         what: impl Into<String>,
         error: &io::Error,
         remedy: &'static str,
     ) {
-        self.lacks.push(Lack::new(source, what, error, remedy));
+        self.unavailable.push(Unavailable::new(source, what, error, remedy));
     }
 
     /// Whether nothing was read.
@@ -78,8 +78,8 @@ impl Collector {
     /// All readings, each with the counter that it repeats, and what could not be read. A counter repeats another
     /// one that is there, even if both are 0: what matters is that it is read. One of a device may be part of the
     /// host's, and one of the host part of those of its devices.
-    pub fn finish(self) -> (Vec<Reading>, Vec<Lack>) {
-        let Collector { mut readings, lacks, open } = self;
+    pub fn finish(self) -> (Vec<Reading>, Vec<Unavailable>) {
+        let Collector { mut readings, unavailable, open } = self;
         let found: Vec<(usize, String)> = {
             let mut names: HashMap<Group, HashSet<&str>> = HashMap::new();
             if !open.is_empty() {
@@ -98,7 +98,7 @@ impl Collector {
             let repeated = |(at, row): &(usize, &'static Row)| {
                 let reading = readings.get(*at)?;
                 let device = reading.place.device().map(|device| device.index);
-                row.again.iter().find_map(|pattern| {
+                row.duplicate_of.iter().find_map(|pattern| {
                     let (source, pattern) = pattern.split_once('/')?;
                     let other = if device.is_some() { None } else { Some(ANY_DEVICE) };
                     let name = first((device, source), source, pattern)
@@ -109,10 +109,10 @@ impl Collector {
             };
             open.iter().filter_map(repeated).collect()
         };
-        for (at, again) in found {
-            readings[at].again = Some(Cow::Owned(again));
+        for (at, duplicate_of) in found {
+            readings[at].duplicate_of = Some(Cow::Owned(duplicate_of));
         }
-        (readings, lacks)
+        (readings, unavailable)
     }
 }
 
@@ -131,8 +131,9 @@ mod tests {
     use crate::reading::{Device, Way, row};
     use wirespeed_record::Stage;
 
-    const TOTAL: Row = row("total", Sense::loss(Stage::RxRing, Way::Rx));
-    const PART: Row = row("rx{queue}_drops", Sense::loss(Stage::RxRing, Way::Rx)).again(&["nic/total"]);
+    const TOTAL: Row = row("total", CounterMeaning::loss(Stage::RxRing, Way::Rx));
+    const PART: Row =
+        row("rx{queue}_drops", CounterMeaning::loss(Stage::RxRing, Way::Rx)).duplicate_of(&["nic/total"]);
 
     fn on(index: u32) -> Place {
         Place::Device(Device { index, name: "eth0".into() })
@@ -147,19 +148,19 @@ mod tests {
         let (readings, _) = collector.finish();
         let counted: Vec<_> = readings.iter().map(Reading::is_the_count_of_a_loss).collect();
         assert_eq!(counted, [false, true, true]);
-        assert_eq!(readings[0].again.as_deref(), Some("nic/total"));
+        assert_eq!(readings[0].duplicate_of.as_deref(), Some("nic/total"));
     }
 
     #[test]
     fn a_devices_counter_and_the_hosts_may_repeat_each_other() {
-        const HOSTS: Row = row("host", Sense::lost(Way::Tx)).again(&["nic/total"]);
-        const DEVICES: Row = row("part", Sense::lost(Way::Rx)).again(&["ip/whole"]);
+        const HOSTS: Row = row("host", CounterMeaning::lost(Way::Tx)).duplicate_of(&["nic/total"]);
+        const DEVICES: Row = row("part", CounterMeaning::lost(Way::Rx)).duplicate_of(&["ip/whole"]);
         let mut collector = Collector::default();
         collector.push_row("ip", Place::Host, "host", 1, Some(&HOSTS));
         collector.push_row("nic", on(3), "total", 1, None);
         collector.push_row("nic", on(3), "part", 1, Some(&DEVICES));
         collector.push_row("ip", Place::Host, "whole", 1, None);
-        let again: Vec<_> = collector.finish().0.iter().map(|r| r.again.clone()).collect();
-        assert_eq!(again, [Some("nic/total".into()), None, Some("ip/whole".into()), None]);
+        let duplicate_of: Vec<_> = collector.finish().0.iter().map(|r| r.duplicate_of.clone()).collect();
+        assert_eq!(duplicate_of, [Some("nic/total".into()), None, Some("ip/whole".into()), None]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use crate::snapshot::take;
-use crate::source::Lack;
+use crate::source::Unavailable;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -12,14 +12,14 @@ use std::path::Path;
 ///
 /// # Errors
 /// `AlreadyExists` if the folder is there and holds something, or as the file system says.
-pub fn record_fixture(root: &mut Root, folder: &Path) -> io::Result<Vec<Lack>> {
+pub fn record_fixture(root: &mut Root, folder: &Path) -> io::Result<Vec<Unavailable>> {
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         let text = format!("{} holds something already; name a new folder", folder.display());
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
     }
     fs::create_dir_all(folder)?;
     root.copy_to(Some(folder));
-    let (_, lacks) = take(root);
+    let (_, unavailable) = take(root);
     root.copy_to(None);
-    Ok(lacks)
+    Ok(unavailable)
 }

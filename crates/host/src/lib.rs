@@ -22,8 +22,10 @@ pub mod tcp_info;
 
 pub use collector::Collector;
 pub use fixture::record_fixture;
-pub use reading::{Device, Meaning, Origin, Place, Reading, Row, Sense, Socket, Unit, Way, Width, row};
+pub use reading::{
+    CounterMeaning, Device, Meaning, Origin, Place, Reading, Row, Socket, Unit, Way, Width, row,
+};
 pub use reference::reference;
 pub use root::{Clock, Interface, Root};
-pub use snapshot::{Change, Changes, Growth, Snapshot, take, take_of};
-pub use source::{Lack, Source, source, sources};
+pub use snapshot::{Change, Changes, Delta, Snapshot, take, take_of};
+pub use source::{Source, Unavailable, source, sources};

@@ -79,7 +79,7 @@ pub enum Width {
 
 /// What a counter means, whatever its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sense {
+pub struct CounterMeaning {
     /// The place in the packet's way; `None` if it concerns none, or several, or we do not know.
     pub stage: Option<Stage>,
     /// Received or sent; `None` if it concerns both or neither.
@@ -92,84 +92,88 @@ pub struct Sense {
     pub origin: Origin,
 }
 
-impl Sense {
-    const fn of(meaning: Meaning, unit: Unit) -> Sense {
-        Sense { stage: None, way: None, meaning, unit, origin: Origin::Unknown }
+impl CounterMeaning {
+    const fn of(meaning: Meaning, unit: Unit) -> CounterMeaning {
+        CounterMeaning { stage: None, way: None, meaning, unit, origin: Origin::Unknown }
     }
 
     /// Packets lost at a stage.
-    pub const fn loss(stage: Stage, way: Way) -> Sense {
-        Sense { stage: Some(stage), way: Some(way), ..Sense::of(Meaning::Loss, Unit::Packets) }
+    pub const fn loss(stage: Stage, way: Way) -> CounterMeaning {
+        CounterMeaning {
+            stage: Some(stage),
+            way: Some(way),
+            ..CounterMeaning::of(Meaning::Loss, Unit::Packets)
+        }
     }
 
     /// Packets lost, at a place that is none of the stages or that the counter does not tell.
-    pub const fn lost(way: Way) -> Sense {
-        Sense { way: Some(way), ..Sense::of(Meaning::Loss, Unit::Packets) }
+    pub const fn lost(way: Way) -> CounterMeaning {
+        CounterMeaning { way: Some(way), ..CounterMeaning::of(Meaning::Loss, Unit::Packets) }
     }
 
     /// Packets that went their way.
-    pub const fn packets(way: Way) -> Sense {
-        Sense { way: Some(way), ..Sense::of(Meaning::Traffic, Unit::Packets) }
+    pub const fn packets(way: Way) -> CounterMeaning {
+        CounterMeaning { way: Some(way), ..CounterMeaning::of(Meaning::Traffic, Unit::Packets) }
     }
 
     /// Bytes that went their way.
-    pub const fn bytes(way: Way) -> Sense {
-        Sense { way: Some(way), ..Sense::of(Meaning::Traffic, Unit::Bytes) }
+    pub const fn bytes(way: Way) -> CounterMeaning {
+        CounterMeaning { way: Some(way), ..CounterMeaning::of(Meaning::Traffic, Unit::Bytes) }
     }
 
     /// A sign of something, in events.
-    pub const fn hint() -> Sense {
-        Sense::of(Meaning::Hint, Unit::Events)
+    pub const fn hint() -> CounterMeaning {
+        CounterMeaning::of(Meaning::Hint, Unit::Events)
     }
 
-    /// Something sent again, in packets.
-    pub const fn again() -> Sense {
-        Sense { way: Some(Way::Tx), ..Sense::of(Meaning::Retransmission, Unit::Packets) }
+    /// Retransmissions, in packets.
+    pub const fn retransmission() -> CounterMeaning {
+        CounterMeaning { way: Some(Way::Tx), ..CounterMeaning::of(Meaning::Retransmission, Unit::Packets) }
     }
 
     /// Work, in events.
-    pub const fn work() -> Sense {
-        Sense::of(Meaning::Work, Unit::Events)
+    pub const fn work() -> CounterMeaning {
+        CounterMeaning::of(Meaning::Work, Unit::Events)
     }
 
     /// A level.
-    pub const fn gauge(unit: Unit) -> Sense {
-        Sense::of(Meaning::Gauge, unit)
+    pub const fn gauge(unit: Unit) -> CounterMeaning {
+        CounterMeaning::of(Meaning::Gauge, unit)
     }
 
     /// Nothing is known.
-    pub const fn unknown() -> Sense {
-        Sense::of(Meaning::Unknown, Unit::Number)
+    pub const fn unknown() -> CounterMeaning {
+        CounterMeaning::of(Meaning::Unknown, Unit::Number)
     }
 
     /// The same at a stage.
-    pub const fn at(self, stage: Stage) -> Sense {
-        Sense { stage: Some(stage), ..self }
+    pub const fn at(self, stage: Stage) -> CounterMeaning {
+        CounterMeaning { stage: Some(stage), ..self }
     }
 
     /// The same for what is received.
-    pub const fn rx(self) -> Sense {
-        Sense { way: Some(Way::Rx), ..self }
+    pub const fn rx(self) -> CounterMeaning {
+        CounterMeaning { way: Some(Way::Rx), ..self }
     }
 
     /// The same for what is sent.
-    pub const fn tx(self) -> Sense {
-        Sense { way: Some(Way::Tx), ..self }
+    pub const fn tx(self) -> CounterMeaning {
+        CounterMeaning { way: Some(Way::Tx), ..self }
     }
 
     /// The same in another unit.
-    pub const fn unit(self, unit: Unit) -> Sense {
-        Sense { unit, ..self }
+    pub const fn unit(self, unit: Unit) -> CounterMeaning {
+        CounterMeaning { unit, ..self }
     }
 
     /// The same, counted by the device.
-    pub const fn hardware(self) -> Sense {
-        Sense { origin: Origin::Hardware, ..self }
+    pub const fn hardware(self) -> CounterMeaning {
+        CounterMeaning { origin: Origin::Hardware, ..self }
     }
 
     /// The same, counted by driver or kernel.
-    pub const fn software(self) -> Sense {
-        Sense { origin: Origin::Software, ..self }
+    pub const fn software(self) -> CounterMeaning {
+        CounterMeaning { origin: Origin::Software, ..self }
     }
 }
 
@@ -181,23 +185,23 @@ pub struct Row {
     /// The pattern.
     pub pattern: &'static str,
     /// What the counters mean.
-    pub sense: Sense,
+    pub sense: CounterMeaning,
     /// Counters, as `SOURCE/PATTERN`, of the same device or of the host, in which the same packets are counted.
     /// Where one of them is read, this one repeats it and must not be added.
-    pub again: &'static [&'static str],
+    pub duplicate_of: &'static [&'static str],
     /// What is counted, in a clause; empty where the name says it.
     pub about: &'static str,
 }
 
 /// A row without a word of explanation.
-pub const fn row(pattern: &'static str, sense: Sense) -> Row {
-    Row { pattern, sense, again: &[], about: "" }
+pub const fn row(pattern: &'static str, sense: CounterMeaning) -> Row {
+    Row { pattern, sense, duplicate_of: &[], about: "" }
 }
 
 impl Row {
     /// The same, repeating the first of these that is there.
-    pub const fn again(self, again: &'static [&'static str]) -> Row {
-        Row { again, ..self }
+    pub const fn duplicate_of(self, duplicate_of: &'static [&'static str]) -> Row {
+        Row { duplicate_of, ..self }
     }
 
     /// The same with an explanation.
@@ -319,10 +323,10 @@ pub struct Reading {
     /// Where it wraps.
     pub width: Width,
     /// What it means.
-    pub sense: Sense,
+    pub sense: CounterMeaning,
     /// The counter, as `SOURCE/COUNTER`, in which the same packets are counted already; `None` if this one is to be
     /// counted. A snapshot sets it; before that it is empty.
-    pub again: Option<Cow<'static, str>>,
+    pub duplicate_of: Option<Cow<'static, str>>,
 }
 
 impl Reading {
@@ -332,10 +336,18 @@ impl Reading {
         place: Place,
         counter: impl Into<Cow<'static, str>>,
         value: u64,
-        sense: Sense,
+        sense: CounterMeaning,
     ) -> Reading {
         let counter = counter.into();
-        Reading { source: source.into(), place, counter, value, width: Width::Bits64, sense, again: None }
+        Reading {
+            source: source.into(),
+            place,
+            counter,
+            value,
+            width: Width::Bits64,
+            sense,
+            duplicate_of: None,
+        }
     }
 
     /// The same, of 32 bits.
@@ -345,6 +357,6 @@ impl Reading {
 
     /// Whether it counts lost packets that no other reading counts.
     pub fn is_the_count_of_a_loss(&self) -> bool {
-        self.sense.meaning == Meaning::Loss && self.again.is_none()
+        self.sense.meaning == Meaning::Loss && self.duplicate_of.is_none()
     }
 }

@@ -57,7 +57,7 @@ fn table(out: &mut String, driver: &Driver) {
 
 fn line(out: &mut String, row: &Row) {
     let sense = row.sense;
-    let again: Vec<String> = row.again.iter().map(|name| format!("`{}`", cell(name))).collect();
+    let duplicates: Vec<String> = row.duplicate_of.iter().map(|name| format!("`{}`", cell(name))).collect();
     let _ = writeln!(
         out,
         "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
@@ -67,7 +67,7 @@ fn line(out: &mut String, row: &Row) {
         sense.meaning,
         sense.unit,
         sense.origin,
-        again.join(", "),
+        duplicates.join(", "),
         cell(row.about),
     );
 }

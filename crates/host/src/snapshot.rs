@@ -3,7 +3,7 @@
 use crate::collector::Collector;
 use crate::reading::{Meaning, Place, Reading, Unit, Way, Width};
 use crate::root::{Clock, Root};
-use crate::source::{Lack, Source, sources};
+use crate::source::{Source, Unavailable, sources};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use wirespeed_record::Stage;
@@ -20,12 +20,12 @@ pub struct Snapshot {
 }
 
 /// Reads every source once. What cannot be read is said, with the remedy.
-pub fn take(root: &mut Root) -> (Snapshot, Vec<Lack>) {
+pub fn take(root: &mut Root) -> (Snapshot, Vec<Unavailable>) {
     take_of(root, sources())
 }
 
 /// Reads some sources once, in the order given.
-pub fn take_of(root: &mut Root, of: &[&dyn Source]) -> (Snapshot, Vec<Lack>) {
+pub fn take_of(root: &mut Root, of: &[&dyn Source]) -> (Snapshot, Vec<Unavailable>) {
     root.refresh();
     let mut collector = Collector::default();
     let clock = root.clock().unwrap_or_default();
@@ -33,13 +33,13 @@ pub fn take_of(root: &mut Root, of: &[&dyn Source]) -> (Snapshot, Vec<Lack>) {
         source.read(root, &mut collector);
     }
     let took_ns = root.clock().map_or(0, |end| end.monotonic_ns - clock.monotonic_ns);
-    let (readings, lacks) = collector.finish();
-    (Snapshot { clock, took_ns, readings }, lacks)
+    let (readings, unavailable) = collector.finish();
+    (Snapshot { clock, took_ns, readings }, unavailable)
 }
 
 /// How a counter changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Growth {
+pub enum Delta {
     /// It grew by this; 0 if it stayed.
     By(u64),
     /// It was not there before; its value now.
@@ -63,14 +63,14 @@ pub enum Growth {
     },
 }
 
-impl Growth {
-    /// The growth as far as it is certain: a counter that began anew has counted at least what it shows now; one that
+impl Delta {
+    /// The increase as far as it is certain: a counter that began anew has counted at least what it shows now; one that
     /// appeared may have counted all of it before it could be read.
     pub fn at_least(self) -> u64 {
         match self {
-            Growth::By(grown) => grown,
-            Growth::Reset { after, .. } => after,
-            Growth::Appeared(_) | Growth::Vanished(_) | Growth::Level { .. } => 0,
+            Delta::By(grown) => grown,
+            Delta::Reset { after, .. } => after,
+            Delta::Appeared(_) | Delta::Vanished(_) | Delta::Level { .. } => 0,
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct Change {
     /// The later reading; the earlier one if it vanished.
     pub reading: Reading,
     /// How it changed.
-    pub growth: Growth,
+    pub delta: Delta,
 }
 
 /// What changed between two snapshots of one host.
@@ -109,24 +109,26 @@ fn keyed(readings: &[Reading]) -> impl Iterator<Item = (Key<'_>, &Reading)> {
 impl Snapshot {
     /// What changed since an earlier snapshot of the same host.
     ///
-    /// A 32-bit counter that is less than before has wrapped if that makes a growth below 2^31, else it was reset; so
-    /// growth is exact if snapshots are taken often enough, at the most 2^31 counts apart.
+    /// A 32-bit counter that is less than before has wrapped if the difference is below 2^31, else it was reset; so
+    /// a difference is exact if snapshots are taken often enough, at the most 2^31 counts apart.
     pub fn since(&self, earlier: &Snapshot) -> Changes {
         let mut before: HashMap<Key, &Reading> = keyed(&earlier.readings).collect();
         let mut changes: Vec<Change> = keyed(&self.readings)
             .map(|(key, reading)| {
-                let growth = match before.remove(&key) {
-                    Some(earlier) => growth(earlier.value, reading),
-                    None => Growth::Appeared(reading.value),
+                let delta = match before.remove(&key) {
+                    Some(earlier) => delta(earlier.value, reading),
+                    None => Delta::Appeared(reading.value),
                 };
-                Change { reading: reading.clone(), growth }
+                Change { reading: reading.clone(), delta }
             })
             .collect();
         let vanished = keyed(&earlier.readings).filter(|(key, _)| before.contains_key(key));
-        changes.extend(vanished.map(|(_, reading)| Change {
-            reading: reading.clone(),
-            growth: Growth::Vanished(reading.value),
-        }));
+        changes.extend(
+            vanished.map(|(_, reading)| Change {
+                reading: reading.clone(),
+                delta: Delta::Vanished(reading.value),
+            }),
+        );
         Changes { interval_ns: self.clock.monotonic_ns - earlier.clock.monotonic_ns, changes }
     }
 
@@ -138,21 +140,21 @@ impl Snapshot {
     }
 }
 
-fn growth(before: u64, reading: &Reading) -> Growth {
+fn delta(before: u64, reading: &Reading) -> Delta {
     let after = reading.value;
     if reading.sense.meaning == Meaning::Gauge {
-        return Growth::Level { before, after };
+        return Delta::Level { before, after };
     }
     if after >= before {
-        return Growth::By(after - before);
+        return Delta::By(after - before);
     }
     const HALF: u32 = 1 << 31;
     match reading.width {
         Width::Bits32 => {
             let wrapped = (after as u32).wrapping_sub(before as u32);
-            if wrapped < HALF { Growth::By(u64::from(wrapped)) } else { Growth::Reset { before, after } }
+            if wrapped < HALF { Delta::By(u64::from(wrapped)) } else { Delta::Reset { before, after } }
         }
-        Width::Bits64 => Growth::Reset { before, after },
+        Width::Bits64 => Delta::Reset { before, after },
     }
 }
 
@@ -163,7 +165,7 @@ impl Changes {
             let reading = &change.reading;
             reading.place == Place::Host && reading.source == source && reading.counter == counter
         };
-        self.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least())
+        self.changes.iter().find(is_it).map_or(0, |change| change.delta.at_least())
     }
 
     /// The losses to be counted, each once: counters of losses at a stage that grew and that no other repeats.
@@ -171,7 +173,7 @@ impl Changes {
         self.changes
             .iter()
             .filter(|change| change.reading.is_the_count_of_a_loss() && change.reading.sense.stage.is_some())
-            .map(|change| (&change.reading, change.growth.at_least()))
+            .map(|change| (&change.reading, change.delta.at_least()))
             .filter(|(_, grown)| *grown > 0)
     }
 
@@ -190,7 +192,7 @@ impl Changes {
         self.changes
             .iter()
             .filter(move |change| change.reading.sense.meaning == meaning)
-            .map(|change| (&change.reading, change.growth.at_least()))
+            .map(|change| (&change.reading, change.delta.at_least()))
             .filter(|(_, grown)| *grown > 0)
     }
 }
@@ -198,11 +200,11 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::Sense;
+    use crate::reading::CounterMeaning;
 
     fn snapshot(values: &[(&'static str, u64, Width)]) -> Snapshot {
         let readings = values.iter().map(|(name, value, width)| {
-            let sense = Sense::loss(Stage::RcvBuf, Way::Rx);
+            let sense = CounterMeaning::loss(Stage::RcvBuf, Way::Rx);
             Reading { width: *width, ..Reading::new("test", Place::Host, *name, *value, sense) }
         });
         Snapshot { readings: readings.collect(), ..Snapshot::default() }
@@ -226,16 +228,16 @@ mod tests {
             ("comes", 6, Bits64),
         ]);
         let changes = after.since(&before);
-        let growth: Vec<_> = changes.changes.iter().map(|c| c.growth).collect();
+        let delta: Vec<_> = changes.changes.iter().map(|c| c.delta).collect();
         let expected = [
-            Growth::By(0),
-            Growth::By(5),
-            Growth::Reset { before: 3 << 30, after: (3 << 30) - 1 },
-            Growth::Reset { before: u64::MAX, after: 4 },
-            Growth::Appeared(6),
-            Growth::Vanished(9),
+            Delta::By(0),
+            Delta::By(5),
+            Delta::Reset { before: 3 << 30, after: (3 << 30) - 1 },
+            Delta::Reset { before: u64::MAX, after: 4 },
+            Delta::Appeared(6),
+            Delta::Vanished(9),
         ];
-        assert_eq!(growth, expected);
+        assert_eq!(delta, expected);
     }
 
     #[test]

@@ -32,23 +32,23 @@ pub trait Source: Sync {
     ///
     /// # Errors
     /// What is missing, and the remedy.
-    fn can_run(&self, root: &mut Root) -> Result<(), Lack> {
+    fn can_run(&self, root: &mut Root) -> Result<(), Unavailable> {
         let mut collector = Collector::default();
         self.read(root, &mut collector);
-        let (readings, mut lacks) = collector.finish();
-        match lacks.pop() {
-            Some(lack) if readings.is_empty() => Err(lack),
+        let (readings, mut unavailable) = collector.finish();
+        match unavailable.pop() {
+            Some(unavailable) if readings.is_empty() => Err(unavailable),
             _ => Ok(()),
         }
     }
 
-    /// Reads everything once. What cannot be read is a lack; the rest is read all the same.
+    /// Reads everything once. What cannot be read is reported as unavailable; the rest is read.
     fn read(&self, root: &mut Root, into: &mut Collector);
 }
 
 /// Something a source could not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub struct Lack {
+pub struct Unavailable {
     /// Name of the source.
     pub source_name: Cow<'static, str>,
     /// What was to be read: a file, a request, an interface.
@@ -59,21 +59,26 @@ pub struct Lack {
     pub remedy: Cow<'static, str>,
 }
 
-impl Lack {
-    /// A lack from the kernel's error.
+impl Unavailable {
+    /// From the error of the kernel.
     pub fn new(
         source: &'static str,
         what: impl Into<String>,
         error: &io::Error,
         remedy: &'static str,
-    ) -> Lack {
+    ) -> Unavailable {
         let denied = error.kind() == io::ErrorKind::PermissionDenied;
         let remedy = if denied { "run as root, or with the capability CAP_NET_ADMIN" } else { remedy };
-        Lack { source_name: source.into(), what: what.into(), why: error.to_string(), remedy: remedy.into() }
+        Unavailable {
+            source_name: source.into(),
+            what: what.into(),
+            why: error.to_string(),
+            remedy: remedy.into(),
+        }
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}; {}", self.source_name, self.what, self.why, self.remedy)
     }

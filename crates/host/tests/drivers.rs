@@ -14,8 +14,8 @@ fn fixtures() -> PathBuf {
 /// The interface's own and the driver's statistics of a fixture.
 fn read(folder: &Path) -> Snapshot {
     let of = ["link", "ethtool"].map(|name| source(name).unwrap());
-    let (snapshot, lacks) = take_of(&mut Root::recorded(folder), &of);
-    assert!(lacks.is_empty(), "{}: {lacks:?}", folder.display());
+    let (snapshot, unavailable) = take_of(&mut Root::recorded(folder), &of);
+    assert!(unavailable.is_empty(), "{}: {unavailable:?}", folder.display());
     assert!(!snapshot.readings.is_empty(), "{}: nothing was read", folder.display());
     snapshot
 }
@@ -204,7 +204,7 @@ fn the_interfaces_statistics_count_only_where_the_drivers_are_not_read() {
     write("ethtool/eth0/statistics", "     rx_out_of_buffer: 7\n");
     let missed = |snapshot: &Snapshot| {
         let found = snapshot.readings.iter().find(|r| r.counter == "rx_missed_errors").unwrap();
-        (found.value, found.again.as_deref().map(str::to_owned))
+        (found.value, found.duplicate_of.as_deref().map(str::to_owned))
     };
     assert_eq!(missed(&read(folder.path())), (7, Some("ethtool/rx_out_of_buffer".to_owned())));
     // EOPNOTSUPP.
@@ -236,16 +236,16 @@ fn what_is_repeated_exists() {
     let all = drivers().iter().flat_map(|driver| driver.rows.iter().chain(driver.link));
     let of_sources = wirespeed_host::sources().iter().flat_map(|source| source.rows());
     for row in all.clone().chain(of_sources) {
-        for again in row.again {
-            let (source_name, pattern) = again
+        for name in row.duplicate_of {
+            let (source_name, pattern) = name
                 .split_once('/')
-                .unwrap_or_else(|| panic!("{}: `{again}` is not SOURCE/PATTERN", row.pattern));
+                .unwrap_or_else(|| panic!("{}: `{name}` is not SOURCE/PATTERN", row.pattern));
             let known = if source_name == "ethtool" {
                 all.clone().any(|row| row.pattern == pattern)
             } else {
                 source(source_name).is_some_and(|s| s.rows().iter().any(|row| row.pattern == pattern))
             };
-            assert!(known, "{}: there is no {again}", row.pattern);
+            assert!(known, "{}: there is no {name}", row.pattern);
         }
     }
 }

@@ -6,7 +6,7 @@ mod bytes;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
-use wirespeed_host::{Growth, Place, Reading, Sense, Snapshot, Way, Width};
+use wirespeed_host::{CounterMeaning, Delta, Place, Reading, Snapshot, Way, Width};
 use wirespeed_record::Stage;
 
 /// Files of a fixture, so that chance begins with something that makes sense.
@@ -32,7 +32,7 @@ fn changed(file: &Path, changes: &[(prop::sample::Index, u8)], cut: prop::sample
 }
 
 fn counter(value: u64, width: Width) -> Snapshot {
-    let sense = Sense::loss(Stage::RxRing, Way::Rx);
+    let sense = CounterMeaning::loss(Stage::RxRing, Way::Rx);
     let reading = Reading { width, ..Reading::new("test", Place::Host, "counter", value, sense) };
     Snapshot { readings: vec![reading], ..Snapshot::default() }
 }
@@ -73,7 +73,7 @@ proptest! {
             let later = now.wrapping_add(*step);
             let before = counter(u64::from(now), Width::Bits32);
             let changes = counter(u64::from(later), Width::Bits32).since(&before);
-            prop_assert_eq!(changes.changes[0].growth, Growth::By(u64::from(*step)));
+            prop_assert_eq!(changes.changes[0].delta, Delta::By(u64::from(*step)));
             sum += changes.lost(Stage::RxRing, Way::Rx).0;
             now = later;
         }
@@ -83,7 +83,7 @@ proptest! {
     #[test]
     fn a_counter_of_64_bits_that_is_less_began_anew(before in any::<u64>(), after in any::<u64>()) {
         let changes = counter(after, Width::Bits64).since(&counter(before, Width::Bits64));
-        let expected = if after >= before { Growth::By(after - before) } else { Growth::Reset { before, after } };
-        prop_assert_eq!(changes.changes[0].growth, expected);
+        let expected = if after >= before { Delta::By(after - before) } else { Delta::Reset { before, after } };
+        prop_assert_eq!(changes.changes[0].delta, expected);
     }
 }

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
-use wirespeed_host::{Lack, Root, Snapshot, Unit, Way, take};
+use wirespeed_host::{Root, Snapshot, Unavailable, Unit, Way, take};
 use wirespeed_record::Stage;
 
 /// Runs `work` in a thread with a new network namespace, which ends with the thread.
@@ -31,12 +31,12 @@ fn in_namespace(test: &str, work: fn()) {
     }
 }
 
-fn taken(root: &mut Root) -> (Snapshot, Vec<Lack>) {
-    let (snapshot, lacks) = take(root);
-    for lack in &lacks {
-        assert!(!lack.remedy.is_empty(), "{lack}");
+fn taken(root: &mut Root) -> (Snapshot, Vec<Unavailable>) {
+    let (snapshot, unavailable) = take(root);
+    for one in &unavailable {
+        assert!(!one.remedy.is_empty(), "{one}");
     }
-    (snapshot, lacks)
+    (snapshot, unavailable)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn datagrams_that_find_no_room_are_counted_exactly() {
                 && matches!(&change.reading.place, wirespeed_host::Place::Socket(s) if s.local.port() == port)
         });
         let of_socket = of_socket.expect("sock_diag lists the socket");
-        assert_eq!((of_socket.growth.at_least(), of_socket.reading.sense.unit), (lost, Unit::Buffers));
+        assert_eq!((of_socket.delta.at_least(), of_socket.reading.sense.unit), (lost, Unit::Buffers));
     });
 }
 
@@ -88,7 +88,7 @@ fn a_packet_on_the_loopback_is_seen_by_interface_and_protocol() {
         let grown = |source: &str, counter: &str| {
             let found =
                 changes.changes.iter().find(|c| c.reading.source == source && c.reading.counter == counter);
-            found.unwrap_or_else(|| panic!("no {source}/{counter}")).growth.at_least()
+            found.unwrap_or_else(|| panic!("no {source}/{counter}")).delta.at_least()
         };
         // 100 bytes and the headers of UDP and IP; the loopback leaves Ethernet's out.
         assert_eq!((grown("link", "rx_packets"), grown("link", "rx_bytes")), (1, 128));

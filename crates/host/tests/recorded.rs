@@ -9,8 +9,8 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn read(name: &str) -> Snapshot {
-    let (snapshot, lacks) = take(&mut Root::recorded(fixture(name)));
-    assert!(lacks.is_empty(), "{name}: {lacks:?}");
+    let (snapshot, unavailable) = take(&mut Root::recorded(fixture(name)));
+    assert!(unavailable.is_empty(), "{name}: {unavailable:?}");
     snapshot
 }
 
@@ -24,7 +24,7 @@ fn every_source_reads_a_recorded_host() {
     let snapshot = read("virtio_net-6.18");
     for source in wirespeed_host::sources() {
         let has = snapshot.readings.iter().any(|reading| reading.source == source.name());
-        // This machine's interfaces have no PAUSE, FEC or IEEE counters, which is no lack.
+        // This machine's interfaces have no PAUSE, FEC or IEEE counters, which is not reported.
         assert!(has || source.name() == "standard", "{} read nothing", source.name());
         assert!(source.can_run(&mut Root::recorded(fixture("virtio_net-6.18"))).is_ok());
     }
@@ -62,7 +62,7 @@ fn a_senders_drops_are_those_of_its_qdisc() {
     assert_eq!(again.sense.meaning, Meaning::Retransmission);
     assert!(again.value > 0);
     let fast = at(&snapshot, "protocols", "TcpExtTCPFastRetrans");
-    assert_eq!(fast.again.as_deref(), Some("protocols/TcpRetransSegs"));
+    assert_eq!(fast.duplicate_of.as_deref(), Some("protocols/TcpRetransSegs"));
 }
 
 /// Datagrams came faster than a socket with a buffer of 4608 bytes was read: /proc/net/snmp said 56.
@@ -74,7 +74,10 @@ fn a_receivers_lost_datagrams_stand_at_its_buffer_once() {
         (lost.value, lost.sense.stage, lost.is_the_count_of_a_loss()),
         (56, Some(Stage::RcvBuf), true)
     );
-    assert_eq!(at(&snapshot, "protocols", "UdpInErrors").again.as_deref(), Some("protocols/UdpRcvbufErrors"));
+    assert_eq!(
+        at(&snapshot, "protocols", "UdpInErrors").duplicate_of.as_deref(),
+        Some("protocols/UdpRcvbufErrors")
+    );
     let of_socket = snapshot.readings.iter().find(|reading| {
         reading.counter == "drops"
             && matches!(&reading.place, Place::Socket(s) if s.protocol == "udp" && s.local.port() == 5000)
@@ -98,8 +101,8 @@ fn a_recording_of_a_recording_is_the_same() {
     for name in ["veth-6.18-sender", "virtio_net-6.18"] {
         let copy = copy.join(name);
         record_fixture(&mut Root::recorded(fixture(name)), &copy).unwrap();
-        let (again, lacks) = take(&mut Root::recorded(&copy));
-        assert_eq!(lacks, []);
+        let (again, unavailable) = take(&mut Root::recorded(&copy));
+        assert_eq!(unavailable, []);
         assert_eq!(again, read(name));
         let refused = record_fixture(&mut Root::recorded(fixture(name)), &copy).unwrap_err();
         assert!(refused.to_string().contains("name a new folder"), "{refused}");
@@ -110,12 +113,12 @@ fn a_recording_of_a_recording_is_the_same() {
 #[test]
 fn a_host_without_anything_lacks_everything_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let (snapshot, lacks) = take(&mut Root::recorded(folder.path()));
+    let (snapshot, unavailable) = take(&mut Root::recorded(folder.path()));
     assert!(snapshot.readings.is_empty());
     for source in wirespeed_host::sources() {
-        let lack = lacks.iter().find(|lack| lack.source_name == source.name());
-        let lack = lack.unwrap_or_else(|| panic!("{} says nothing", source.name()));
-        assert!(!lack.remedy.is_empty() && !lack.why.is_empty(), "{lack}");
+        let unavailable = unavailable.iter().find(|one| one.source_name == source.name());
+        let unavailable = unavailable.unwrap_or_else(|| panic!("{} says nothing", source.name()));
+        assert!(!unavailable.remedy.is_empty() && !unavailable.why.is_empty(), "{unavailable}");
         assert!(source.can_run(&mut Root::recorded(folder.path())).is_err());
     }
 }
@@ -138,8 +141,8 @@ fn marks_and_throttling_of_fq_are_read_below_its_bucket() {
     assert_eq!(of("tbf", "overlimits").value, 2337);
     assert_eq!(of("fq", "sent_packets").value, of("tbf", "sent_packets").value);
     // What fq drops shows in the bucket as well.
-    assert_eq!(of("fq", "inner_drops").again.as_deref(), Some("qdisc/drops"));
-    assert_eq!(of("fq", "fq.flows_plimit").again.as_deref(), Some("qdisc/drops"));
+    assert_eq!(of("fq", "inner_drops").duplicate_of.as_deref(), Some("qdisc/drops"));
+    assert_eq!(of("fq", "fq.flows_plimit").duplicate_of.as_deref(), Some("qdisc/drops"));
     assert!(of("tbf", "drops").is_the_count_of_a_loss());
     // After a mark the receiver's acknowledgements say so until the sender has answered (RFC 3168, 6.1.3), and all they
     // acknowledge is counted.
@@ -152,13 +155,13 @@ const DEBIAN: &str = "e1000e-6.1";
 
 #[test]
 fn an_older_kernel_lacks_one_source_and_says_which_kernel_has_it() {
-    let (snapshot, lacks) = take(&mut Root::recorded(fixture(DEBIAN)));
-    assert_eq!(lacks.len(), 1, "{lacks:?}");
-    assert_eq!(lacks[0].source_name, "qstats");
-    assert!(lacks[0].remedy.contains("6.9"), "{}", lacks[0]);
+    let (snapshot, unavailable) = take(&mut Root::recorded(fixture(DEBIAN)));
+    assert_eq!(unavailable.len(), 1, "{unavailable:?}");
+    assert_eq!(unavailable[0].source_name, "qstats");
+    assert!(unavailable[0].remedy.contains("6.9"), "{}", unavailable[0]);
     assert!(snapshot.readings.len() > 500);
     let qstats = wirespeed_host::source("qstats").unwrap();
-    assert_eq!(qstats.can_run(&mut Root::recorded(fixture(DEBIAN))), Err(lacks[0].clone()));
+    assert_eq!(qstats.can_run(&mut Root::recorded(fixture(DEBIAN))), Err(unavailable[0].clone()));
 }
 
 /// Two frames were too short. The driver says so in three counters, the interface in two.

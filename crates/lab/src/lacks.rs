@@ -100,8 +100,8 @@ pub fn marked(run: &Run) -> Vec<String> {
 fn older_window(to: &Host, flow: &Flow) -> Option<String> {
     let scale = to.tcp.adv_win_scale?;
     Some(format!(
-        "flow {}: its window is fixed and {} has adv_win_scale = {scale}, which Linux has no more since 6.6: the window \
-         would be another one; run it --on model or leave one of them out",
+        "flow {}: host {} has adv_win_scale = {scale}, which was removed in Linux 6.6 and changes a fixed window; run it \
+         --on model, or remove `window` or `adv_win_scale`",
         flow.label, to.name
     ))
 }

@@ -88,10 +88,10 @@ pub enum LabError {
     #[cfg(feature = "linux")]
     #[error(transparent)]
     Boot(#[from] wirespeed_kernel::BootError),
-    /// The agent could not go on.
-    #[error("the agent gave up: {reason}; console log: {}", console.display())]
+    /// The agent failed.
+    #[error("the agent failed: {reason}; console log: {}", console.display())]
     Agent {
-        /// Its own words.
+        /// The reason, as the agent reported it.
         reason: String,
         /// The guest's console.
         console: std::path::PathBuf,

@@ -6,7 +6,7 @@ mod sealed;
 mod support;
 
 use proptest::prelude::*;
-use wirespeed_host::{Change, Changes, Device, Growth, Place, Reading, Sense, Way};
+use wirespeed_host::{Change, Changes, CounterMeaning, Delta, Device, Place, Reading, Way};
 use wirespeed_lab::protocol::{Message, Plan, Request, Writer};
 use wirespeed_record::{Datagram, FlowSample, Stage};
 
@@ -53,8 +53,8 @@ fn changes() -> impl Strategy<Value = Box<Changes>> {
     prop::collection::vec((stage, any::<bool>(), number(), number()), 0..6).prop_map(|all| {
         let change = |(stage, out, grown, value): (Stage, bool, u64, u64)| {
             let place = Place::Device(Device { index: 2, name: "eth0".into() });
-            let sense = Sense::loss(stage, if out { Way::Tx } else { Way::Rx });
-            Change { reading: Reading::new("link", place, "drops", value, sense), growth: Growth::By(grown) }
+            let sense = CounterMeaning::loss(stage, if out { Way::Tx } else { Way::Rx });
+            Change { reading: Reading::new("link", place, "drops", value, sense), delta: Delta::By(grown) }
         };
         Box::new(Changes { interval_ns: 0, changes: all.into_iter().map(change).collect() })
     })

@@ -73,7 +73,7 @@ impl Address {
             self.set_in(table, rest, value)
         })?;
         match targets {
-            0 => Err(self.names_nothing("no flow is of the kind that has this key")),
+            0 => Err(self.unknown_path("no flow is of the kind that has this key")),
             _ => Ok(()),
         }
     }
@@ -114,12 +114,10 @@ impl Address {
         };
         let elements = match root.entry(list).map(|e| &mut e.node.value) {
             Some(Value::Array(elements)) if !elements.is_empty() => elements,
-            _ => return Err(self.names_nothing(&format!("the file has no [[{list}]]"))),
+            _ => return Err(self.unknown_path(&format!("the file has no [[{list}]]"))),
         };
         let [first, after @ ..] = rest else {
-            return Err(
-                self.names_nothing(&format!("name a key of [[{list}]] too, for example {list}.0.KEY"))
-            );
+            return Err(self.unknown_path(&format!("name a key of [[{list}]] too, for example {list}.0.KEY")));
         };
         if after.is_empty() {
             let mut chosen = elements.iter_mut().filter(|e| *list != "flow" || suits(e, first));
@@ -131,7 +129,7 @@ impl Address {
         let count = elements.len();
         if let Some(index) = by_label.or_else(|| first.parse().ok()) {
             let Some(element) = elements.get_mut(index) else {
-                return Err(self.names_nothing(&format!("the file has {count} [[{list}]], counted from 0")));
+                return Err(self.unknown_path(&format!("the file has {count} [[{list}]], counted from 0")));
             };
             return act(element, after);
         }
@@ -141,7 +139,7 @@ impl Address {
         }
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let known = suggest::choices(first, &format!("{label_key}s in the file"), &labels);
-        Err(self.names_nothing(&format!(
+        Err(self.unknown_path(&format!(
             "no [[{list}]] has {label_key} `{first}`; {known}, or 0 to {}",
             count - 1
         )))
@@ -152,7 +150,7 @@ impl Address {
         if let (Value::Array(items), Ok(index)) = (&mut table.value, key.parse::<usize>()) {
             let count = items.len();
             let Some(item) = items.get_mut(index) else {
-                return Err(self.names_nothing(&format!("the list has {count} values, counted from 0")));
+                return Err(self.unknown_path(&format!("the list has {count} values, counted from 0")));
             };
             if rest.is_empty() {
                 *item = value.clone();
@@ -161,7 +159,7 @@ impl Address {
             return self.set_in(item, rest, value);
         }
         let Value::Table(entries) = &mut table.value else {
-            return Err(self.names_nothing(&format!("`{key}` would be inside {}", table.kind())));
+            return Err(self.unknown_path(&format!("`{key}` would be inside {}", table.kind())));
         };
         let index = entries.iter().position(|e| e.key == *key).unwrap_or_else(|| {
             let node = Node::empty_table(self.at.clone());
@@ -183,9 +181,9 @@ impl Address {
         self.set_in(&mut entry.node, rest, value)
     }
 
-    fn names_nothing(&self, why: &str) -> Complaint {
-        Complaint::at(&self.at, format!("`{}` names nothing in this scenario", self.text))
-            .label("names nothing")
+    fn unknown_path(&self, why: &str) -> Complaint {
+        Complaint::at(&self.at, format!("no key `{}` in this scenario", self.text))
+            .label("expected a key of this scenario")
             .help(why)
     }
 }

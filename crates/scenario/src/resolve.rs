@@ -74,7 +74,7 @@ impl Resolved {
 /// Resolves a tree in which the sweep's values already stand.
 pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<Resolved, Complaint> {
     if root.get("run").is_none() {
-        return Err(Complaint::at(&root.at, "[run] is missing, so it is open how long to run")
+        return Err(Complaint::at(&root.at, "[run] is missing: no duration is given")
             .label("in this file")
             .help("add a line [run] and, below it, for example duration = \"60 s\""));
     }

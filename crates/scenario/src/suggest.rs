@@ -20,8 +20,13 @@ pub(crate) fn nearest<'a>(given: &str, choices: impl IntoIterator<Item = &'a str
 
 /// Help that lists the choices and names the nearest first.
 pub fn choices(given: &str, what: &str, all: &[&str]) -> String {
+    choices_with_aliases(given, what, all, &[])
+}
+
+/// The same where `aliases` are accepted, too: the nearest may be one of them, but the list has only the choices.
+pub(crate) fn choices_with_aliases(given: &str, what: &str, all: &[&str], aliases: &[&str]) -> String {
     let list = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-    match nearest(given, all.iter().copied()) {
+    match nearest(given, all.iter().chain(aliases).copied()) {
         Some(near) => format!("did you mean `{near}`? {what}: {list}"),
         None => format!("{what}: {list}"),
     }
@@ -39,5 +44,12 @@ mod tests {
         assert_eq!(nearest("utilisation", names), Some("link_utilisation"));
         assert_eq!(nearest("quic", names), None);
         assert_eq!(nearest("", names), None);
+    }
+
+    #[test]
+    fn an_alias_can_be_the_nearest() {
+        let help = choices_with_aliases("s_max", "parameters", &["max_increment", "beta"], &["smax"]);
+        assert_eq!(help, "did you mean `smax`? parameters: max_increment, beta");
+        assert_eq!(choices("s_max", "parameters", &["beta"]), "parameters: beta");
     }
 }

@@ -245,8 +245,8 @@ fn node(value: &DeValue<'_>, at: Place, source: &Arc<Source>) -> Result<Node, Co
             _ => return Err(Complaint::at(&at, format!("`{v}` is not a finite number")).label("not finite")),
         },
         DeValue::Datetime(v) => {
-            return Err(Complaint::at(&at, format!("`{v}` is a date, and no value of a scenario is one"))
-                .help("put it in quotes if it is meant as text"));
+            return Err(Complaint::at(&at, format!("`{v}` is a date; a scenario has no dates"))
+                .help("put it in quotes if you mean text"));
         }
         DeValue::Array(items) => {
             let nodes = items.iter().map(|v| node(v.get_ref(), Place::new(source, v.span()), source));

@@ -336,7 +336,7 @@ fn flows() {
         ("from no host", flow("from = \"sendre\"")),
         ("to no host", flow("to = \"server\"")),
         ("to itself", flow("from = \"receiver\"")),
-        ("crosses no link", flow("to = \"sender2\"\n[topology]\nkind = \"dumbbell\"\nsenders = 2")),
+        ("no link between the hosts", flow("to = \"sender2\"\n[topology]\nkind = \"dumbbell\"\nsenders = 2")),
         ("unknown congestion control", flow("congestion = \"qubic\"")),
         ("unknown congestion control in a table", flow("congestion = { name = \"bbr2\" }")),
         ("congestion without a name", flow("congestion = { beta = 3 }")),

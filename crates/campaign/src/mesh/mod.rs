@@ -246,7 +246,7 @@ mod tests {
             length: Span::secs(60),
         };
         let run = mesh.run(0, 1).unwrap_err().to_string();
-        assert!(run.contains("is no name of a machine"), "{run}");
+        assert!(run.contains("is not a valid host name"), "{run}");
         let run = Mesh { hosts: vec![reach("a"), reach("b")], ..mesh }.run(0, 1).unwrap();
         assert_eq!(run.hosts[1].reach.as_ref().unwrap().ssh, "b");
     }

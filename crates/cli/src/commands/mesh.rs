@@ -199,7 +199,7 @@ fn tell(arguments: &Arguments, all: &[Measured]) -> Result<(), Failure> {
 
 /// The summary as text.
 fn text(summary: &Summary) -> String {
-    /// Pairs that lose most.
+    /// Pairs with the highest loss.
     const WORST: usize = 10;
     let mut text = String::from("\nLoss by pairs:\n");
     let most = summary.histogram.iter().copied().max().unwrap_or(0).max(1);
@@ -214,7 +214,7 @@ fn text(summary: &Summary) -> String {
     }
     let losing = || summary.pairs.iter().filter(|pair| pair.loss > 0.0);
     if losing().next().is_some() {
-        text.push_str("\nMost was lost:\n");
+        text.push_str("\nHighest loss:\n");
     }
     for pair in losing().take(WORST) {
         let stage = pair.stage.as_deref().map(plain_line);
@@ -225,7 +225,7 @@ fn text(summary: &Summary) -> String {
         let _ = writeln!(text, "\n{finding}\n  {}", finding.remedy);
     }
     if !summary.changes.is_empty() {
-        text.push_str("\nOtherwise than a week ago:\n");
+        text.push_str("\nChanged since last week:\n");
     }
     for change in &summary.changes {
         let _ = writeln!(

@@ -167,10 +167,13 @@ fn nothing(arguments: &Arguments, studies: &[StudyFiles]) -> Failure {
         }
         _ => claims.map(|claim| claim.id.clone()).collect(),
     };
-    Failure::Usage {
-        message: "no claim and no figure is called so".into(),
-        remedy: format!("there are: {}", known.join(", ")),
-    }
+    let asked = arguments.figure.iter().chain(&arguments.only);
+    let asked: Vec<String> = asked.map(|name| format!("`{name}`")).collect();
+    let message = match asked.is_empty() {
+        true => "no claim or figure to run".to_owned(),
+        false => format!("no claim or figure matches {}", asked.join(", ")),
+    };
+    Failure::Usage { message, remedy: format!("choose from: {}", known.join(", ")) }
 }
 
 /// The studies to reproduce: one, or those that a file of claims speaks of.

@@ -10,14 +10,14 @@ pub const DRIVER: Driver = Driver {
     rows: &[
         row("rx_total_ring_discards", RX_RING).about("no receive descriptor: the host is too slow"),
         row("[{queue}]: rx_discards", RX_RING)
-            .again(&["ethtool/rx_total_ring_discards"])
+            .duplicate_of(&["ethtool/rx_total_ring_discards"])
             .about("the same by ring"),
         row("rx_stat_discard", RX_RING).about("discarded by the port, before any ring"),
         row("rx_discard_packets_cos{n}", RX_RING)
-            .again(&["ethtool/rx_stat_discard"])
+            .duplicate_of(&["ethtool/rx_stat_discard"])
             .about("the same by class of service"),
-        row("rx_discard_bytes_cos{n}", Sense::hint().rx().unit(Unit::Bytes).hardware()),
-        row("rx_buffer_passed_threshold", Sense::hint().at(Stage::RxRing).rx().hardware())
+        row("rx_discard_bytes_cos{n}", CounterMeaning::hint().rx().unit(Unit::Bytes).hardware()),
+        row("rx_buffer_passed_threshold", CounterMeaning::hint().at(Stage::RxRing).rx().hardware())
             .about("the port's buffer was nearly full"),
         row("rx_total_oom_discards", RX_DRIVER).about("no memory to replace a buffer"),
         row("rx_total_netpoll_discards", RX_DRIVER).about("thrown away by netpoll"),
@@ -26,25 +26,25 @@ pub const DRIVER: Driver = Driver {
         row("[{queue}]: rx_buf_errors", RX_TROUBLE),
         row("rx_total_resets", RX_TROUBLE),
         row("[{queue}]: rx_resets", RX_TROUBLE),
-        row("rx_total_l4_csum_errors", Sense::hint().rx().unit(Unit::Packets))
+        row("rx_total_l4_csum_errors", CounterMeaning::hint().rx().unit(Unit::Packets))
             .about("wrong checksum; the stack drops and counts it"),
-        row("[{queue}]: rx_l4_csum_errors", Sense::hint().rx().unit(Unit::Packets)),
+        row("[{queue}]: rx_l4_csum_errors", CounterMeaning::hint().rx().unit(Unit::Packets)),
         row("[{queue}]: rx_errors", RX_RING).about("arrived at the ring with an error"),
         row("[{queue}]: rx_tpa_errors", RX_TROUBLE),
-        row("rx_filter_miss", BY_WILL.hardware()).about("no filter wanted it"),
+        row("rx_filter_miss", INTENTIONAL.hardware()).about("no filter wanted it"),
         row("tx_total_ring_discards", TX_RING.hardware()),
-        row("[{queue}]: tx_discards", TX_RING.hardware()).again(&["ethtool/tx_total_ring_discards"]),
+        row("[{queue}]: tx_discards", TX_RING.hardware()).duplicate_of(&["ethtool/tx_total_ring_discards"]),
         row("[{queue}]: tx_errors", TX_RING.hardware()),
         row("tx_stat_discard", TX_RING.hardware()).about("discarded by the port"),
         row("tx_err", TX_RING.hardware()),
-        row("tx_stat_error", TX_RING.hardware()).again(&["ethtool/tx_err"]),
+        row("tx_stat_error", TX_RING.hardware()).duplicate_of(&["ethtool/tx_err"]),
         row("tx_fifo_underruns", TX_RING.hardware()),
-        row("tx_fcs_err_frames", TX_RING.hardware()).again(&["ethtool/tx_err"]),
-        row("tx_jabber_frames", TX_RING.hardware()).again(&["ethtool/tx_err"]),
+        row("tx_fcs_err_frames", TX_RING.hardware()).duplicate_of(&["ethtool/tx_err"]),
+        row("tx_jabber_frames", TX_RING.hardware()).duplicate_of(&["ethtool/tx_err"]),
         row("tx_total_resets", TX_TROUBLE),
-        row("missed_irqs", Sense::hint().software()),
-        row("total_missed_irqs", Sense::hint().software()),
-        row("[{queue}]: missed_irqs", Sense::hint().software()),
+        row("missed_irqs", CounterMeaning::hint().software()),
+        row("total_missed_irqs", CounterMeaning::hint().software()),
+        row("[{queue}]: missed_irqs", CounterMeaning::hint().software()),
         row("rx_fcs_err_frames", LINE),
         row("rx_align_err_frames", LINE),
         row("rx_ovrsz_frames", LINE).about("longer than the port allows"),
@@ -52,12 +52,13 @@ pub const DRIVER: Driver = Driver {
         row("rx_undrsz_frames", LINE),
         row("rx_runt_frames", LINE),
         row("rx_jbr_frames", LINE),
-        row("rx_stat_err", LINE).again(&["ethtool/rx_fcs_err_frames"]),
-        row("rx_pcs_symbol_err", Sense::hint().at(Stage::Network).rx().hardware()),
-        row("rx_corrected_bits", Sense::hint().at(Stage::Network).rx().hardware()),
-        row("rx_fec_corrected_blocks", Sense::hint().at(Stage::Network).rx().hardware()),
-        row("rx_fec_uncorrectable_blocks", LINE.unit(Unit::Events)).again(&["ethtool/rx_fcs_err_frames"]),
-        row("link_down_events", Sense::hint().at(Stage::Network).hardware()),
+        row("rx_stat_err", LINE).duplicate_of(&["ethtool/rx_fcs_err_frames"]),
+        row("rx_pcs_symbol_err", CounterMeaning::hint().at(Stage::Network).rx().hardware()),
+        row("rx_corrected_bits", CounterMeaning::hint().at(Stage::Network).rx().hardware()),
+        row("rx_fec_corrected_blocks", CounterMeaning::hint().at(Stage::Network).rx().hardware()),
+        row("rx_fec_uncorrectable_blocks", LINE.unit(Unit::Events))
+            .duplicate_of(&["ethtool/rx_fcs_err_frames"]),
+        row("link_down_events", CounterMeaning::hint().at(Stage::Network).hardware()),
         row("rx_pause_frames", PAUSE_RX),
         row("tx_pause_frames", PAUSE_TX),
         row("rx_pfc_frames", PAUSE_RX),
@@ -83,16 +84,16 @@ pub const DRIVER: Driver = Driver {
     ],
     link: &[
         row("rx_missed_errors", RX_RING)
-            .again(&["ethtool/rx_total_ring_discards", "ethtool/[{queue}]: rx_discards"]),
+            .duplicate_of(&["ethtool/rx_total_ring_discards", "ethtool/[{queue}]: rx_discards"]),
         row("rx_dropped", RX_DRIVER)
-            .again(&["ethtool/rx_total_oom_discards"])
+            .duplicate_of(&["ethtool/rx_total_oom_discards"])
             .about("no memory, netpoll, and drops by the stack"),
-        row("tx_dropped", TX_RING).again(&["ethtool/[{queue}]: tx_errors"]),
-        row("tx_errors", TX_RING).again(&["ethtool/tx_err"]),
-        row("tx_fifo_errors", TX_RING).again(&["ethtool/tx_fifo_underruns"]),
-        row("rx_crc_errors", LINE).again(&["ethtool/rx_fcs_err_frames"]),
-        row("rx_frame_errors", LINE).again(&["ethtool/rx_align_err_frames"]),
-        row("rx_length_errors", LINE).again(&["ethtool/rx_ovrsz_frames"]),
-        row("rx_errors", LINE).again(&["ethtool/rx_jbr_frames"]),
+        row("tx_dropped", TX_RING).duplicate_of(&["ethtool/[{queue}]: tx_errors"]),
+        row("tx_errors", TX_RING).duplicate_of(&["ethtool/tx_err"]),
+        row("tx_fifo_errors", TX_RING).duplicate_of(&["ethtool/tx_fifo_underruns"]),
+        row("rx_crc_errors", LINE).duplicate_of(&["ethtool/rx_fcs_err_frames"]),
+        row("rx_frame_errors", LINE).duplicate_of(&["ethtool/rx_align_err_frames"]),
+        row("rx_length_errors", LINE).duplicate_of(&["ethtool/rx_ovrsz_frames"]),
+        row("rx_errors", LINE).duplicate_of(&["ethtool/rx_jbr_frames"]),
     ],
 };

@@ -9,23 +9,29 @@ pub const DRIVER: Driver = Driver {
     about: "Amazon Elastic Network Adapter",
     documented: "Linux 6.12: ena_ethtool.c, ena_netdev.c; docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-network-performance-ena.html",
     rows: &[
-        row("bw_in_allowance_exceeded", Sense::hint().at(Stage::Network).rx().unit(Unit::Packets).hardware())
-            .about("more than the instance's bandwidth: packets waited or were lost"),
         row(
-            "bw_out_allowance_exceeded",
-            Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).hardware(),
+            "bw_in_allowance_exceeded",
+            CounterMeaning::hint().at(Stage::Network).rx().unit(Unit::Packets).hardware(),
         )
         .about("more than the instance's bandwidth: packets waited or were lost"),
-        row("pps_allowance_exceeded", Sense::hint().at(Stage::Network).unit(Unit::Packets).hardware())
-            .about("more than the instance's packets a second: packets waited or were lost"),
+        row(
+            "bw_out_allowance_exceeded",
+            CounterMeaning::hint().at(Stage::Network).tx().unit(Unit::Packets).hardware(),
+        )
+        .about("more than the instance's bandwidth: packets waited or were lost"),
+        row(
+            "pps_allowance_exceeded",
+            CounterMeaning::hint().at(Stage::Network).unit(Unit::Packets).hardware(),
+        )
+        .about("more than the instance's packets a second: packets waited or were lost"),
         row(
             "conntrack_allowance_exceeded",
-            Sense { way: None, ..Sense::loss(Stage::Network, Way::Rx).hardware() },
+            CounterMeaning { way: None, ..CounterMeaning::loss(Stage::Network, Way::Rx).hardware() },
         )
         .about("more than the instance's tracked connections: packets were lost, either way"),
-        row("linklocal_allowance_exceeded", Sense::loss(Stage::Network, Way::Tx).hardware())
+        row("linklocal_allowance_exceeded", CounterMeaning::loss(Stage::Network, Way::Tx).hardware())
             .about("too many packets a second to the cloud's own services (DNS, metadata, time)"),
-        row("conntrack_allowance_available", Sense::gauge(Unit::Number).hardware()),
+        row("conntrack_allowance_available", CounterMeaning::gauge(Unit::Number).hardware()),
         row("rx_drops", RX_RING).about("dropped by the device (drivers outside the kernel's tree)"),
         row("tx_drops", TX_RING.hardware())
             .about("dropped by the device (drivers outside the kernel's tree)"),
@@ -36,11 +42,11 @@ pub const DRIVER: Driver = Driver {
         row("queue_{queue}_rx_dma_mapping_err", RX_TROUBLE),
         row("queue_{queue}_rx_bad_desc_num", RX_TROUBLE),
         row("queue_{queue}_rx_bad_req_id", RX_TROUBLE),
-        row("queue_{queue}_rx_csum_bad", Sense::hint().rx().unit(Unit::Packets))
+        row("queue_{queue}_rx_csum_bad", CounterMeaning::hint().rx().unit(Unit::Packets))
             .about("wrong checksum; the stack drops and counts it"),
-        row("queue_{queue}_rx_xdp_drop", BY_WILL),
-        row("queue_{queue}_rx_xdp_aborted", BY_WILL),
-        row("queue_{queue}_rx_xdp_invalid", BY_WILL),
+        row("queue_{queue}_rx_xdp_drop", INTENTIONAL),
+        row("queue_{queue}_rx_xdp_aborted", INTENTIONAL),
+        row("queue_{queue}_rx_xdp_invalid", INTENTIONAL),
         row("queue_{queue}_tx_missed_tx", TX_TROUBLE).about("not completed in time"),
         row("queue_{queue}_tx_dma_mapping_err", TX_RING.software()).about("could not be mapped"),
         row("queue_{queue}_tx_linearize_failed", TX_RING.software()).about("in too many pieces"),
@@ -49,10 +55,10 @@ pub const DRIVER: Driver = Driver {
         row("queue_{queue}_tx_queue_stop", TX_STOP).about("the ring was full"),
         row("queue_{queue}_tx_queue_wakeup", TX_STOP),
         row("tx_timeout", TX_TROUBLE),
-        row("wd_expired", Sense::hint().hardware()).about("the device did not answer and was reset"),
-        row("reset_fail", Sense::hint().software()),
-        row("admin_q_pause", Sense::hint()),
-        row("ena_admin_q_*", Sense::work()),
+        row("wd_expired", CounterMeaning::hint().hardware()).about("the device did not answer and was reset"),
+        row("reset_fail", CounterMeaning::hint().software()),
+        row("admin_q_pause", CounterMeaning::hint()),
+        row("ena_admin_q_*", CounterMeaning::work()),
         row("queue_{queue}_rx_cnt", RX_PACKETS.software()),
         row("queue_{queue}_tx_cnt", TX_PACKETS.software()),
         row("queue_{queue}_rx_bytes", RX_BYTES.software()),
@@ -62,8 +68,8 @@ pub const DRIVER: Driver = Driver {
     ],
     link: &[
         row("rx_dropped", RX_RING)
-            .again(&["ethtool/rx_drops"])
+            .duplicate_of(&["ethtool/rx_drops"])
             .about("the device's drops; those of XDP and of the stack are among them"),
-        row("tx_dropped", TX_RING.hardware()).again(&["ethtool/tx_drops"]).about("the device's drops"),
+        row("tx_dropped", TX_RING.hardware()).duplicate_of(&["ethtool/tx_drops"]).about("the device's drops"),
     ],
 };

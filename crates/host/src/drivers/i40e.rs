@@ -12,41 +12,41 @@ pub const DRIVER: Driver = Driver {
         row("rx_dropped", RX_RING)
             .about("other discards of this interface; of older kernels also those without a descriptor"),
         row("port.rx_discards", RX_RING).about("the port's buffer was full"),
-        row("veb.rx_discards", RX_RING).again(&["ethtool/rx_missed_errors"]),
+        row("veb.rx_discards", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
         row("tx_dropped", TX_RING.hardware()),
-        row("veb.tx_discards", TX_RING.hardware()).again(&["ethtool/tx_dropped"]),
+        row("veb.tx_discards", TX_RING.hardware()).duplicate_of(&["ethtool/tx_dropped"]),
         row("tx_errors", TX_RING.hardware()),
-        row("port.tx_errors", TX_RING.hardware()).again(&["ethtool/tx_errors"]),
-        row("veb.tx_errors", TX_RING.hardware()).again(&["ethtool/tx_errors"]),
-        row("port.tx_dropped_link_down", Sense::loss(Stage::Network, Way::Tx).hardware())
+        row("port.tx_errors", TX_RING.hardware()).duplicate_of(&["ethtool/tx_errors"]),
+        row("veb.tx_errors", TX_RING.hardware()).duplicate_of(&["ethtool/tx_errors"]),
+        row("port.tx_dropped_link_down", CounterMeaning::loss(Stage::Network, Way::Tx).hardware())
             .about("the link was down"),
         row("rx_alloc_fail", RX_TROUBLE).about("no memory for a packet"),
         row("rx_pg_alloc_fail", RX_TROUBLE)
             .about("no memory for a descriptor; the ring runs dry if it lasts"),
-        row("rx_unknown_protocol", BY_WILL.hardware()),
-        row("veb.rx_unknown_protocol", BY_WILL.hardware()),
+        row("rx_unknown_protocol", INTENTIONAL.hardware()),
+        row("veb.rx_unknown_protocol", INTENTIONAL.hardware()),
         row("tx_busy", TX_STOP).about("the ring was full, and the packet went back to the qdisc"),
         row("tx_stopped", TX_STOP),
         row("tx_restart", TX_STOP),
         row("tx_force_wb", TX_TROUBLE),
         row("port.tx_timeout", TX_TROUBLE),
         row("port.rx_crc_errors", LINE),
-        row("port.illegal_bytes", Sense::hint().at(Stage::Network).rx().hardware()),
+        row("port.illegal_bytes", CounterMeaning::hint().at(Stage::Network).rx().hardware()),
         row("port.rx_length_errors", LINE),
-        row("port.rx_undersize", LINE).again(&["ethtool/port.rx_length_errors"]),
-        row("port.rx_oversize", LINE).again(&["ethtool/port.rx_length_errors"]),
-        row("port.rx_fragments", LINE).again(&["ethtool/port.rx_crc_errors"]),
-        row("port.rx_jabber", LINE).again(&["ethtool/port.rx_crc_errors"]),
-        row("port.rx_csum_bad", Sense::hint().rx().unit(Unit::Packets))
+        row("port.rx_undersize", LINE).duplicate_of(&["ethtool/port.rx_length_errors"]),
+        row("port.rx_oversize", LINE).duplicate_of(&["ethtool/port.rx_length_errors"]),
+        row("port.rx_fragments", LINE).duplicate_of(&["ethtool/port.rx_crc_errors"]),
+        row("port.rx_jabber", LINE).duplicate_of(&["ethtool/port.rx_crc_errors"]),
+        row("port.rx_csum_bad", CounterMeaning::hint().rx().unit(Unit::Packets))
             .about("wrong checksum; the stack drops and counts it"),
-        row("rx_crc_errors", LINE).again(&["ethtool/port.rx_crc_errors"]),
-        row("rx_length_errors", LINE).again(&["ethtool/port.rx_length_errors"]),
+        row("rx_crc_errors", LINE).duplicate_of(&["ethtool/port.rx_crc_errors"]),
+        row("rx_length_errors", LINE).duplicate_of(&["ethtool/port.rx_length_errors"]),
         row("rx_errors", LINE)
-            .again(&["ethtool/port.rx_crc_errors"])
+            .duplicate_of(&["ethtool/port.rx_crc_errors"])
             .about("damaged frames and illegal bytes"),
-        row("port.mac_local_faults", Sense::hint().at(Stage::Network).hardware()),
-        row("port.mac_remote_faults", Sense::hint().at(Stage::Network).hardware()),
-        row("port.arq_overflows", Sense::hint()),
+        row("port.mac_local_faults", CounterMeaning::hint().at(Stage::Network).hardware()),
+        row("port.mac_remote_faults", CounterMeaning::hint().at(Stage::Network).hardware()),
+        row("port.arq_overflows", CounterMeaning::hint()),
         row("port.link_xoff_rx", PAUSE_RX),
         row("port.link_xoff_tx", PAUSE_TX),
         row("port.link_xon_rx", PAUSE_RX).about("end of a pause"),
@@ -74,14 +74,14 @@ pub const DRIVER: Driver = Driver {
         row("tx-{queue}.tx_bytes", TX_BYTES.software()),
     ],
     link: &[
-        row("rx_missed_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
+        row("rx_missed_errors", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
         row("rx_dropped", RX_RING)
-            .again(&["ethtool/rx_dropped"])
+            .duplicate_of(&["ethtool/rx_dropped"])
             .about("the interface's discards, and drops by the stack"),
-        row("tx_dropped", TX_RING).again(&["ethtool/tx_dropped"]),
-        row("tx_errors", TX_RING).again(&["ethtool/tx_errors"]),
-        row("rx_crc_errors", LINE).again(&["ethtool/port.rx_crc_errors"]),
-        row("rx_length_errors", LINE).again(&["ethtool/port.rx_length_errors"]),
-        row("rx_errors", LINE).again(&["ethtool/rx_errors"]),
+        row("tx_dropped", TX_RING).duplicate_of(&["ethtool/tx_dropped"]),
+        row("tx_errors", TX_RING).duplicate_of(&["ethtool/tx_errors"]),
+        row("rx_crc_errors", LINE).duplicate_of(&["ethtool/port.rx_crc_errors"]),
+        row("rx_length_errors", LINE).duplicate_of(&["ethtool/port.rx_length_errors"]),
+        row("rx_errors", LINE).duplicate_of(&["ethtool/rx_errors"]),
     ],
 };

@@ -12,21 +12,21 @@ pub const DRIVER: Driver = Driver {
             .about("the port's buffer was full (MPC): the rings did not take over in time"),
         row("rx_no_dma_resources", RX_RING)
             .about("a queue had no descriptor (QPRDC); only where queues may drop"),
-        row("rx_no_buffer_count", Sense::hint().at(Stage::RxRing).rx().hardware())
+        row("rx_no_buffer_count", CounterMeaning::hint().at(Stage::RxRing).rx().hardware())
             .about("no descriptor at the moment; the packet waited in the port's buffer (82598 only)"),
-        row("rx_dropped", BY_WILL).about("dropped by the stack; the driver adds nothing"),
-        row("rx_over_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
-        row("rx_fifo_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
+        row("rx_dropped", INTENTIONAL).about("dropped by the stack; the driver adds nothing"),
+        row("rx_over_errors", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
+        row("rx_fifo_errors", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
         row("rx_fcoe_dropped", RX_RING).about("of FCoE"),
         row("alloc_rx_page_failed", RX_TROUBLE)
             .about("no memory for a descriptor; the ring runs dry if it lasts"),
         row("alloc_rx_buff_failed", RX_TROUBLE).about("no memory for a packet"),
-        row("tx_dropped", Sense::lost(Way::Tx).software())
+        row("tx_dropped", CounterMeaning::lost(Way::Tx).software())
             .about("dropped by the stack; the driver adds nothing"),
         row("tx_errors", TX_RING),
-        row("tx_aborted_errors", TX_RING).again(&["ethtool/tx_errors"]),
-        row("tx_carrier_errors", TX_RING).again(&["ethtool/tx_errors"]),
-        row("tx_fifo_errors", TX_RING).again(&["ethtool/tx_errors"]),
+        row("tx_aborted_errors", TX_RING).duplicate_of(&["ethtool/tx_errors"]),
+        row("tx_carrier_errors", TX_RING).duplicate_of(&["ethtool/tx_errors"]),
+        row("tx_fifo_errors", TX_RING).duplicate_of(&["ethtool/tx_errors"]),
         row("tx_heartbeat_errors", TX_TROUBLE),
         row("tx_busy", TX_STOP).about("the ring was full, and the packet went back to the qdisc"),
         row("tx_restart_queue", TX_STOP).about("the ring had room again after it had been full"),
@@ -36,12 +36,14 @@ pub const DRIVER: Driver = Driver {
         row("rx_long_length_errors", LINE).about("longer than the MTU: the two ends disagree"),
         row("rx_short_length_errors", LINE),
         row("rx_frame_errors", LINE),
-        row("rx_errors", LINE).again(&["ethtool/rx_crc_errors"]).about("sum of wrong checksums and lengths"),
-        row("rx_csum_offload_errors", Sense::hint().rx().unit(Unit::Packets))
+        row("rx_errors", LINE)
+            .duplicate_of(&["ethtool/rx_crc_errors"])
+            .about("sum of wrong checksums and lengths"),
+        row("rx_csum_offload_errors", CounterMeaning::hint().rx().unit(Unit::Packets))
             .about("wrong checksum; the stack drops and counts it"),
-        row("fdir_miss", Sense::hint().rx()).about("no rule of Flow Director for it; no loss"),
-        row("fdir_overflow", Sense::hint().rx()),
-        row("fcoe_noddp*", Sense::hint().rx()),
+        row("fdir_miss", CounterMeaning::hint().rx()).about("no rule of Flow Director for it; no loss"),
+        row("fdir_overflow", CounterMeaning::hint().rx()),
+        row("fcoe_noddp*", CounterMeaning::hint().rx()),
         row("rx_flow_control_xoff", PAUSE_RX),
         row("tx_flow_control_xoff", PAUSE_TX),
         row("rx_flow_control_xon", PAUSE_RX).about("end of a pause"),
@@ -64,8 +66,8 @@ pub const DRIVER: Driver = Driver {
         row("tx_queue_{queue}_bytes", TX_BYTES.software()),
     ],
     link: &[
-        row("rx_missed_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
-        row("rx_crc_errors", LINE).again(&["ethtool/rx_crc_errors"]),
-        row("rx_length_errors", LINE).again(&["ethtool/rx_length_errors"]),
+        row("rx_missed_errors", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
+        row("rx_crc_errors", LINE).duplicate_of(&["ethtool/rx_crc_errors"]),
+        row("rx_length_errors", LINE).duplicate_of(&["ethtool/rx_length_errors"]),
     ],
 };

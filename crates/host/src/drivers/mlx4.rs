@@ -10,13 +10,13 @@ pub const DRIVER: Driver = Driver {
     rows: &[
         row("rx_dropped", RX_RING).about("no receive descriptor, and what the rings dropped"),
         row("rx{queue}_dropped", RX_DRIVER)
-            .again(&["ethtool/rx_dropped"])
+            .duplicate_of(&["ethtool/rx_dropped"])
             .about("no memory to replace a buffer"),
         row("rx_fifo_errors", RX_RING).about("the port's buffer was full"),
-        row("rx_over_errors", RX_RING).again(&["ethtool/rx_fifo_errors"]),
-        row("rx_missed_errors", RX_RING).again(&["ethtool/rx_fifo_errors"]),
-        row("rx_xdp_drop", BY_WILL),
-        row("rx{queue}_xdp_drop", BY_WILL).again(&["ethtool/rx_xdp_drop"]),
+        row("rx_over_errors", RX_RING).duplicate_of(&["ethtool/rx_fifo_errors"]),
+        row("rx_missed_errors", RX_RING).duplicate_of(&["ethtool/rx_fifo_errors"]),
+        row("rx_xdp_drop", INTENTIONAL),
+        row("rx{queue}_xdp_drop", INTENTIONAL).duplicate_of(&["ethtool/rx_xdp_drop"]),
         row("tx_dropped", TX_RING).about("dropped by the device or the driver"),
         row("queue_stopped", TX_STOP),
         row("wake_queue", TX_STOP),
@@ -28,10 +28,10 @@ pub const DRIVER: Driver = Driver {
         row("rx_in_range_length_error", LINE),
         row("rx_out_range_length_error", LINE),
         row("rx_errors", LINE)
-            .again(&["ethtool/rx_crc_errors"])
+            .duplicate_of(&["ethtool/rx_crc_errors"])
             .about("sum of those with a wrong length or checksum"),
         row("tx_errors", TX_RING),
-        row("tx_*_errors", TX_RING).again(&["ethtool/tx_errors"]),
+        row("tx_*_errors", TX_RING).duplicate_of(&["ethtool/tx_errors"]),
         row("rx_pause", PAUSE_RX),
         row("tx_pause", PAUSE_TX),
         row("rx_pause_duration", PAUSE_RX.unit(Unit::Number)).about("microseconds"),
@@ -54,13 +54,13 @@ pub const DRIVER: Driver = Driver {
         row("tx{queue}_bytes", TX_BYTES.software()),
     ],
     link: &[
-        row("rx_dropped", RX_RING).again(&["ethtool/rx_dropped"]),
-        row("rx_fifo_errors", RX_RING).again(&["ethtool/rx_fifo_errors"]),
-        row("rx_over_errors", RX_RING).again(&["ethtool/rx_over_errors"]),
-        row("rx_missed_errors", RX_RING).again(&["ethtool/rx_missed_errors"]),
-        row("tx_dropped", TX_RING).again(&["ethtool/tx_dropped"]),
-        row("rx_crc_errors", LINE).again(&["ethtool/rx_crc_errors"]),
-        row("rx_length_errors", LINE).again(&["ethtool/rx_length_errors"]),
-        row("rx_frame_errors", LINE).again(&["ethtool/rx_frame_errors"]),
+        row("rx_dropped", RX_RING).duplicate_of(&["ethtool/rx_dropped"]),
+        row("rx_fifo_errors", RX_RING).duplicate_of(&["ethtool/rx_fifo_errors"]),
+        row("rx_over_errors", RX_RING).duplicate_of(&["ethtool/rx_over_errors"]),
+        row("rx_missed_errors", RX_RING).duplicate_of(&["ethtool/rx_missed_errors"]),
+        row("tx_dropped", TX_RING).duplicate_of(&["ethtool/tx_dropped"]),
+        row("rx_crc_errors", LINE).duplicate_of(&["ethtool/rx_crc_errors"]),
+        row("rx_length_errors", LINE).duplicate_of(&["ethtool/rx_length_errors"]),
+        row("rx_frame_errors", LINE).duplicate_of(&["ethtool/rx_frame_errors"]),
     ],
 };

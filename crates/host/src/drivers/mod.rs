@@ -22,7 +22,7 @@ mod vmxnet3;
 
 pub use generic::GENERIC;
 
-use crate::reading::{Row, Sense, Unit, Way};
+use crate::reading::{CounterMeaning, Row, Unit, Way};
 use wirespeed_record::Stage;
 
 /// A driver and what its counters mean.
@@ -68,25 +68,25 @@ pub fn driver(name: &str) -> Option<&'static Driver> {
 // Meanings that most drivers need.
 
 /// The device had no receive descriptor or no room for what arrived.
-const RX_RING: Sense = Sense::loss(Stage::RxRing, Way::Rx).hardware();
+const RX_RING: CounterMeaning = CounterMeaning::loss(Stage::RxRing, Way::Rx).hardware();
 /// The driver lost what it had received.
-const RX_DRIVER: Sense = Sense::loss(Stage::RxRing, Way::Rx).software();
+const RX_DRIVER: CounterMeaning = CounterMeaning::loss(Stage::RxRing, Way::Rx).software();
 /// The driver or the device lost what was to be sent.
-const TX_RING: Sense = Sense::loss(Stage::TxRing, Way::Tx);
+const TX_RING: CounterMeaning = CounterMeaning::loss(Stage::TxRing, Way::Tx);
 /// Damaged on the line.
-const LINE: Sense = Sense::loss(Stage::Network, Way::Rx).hardware();
+const LINE: CounterMeaning = CounterMeaning::loss(Stage::Network, Way::Rx).hardware();
 /// A program of the user dropped it (XDP), or a filter.
-const BY_WILL: Sense = Sense::lost(Way::Rx).software();
+const INTENTIONAL: CounterMeaning = CounterMeaning::lost(Way::Rx).software();
 /// The neighbour asked this host to wait.
-const PAUSE_RX: Sense = Sense::hint().at(Stage::TxRing).rx().unit(Unit::Packets).hardware();
+const PAUSE_RX: CounterMeaning = CounterMeaning::hint().at(Stage::TxRing).rx().unit(Unit::Packets).hardware();
 /// This host asked its neighbour to wait: its receive side is too slow.
-const PAUSE_TX: Sense = Sense::hint().at(Stage::RxRing).tx().unit(Unit::Packets).hardware();
+const PAUSE_TX: CounterMeaning = CounterMeaning::hint().at(Stage::RxRing).tx().unit(Unit::Packets).hardware();
 /// The transmit ring was full and the queue stopped.
-const TX_STOP: Sense = Sense::hint().at(Stage::TxRing).tx().software();
+const TX_STOP: CounterMeaning = CounterMeaning::hint().at(Stage::TxRing).tx().software();
 /// The receive side had trouble, without a loss by itself.
-const RX_TROUBLE: Sense = Sense::hint().at(Stage::RxRing).rx().software();
-const TX_TROUBLE: Sense = Sense::hint().at(Stage::TxRing).tx().software();
-const RX_PACKETS: Sense = Sense::packets(Way::Rx);
-const TX_PACKETS: Sense = Sense::packets(Way::Tx);
-const RX_BYTES: Sense = Sense::bytes(Way::Rx);
-const TX_BYTES: Sense = Sense::bytes(Way::Tx);
+const RX_TROUBLE: CounterMeaning = CounterMeaning::hint().at(Stage::RxRing).rx().software();
+const TX_TROUBLE: CounterMeaning = CounterMeaning::hint().at(Stage::TxRing).tx().software();
+const RX_PACKETS: CounterMeaning = CounterMeaning::packets(Way::Rx);
+const TX_PACKETS: CounterMeaning = CounterMeaning::packets(Way::Tx);
+const RX_BYTES: CounterMeaning = CounterMeaning::bytes(Way::Rx);
+const TX_BYTES: CounterMeaning = CounterMeaning::bytes(Way::Tx);

@@ -10,21 +10,21 @@ pub const DRIVER: Driver = Driver {
     documented: "Linux 6.12: drivers/net/veth.c",
     rows: &[
         row("rx_queue_{queue}_drops", RX_DRIVER).about("no memory, or XDP could not hand it on"),
-        row("rx_queue_{queue}_xdp_drops", BY_WILL),
-        row("rx_queue_{queue}_xdp_tx_errors", BY_WILL),
-        row("tx_queue_{queue}_xdp_xmit_errors", BY_WILL.tx()),
+        row("rx_queue_{queue}_xdp_drops", INTENTIONAL),
+        row("rx_queue_{queue}_xdp_tx_errors", INTENTIONAL),
+        row("tx_queue_{queue}_xdp_xmit_errors", INTENTIONAL.tx()),
         row("rx_queue_{queue}_xdp_packets", RX_PACKETS.software()),
         row("rx_queue_{queue}_xdp_bytes", RX_BYTES.software()),
         row("tx_queue_{queue}_xdp_xmit", TX_PACKETS.software()),
-        row("peer_ifindex", Sense::gauge(Unit::Number)),
+        row("peer_ifindex", CounterMeaning::gauge(Unit::Number)),
     ],
     link: &[
-        row("tx_dropped", Sense::loss(Stage::SoftnetBacklog, Way::Tx).unit(Unit::Buffers).software()).about(
+        row("tx_dropped", CounterMeaning::loss(Stage::SoftnetBacklog, Way::Tx).unit(Unit::Buffers).software()).about(
             "the peer had no room: its softnet backlog, whose drops softnet counts too, or the ring of its NAPI, whose drops \
              nobody else counts",
         ),
         row("rx_dropped", RX_DRIVER)
-            .again(&["ethtool/rx_queue_{queue}_drops"])
+            .duplicate_of(&["ethtool/rx_queue_{queue}_drops"])
             .about("the driver's drops, and those of the stack: a full softnet backlog, or nobody wants the protocol"),
     ],
 };

@@ -9,30 +9,30 @@ pub const DRIVER: Driver = Driver {
     about: "virtio network interface",
     documented: "Linux 6.12: drivers/net/virtio_net.c; the virtio specification, network device, device statistics",
     rows: &[
-        row("rx{queue}_hw_ratelimit_bytes", Sense::hint().rx().unit(Unit::Bytes).hardware())
+        row("rx{queue}_hw_ratelimit_bytes", CounterMeaning::hint().rx().unit(Unit::Bytes).hardware())
             .about("held back by the hypervisor's limit of rate"),
-        row("tx{queue}_hw_ratelimit_bytes", Sense::hint().tx().unit(Unit::Bytes).hardware())
+        row("tx{queue}_hw_ratelimit_bytes", CounterMeaning::hint().tx().unit(Unit::Bytes).hardware())
             .about("held back by the hypervisor's limit of rate"),
-        row("*_hw_notifications", Sense::work().hardware()),
-        row("*_hw_interrupts", Sense::work().hardware()),
+        row("*_hw_notifications", CounterMeaning::work().hardware()),
+        row("*_hw_interrupts", CounterMeaning::work().hardware()),
         row("rx_drops", RX_DRIVER).about("no memory, or a malformed buffer; XDP's drops are among them"),
-        row("rx{queue}_drops", RX_DRIVER).again(&["ethtool/rx_drops"]),
+        row("rx{queue}_drops", RX_DRIVER).duplicate_of(&["ethtool/rx_drops"]),
         row("rx_queue_{queue}_drops", RX_DRIVER).about("older name"),
-        row("rx_xdp_drops", BY_WILL).again(&["ethtool/rx_drops"]),
+        row("rx_xdp_drops", INTENTIONAL).duplicate_of(&["ethtool/rx_drops"]),
         row("tx_xdp_tx_drops", TX_RING.software()),
         row("tx_tx_timeouts", TX_TROUBLE),
-        row("rx{queue}_xdp_drops", BY_WILL).again(&["ethtool/rx_drops"]),
-        row("rx_queue_{queue}_xdp_drops", BY_WILL).again(&["ethtool/rx_queue_{queue}_drops"]),
-        row("tx{queue}_xdp_tx_drops", TX_RING.software()).again(&["ethtool/tx_xdp_tx_drops"]),
+        row("rx{queue}_xdp_drops", INTENTIONAL).duplicate_of(&["ethtool/rx_drops"]),
+        row("rx_queue_{queue}_xdp_drops", INTENTIONAL).duplicate_of(&["ethtool/rx_queue_{queue}_drops"]),
+        row("tx{queue}_xdp_tx_drops", TX_RING.software()).duplicate_of(&["ethtool/tx_xdp_tx_drops"]),
         row("tx_queue_{queue}_xdp_tx_drops", TX_RING.software()),
         row("tx{queue}_tx_timeouts", TX_TROUBLE),
         row("tx_queue_{queue}_tx_timeouts", TX_TROUBLE),
-        row("rx{queue}_kicks", Sense::work().rx().software())
+        row("rx{queue}_kicks", CounterMeaning::work().rx().software())
             .about("times the device was told of new descriptors"),
-        row("tx{queue}_kicks", Sense::work().tx().software())
+        row("tx{queue}_kicks", CounterMeaning::work().tx().software())
             .about("times the device was told of new packets"),
-        row("rx_queue_{queue}_kicks", Sense::work().rx().software()),
-        row("tx_queue_{queue}_kicks", Sense::work().tx().software()),
+        row("rx_queue_{queue}_kicks", CounterMeaning::work().rx().software()),
+        row("tx_queue_{queue}_kicks", CounterMeaning::work().tx().software()),
         row("tx{queue}_stop", TX_STOP).about("the ring was full"),
         row("tx{queue}_wake", TX_STOP),
         row("tx_queue_{queue}_stop", TX_STOP),
@@ -48,11 +48,11 @@ pub const DRIVER: Driver = Driver {
     ],
     link: &[
         row("rx_dropped", RX_DRIVER)
-            .again(&["ethtool/rx_drops", "ethtool/rx_queue_{queue}_drops"])
+            .duplicate_of(&["ethtool/rx_drops", "ethtool/rx_queue_{queue}_drops"])
             .about("the driver's drops, and those of the stack"),
         row("tx_dropped", TX_RING.software()).about("could not be added to the ring, or by the stack"),
         row("rx_length_errors", RX_DRIVER).about("the device handed over a length that cannot be"),
         row("rx_frame_errors", RX_DRIVER).about("the device handed over a header that cannot be"),
-        row("tx_fifo_errors", TX_RING.software()).again(&["link/tx_dropped"]),
+        row("tx_fifo_errors", TX_RING.software()).duplicate_of(&["link/tx_dropped"]),
     ],
 };

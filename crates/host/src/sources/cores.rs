@@ -2,7 +2,7 @@
 
 use super::row_of;
 use crate::collector::Collector;
-use crate::reading::{Place, Row, Sense, Unit, row};
+use crate::reading::{CounterMeaning, Place, Row, Unit, row};
 use crate::root::Root;
 use crate::source::Source;
 
@@ -12,7 +12,7 @@ pub struct Cores;
 const NAME: &str = "cores";
 const FILE: &str = "proc/stat";
 
-const TIME: Sense = Sense::work().unit(Unit::Nanoseconds).software();
+const TIME: CounterMeaning = CounterMeaning::work().unit(Unit::Nanoseconds).software();
 
 /// In the order of the columns. Resolved to a tick (10 ms) unless the kernel accounts exactly.
 const ROWS: &[Row] = &[
@@ -53,7 +53,7 @@ impl Source for Cores {
         const SECOND_NS: u64 = 1_000_000_000;
         let text = match root.text(FILE) {
             Ok(text) => text,
-            Err(error) => return into.lack(NAME, FILE, &error, "mount /proc"),
+            Err(error) => return into.unavailable(NAME, FILE, &error, "mount /proc"),
         };
         let tick_ns = SECOND_NS / root.ticks_per_second();
         for (cpu, name, ticks) in parse(&text) {

@@ -2,7 +2,7 @@
 
 use super::{row_of, softirqs};
 use crate::collector::Collector;
-use crate::reading::{Device, Place, Row, Sense, Unit, row};
+use crate::reading::{CounterMeaning, Device, Place, Row, Unit, row};
 use crate::root::{Interface, Root};
 use crate::source::Source;
 use std::collections::HashMap;
@@ -15,10 +15,10 @@ const NAME: &str = "interrupts";
 const FILE: &str = "proc/interrupts";
 
 const ROWS: &[Row] = &[
-    row("interrupts", Sense::work().hardware()).about("interrupts of a line on a CPU"),
-    row("effective_cpu", Sense::gauge(Unit::Number))
+    row("interrupts", CounterMeaning::work().hardware()).about("interrupts of a line on a CPU"),
+    row("effective_cpu", CounterMeaning::gauge(Unit::Number))
         .about("the CPU that serves the line (/proc/irq/N/effective_affinity_list); none if it may be one of several"),
-    row("numa_node", Sense::gauge(Unit::Number))
+    row("numa_node", CounterMeaning::gauge(Unit::Number))
         .about("the NUMA node of the interface (/sys/class/net/DEV/device/numa_node); none if the firmware does not say"),
 ];
 
@@ -46,7 +46,7 @@ impl Source for Interrupts {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         let text = match root.text(FILE) {
             Ok(text) => text,
-            Err(error) => return into.lack(NAME, FILE, &error, "mount /proc"),
+            Err(error) => return into.unavailable(NAME, FILE, &error, "mount /proc"),
         };
         let interfaces: Vec<Interface> =
             root.interfaces().unwrap_or_default().into_iter().filter(|i| i.parent.is_some()).collect();

@@ -4,7 +4,7 @@ use super::row_of;
 use crate::collector::Collector;
 use crate::drivers;
 use crate::netlink::{Request, attributes, find, messages, text, u32_at, u64_at};
-use crate::reading::{Device, Place, Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Device, Place, Row, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use wirespeed_record::Stage;
@@ -17,36 +17,36 @@ const NAME: &str = "link";
 /// In the order of `struct rtnl_link_stats64` (linux/if_link.h). Drivers fill it from counters of their own; where
 /// their table says which, the driver's counter is the one to count.
 const ROWS: &[Row] = &[
-    row("rx_packets", Sense::packets(Way::Rx)),
-    row("tx_packets", Sense::packets(Way::Tx)),
-    row("rx_bytes", Sense::bytes(Way::Rx)),
-    row("tx_bytes", Sense::bytes(Way::Tx)),
-    row("rx_errors", Sense::lost(Way::Rx)).again(&["link/rx_crc_errors"]).about("sum of rx_*_errors and more"),
-    row("tx_errors", Sense::lost(Way::Tx)).again(&["link/tx_carrier_errors"]).about("sum of tx_*_errors and more"),
-    row("rx_dropped", Sense::lost(Way::Rx)).about(
+    row("rx_packets", CounterMeaning::packets(Way::Rx)),
+    row("tx_packets", CounterMeaning::packets(Way::Tx)),
+    row("rx_bytes", CounterMeaning::bytes(Way::Rx)),
+    row("tx_bytes", CounterMeaning::bytes(Way::Tx)),
+    row("rx_errors", CounterMeaning::lost(Way::Rx)).duplicate_of(&["link/rx_crc_errors"]).about("sum of rx_*_errors and more"),
+    row("tx_errors", CounterMeaning::lost(Way::Tx)).duplicate_of(&["link/tx_carrier_errors"]).about("sum of tx_*_errors and more"),
+    row("rx_dropped", CounterMeaning::lost(Way::Rx)).about(
         "dropped by driver or stack: for want of memory or of a protocol that wants it, by a full softnet backlog; parts \
          stand elsewhere, so it has no stage",
     ),
-    row("tx_dropped", Sense::lost(Way::Tx)).about("dropped by driver or stack on the way to the device"),
-    row("multicast", Sense::packets(Way::Rx)),
-    row("collisions", Sense::hint().tx()).about("half duplex only"),
-    row("rx_length_errors", Sense::loss(Stage::Network, Way::Rx)).about("frames of wrong length"),
-    row("rx_over_errors", Sense::loss(Stage::RxRing, Way::Rx).unit(Unit::Events)).about("overflows of the receiver, an older name"),
-    row("rx_crc_errors", Sense::loss(Stage::Network, Way::Rx)).about("frames with a wrong checksum: the line damages them"),
-    row("rx_frame_errors", Sense::loss(Stage::Network, Way::Rx)).about("frames with bits left over"),
-    row("rx_fifo_errors", Sense::loss(Stage::RxRing, Way::Rx).unit(Unit::Events))
-        .again(&["link/rx_over_errors"])
+    row("tx_dropped", CounterMeaning::lost(Way::Tx)).about("dropped by driver or stack on the way to the device"),
+    row("multicast", CounterMeaning::packets(Way::Rx)),
+    row("collisions", CounterMeaning::hint().tx()).about("half duplex only"),
+    row("rx_length_errors", CounterMeaning::loss(Stage::Network, Way::Rx)).about("frames of wrong length"),
+    row("rx_over_errors", CounterMeaning::loss(Stage::RxRing, Way::Rx).unit(Unit::Events)).about("overflows of the receiver, an older name"),
+    row("rx_crc_errors", CounterMeaning::loss(Stage::Network, Way::Rx)).about("frames with a wrong checksum: the line damages them"),
+    row("rx_frame_errors", CounterMeaning::loss(Stage::Network, Way::Rx)).about("frames with bits left over"),
+    row("rx_fifo_errors", CounterMeaning::loss(Stage::RxRing, Way::Rx).unit(Unit::Events))
+        .duplicate_of(&["link/rx_over_errors"])
         .about("overflows of the receiver, the same as rx_over_errors on many drivers"),
-    row("rx_missed_errors", Sense::loss(Stage::RxRing, Way::Rx)).about("the device had no room: the host is too slow"),
-    row("tx_aborted_errors", Sense::loss(Stage::TxRing, Way::Tx)).about("given up by the device"),
-    row("tx_carrier_errors", Sense::loss(Stage::Network, Way::Tx)).about("the link was down"),
-    row("tx_fifo_errors", Sense::loss(Stage::TxRing, Way::Tx)).about("the device ran dry inside a frame"),
-    row("tx_heartbeat_errors", Sense::hint().tx()),
-    row("tx_window_errors", Sense::loss(Stage::Network, Way::Tx)).about("late collisions"),
-    row("rx_compressed", Sense::packets(Way::Rx)),
-    row("tx_compressed", Sense::packets(Way::Tx)),
-    row("rx_nohandler", Sense::lost(Way::Rx)).about("the interface is not meant to receive"),
-    row("rx_otherhost_dropped", Sense::lost(Way::Rx)).about("for another Ethernet address"),
+    row("rx_missed_errors", CounterMeaning::loss(Stage::RxRing, Way::Rx)).about("the device had no room: the host is too slow"),
+    row("tx_aborted_errors", CounterMeaning::loss(Stage::TxRing, Way::Tx)).about("given up by the device"),
+    row("tx_carrier_errors", CounterMeaning::loss(Stage::Network, Way::Tx)).about("the link was down"),
+    row("tx_fifo_errors", CounterMeaning::loss(Stage::TxRing, Way::Tx)).about("the device ran dry inside a frame"),
+    row("tx_heartbeat_errors", CounterMeaning::hint().tx()),
+    row("tx_window_errors", CounterMeaning::loss(Stage::Network, Way::Tx)).about("late collisions"),
+    row("rx_compressed", CounterMeaning::packets(Way::Rx)),
+    row("tx_compressed", CounterMeaning::packets(Way::Tx)),
+    row("rx_nohandler", CounterMeaning::lost(Way::Rx)).about("the interface is not meant to receive"),
+    row("rx_otherhost_dropped", CounterMeaning::lost(Way::Rx)).about("for another Ethernet address"),
 ];
 
 impl Source for Link {
@@ -73,7 +73,7 @@ impl Source for Link {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         let interfaces = match root.interfaces() {
             Ok(interfaces) => interfaces,
-            Err(error) => return into.lack(NAME, "interfaces", &error, "a kernel with rtnetlink"),
+            Err(error) => return into.unavailable(NAME, "interfaces", &error, "a kernel with rtnetlink"),
         };
         for interface in interfaces {
             let driver = root.driver(interface.device.index, &interface.device.name);

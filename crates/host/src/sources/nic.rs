@@ -36,7 +36,7 @@ impl Source for Ethtool {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         let interfaces = match root.interfaces() {
             Ok(interfaces) => interfaces,
-            Err(error) => return into.lack(NAME, "interfaces", &error, "a kernel with rtnetlink"),
+            Err(error) => return into.unavailable(NAME, "interfaces", &error, "a kernel with rtnetlink"),
         };
         for interface in interfaces {
             let device = interface.device;
@@ -46,9 +46,11 @@ impl Source for Ethtool {
                     let driver = driver.as_deref().and_then(drivers::driver).unwrap_or(&drivers::GENERIC);
                     normalise(root, &device, driver, statistics, into);
                 }
-                // Most virtual interfaces have none, which is no lack.
+                // Most virtual interfaces have none, which is not reported.
                 Err(error) if driver.is_none() || error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
-                Err(error) => into.lack(NAME, &*device.name, &error, "read it again, or update the driver"),
+                Err(error) => {
+                    into.unavailable(NAME, &*device.name, &error, "read it again, or update the driver")
+                }
             }
         }
     }

@@ -1,30 +1,30 @@
 //! What the counters of the protocols mean. Which of several counts the same packets was read in net/ipv4 of Linux
 //! 6.12.
 
-use crate::reading::{Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Row, Unit, Way, row};
 use wirespeed_record::Stage;
 
 /// Lost at a stage of the receiver, above merging: a buffer may hold several packets.
-const fn received(stage: Stage) -> Sense {
-    Sense::loss(stage, Way::Rx).unit(Unit::Buffers).software()
+const fn received(stage: Stage) -> CounterMeaning {
+    CounterMeaning::loss(stage, Way::Rx).unit(Unit::Buffers).software()
 }
 
-const fn sign(stage: Stage) -> Sense {
-    Sense::hint().at(stage).software()
+const fn sign(stage: Stage) -> CounterMeaning {
+    CounterMeaning::hint().at(stage).software()
 }
 
-const HINT: Sense = Sense::hint().software();
-const RX: Sense = Sense::packets(Way::Rx).software();
-const TX: Sense = Sense::packets(Way::Tx).software();
-const LOST_RX: Sense = Sense::lost(Way::Rx).unit(Unit::Buffers).software();
-const LOST_TX: Sense = Sense::lost(Way::Tx).unit(Unit::Buffers).software();
+const HINT: CounterMeaning = CounterMeaning::hint().software();
+const RX: CounterMeaning = CounterMeaning::packets(Way::Rx).software();
+const TX: CounterMeaning = CounterMeaning::packets(Way::Tx).software();
+const LOST_RX: CounterMeaning = CounterMeaning::lost(Way::Rx).unit(Unit::Buffers).software();
+const LOST_TX: CounterMeaning = CounterMeaning::lost(Way::Tx).unit(Unit::Buffers).software();
 /// Dropped between TCP or UDP and the interface.
-const NOT_PUT_OUT: Sense = Sense::loss(Stage::IpOut, Way::Tx).software();
-const SENT_AGAIN: Sense = Sense::again().software();
+const NOT_PUT_OUT: CounterMeaning = CounterMeaning::loss(Stage::IpOut, Way::Tx).software();
+const SENT_AGAIN: CounterMeaning = CounterMeaning::retransmission().software();
 /// A guess of the sender about what the network did.
-const GUESS: Sense = sign(Stage::Network).tx();
+const GUESS: CounterMeaning = sign(Stage::Network).tx();
 /// Connections, not packets.
-const CONNECTION: Sense = Sense::lost(Way::Rx).unit(Unit::Events).software().at(Stage::App);
+const CONNECTION: CounterMeaning = CounterMeaning::lost(Way::Rx).unit(Unit::Events).software().at(Stage::App);
 
 /// First match first.
 pub const ROWS: &[Row] = &[
@@ -43,8 +43,8 @@ pub const ROWS: &[Row] = &[
     ),
     row("TcpExtPruneCalled", sign(Stage::RcvBuf).rx()).about("the receive buffer was over its limit and was tidied"),
     row("TcpExtTCPRcvCollapsed", sign(Stage::RcvBuf).rx()).about("buffers merged to save memory"),
-    row("TcpExtTCPRcvCoalesce", Sense::work().software().rx()).about("buffers joined on arrival"),
-    row("TcpExtTCPBacklogCoalesce", Sense::work().software().rx()).about("buffers joined in the backlog"),
+    row("TcpExtTCPRcvCoalesce", CounterMeaning::work().software().rx()).about("buffers joined on arrival"),
+    row("TcpExtTCPBacklogCoalesce", CounterMeaning::work().software().rx()).about("buffers joined in the backlog"),
     row("TcpExtTCPOFOQueue", sign(Stage::TcpOfo).rx().unit(Unit::Buffers)).about("arrived out of order and were kept"),
     row("TcpExtTCPOFOMerge", sign(Stage::TcpOfo).rx().unit(Unit::Buffers)).about("arrived out of order and were there already"),
     row("TcpExtTCPFromZeroWindowAdv", sign(Stage::App).rx()).about("the window was opened again"),
@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = &[
     row("TcpExtPFMemallocDrop", received(Stage::RcvBuf)).about("came in memory kept for emergencies"),
     row("TcpExtTCPMinTTLDrop", LOST_RX),
     row("TcpInErrs", LOST_RX).about("malformed; those with a wrong checksum are among them"),
-    row("TcpInCsumErrors", LOST_RX).again(&["protocols/TcpInErrs"]).about("damaged on the way, and not noticed by a link"),
+    row("TcpInCsumErrors", LOST_RX).duplicate_of(&["protocols/TcpInErrs"]).about("damaged on the way, and not noticed by a link"),
     row("TcpExtPAWSEstab", LOST_RX).about("an old time stamp: a duplicate, or a host behind NAT"),
     row("TcpExtPAWSActive", LOST_RX),
     row("TcpExtTCPACKSkipped*", HINT.tx()).about("acknowledgements not sent, to answer floods slowly"),
@@ -63,19 +63,19 @@ pub const ROWS: &[Row] = &[
     // TCP, connections.
     row("TcpExtListenDrops", CONNECTION).about("SYNs or connections dropped at a listening socket, for whatever reason"),
     row("TcpExtListenOverflows", CONNECTION)
-        .again(&["protocols/TcpExtListenDrops"])
+        .duplicate_of(&["protocols/TcpExtListenDrops"])
         .about("the queue of accepted connections was full"),
-    row("TcpExtTCPReqQFullDrop", CONNECTION).again(&["protocols/TcpExtListenDrops"]).about("the queue of SYNs was full"),
+    row("TcpExtTCPReqQFullDrop", CONNECTION).duplicate_of(&["protocols/TcpExtListenDrops"]).about("the queue of SYNs was full"),
     row("TcpExtTCPReqQFullDoCookies", HINT),
     row("TcpExtTCPDeferAcceptDrop", HINT),
     row("TcpExtTCPTimeWaitOverflow", HINT),
     row("TcpExtSyncookies*", HINT),
-    row("TcpExtTCPSynRetrans", SENT_AGAIN).again(&["protocols/TcpRetransSegs"]).about("SYNs sent again"),
+    row("TcpExtTCPSynRetrans", SENT_AGAIN).duplicate_of(&["protocols/TcpRetransSegs"]).about("SYNs sent again"),
     row("TcpExtTCPAbortOn*", HINT).about("connections ended before their time"),
     // TCP, sending.
     row("TcpRetransSegs", SENT_AGAIN).about("packets sent again, for whatever reason; not in OutSegs"),
-    row("TcpExtTCPFastRetrans", SENT_AGAIN).again(&["protocols/TcpRetransSegs"]).about("in fast recovery"),
-    row("TcpExtTCPSlowStartRetrans", SENT_AGAIN).again(&["protocols/TcpRetransSegs"]).about("after a timeout"),
+    row("TcpExtTCPFastRetrans", SENT_AGAIN).duplicate_of(&["protocols/TcpRetransSegs"]).about("in fast recovery"),
+    row("TcpExtTCPSlowStartRetrans", SENT_AGAIN).duplicate_of(&["protocols/TcpRetransSegs"]).about("after a timeout"),
     row("TcpExtTCPLostRetransmit", GUESS).about("what was sent again is presumed lost again"),
     row("TcpExtTCPRetransFail", sign(Stage::Qdisc).tx()).about("could not be sent again: the own host had no room"),
     row("TcpExtTCPSpuriousRtxHostQueues", sign(Stage::Qdisc).tx())
@@ -109,29 +109,29 @@ pub const ROWS: &[Row] = &[
     row("TcpInSegs", RX),
     row("TcpOutSegs", TX).about("retransmissions are not among them"),
     row("TcpOutRsts", HINT.tx()),
-    row("TcpCurrEstab", Sense::gauge(Unit::Number)),
-    row("TcpRto*", Sense::gauge(Unit::Number)),
-    row("TcpMaxConn", Sense::gauge(Unit::Number)),
+    row("TcpCurrEstab", CounterMeaning::gauge(Unit::Number)),
+    row("TcpRto*", CounterMeaning::gauge(Unit::Number)),
+    row("TcpMaxConn", CounterMeaning::gauge(Unit::Number)),
     // UDP, both versions of IP.
     row("UdpRcvbufErrors", received(Stage::RcvBuf)).about("the receive buffer was full"),
     row("UdpMemErrors", received(Stage::RcvBuf)).about("net.ipv4.udp_mem was reached"),
     row("UdpInCsumErrors", LOST_RX).about("damaged on the way, and not noticed by a link"),
     row("UdpInErrors", LOST_RX)
-        .again(&["protocols/UdpRcvbufErrors"])
+        .duplicate_of(&["protocols/UdpRcvbufErrors"])
         .about("sum of RcvbufErrors, MemErrors, InCsumErrors and malformed datagrams"),
-    row("UdpSndbufErrors", Sense::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
-        .again(&["qdisc/drops"])
+    row("UdpSndbufErrors", CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
+        .duplicate_of(&["qdisc/drops"])
         .about("the own qdisc dropped it, or no memory to send"),
-    row("UdpNoPorts", Sense::lost(Way::Rx).software().at(Stage::App)).about("nobody listens"),
+    row("UdpNoPorts", CounterMeaning::lost(Way::Rx).software().at(Stage::App)).about("nobody listens"),
     row("UdpInDatagrams", RX),
     row("UdpOutDatagrams", TX),
     row("UdpIgnoredMulti", HINT.rx()),
     row("Udp6RcvbufErrors", received(Stage::RcvBuf)).about("the receive buffer was full"),
     row("Udp6MemErrors", received(Stage::RcvBuf)).about("net.ipv4.udp_mem was reached"),
     row("Udp6InCsumErrors", LOST_RX),
-    row("Udp6InErrors", LOST_RX).again(&["protocols/Udp6RcvbufErrors"]).about("sum, as UdpInErrors"),
-    row("Udp6SndbufErrors", Sense::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software()).again(&["qdisc/drops"]),
-    row("Udp6NoPorts", Sense::lost(Way::Rx).software().at(Stage::App)),
+    row("Udp6InErrors", LOST_RX).duplicate_of(&["protocols/Udp6RcvbufErrors"]).about("sum, as UdpInErrors"),
+    row("Udp6SndbufErrors", CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software()).duplicate_of(&["qdisc/drops"]),
+    row("Udp6NoPorts", CounterMeaning::lost(Way::Rx).software().at(Stage::App)),
     row("Udp6InDatagrams", RX),
     row("Udp6OutDatagrams", TX),
     // IP.
@@ -141,7 +141,7 @@ pub const ROWS: &[Row] = &[
     row("IpInHdrErrors", LOST_RX),
     row("IpInAddrErrors", LOST_RX),
     row("IpInUnknownProtos", LOST_RX),
-    row("IpReasmFails", Sense::loss(Stage::Network, Way::Rx).unit(Unit::Events).software()).about("a fragment was missing"),
+    row("IpReasmFails", CounterMeaning::loss(Stage::Network, Way::Rx).unit(Unit::Events).software()).about("a fragment was missing"),
     row("IpFragFails", NOT_PUT_OUT).about(
         "larger than the MTU of the interface or route, and not to be cut: TCP's last ones when an MTU is lowered, packet by \
          packet even if they were one buffer",
@@ -151,8 +151,8 @@ pub const ROWS: &[Row] = &[
     row("IpOutRequests", TX.unit(Unit::Buffers)),
     row("IpOutTransmits", TX.unit(Unit::Buffers)),
     row("IpForwDatagrams", TX.unit(Unit::Buffers)),
-    row("IpForwarding", Sense::gauge(Unit::Number)),
-    row("IpDefaultTTL", Sense::gauge(Unit::Number)),
+    row("IpForwarding", CounterMeaning::gauge(Unit::Number)),
+    row("IpDefaultTTL", CounterMeaning::gauge(Unit::Number)),
     row("TcpExtIPReversePathFilter", LOST_RX).about("came from where the host would not send to"),
     row("IpExtInNoRoutes", LOST_RX),
     row("IpExtInTruncatedPkts", LOST_RX),
@@ -160,8 +160,8 @@ pub const ROWS: &[Row] = &[
     row("IpExtInCEPkts", sign(Stage::Network).rx().unit(Unit::Packets))
         .about("marked with congestion experienced by the network; merged packets counted one by one"),
     row("IpExtIn*ECT*Pkts", RX).about("merged packets counted one by one"),
-    row("IpExtInOctets", Sense::bytes(Way::Rx).software()),
-    row("IpExtOutOctets", Sense::bytes(Way::Tx).software()),
+    row("IpExtInOctets", CounterMeaning::bytes(Way::Rx).software()),
+    row("IpExtOutOctets", CounterMeaning::bytes(Way::Tx).software()),
     row("Ip6InDiscards", LOST_RX),
     row("Ip6OutDiscards", LOST_TX),
     row("Ip6InNoRoutes", LOST_RX),
@@ -171,14 +171,14 @@ pub const ROWS: &[Row] = &[
     row("Ip6InAddrErrors", LOST_RX),
     row("Ip6InTruncatedPkts", LOST_RX),
     row("Ip6InTooBigErrors", LOST_RX),
-    row("Ip6ReasmFails", Sense::loss(Stage::Network, Way::Rx).unit(Unit::Events).software()),
+    row("Ip6ReasmFails", CounterMeaning::loss(Stage::Network, Way::Rx).unit(Unit::Events).software()),
     row("Ip6InCEPkts", sign(Stage::Network).rx().unit(Unit::Packets)),
     row("Ip6In*ECT*Pkts", RX),
     row("Ip6InReceives", RX.unit(Unit::Buffers)),
     row("Ip6InDelivers", RX.unit(Unit::Buffers)),
     row("Ip6OutRequests", TX.unit(Unit::Buffers)),
-    row("Ip6InOctets", Sense::bytes(Way::Rx).software()),
-    row("Ip6OutOctets", Sense::bytes(Way::Tx).software()),
+    row("Ip6InOctets", CounterMeaning::bytes(Way::Rx).software()),
+    row("Ip6OutOctets", CounterMeaning::bytes(Way::Tx).software()),
     row("IcmpInType3", HINT.rx()).about("destination unreachable; among them, fragmentation needed"),
     row("IcmpInErrors", LOST_RX),
 ];

@@ -43,7 +43,7 @@ impl Source for Protocols {
                 }
                 // A kernel without IPv6 has no such file.
                 Err(_) if *file == "proc/net/snmp6" => {}
-                Err(error) => into.lack(NAME, *file, &error, "mount /proc"),
+                Err(error) => into.unavailable(NAME, *file, &error, "mount /proc"),
             }
         }
     }

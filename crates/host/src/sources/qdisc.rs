@@ -3,7 +3,7 @@
 use super::{qdisc_rows, row_of};
 use crate::collector::Collector;
 use crate::netlink::{Request, attributes, find, messages, text, u32_at, u64_at};
-use crate::reading::{Device, Place, Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Device, Place, Row, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use std::collections::HashMap;
@@ -15,21 +15,21 @@ pub struct Qdiscs;
 const NAME: &str = "qdisc";
 
 const ROWS: &[Row] = &[
-    row("sent_bytes", Sense::bytes(Way::Tx).at(Stage::Qdisc).software()),
-    row("sent_packets", Sense::packets(Way::Tx).at(Stage::Qdisc).software()).about("segments of a buffer counted one by one"),
-    row("drops", Sense::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
+    row("sent_bytes", CounterMeaning::bytes(Way::Tx).at(Stage::Qdisc).software()),
+    row("sent_packets", CounterMeaning::packets(Way::Tx).at(Stage::Qdisc).software()).about("segments of a buffer counted one by one"),
+    row("drops", CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
         .about("of a root, which shows what is dropped below it as its own: no room, or the algorithm said so; a buffer of \
                 several segments counts once"),
-    row("inner_drops", Sense::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
-        .again(&["qdisc/drops"])
+    row("inner_drops", CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
+        .duplicate_of(&["qdisc/drops"])
         .about("`drops` of a qdisc below another"),
-    row("ingress_drops", Sense::lost(Way::Rx).unit(Unit::Buffers).software())
+    row("ingress_drops", CounterMeaning::lost(Way::Rx).unit(Unit::Buffers).software())
         .about("`drops` of ingress or clsact: a filter of this host dropped what arrived"),
-    row("requeues", Sense::hint().at(Stage::TxRing).tx().unit(Unit::Buffers).software())
+    row("requeues", CounterMeaning::hint().at(Stage::TxRing).tx().unit(Unit::Buffers).software())
         .about("given back by a busy device: the transmit ring was full"),
-    row("overlimits", Sense::hint().at(Stage::Qdisc).tx().software()).about("had to wait for its rate, or was over its limit"),
-    row("backlog_bytes", Sense::gauge(Unit::Bytes).at(Stage::Qdisc).tx()),
-    row("backlog_packets", Sense::gauge(Unit::Buffers).at(Stage::Qdisc).tx()),
+    row("overlimits", CounterMeaning::hint().at(Stage::Qdisc).tx().software()).about("had to wait for its rate, or was over its limit"),
+    row("backlog_bytes", CounterMeaning::gauge(Unit::Bytes).at(Stage::Qdisc).tx()),
+    row("backlog_packets", CounterMeaning::gauge(Unit::Buffers).at(Stage::Qdisc).tx()),
 ];
 
 impl Source for Qdiscs {
@@ -57,11 +57,11 @@ impl Source for Qdiscs {
         let remedy = "a kernel with CONFIG_NET_SCHED";
         let found = match root.ask(&request()) {
             Ok(answer) => parse(&answer),
-            Err(error) => return into.lack(NAME, "qdiscs", &error, remedy),
+            Err(error) => return into.unavailable(NAME, "qdiscs", &error, remedy),
         };
         let names: HashMap<u32, Device> = match root.interfaces() {
             Ok(interfaces) => interfaces.into_iter().map(|i| (i.device.index, i.device)).collect(),
-            Err(error) => return into.lack(NAME, "interfaces", &error, remedy),
+            Err(error) => return into.unavailable(NAME, "interfaces", &error, remedy),
         };
         for qdisc in &found {
             // An interface that came between the two answers is left for the next time.

@@ -1,7 +1,7 @@
 //! What qdiscs count besides packets and drops: the private statistics of each kind, by offset (linux/pkt_sched.h).
 
 use crate::netlink::{u32_at, u64_at};
-use crate::reading::{Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Row, Unit, Way, row};
 use wirespeed_record::Stage;
 
 /// A field of a kind's private statistics.
@@ -26,19 +26,25 @@ impl Field {
     }
 }
 
-const fn field(at: usize, size: usize, name: &'static str, sense: Sense, about: &'static str) -> Field {
+const fn field(
+    at: usize,
+    size: usize,
+    name: &'static str,
+    sense: CounterMeaning,
+    about: &'static str,
+) -> Field {
     Field { at, size, row: row(name, sense).about(about) }
 }
 
 /// A part of what the qdisc counts as drops.
 const fn part(at: usize, size: usize, name: &'static str, unit: Unit, about: &'static str) -> Field {
-    let sense = Sense::loss(Stage::Qdisc, Way::Tx).unit(unit).software();
-    Field { at, size, row: row(name, sense).again(&["qdisc/drops"]).about(about) }
+    let sense = CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(unit).software();
+    Field { at, size, row: row(name, sense).duplicate_of(&["qdisc/drops"]).about(about) }
 }
 
-const HINT: Sense = Sense::hint().at(Stage::Qdisc).tx().software();
-const MARK: Sense = HINT.unit(Unit::Buffers);
-const LEVEL: Sense = Sense::gauge(Unit::Number).at(Stage::Qdisc).tx();
+const HINT: CounterMeaning = CounterMeaning::hint().at(Stage::Qdisc).tx().software();
+const MARK: CounterMeaning = HINT.unit(Unit::Buffers);
+const LEVEL: CounterMeaning = CounterMeaning::gauge(Unit::Number).at(Stage::Qdisc).tx();
 
 /// `struct tc_fq_qd_stats`.
 const FQ: &[Field] = &[
@@ -55,7 +61,13 @@ const FQ: &[Field] = &[
 
 /// `struct tc_fq_codel_xstats`, of which the first word says that it is the qdisc's.
 const FQ_CODEL: &[Field] = &[
-    field(4, 4, "fq_codel.maxpacket", Sense::gauge(Unit::Bytes).at(Stage::Qdisc).tx(), "largest packet seen"),
+    field(
+        4,
+        4,
+        "fq_codel.maxpacket",
+        CounterMeaning::gauge(Unit::Bytes).at(Stage::Qdisc).tx(),
+        "largest packet seen",
+    ),
     part(8, 4, "fq_codel.drop_overlimit", Unit::Buffers, "more packets waited than the limit"),
     field(12, 4, "fq_codel.ecn_mark", MARK, "packets marked instead of dropped"),
     field(16, 4, "fq_codel.new_flow_count", HINT, "packets that began a flow"),
@@ -66,7 +78,7 @@ const FQ_CODEL: &[Field] = &[
         32,
         4,
         "fq_codel.memory_usage",
-        Sense::gauge(Unit::Bytes).at(Stage::Qdisc).tx(),
+        CounterMeaning::gauge(Unit::Bytes).at(Stage::Qdisc).tx(),
         "memory of what waits",
     ),
     part(36, 4, "fq_codel.drop_overmemory", Unit::Buffers, "what waited needed more memory than the limit"),

@@ -3,7 +3,7 @@
 use super::row_of;
 use crate::collector::Collector;
 use crate::netlink::{attribute, attributes, family, find, generic_request, messages, u32_at, unsigned};
-use crate::reading::{Device, Place, Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Device, Place, Row, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use std::collections::HashMap;
@@ -18,64 +18,75 @@ const REMEDY: &str = "Linux 6.9 or later; older kernels have the same per driver
 
 /// NETDEV_A_QSTATS_* of linux/netdev.h with their numbers.
 const FIELDS: &[(u16, Row)] = &[
-    (8, row("rx-packets", Sense::packets(Way::Rx))),
-    (9, row("rx-bytes", Sense::bytes(Way::Rx))),
-    (10, row("tx-packets", Sense::packets(Way::Tx))),
-    (11, row("tx-bytes", Sense::bytes(Way::Tx))),
+    (8, row("rx-packets", CounterMeaning::packets(Way::Rx))),
+    (9, row("rx-bytes", CounterMeaning::bytes(Way::Rx))),
+    (10, row("tx-packets", CounterMeaning::packets(Way::Tx))),
+    (11, row("tx-bytes", CounterMeaning::bytes(Way::Tx))),
     (
         12,
-        row("rx-alloc-fail", Sense::hint().at(Stage::RxRing).rx().software())
+        row("rx-alloc-fail", CounterMeaning::hint().at(Stage::RxRing).rx().software())
             .about("no memory for a buffer; not each one loses a packet"),
     ),
     (
         13,
-        row("rx-hw-drops", Sense::lost(Way::Rx).hardware())
-            .again(&["qstats/rx-hw-drop-overruns"])
+        row("rx-hw-drops", CounterMeaning::lost(Way::Rx).hardware())
+            .duplicate_of(&["qstats/rx-hw-drop-overruns"])
             .about("dropped by the device, whatever the reason; overruns are among them"),
     ),
     (
         14,
-        row("rx-hw-drop-overruns", Sense::loss(Stage::RxRing, Way::Rx).hardware())
-            .again(REPEATED)
+        row("rx-hw-drop-overruns", CounterMeaning::loss(Stage::RxRing, Way::Rx).hardware())
+            .duplicate_of(REPEATED)
             .about("the device found no descriptor or no room"),
     ),
-    (15, row("rx-csum-complete", Sense::work().rx())),
-    (16, row("rx-csum-unnecessary", Sense::work().rx())),
-    (17, row("rx-csum-none", Sense::work().rx())),
+    (15, row("rx-csum-complete", CounterMeaning::work().rx())),
+    (16, row("rx-csum-unnecessary", CounterMeaning::work().rx())),
+    (17, row("rx-csum-none", CounterMeaning::work().rx())),
     (
         18,
-        row("rx-csum-bad", Sense::hint().rx().unit(Unit::Packets))
+        row("rx-csum-bad", CounterMeaning::hint().rx().unit(Unit::Packets))
             .about("wrong checksum; the stack drops and counts it"),
     ),
-    (19, row("rx-hw-gro-packets", Sense::work().rx())),
-    (20, row("rx-hw-gro-bytes", Sense::work().rx().unit(Unit::Bytes))),
-    (21, row("rx-hw-gro-wire-packets", Sense::work().rx())),
-    (22, row("rx-hw-gro-wire-bytes", Sense::work().rx().unit(Unit::Bytes))),
+    (19, row("rx-hw-gro-packets", CounterMeaning::work().rx())),
+    (20, row("rx-hw-gro-bytes", CounterMeaning::work().rx().unit(Unit::Bytes))),
+    (21, row("rx-hw-gro-wire-packets", CounterMeaning::work().rx())),
+    (22, row("rx-hw-gro-wire-bytes", CounterMeaning::work().rx().unit(Unit::Bytes))),
     (
         23,
-        row("rx-hw-drop-ratelimits", Sense::loss(Stage::Network, Way::Rx).hardware())
+        row("rx-hw-drop-ratelimits", CounterMeaning::loss(Stage::Network, Way::Rx).hardware())
             .about("the device's limit of rate was exceeded: a cloud's or hypervisor's"),
     ),
-    (24, row("tx-hw-drops", Sense::loss(Stage::TxRing, Way::Tx).hardware()).about("dropped by the device")),
+    (
+        24,
+        row("tx-hw-drops", CounterMeaning::loss(Stage::TxRing, Way::Tx).hardware())
+            .about("dropped by the device"),
+    ),
     (
         25,
-        row("tx-hw-drop-errors", Sense::loss(Stage::TxRing, Way::Tx).hardware())
-            .again(&["qstats/tx-hw-drops"])
+        row("tx-hw-drop-errors", CounterMeaning::loss(Stage::TxRing, Way::Tx).hardware())
+            .duplicate_of(&["qstats/tx-hw-drops"])
             .about("malformed"),
     ),
-    (26, row("tx-csum-none", Sense::work().tx())),
-    (27, row("tx-needs-csum", Sense::work().tx())),
-    (28, row("tx-hw-gso-packets", Sense::work().tx())),
-    (29, row("tx-hw-gso-bytes", Sense::work().tx().unit(Unit::Bytes))),
-    (30, row("tx-hw-gso-wire-packets", Sense::work().tx())),
-    (31, row("tx-hw-gso-wire-bytes", Sense::work().tx().unit(Unit::Bytes))),
+    (26, row("tx-csum-none", CounterMeaning::work().tx())),
+    (27, row("tx-needs-csum", CounterMeaning::work().tx())),
+    (28, row("tx-hw-gso-packets", CounterMeaning::work().tx())),
+    (29, row("tx-hw-gso-bytes", CounterMeaning::work().tx().unit(Unit::Bytes))),
+    (30, row("tx-hw-gso-wire-packets", CounterMeaning::work().tx())),
+    (31, row("tx-hw-gso-wire-bytes", CounterMeaning::work().tx().unit(Unit::Bytes))),
     (
         32,
-        row("tx-hw-drop-ratelimits", Sense::loss(Stage::Network, Way::Tx).hardware())
+        row("tx-hw-drop-ratelimits", CounterMeaning::loss(Stage::Network, Way::Tx).hardware())
             .about("the device's limit of rate was exceeded: a cloud's or hypervisor's"),
     ),
-    (33, row("tx-stop", Sense::hint().at(Stage::TxRing).tx().software()).about("the transmit ring was full")),
-    (34, row("tx-wake", Sense::hint().at(Stage::TxRing).tx().software()).about("and had room again")),
+    (
+        33,
+        row("tx-stop", CounterMeaning::hint().at(Stage::TxRing).tx().software())
+            .about("the transmit ring was full"),
+    ),
+    (
+        34,
+        row("tx-wake", CounterMeaning::hint().at(Stage::TxRing).tx().software()).about("and had room again"),
+    ),
 ];
 
 /// What the drivers that fill it count under their own names.
@@ -115,7 +126,7 @@ impl Source for QueueStatistics {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         match ask(root) {
             Ok((answer, devices)) => report(&answer, &devices, into),
-            Err(error) => into.lack(NAME, "statistics of queues", &error, REMEDY),
+            Err(error) => into.unavailable(NAME, "statistics of queues", &error, REMEDY),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::row_of;
 use crate::collector::Collector;
 use crate::netlink::{Request, attributes, messages, text, u32_at};
-use crate::reading::{Place, Row, Sense, Socket, Unit, Way, row};
+use crate::reading::{CounterMeaning, Place, Row, Socket, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use crate::tcp_info::{self, Field};
@@ -19,8 +19,8 @@ const NAME: &str = "sockets";
 const REMEDY: &str =
     "a kernel with CONFIG_INET_DIAG, CONFIG_INET_TCP_DIAG and CONFIG_INET_UDP_DIAG (`modprobe udp_diag`)";
 
-const fn memory(stage: Stage) -> Sense {
-    Sense::gauge(Unit::Bytes).at(stage)
+const fn memory(stage: Stage) -> CounterMeaning {
+    CounterMeaning::gauge(Unit::Bytes).at(stage)
 }
 
 /// In the order of SK_MEMINFO_* (linux/sock_diag.h).
@@ -57,45 +57,49 @@ const TCP_INFO: &[(Field, u64)] = &[
 ];
 
 /// Datagrams are dropped for want of room, but for those with a wrong checksum.
-const UDP_DROPS: Row = row("drops", Sense::loss(Stage::RcvBuf, Way::Rx).unit(Unit::Buffers).software())
-    .again(&["protocols/UdpRcvbufErrors"])
-    .about("of UDP: the receive buffer was full, or the checksum wrong");
+const UDP_DROPS: Row =
+    row("drops", CounterMeaning::loss(Stage::RcvBuf, Way::Rx).unit(Unit::Buffers).software())
+        .duplicate_of(&["protocols/UdpRcvbufErrors"])
+        .about("of UDP: the receive buffer was full, or the checksum wrong");
 
 const ROWS: &[Row] = &[
     row("rmem_alloc", memory(Stage::RcvBuf)).about("memory of what was received and not read"),
     row("rcvbuf", memory(Stage::RcvBuf)).about("its limit"),
     row("wmem_alloc", memory(Stage::SndBuf)).about("memory of what is on its way to the device"),
     row("sndbuf", memory(Stage::SndBuf)).about("limit of wmem_queued"),
-    row("fwd_alloc", Sense::gauge(Unit::Bytes)).about("memory reserved and not used"),
+    row("fwd_alloc", CounterMeaning::gauge(Unit::Bytes)).about("memory reserved and not used"),
     row("wmem_queued", memory(Stage::SndBuf)).about("memory of what was written and not acknowledged"),
-    row("optmem", Sense::gauge(Unit::Bytes)),
+    row("optmem", CounterMeaning::gauge(Unit::Bytes)),
     row("backlog", memory(Stage::TcpBacklog)).about("memory of what waits for the socket's lock"),
-    row("drops", Sense::lost(Way::Rx).unit(Unit::Buffers).software())
+    row("drops", CounterMeaning::lost(Way::Rx).unit(Unit::Buffers).software())
         .about("of TCP: dropped at this socket, whatever the reason; the host's counters tell the reasons"),
     UDP_DROPS,
-    row("tcpi_total_retrans", Sense::again().software())
-        .again(&["protocols/TcpRetransSegs"])
+    row("tcpi_total_retrans", CounterMeaning::retransmission().software())
+        .duplicate_of(&["protocols/TcpRetransSegs"])
         .about("packets sent again"),
-    row("tcpi_segs_out", Sense::packets(Way::Tx).software()),
-    row("tcpi_segs_in", Sense::packets(Way::Rx).software()),
-    row("tcpi_delivered_ce", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
+    row("tcpi_segs_out", CounterMeaning::packets(Way::Tx).software()),
+    row("tcpi_segs_in", CounterMeaning::packets(Way::Rx).software()),
+    row("tcpi_delivered_ce", CounterMeaning::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
         .about("packets whose acknowledgement told of congestion experienced, as TcpExtTCPDeliveredCE"),
-    row("tcpi_dsack_dups", Sense::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
+    row("tcpi_dsack_dups", CounterMeaning::hint().at(Stage::Network).tx().unit(Unit::Packets).software())
         .about("packets that arrived twice: sent again for nothing"),
-    row("tcpi_reord_seen", Sense::hint().at(Stage::Network).tx().software())
+    row("tcpi_reord_seen", CounterMeaning::hint().at(Stage::Network).tx().software())
         .about("times reordering was seen"),
-    row("tcpi_rcv_ooopack", Sense::hint().at(Stage::TcpOfo).rx().unit(Unit::Packets).software())
+    row("tcpi_rcv_ooopack", CounterMeaning::hint().at(Stage::TcpOfo).rx().unit(Unit::Packets).software())
         .about("packets that arrived out of order"),
-    row("tcpi_rtt", Sense::gauge(Unit::Nanoseconds)).about("smoothed round-trip time"),
-    row("tcpi_snd_cwnd", Sense::gauge(Unit::Packets)).about("congestion window"),
-    row("tcpi_bytes_acked", Sense::bytes(Way::Tx).software()),
-    row("tcpi_bytes_received", Sense::bytes(Way::Rx).software()),
-    row("tcpi_busy_time", Sense::work().tx().unit(Unit::Nanoseconds).software())
+    row("tcpi_rtt", CounterMeaning::gauge(Unit::Nanoseconds)).about("smoothed round-trip time"),
+    row("tcpi_snd_cwnd", CounterMeaning::gauge(Unit::Packets)).about("congestion window"),
+    row("tcpi_bytes_acked", CounterMeaning::bytes(Way::Tx).software()),
+    row("tcpi_bytes_received", CounterMeaning::bytes(Way::Rx).software()),
+    row("tcpi_busy_time", CounterMeaning::work().tx().unit(Unit::Nanoseconds).software())
         .about("time with something to send"),
-    row("tcpi_rwnd_limited", Sense::hint().at(Stage::App).tx().unit(Unit::Nanoseconds).software())
+    row("tcpi_rwnd_limited", CounterMeaning::hint().at(Stage::App).tx().unit(Unit::Nanoseconds).software())
         .about("time in which the receiver's window held it back"),
-    row("tcpi_sndbuf_limited", Sense::hint().at(Stage::SndBuf).tx().unit(Unit::Nanoseconds).software())
-        .about("time in which the send buffer held it back"),
+    row(
+        "tcpi_sndbuf_limited",
+        CounterMeaning::hint().at(Stage::SndBuf).tx().unit(Unit::Nanoseconds).software(),
+    )
+    .about("time in which the send buffer held it back"),
 ];
 
 impl Source for Sockets {
@@ -125,7 +129,7 @@ impl Source for Sockets {
                 Ok(answer) => {
                     parse(&answer, question.protocol_name).iter().for_each(|found| found.report(into))
                 }
-                Err(error) => into.lack(NAME, question.name, &error, REMEDY),
+                Err(error) => into.unavailable(NAME, question.name, &error, REMEDY),
             }
         }
     }

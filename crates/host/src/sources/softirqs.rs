@@ -2,7 +2,7 @@
 
 use super::row_of;
 use crate::collector::Collector;
-use crate::reading::{Place, Row, Sense, row};
+use crate::reading::{CounterMeaning, Place, Row, row};
 use crate::root::Root;
 use crate::source::Source;
 
@@ -12,7 +12,7 @@ pub struct Softirqs;
 const NAME: &str = "softirqs";
 const FILE: &str = "proc/softirqs";
 
-const WORK: Sense = Sense::work().software();
+const WORK: CounterMeaning = CounterMeaning::work().software();
 
 const ROWS: &[Row] = &[
     row("HI", WORK),
@@ -56,7 +56,7 @@ impl Source for Softirqs {
                     into.push_row(NAME, Place::Cpu(cpu), name, value, known);
                 }
             }
-            Err(error) => into.lack(NAME, FILE, &error, "mount /proc"),
+            Err(error) => into.unavailable(NAME, FILE, &error, "mount /proc"),
         }
     }
 }

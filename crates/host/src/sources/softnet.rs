@@ -2,7 +2,7 @@
 
 use super::row_of;
 use crate::collector::Collector;
-use crate::reading::{Place, Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Place, Row, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use wirespeed_record::Stage;
@@ -13,19 +13,19 @@ pub struct Softnet;
 const NAME: &str = "softnet";
 const FILE: &str = "proc/net/softnet_stat";
 
-const SENSE: Sense = Sense::work().at(Stage::SoftnetBacklog).rx().software();
+const SENSE: CounterMeaning = CounterMeaning::work().at(Stage::SoftnetBacklog).rx().software();
 
 const ROWS: &[Row] = &[
     row("processed", SENSE.unit(Unit::Buffers)).about("buffers handed to the stack or put into a backlog"),
-    row("dropped", Sense::loss(Stage::SoftnetBacklog, Way::Rx).unit(Unit::Buffers).software())
+    row("dropped", CounterMeaning::loss(Stage::SoftnetBacklog, Way::Rx).unit(Unit::Buffers).software())
         .about("the backlog of the CPU was full (net.core.netdev_max_backlog), or the flow limit struck; a merged buffer counts once"),
-    row("time_squeeze", Sense::hint().at(Stage::SoftnetBacklog).rx().software())
+    row("time_squeeze", CounterMeaning::hint().at(Stage::SoftnetBacklog).rx().software())
         .about("rounds that used up net.core.netdev_budget or netdev_budget_usecs with work left"),
     row("received_rps", SENSE).about("wake-ups by another CPU that steered packets here"),
-    row("flow_limit", Sense::loss(Stage::SoftnetBacklog, Way::Rx).unit(Unit::Buffers).software())
-        .again(&["softnet/dropped"])
+    row("flow_limit", CounterMeaning::loss(Stage::SoftnetBacklog, Way::Rx).unit(Unit::Buffers).software())
+        .duplicate_of(&["softnet/dropped"])
         .about("dropped because one flow filled the backlog"),
-    row("backlog", Sense::gauge(Unit::Buffers).at(Stage::SoftnetBacklog).rx())
+    row("backlog", CounterMeaning::gauge(Unit::Buffers).at(Stage::SoftnetBacklog).rx())
         .about("buffers waiting; without RPS only virtual interfaces use the backlog"),
 ];
 
@@ -53,7 +53,7 @@ impl Source for Softnet {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         let text = match root.text(FILE) {
             Ok(text) => text,
-            Err(error) => return into.lack(NAME, FILE, &error, "mount /proc"),
+            Err(error) => return into.unavailable(NAME, FILE, &error, "mount /proc"),
         };
         for cpu in parse(&text) {
             let place = Place::Cpu(cpu.cpu);

@@ -5,7 +5,7 @@ use crate::collector::Collector;
 use crate::netlink::{
     attribute, attributes, family, find, generic_request, messages, nested, text, u32_at, unsigned,
 };
-use crate::reading::{Device, Place, Row, Sense, Unit, Way, row};
+use crate::reading::{CounterMeaning, Device, Place, Row, Unit, Way, row};
 use crate::root::Root;
 use crate::source::Source;
 use std::io;
@@ -18,47 +18,50 @@ const NAME: &str = "standard";
 const REMEDY: &str = "Linux 5.13 or later with CONFIG_ETHTOOL_NETLINK";
 
 /// A loss on the wire; rtnetlink has the same.
-const fn damaged(name: &'static str, again: &'static [&'static str]) -> Row {
-    row(name, Sense::loss(Stage::Network, Way::Rx).hardware()).again(again)
+const fn damaged(name: &'static str, duplicate_of: &'static [&'static str]) -> Row {
+    row(name, CounterMeaning::loss(Stage::Network, Way::Rx).hardware()).duplicate_of(duplicate_of)
 }
 
-const PAUSE: Sense = Sense::hint().unit(Unit::Packets).hardware();
-const LINE: Sense = Sense::hint().at(Stage::Network).rx().hardware();
+const PAUSE: CounterMeaning = CounterMeaning::hint().unit(Unit::Packets).hardware();
+const LINE: CounterMeaning = CounterMeaning::hint().at(Stage::Network).rx().hardware();
 
 const ROWS: &[Row] = &[
     row("tx_pause_frames", PAUSE.at(Stage::RxRing).tx()).about("this host asked its neighbour to wait"),
     row("rx_pause_frames", PAUSE.at(Stage::TxRing).rx()).about("the neighbour asked this host to wait"),
     row("fec-corrected_blocks", LINE).about("damaged blocks that were mended"),
-    row("fec-uncorrectable_blocks", Sense::loss(Stage::Network, Way::Rx).unit(Unit::Events).hardware())
-        .again(&["link/rx_crc_errors"])
-        .about("damaged blocks that were not: frames are lost by it"),
+    row(
+        "fec-uncorrectable_blocks",
+        CounterMeaning::loss(Stage::Network, Way::Rx).unit(Unit::Events).hardware(),
+    )
+    .duplicate_of(&["link/rx_crc_errors"])
+    .about("damaged blocks that were not: frames are lost by it"),
     row("fec-corrected_bits", LINE),
     row("eth-phy-SymbolErrorDuringCarrier", LINE),
-    row("eth-mac-FramesTransmittedOK", Sense::packets(Way::Tx).hardware()),
-    row("eth-mac-SingleCollisionFrames", Sense::hint().tx().hardware()),
-    row("eth-mac-MultipleCollisionFrames", Sense::hint().tx().hardware()),
-    row("eth-mac-FramesReceivedOK", Sense::packets(Way::Rx).hardware()),
+    row("eth-mac-FramesTransmittedOK", CounterMeaning::packets(Way::Tx).hardware()),
+    row("eth-mac-SingleCollisionFrames", CounterMeaning::hint().tx().hardware()),
+    row("eth-mac-MultipleCollisionFrames", CounterMeaning::hint().tx().hardware()),
+    row("eth-mac-FramesReceivedOK", CounterMeaning::packets(Way::Rx).hardware()),
     damaged("eth-mac-FrameCheckSequenceErrors", &["link/rx_crc_errors"]),
     damaged("eth-mac-AlignmentErrors", &["link/rx_frame_errors"]),
-    row("eth-mac-OctetsTransmittedOK", Sense::bytes(Way::Tx).hardware()),
-    row("eth-mac-FramesWithDeferredXmissions", Sense::hint().tx().hardware()),
-    row("eth-mac-LateCollisions", Sense::loss(Stage::Network, Way::Tx).hardware())
-        .again(&["link/tx_window_errors"]),
-    row("eth-mac-FramesAbortedDueToXSColls", Sense::loss(Stage::TxRing, Way::Tx).hardware())
-        .again(&["link/tx_aborted_errors"]),
-    row("eth-mac-FramesLostDueToIntMACXmitError", Sense::loss(Stage::TxRing, Way::Tx).hardware())
+    row("eth-mac-OctetsTransmittedOK", CounterMeaning::bytes(Way::Tx).hardware()),
+    row("eth-mac-FramesWithDeferredXmissions", CounterMeaning::hint().tx().hardware()),
+    row("eth-mac-LateCollisions", CounterMeaning::loss(Stage::Network, Way::Tx).hardware())
+        .duplicate_of(&["link/tx_window_errors"]),
+    row("eth-mac-FramesAbortedDueToXSColls", CounterMeaning::loss(Stage::TxRing, Way::Tx).hardware())
+        .duplicate_of(&["link/tx_aborted_errors"]),
+    row("eth-mac-FramesLostDueToIntMACXmitError", CounterMeaning::loss(Stage::TxRing, Way::Tx).hardware())
         .about("lost inside the device"),
-    row("eth-mac-CarrierSenseErrors", Sense::loss(Stage::Network, Way::Tx).hardware())
-        .again(&["link/tx_carrier_errors"]),
-    row("eth-mac-OctetsReceivedOK", Sense::bytes(Way::Rx).hardware()),
-    row("eth-mac-FramesLostDueToIntMACRcvError", Sense::loss(Stage::RxRing, Way::Rx).hardware())
-        .again(&["link/rx_missed_errors"])
+    row("eth-mac-CarrierSenseErrors", CounterMeaning::loss(Stage::Network, Way::Tx).hardware())
+        .duplicate_of(&["link/tx_carrier_errors"]),
+    row("eth-mac-OctetsReceivedOK", CounterMeaning::bytes(Way::Rx).hardware()),
+    row("eth-mac-FramesLostDueToIntMACRcvError", CounterMeaning::loss(Stage::RxRing, Way::Rx).hardware())
+        .duplicate_of(&["link/rx_missed_errors"])
         .about("lost inside the device"),
-    row("eth-mac-MulticastFramesXmittedOK", Sense::packets(Way::Tx).hardware()),
-    row("eth-mac-BroadcastFramesXmittedOK", Sense::packets(Way::Tx).hardware()),
-    row("eth-mac-FramesWithExcessiveDeferral", Sense::hint().tx().hardware()),
-    row("eth-mac-MulticastFramesReceivedOK", Sense::packets(Way::Rx).hardware()),
-    row("eth-mac-BroadcastFramesReceivedOK", Sense::packets(Way::Rx).hardware()),
+    row("eth-mac-MulticastFramesXmittedOK", CounterMeaning::packets(Way::Tx).hardware()),
+    row("eth-mac-BroadcastFramesXmittedOK", CounterMeaning::packets(Way::Tx).hardware()),
+    row("eth-mac-FramesWithExcessiveDeferral", CounterMeaning::hint().tx().hardware()),
+    row("eth-mac-MulticastFramesReceivedOK", CounterMeaning::packets(Way::Rx).hardware()),
+    row("eth-mac-BroadcastFramesReceivedOK", CounterMeaning::packets(Way::Rx).hardware()),
     damaged("eth-mac-InRangeLengthErrors", &["link/rx_length_errors"]),
     damaged("eth-mac-OutOfRangeLengthField", &["link/rx_length_errors"]),
     damaged("eth-mac-FrameTooLongErrors", &["link/rx_length_errors"]),
@@ -138,7 +141,7 @@ impl Source for Standard {
     fn read(&self, root: &mut Root, into: &mut Collector) {
         let family = match family(root, "ethtool") {
             Ok(family) => family,
-            Err(error) => return into.lack(NAME, "generic netlink family ethtool", &error, REMEDY),
+            Err(error) => return into.unavailable(NAME, "generic netlink family ethtool", &error, REMEDY),
         };
         for question in QUESTIONS {
             match question.ask(root, family) {
@@ -147,7 +150,7 @@ impl Source for Standard {
                         into.push_row(NAME, Place::Device(device), name, value, row_of(ROWS, name));
                     }
                 }
-                Err(error) => into.lack(NAME, question.name, &error, REMEDY),
+                Err(error) => into.unavailable(NAME, question.name, &error, REMEDY),
             }
         }
     }

@@ -29,28 +29,28 @@ pub enum Reason {
         /// Its reason.
         source: io::Error,
     },
-    /// No word for too long.
-    #[error("no word for {seconds} s where it was to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
+    /// No answer for too long.
+    #[error("timed out after {seconds} s waiting for it to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
     Silent {
-        /// What it was to say.
+        /// What it was expected to ask for.
         due: State,
         /// For how long it was waited for.
         seconds: f64,
-        /// It has never said anything.
+        /// It has never sent anything.
         first: bool,
     },
     /// It has closed the connection.
-    #[error("it closed the connection where it was to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
+    #[error("it closed the connection; expected it to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
     Gone {
-        /// What it was to say.
+        /// What it was expected to ask for.
         due: State,
-        /// It has never said anything.
+        /// It has never sent anything.
         first: bool,
     },
     /// Another service.
-    #[error("it is no iperf3 server: it answers {said:?}")]
+    #[error("it is not an iperf3 server: it answers {said:?}; check the address and port")]
     NotIperf3 {
-        /// What it said, the beginning.
+        /// The beginning of its answer.
         said: String,
     },
     /// It serves one client at a time.
@@ -67,12 +67,12 @@ pub enum Reason {
     /// Somebody stopped it.
     #[error("it was stopped")]
     Stopped,
-    /// It says what it was not asked.
-    #[error("it wants to {got} where it was to {due}")]
+    /// An answer that the protocol does not have at this point.
+    #[error("protocol error: got \"{got}\", expected \"{due}\"")]
     OutOfTurn {
-        /// What it said.
+        /// What it sent.
         got: State,
-        /// What it was to say.
+        /// What it was expected to ask for.
         due: State,
     },
     /// Its results cannot be read.
@@ -87,18 +87,18 @@ pub enum Reason {
 /// its library (libiperf(3)) and of its messages, the same since 3.0.
 fn words(code: i32) -> String {
     let known = match code {
-        5 => "it does not take so long a test",
-        6 => "it does not take so many streams",
-        7 => "it does not take so large a block",
-        8 => "it does not take so large a window",
-        27 => "it limits the rate of a test, and this one has more (--server-bitrate-limit)",
-        37 => "it limits the length of a test, and this one takes longer",
-        119 => "it thinks that we have ended",
+        5 => "the test is longer than it allows",
+        6 => "the test has more streams than it allows",
+        7 => "the block is larger than it allows",
+        8 => "the window is larger than it allows",
+        27 => "the rate of the test is above its limit (--server-bitrate-limit)",
+        37 => "the test is longer than its limit",
+        119 => "it found the connection of wirespeed closed",
         120 => "it was stopped",
-        124 | 141 => "its kernel does not give it so large a window (net.core.rmem_max there)",
+        124 | 141 => "its kernel does not allow so large a window (net.core.rmem_max there)",
         134 => "it does not have this congestion control",
-        142 => "it wants a user and a password, which wirespeed does not send",
-        _ => return format!("its error {code} (`iperf3 -s` prints the words there)"),
+        142 => "it requires a user and a password, which wirespeed cannot send",
+        _ => return format!("error {code} (`iperf3 -s` prints its meaning there)"),
     };
     known.into()
 }

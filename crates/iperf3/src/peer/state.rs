@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! states {
     ($($(#[doc = $doc:literal])* $name:ident = $byte:literal, $words:literal;)+) => {
-        /// What one side tells the other to do next.
+        /// What one side asks the other to do next.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum State { $($(#[doc = $doc])* $name,)+ }
 
@@ -35,15 +35,15 @@ states! {
     TestRunning = 2, "run the test";
     /// The client has had enough.
     TestEnd = 4, "end the test";
-    /// The client says what it wants.
+    /// The client sends its parameters.
     ParamExchange = 9, "ask for the parameters";
     /// The client connects the streams.
     CreateStreams = 10, "ask for the streams";
-    /// The server gives up.
-    ServerTerminate = 11, "give up";
-    /// The client gives up.
-    ClientTerminate = 12, "note that we give up";
-    /// Both tell what they have measured.
+    /// The server stops the test.
+    ServerTerminate = 11, "stop the test";
+    /// The client stops the test.
+    ClientTerminate = 12, "acknowledge that the client stopped";
+    /// Both send what they have measured.
     ExchangeResults = 13, "exchange results";
     /// Both are through.
     DisplayResults = 14, "show results";

@@ -14,7 +14,7 @@ pub fn of_losses() -> Vec<&'static dyn Source> {
     sources().iter().copied().filter(|source| !LEFT_OUT.contains(&source.name())).collect()
 }
 
-/// Reports the state of a host at a border. `reasons` returns the drops by the kernel's reasons, from the growth of the other
+/// Reports the state of a host at a border. `reasons` returns the drops by the kernel's reasons, from the delta of the other
 /// counters and the interface by which the test leaves.
 pub fn interim(
     at_ns: i64,
@@ -32,7 +32,7 @@ pub fn interim(
         let place = &change.reading.place;
         // What stands still is what the last word of the run says it is.
         change.reading.is_the_count_of_a_loss()
-            && change.growth.at_least() > 0
+            && change.delta.at_least() > 0
             && place.device().is_none_or(|found| devices.iter().any(|device| *found.name == **device))
             && !matches!(place, Place::Socket(_))
     });
@@ -48,7 +48,7 @@ mod tests {
     fn sources_left_out_exist_and_count_no_loss_that_no_other_does() {
         for name in LEFT_OUT {
             let rows = wirespeed_host::source(name).expect("it is a source").rows();
-            let counts = rows.iter().filter(|row| row.sense.stage.is_some() && row.again.is_empty());
+            let counts = rows.iter().filter(|row| row.sense.stage.is_some() && row.duplicate_of.is_empty());
             let losses = counts.filter(|row| row.sense.meaning == wirespeed_host::Meaning::Loss);
             assert_eq!(losses.count(), 0, "{name}");
         }

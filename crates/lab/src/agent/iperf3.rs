@@ -168,7 +168,7 @@ impl Peer {
         let told = self
             .session
             .finish(|| Results { streams, ..Results::default() })
-            .map_err(|error| io::Error::other(format!("{error}; the test has no word of what arrived")))?;
+            .map_err(|error| io::Error::other(format!("{error}; the receiver's counts are missing")))?;
         let ns = |seconds: f64| (seconds * 1e9) as i64;
         let received = told.streams.iter().enumerate().map(|(index, stream)| Received {
             flow: index as u32,

@@ -17,7 +17,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use wirespeed_host::{Changes, Lack, Root, Snapshot, take, take_of};
+use wirespeed_host::{Changes, Root, Snapshot, Unavailable, take, take_of};
 use wirespeed_record::{
     CoreSample, Event, EventKind, FlowSample, HostSample, Placement, QueueSample, ThreadSample, Topology,
 };
@@ -175,7 +175,7 @@ impl Local {
     }
 
     /// Everything that the host counts, and what of it cannot be read and why.
-    pub fn counters(&mut self) -> (Snapshot, Vec<Lack>) {
+    pub fn counters(&mut self) -> (Snapshot, Vec<Unavailable>) {
         take(&mut self.root)
     }
 }

@@ -155,7 +155,7 @@ pub enum Message {
         /// One sentence each.
         lacks: Vec<String>,
     },
-    /// The agent gave up.
+    /// The agent failed.
     Failed(String),
     /// Last: nothing is missing.
     Done,

@@ -67,7 +67,7 @@ fn incoming_core(fd: RawFd) -> Option<u32> {
 fn queue_of(core: u32, device: &str, changes: &Changes) -> Option<QueueLine> {
     let lines = changes.changes.iter().filter_map(|change| match &change.reading.place {
         Place::Interrupt { line, queue, device: Some(of), cpu: Some(cpu), .. }
-            if *of.name == *device && *cpu == core && change.growth.at_least() > 0 =>
+            if *of.name == *device && *cpu == core && change.delta.at_least() > 0 =>
         {
             Some(QueueLine { queue: *queue, line: line.to_string() })
         }

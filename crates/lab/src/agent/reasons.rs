@@ -3,7 +3,7 @@
 use super::unseen::unseen;
 use std::collections::BTreeMap;
 use wirespeed_bpf::drops::Buffers;
-use wirespeed_host::{Change, Changes, Growth, Place, Reading, Sense, Unit, Way};
+use wirespeed_host::{Change, Changes, CounterMeaning, Delta, Place, Reading, Unit, Way};
 use wirespeed_record::Stage;
 
 /// The name of this source of counters.
@@ -64,7 +64,7 @@ pub struct Seen {
     pub all_flows: Vec<Buffers>,
 }
 
-/// The counters of a host that is watched. Places without drops have one, too. `all`: the growth of the host's other counters
+/// The counters of a host that is watched. Places without drops have one, too. `all`: the delta of the host's other counters
 /// since the watch began. `device`: the interface by which the test leaves.
 pub fn changes(seen: &Seen, all: &Changes, device: &str) -> Vec<Change> {
     let looked_at = [("QDISC_DROP", Way::Tx), ("NETFILTER_DROP", Way::Tx), ("NETFILTER_DROP", Way::Rx)];
@@ -73,23 +73,26 @@ pub fn changes(seen: &Seen, all: &Changes, device: &str) -> Vec<Change> {
         dropped.entry((reason.to_owned(), way)).or_default();
     }
     let row = |((reason, way), packets): ((String, Way), u64)| {
-        let sense = Sense::loss(stage(&reason, way)?, way).software();
+        let sense = CounterMeaning::loss(stage(&reason, way)?, way).software();
         Some(change(reason, packets, sense))
     };
-    let missed = change(MISSED.to_owned(), seen.missed, Sense::hint());
+    let missed = change(MISSED.to_owned(), seen.missed, CounterMeaning::hint());
     let unseen = unseen(&seen.all_flows, all, device).into_iter().map(|unseen| {
         // As many packets in a buffer as in those that were seen.
         let [packets, buffers] = seen.sizes.get(&(unseen.stage, unseen.way)).copied().unwrap_or([1, 1]);
         let most = (unseen.buffers * packets).div_ceil(buffers.max(1));
-        let sense = Sense { way: Some(unseen.way), ..Sense::hint().at(unseen.stage).unit(Unit::Packets) };
+        let sense = CounterMeaning {
+            way: Some(unseen.way),
+            ..CounterMeaning::hint().at(unseen.stage).unit(Unit::Packets)
+        };
         change(UNSEEN.to_owned(), most, sense)
     });
     dropped.into_iter().filter_map(row).chain([missed]).chain(unseen).collect()
 }
 
-fn change(counter: String, value: u64, sense: Sense) -> Change {
+fn change(counter: String, value: u64, sense: CounterMeaning) -> Change {
     let reading = Reading::new(SOURCE, Place::Host, counter, value, sense);
-    Change { reading, growth: Growth::By(value) }
+    Change { reading, delta: Delta::By(value) }
 }
 
 /// How many packets a host's watch may have missed.
@@ -105,7 +108,7 @@ pub fn not_seen(changes: &Changes, stage: Stage, way: Way) -> i64 {
             && reading.counter == UNSEEN
             && (reading.sense.stage, reading.sense.way) == (Some(stage), Some(way))
     };
-    changes.changes.iter().find(is_it).map_or(0, |change| change.growth.at_least() as i64)
+    changes.changes.iter().find(is_it).map_or(0, |change| change.delta.at_least() as i64)
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
         let seen = Seen { missed: 2, ..seen(&dropped) };
         let nothing = Changes { interval_ns: 0, changes: Vec::new() };
         let all = changes(&seen, &nothing, "eth0");
-        let told: Vec<_> = all.iter().map(|row| (&*row.reading.counter, row.growth.at_least())).collect();
+        let told: Vec<_> = all.iter().map(|row| (&*row.reading.counter, row.delta.at_least())).collect();
         assert_eq!(told, [("NETFILTER_DROP", 7), ("NETFILTER_DROP", 0), ("QDISC_DROP", 0), ("missed", 2)]);
         assert_eq!(missed(&Changes { interval_ns: 0, changes: all }), 2);
     }

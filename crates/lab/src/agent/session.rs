@@ -29,7 +29,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
-use wirespeed_host::{Change, Changes, Growth, Root, Snapshot, take};
+use wirespeed_host::{Change, Changes, Delta, Root, Snapshot, take};
 use wirespeed_record::{Event, EventKind};
 use wirespeed_scenario::run::{Flow, Run};
 
@@ -112,7 +112,10 @@ fn next(requests: &Receiver<io::Result<Request>>, out: &mut Writer<impl Write>) 
 }
 
 fn out_of_turn(request: &Request) -> io::Error {
-    io::Error::other(format!("{} was not to be expected here", request.name()))
+    let name = request.name();
+    io::Error::other(format!(
+        "unexpected request from the controller: {name}; use the same version of wirespeed on both hosts"
+    ))
 }
 
 /// A time to begin at that is near: the run would be over, or this process gone, at any other.
@@ -121,7 +124,7 @@ fn soon(origin_ns: i64) -> io::Result<i64> {
     if away > PATIENCE {
         let seconds = away.as_secs();
         return Err(io::Error::other(format!(
-            "the run is to begin {seconds} s from now or ago: another clock?"
+            "the start time is {seconds} s away on this host's clock (was the host suspended?); start the run again"
         )));
     }
     Ok(origin_ns)
@@ -208,9 +211,7 @@ fn session(
     }
     drops.follow(origin_ns, |told| ends.warn(&told));
     let reasons = ends.reasons(&drops, &changes, here.out());
-    changes
-        .changes
-        .retain(|change| change.growth != Growth::By(0) || change.reading.is_the_count_of_a_loss());
+    changes.changes.retain(|change| change.delta != Delta::By(0) || change.reading.is_the_count_of_a_loss());
     for counter in drops.counters(|_| Some(host.clone()), Some(own), |told| ends.warn(&told)) {
         out.write(&Message::Counter(counter))?;
     }
@@ -307,7 +308,7 @@ impl Ends {
         self.run.flows.iter().filter_map(other).collect()
     }
 
-    /// The run's packets that this host dropped, by the kernel's reasons; empty without a watch. `all`: the growth of its
+    /// The run's packets that this host dropped, by the kernel's reasons; empty without a watch. `all`: the delta of its
     /// other counters. `out`: the interface by which the test leaves.
     fn reasons(&self, drops: &Drops, all: &Changes, out: &str) -> Vec<Change> {
         let seen = drops.dropped(&self.run, &self.host, &self.addresses);

@@ -17,7 +17,7 @@ pub struct Unseen {
     pub buffers: u64,
 }
 
-/// Compares the drops of all flows that were seen with the growth of the counters since then. The kernel counts independently
+/// Compares the drops of all flows that were seen with the delta of the counters since then. The kernel counts independently
 /// of the watch in the queues of `device`, and where packets enter and leave IP.
 pub fn unseen(seen: &[Buffers], changes: &Changes, device: &str) -> Vec<Unseen> {
     let queue = [(Stage::Qdisc, Way::Tx, queue(seen, changes, device))];
@@ -39,7 +39,7 @@ fn queue(seen: &[Buffers], changes: &Changes, device: &str) -> i64 {
         Place::Qdisc { device: found, parent: Place::ROOT, .. }
             if *found.name == *device && change.reading.counter == "drops" =>
         {
-            Some((found.index, change.growth.at_least() as i64))
+            Some((found.index, change.delta.at_least() as i64))
         }
         _ => None,
     });
@@ -81,7 +81,7 @@ fn is_elsewhere(reason: &str) -> bool {
         || ABOVE_OR_BELOW.iter().any(|prefix| reason.starts_with(prefix))
 }
 
-/// The growth of several protocol counters together.
+/// The delta of several protocol counters together.
 fn protocols(changes: &Changes, names: &[&str]) -> i64 {
     names.iter().map(|name| changes.of_host("protocols", name) as i64).sum()
 }

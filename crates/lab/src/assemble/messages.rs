@@ -67,7 +67,7 @@ impl Assembler {
         last.values().sum()
     }
 
-    /// Why the agent gave up, if it said so.
+    /// Why the agent failed, if it reported that.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }

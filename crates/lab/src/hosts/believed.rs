@@ -1,7 +1,7 @@
 //! What a controller takes from an agent: so much and such numbers as a run has. An agent may be faulty, or somebody else's.
 
 use crate::agent::request::datagrams;
-use wirespeed_host::{Changes, Growth};
+use wirespeed_host::{Changes, Delta};
 use wirespeed_record::FlowSample;
 use wirespeed_scenario::run::Run;
 
@@ -58,11 +58,9 @@ pub fn row(mut row: FlowSample) -> FlowSample {
 pub fn changes(mut changes: Changes) -> Changes {
     for change in &mut changes.changes {
         change.reading.value = change.reading.value.min(MOST);
-        match &mut change.growth {
-            Growth::By(count) | Growth::Appeared(count) | Growth::Vanished(count) => {
-                *count = (*count).min(MOST)
-            }
-            Growth::Reset { before, after } | Growth::Level { before, after } => {
+        match &mut change.delta {
+            Delta::By(count) | Delta::Appeared(count) | Delta::Vanished(count) => *count = (*count).min(MOST),
+            Delta::Reset { before, after } | Delta::Level { before, after } => {
                 (*before, *after) = ((*before).min(MOST), (*after).min(MOST));
             }
         }

@@ -11,7 +11,7 @@ use crate::agent::udp;
 use crate::assemble::Assembler;
 use crate::iperf3::place;
 use std::collections::BTreeMap;
-use wirespeed_host::{Changes, Growth, Place};
+use wirespeed_host::{Changes, Delta, Place};
 use wirespeed_record::{Counter, Datagram, FlowSample, Recording};
 use wirespeed_scenario::run::Run;
 
@@ -206,11 +206,11 @@ fn add_total(run: &Run, from: &str, totals: &mut BTreeMap<u32, Total>, row: Flow
 fn counters(host: &str, changes: &Changes) -> impl Iterator<Item = Counter> {
     changes.changes.iter().filter_map(move |change| {
         let reading = &change.reading;
-        let (before, after) = match change.growth {
-            Growth::By(0) => return None,
-            Growth::By(grown) => (reading.value.saturating_sub(grown), reading.value),
-            Growth::Reset { before, after } | Growth::Level { before, after } => (before, after),
-            Growth::Appeared(_) | Growth::Vanished(_) => return None,
+        let (before, after) = match change.delta {
+            Delta::By(0) => return None,
+            Delta::By(grown) => (reading.value.saturating_sub(grown), reading.value),
+            Delta::Reset { before, after } | Delta::Level { before, after } => (before, after),
+            Delta::Appeared(_) | Delta::Vanished(_) => return None,
         };
         let counter = match &reading.place {
             // They have rows of their own, with those of all reasons.

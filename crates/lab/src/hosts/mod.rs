@@ -29,7 +29,7 @@ use crate::substrate::{Control, LabError, Progress, Substrate};
 use choose::Candidate;
 use merge::Merge;
 use serde_json::Value;
-use session::{Offset, Session, failed, unexpected};
+use session::{Offset, Session, failed, timed_out, unexpected};
 use std::cell::OnceCell;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -171,9 +171,12 @@ impl Hosts {
         cancel: &AtomicBool,
     ) -> Result<(Surveyed, SocketAddr), LabError> {
         fs::create_dir_all(raw).map_err(LabError::io("create", raw))?;
-        let (_, port) = server
-            .iperf3()
-            .ok_or_else(|| LabError::Unsupported(format!("{} is no iperf3 server", server.ssh)))?;
+        let (_, port) = server.iperf3().ok_or_else(|| {
+            LabError::Unsupported(format!(
+                "{} is not an iperf3 server; write it as iperf3://HOST[:PORT]",
+                server.ssh
+            ))
+        })?;
         let other = if name == "sender" { "receiver" } else { "sender" };
         let servers = choose::of_server(&peer::addresses(other, server)?);
         let mut session = Session::open(name, &machine.ssh, &self.program, &self.tool, raw, cancel)?;
@@ -451,11 +454,7 @@ fn collect(
         if heard.elapsed() > patience {
             let (session, _) =
                 sessions.iter().zip(&waiting).find(|(_, waits)| **waits).expect("one is waited for");
-            return Err(failed(
-                &session.host,
-                &format!("no word from its agent for {} s", patience.as_secs()),
-                None,
-            ));
+            return Err(failed(&session.host, &timed_out(patience), None));
         }
         thread::sleep(LOOK);
     }

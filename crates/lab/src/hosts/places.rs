@@ -148,7 +148,7 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
         };
         let source = format!("{}/{}", reading.source, reading.counter);
         let sum = places.entry((stage, format!("{host}/{what}"), source)).or_insert((0, 0));
-        let grown = change.growth.at_least() as i64;
+        let grown = change.delta.at_least() as i64;
         sum.0 += grown;
         sum.1 += match reading.sense.unit {
             _ if grown == 0 => 0,
@@ -198,7 +198,7 @@ fn merge_idle(found: Vec<Lost>) -> Vec<Lost> {
 /// stopped before the queue, less what it sent. What others sent by this interface makes the difference less: it is counted
 /// as far as their sockets count it, and what left from another address is left out.
 fn dropped_by_queue(device: &str, changes: &Changes, own: &Own, stopped_before: i64) -> Option<[i64; 2]> {
-    let grown = |change: &Change| change.growth.at_least() as i64;
+    let grown = |change: &Change| change.delta.at_least() as i64;
     let of = |name: &str| changes.of_host("protocols", name) as i64;
     let is_root = |change: &&Change| {
         let reading = &change.reading;
@@ -229,7 +229,7 @@ fn dropped_by_queue(device: &str, changes: &Changes, own: &Own, stopped_before: 
 #[cfg(test)]
 pub mod testing {
     use super::*;
-    use wirespeed_host::{Device, Growth, Reading, drivers, source};
+    use wirespeed_host::{Delta, Device, Reading, drivers, source};
 
     /// Counters of a host whose interface is `device`, as SOURCE/COUNTER, and what they grew by.
     pub fn changes(device: &str, grown: &[(&'static str, u64)]) -> Changes {
@@ -251,7 +251,7 @@ pub mod testing {
             let row = rows.iter().find(|row| row.pattern == counter).expect("a counter of that source");
             Change {
                 reading: Reading::new(source_name, place, counter, *grown, row.sense),
-                growth: Growth::By(*grown),
+                delta: Delta::By(*grown),
             }
         };
         Changes { interval_ns: 0, changes: grown.iter().map(change).collect() }
@@ -263,7 +263,7 @@ mod tests {
     use super::testing::changes;
     use super::*;
     use wirespeed_bpf::drops::Buffers;
-    use wirespeed_host::{Growth, Reading, Sense};
+    use wirespeed_host::{CounterMeaning, Delta, Reading};
 
     fn own(segments: i64) -> Own {
         Own { segments, ..Own::default() }
@@ -288,9 +288,9 @@ mod tests {
                 Place::Socket(socket.into()),
                 "tcpi_segs_out",
                 segments,
-                Sense::packets(Way::Tx),
+                CounterMeaning::packets(Way::Tx),
             );
-            all.changes.push(Change { reading, growth: Growth::By(segments) });
+            all.changes.push(Change { reading, delta: Delta::By(segments) });
         }
         let address = Some("10.0.0.1".parse().unwrap());
         let own = Own { address, ports: vec![5001..=5001], ..own(1000) };

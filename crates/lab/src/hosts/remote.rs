@@ -152,7 +152,7 @@ impl Remote {
         let script = format!(
             "umask 077 && mkdir -p \"$HOME\"/.cache/wirespeed && cat > {path}.$$ && \
              [ \"$(wc -c < {path}.$$)\" -eq {size} ] && chmod 700 {path}.$$ && mv {path}.$$ {path} || \
-             {{ rm -f {path}.$$; echo it did not arrive whole >&2; exit 1; }}; \
+             {{ rm -f {path}.$$; echo the upload was truncated, check the disk space there and try again >&2; exit 1; }}; \
              find \"$HOME\"/.cache/wirespeed -name 'agent-*' -mtime +30 -exec rm -f {{}} + 2> /dev/null; true"
         );
         // Compressed it is a quarter.

@@ -177,7 +177,7 @@ impl Session {
     /// The next message; `None` if the agent has ended.
     ///
     /// # Errors
-    /// If it says nothing for so long, says what no agent says, or the user wants to stop.
+    /// If it times out, sends what no agent sends, or the user wants to stop.
     pub fn receive(&mut self, patience: Duration, cancel: &AtomicBool) -> Result<Option<Message>, LabError> {
         let began = Instant::now();
         loop {
@@ -186,7 +186,7 @@ impl Session {
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) if cancel.load(Relaxed) => return Err(LabError::Interrupted),
                 Err(RecvTimeoutError::Timeout) if began.elapsed() > patience => {
-                    let what = format!("no word from its agent for {} s", patience.as_secs());
+                    let what = timed_out(patience);
                     return Err(failed(&self.host, &what, self.measured()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    /// A message, unless it says that the agent gave up, or is none.
+    /// A message, unless it reports that the agent failed, or is none.
     fn heard(&self, message: std::io::Result<Message>) -> Result<Message, LabError> {
         match message {
             Ok(Message::Failed(reason)) => Err(failed(&self.host, &reason, self.measured())),
@@ -398,7 +398,16 @@ fn another_version() -> std::io::Error {
 
 pub(super) fn unexpected(host: &str, message: &Message) -> LabError {
     let words: String = format!("{message:?}").chars().take(80).collect();
-    failed(host, &format!("its agent said what it was not asked: {words}"), None)
+    failed(
+        host,
+        &format!("unexpected message from its agent: {words}; use the same version of wirespeed there"),
+        None,
+    )
+}
+
+/// No message within `patience`.
+pub(super) fn timed_out(patience: Duration) -> String {
+    format!("its agent timed out: no message for {} s; check that the host still answers", patience.as_secs())
 }
 
 pub(super) fn failed(host: &str, reason: &str, log: Option<&Path>) -> LabError {

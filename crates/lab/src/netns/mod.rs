@@ -110,9 +110,9 @@ impl Substrate for Namespaces {
             if heard.1 != reached_ns {
                 heard = (Instant::now(), reached_ns);
             }
-            let gave_up = |reason: String| LabError::Agent { reason, console: complaints.clone() };
+            let failed = |reason: String| LabError::Agent { reason, console: complaints.clone() };
             if heard.0.elapsed() > patience {
-                return Err(gave_up(format!("no word from it for {} s", patience.as_secs())));
+                return Err(failed(format!("it timed out: no message for {} s", patience.as_secs())));
             }
             thread::sleep(LOOK);
         };

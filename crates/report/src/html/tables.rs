@@ -139,8 +139,8 @@ pub(super) fn expectations(out: &mut String, report: &Report) {
     rows.sort_by_key(|(_, outcome)| outcome.passed);
     let failed = rows.iter().filter(|(_, outcome)| !outcome.passed).count();
     let verdict = match failed {
-        0 => format!("<span class=\"pass\">✓ all {} hold</span>", rows.len()),
-        n => format!("<span class=\"fail\">✗ {n} of {} fail</span>", rows.len()),
+        0 => format!("<span class=\"pass\">✓ {n} of {n} met</span>", n = rows.len()),
+        n => format!("<span class=\"fail\">✗ {n} of {} not met</span>", rows.len()),
     };
     let _ = write!(
         out,

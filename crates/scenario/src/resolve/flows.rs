@@ -102,9 +102,11 @@ fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result
             }
             TopologyKind::Direct | TopologyKind::Dumbbell => "choose hosts on different sides of the link",
         };
-        let message =
-            format!("flow: `{}` and `{}` share a router, so the flow crosses no link", from.name, to.name);
-        return Err(Complaint::at(&at, message).label("crosses no link").help(help));
+        let message = format!(
+            "flow: `{}` and `{}` share a router, so there is no link between them",
+            from.name, to.name
+        );
+        return Err(Complaint::at(&at, message).label("expected a host behind another router").help(help));
     }
     Ok(())
 }
@@ -315,9 +317,11 @@ fn parameter(
 ) -> Result<(&'static str, i64), Complaint> {
     let Some(parameter) = control.parameter(name) else {
         let names: Vec<&str> = control.parameters.iter().map(|p| p.name).collect();
+        let aliases: Vec<&str> =
+            control.parameters.iter().map(|p| p.alias).filter(|a| !a.is_empty()).collect();
         return Err(Complaint::at(key_at, format!("{} has no parameter `{name}`", control.name))
             .label("no such parameter")
-            .help(suggest::choices(name, "parameters", &names)));
+            .help(suggest::choices_with_aliases(name, "parameters", &names, &aliases)));
     };
     let number = match value {
         Factor::Integer(v) => Some(*v),

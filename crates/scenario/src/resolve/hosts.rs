@@ -192,9 +192,12 @@ fn reach(table: &HostTable, merged: &Node) -> Result<Option<Reach>, Complaint> {
         };
     };
     if !Reach::is_name(&ssh) {
-        return Err(Complaint::at(&merged.place_of(&["ssh"]), format!("{ssh:?} is no name of a machine"))
-            .label("not a name")
-            .help("write it as for ssh: `dtn1`, `user@dtn1.example.org`"));
+        return Err(Complaint::at(
+            &merged.place_of(&["ssh"]),
+            format!("{ssh:?} is not a valid host name for ssh"),
+        )
+        .label("not a host name")
+        .help("write it as for ssh: `dtn1`, `user@dtn1.example.org`"));
     }
     if let Some(port) = table.port {
         within(port.into(), 1024..=65_535, "host.port", &merged.place_of(&["port"]))?;
