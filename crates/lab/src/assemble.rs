@@ -3,6 +3,7 @@
 #[cfg(feature = "linux")]
 mod messages;
 
+use crate::host_facts::host_info;
 use crate::intervals::{Standing, Standings, intervals};
 use crate::layout::Layout;
 use crate::ledger::{self, Evidence};
@@ -191,9 +192,8 @@ fn describe(
             .hosts
             .iter()
             .map(|host| HostInfo {
-                name: host.name.clone(),
                 settings: settings.remove(&host.name).unwrap_or_default(),
-                topology: None,
+                ..host_info(host)
             })
             .collect(),
         flows: run.flows.iter().map(|flow| describe_flow(run, flow)).collect(),

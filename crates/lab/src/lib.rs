@@ -19,6 +19,7 @@ mod assemble;
 mod departure;
 #[cfg(feature = "linux")]
 mod device;
+mod host_facts;
 #[cfg(feature = "linux")]
 mod hosts;
 mod intervals;

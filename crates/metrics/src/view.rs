@@ -2,7 +2,6 @@
 
 use crate::cumulative::Cumulative;
 use crate::samples::{Number, Samples, Values};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -334,17 +333,9 @@ fn has_ipv6(run: &RunInfo, host: &str) -> bool {
     address.is_some_and(|address| address.is_ipv6())
 }
 
-/// Whether a host offers TCP timestamps: as read back from it, else as the scenario asks; `None` if neither says.
+/// Whether a host offers TCP timestamps: as read back from it, else as the run asked; `None` if neither is recorded.
 fn timestamps(run: &RunInfo, host: &str) -> Option<bool> {
-    let found =
-        run.hosts.iter().find(|h| h.name == host).and_then(|h| h.settings.get("net.ipv4.tcp_timestamps"));
-    if let Some(value) = found {
-        return Some(value.trim() != "0");
-    }
-    let hosts = run.scenario.get("hosts")?.as_array()?;
-    hosts
-        .iter()
-        .find(|h| h.get("name").and_then(Value::as_str) == Some(host))?
-        .pointer("/tcp/timestamps")?
-        .as_bool()
+    let host = run.hosts.iter().find(|found| found.name == host)?;
+    let read_back = host.settings.get("net.ipv4.tcp_timestamps").map(|value| value.trim() != "0");
+    read_back.or(host.tcp_timestamps)
 }

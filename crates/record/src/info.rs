@@ -1,5 +1,6 @@
 //! `run.json`: what was run, by what, and what it cost.
 
+use crate::host_model::HostModel;
 use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
 use crate::stage::Direction;
@@ -54,7 +55,8 @@ pub struct RunInfo {
     pub hosts: Vec<HostInfo>,
     /// The transfers; a flow's number is its index.
     pub flows: Vec<FlowInfo>,
-    /// The resolved scenario, whole.
+    /// The resolved scenario, whole. It documents the run, `compare` lists where two of them differ, and a run is complete if
+    /// it is the same. No reader takes a single fact from it: such facts have fields of their own, as in [`HostInfo`].
     pub scenario: Value,
     /// What was measured of the emulated path before the run, where it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,6 +159,15 @@ pub struct HostInfo {
     /// Its cores and nodes, where they are real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
+    /// Number of the router that it is attached to, from 0 at the left of the chain. Unknown for an imported run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<u32>,
+    /// Whether the run asked it for TCP timestamps (RFC 7323). A real host keeps its own setting, so nothing was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_timestamps: Option<bool>,
+    /// Its host model, if the run gave it one. A real host has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_model: Option<HostModel>,
 }
 
 /// A transfer.

@@ -13,8 +13,10 @@ mod drop_counters;
 mod event_kind;
 mod foreign;
 mod guarded;
+mod host_model;
 mod info;
 mod lock;
+mod older;
 mod path_check;
 mod placement;
 mod plain;
@@ -39,6 +41,7 @@ pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 pub use event_kind::EventKind;
+pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
     Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };

@@ -4,6 +4,7 @@ use crate::Recording;
 use crate::checksums;
 use crate::foreign::read_text;
 use crate::info::{FORMAT_VERSION, RunInfo};
+use crate::older;
 use crate::table::Row;
 use crate::wall_clock::file_stamp;
 use crate::write::TableWriter;
@@ -276,7 +277,8 @@ pub fn open(directory: &Path) -> Result<RunState, StoreError> {
     if found > FORMAT_VERSION {
         return Err(StoreError::Newer { path, found });
     }
-    let info: RunInfo = serde_json::from_value(value).map_err(damaged)?;
+    let mut info: RunInfo = serde_json::from_value(value).map_err(damaged)?;
+    older::complete_hosts(&mut info);
     match info.impossible() {
         Some(reason) => Err(StoreError::Damaged { path, reason }),
         None => Ok(RunState::Complete(Box::new(info))),

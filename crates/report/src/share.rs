@@ -1,7 +1,6 @@
 //! How much of a link a rate is, where that means something.
 
 use crate::number::{significant, with_unit};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use wirespeed_record::{FlowInfo, LinkInfo, RunInfo};
 
@@ -28,20 +27,16 @@ pub(crate) fn share_of_link(info: &RunInfo, rate: f64) -> Option<String> {
     })
 }
 
-/// Whether a flow goes from left to right along the chain of routers, as its hosts stand in the scenario; `None` if that does not say.
+/// Whether a flow goes from left to right along the chain of routers; `None` if the routers of its hosts are unknown.
 fn goes_right(info: &RunInfo, flow: &FlowInfo) -> Option<bool> {
-    let hosts = info.scenario.get("hosts")?.as_array()?;
-    let router = |name: &str| -> Option<u64> {
-        let host = hosts.iter().find(|host| host.get("name").and_then(Value::as_str) == Some(name))?;
-        host.get("router")?.as_u64()
-    };
+    let router = |name: &str| info.hosts.iter().find(|host| host.name == name)?.router;
     Some(router(&flow.from)? < router(&flow.to)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use wirespeed_record::HostInfo;
 
     /// Links by name and rate in Gbit/s; flows by their hosts, one at each router, and links.
     fn run(links: &[(&str, u64)], flows: &[(usize, usize, &[&str])]) -> RunInfo {
@@ -56,11 +51,12 @@ mod tests {
             links: links.iter().map(|link| (*link).to_owned()).collect(),
             ..FlowInfo::default()
         };
-        let host = |router: usize| json!({ "name": router.to_string(), "router": router });
+        let host =
+            |router: u32| HostInfo { name: router.to_string(), router: Some(router), ..HostInfo::default() };
         RunInfo {
             links: links.iter().map(link).collect(),
             flows: flows.iter().map(flow).collect(),
-            scenario: json!({ "hosts": (0..4).map(host).collect::<Vec<_>>() }),
+            hosts: (0..4).map(host).collect(),
             ..RunInfo::default()
         }
     }

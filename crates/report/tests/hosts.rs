@@ -6,10 +6,11 @@ mod xml;
 use recordings::{one_run, queue, study};
 use serde_json::json;
 use wirespeed_record::{
-    CoreSample, Datagram, Direction, Entry, FlowInfo, LedgerInterval, LedgerRow, QueueSample, Recording,
-    Stage, Transport,
+    Applications, CoreSample, Datagram, Direction, Entry, FlowInfo, HostInfo, HostModel, Interrupts,
+    LedgerInterval, LedgerRow, QueueSample, Recording, Stage, Transport,
 };
 use wirespeed_report::{Builder, Report, RunResult};
+use wirespeed_units::Span;
 use xml::well_formed;
 
 fn report_of(recordings: &[Recording]) -> Report {
@@ -129,12 +130,17 @@ fn the_inside_of_a_host_says_what_is_recorded_and_no_more() {
     let invented = ["node 0", "on node", "descriptors", "pinned", "free on", "threads"];
     assert!(!texts.iter().any(|t| invented.iter().any(|word| t.contains(word))), "{texts:?}");
 
-    recording.info.scenario = json!({"hosts": [{"name": "receiver", "hardware": {
-        "machine": {"nodes": 2, "cores_per_node": 2, "twin_speed": null},
-        "nic": {"node": 1, "rx_ring": 1024},
-        "irq": {"cores": [2, 3]},
-        "apps": {"pinned": [0]},
-    }}]});
+    let model = HostModel {
+        nodes: Some(2),
+        cores_per_node: Some(2),
+        has_hyperthreads: false,
+        interface_node: Some(1),
+        rx_ring: Some(1024),
+        interrupts: Some(Interrupts::Cores(vec![2, 3])),
+        applications: Some(Applications::Pinned(vec![0])),
+    };
+    let receiver = HostInfo { name: "receiver".into(), host_model: Some(model), ..HostInfo::default() };
+    recording.info.hosts.push(receiver);
     let texts = texts_of(&recording);
     for text in ["on node 1", "1,024 descriptors each", "2 nodes of 2 cores · applications pinned to 0"] {
         assert!(texts.iter().any(|t| t == text), "{text} in {texts:?}");
@@ -385,7 +391,8 @@ fn hostile_names_stay_text_in_drawings() {
     recording.cores.iter_mut().for_each(|core| core.host = EVIL.into());
     recording.ledger.iter_mut().for_each(|row| (row.place, row.source) = (EVIL.into(), EVIL.into()));
     recording.queues.iter_mut().for_each(|queue| queue.queue = format!("{EVIL}/rx1"));
-    recording.info.scenario = json!({"hosts": [{"name": EVIL, "hardware": {"irq": {"balanced": EVIL}}}]});
+    let interrupts = Some(Interrupts::MovedEvery(Span::secs(10)));
+    recording.info.hosts[0].host_model = Some(HostModel { interrupts, ..HostModel::default() });
     for figure in ["cpu", "host", "ladder"] {
         let svg = svg(&recording, figure).expect(figure);
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{figure}");

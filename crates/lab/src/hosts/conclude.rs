@@ -5,6 +5,7 @@ use super::merge::{Merge, Merged, Total};
 use super::peer::Word;
 use super::timeline;
 use crate::agent::message::Message;
+use crate::host_facts::forget_unapplied;
 use crate::intervals::intervals;
 use crate::iperf3::{Server, server};
 use crate::substrate::LabError;
@@ -37,6 +38,7 @@ pub(super) fn recording(
 ) -> Result<Recording, LabError> {
     let server = server(run).map_err(LabError::Unsupported)?;
     let Merged { mut recording, totals, borders, changes, word } = merge.finish("hosts", clocks_ns);
+    recording.info.hosts.iter_mut().for_each(forget_unapplied);
     let (devices, machines) = (told(&recording, "interface.device"), told(&recording, "machine.boot_id"));
     let outs = told(&recording, "interface.out");
     let addresses = told(&recording, "interface.address");

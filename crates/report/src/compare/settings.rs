@@ -140,7 +140,7 @@ mod tests {
         let host = |name: &str, value: &str| HostInfo {
             name: "b".into(),
             settings: [(name.to_owned(), value.to_owned()), ("clock.error".into(), value.into())].into(),
-            topology: None,
+            ..HostInfo::default()
         };
         let info = |substrate: &str| RunInfo {
             substrate: substrate.into(),

@@ -5,14 +5,15 @@ use super::ladder::LOSS;
 use crate::core_time::{INKS, busiest, percent};
 use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::Figure;
-use crate::machine::{Interrupts, Machine, ranges};
 use crate::number::{count, whole};
+use crate::ranges::ranges;
 use crate::rings::Ring;
 use crate::shorten::shorten;
 use crate::source::Source;
 use crate::svg::text_width;
 use std::collections::BTreeMap;
 use wirespeed_metrics::core_time::{CoreTime, KINDS, core_times};
+use wirespeed_record::{Applications, HostModel, Interrupts};
 
 pub(crate) struct Host;
 
@@ -50,7 +51,11 @@ impl Draw for Host {
         for name in names.iter().take(MOST_HOSTS) {
             let inside = Inside {
                 name,
-                machine: Machine::of(info, name),
+                model: info
+                    .hosts
+                    .iter()
+                    .find(|host| host.name == *name)
+                    .and_then(|host| host.host_model.as_ref()),
                 cores: cores.iter().filter(|core| core.host == *name).cloned().collect(),
                 rings: rings.iter().filter(|ring| ring.host == *name).collect(),
             };
@@ -84,7 +89,7 @@ fn legend(drawing: &mut Drawing, cores: &[CoreTime]) {
 /// What is known of one host.
 struct Inside<'a> {
     name: &'a str,
-    machine: Option<Machine<'a>>,
+    model: Option<&'a HostModel>,
     cores: Vec<CoreTime<'a>>,
     rings: Vec<&'a Ring>,
 }
@@ -112,27 +117,27 @@ impl Inside<'_> {
         drawing.height = top + height;
     }
 
-    /// What the scenario says of the host, so far as it does.
+    /// Its cores and applications, as far as its host model states them.
     fn facts(&self) -> String {
-        let Some(machine) = self.machine else { return String::new() };
+        let Some(model) = self.model else { return String::new() };
         let mut facts = Vec::new();
-        if let (Some(nodes), Some(cores)) = (machine.nodes(), machine.cores_of_node()) {
-            let twins = if machine.has_twins() { ", 2 threads each" } else { "" };
+        if let (Some(nodes), Some(cores)) = (model.nodes, model.cores_per_node) {
+            let threads = if model.has_hyperthreads { ", 2 threads each" } else { "" };
             let plural = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-            facts.push(format!("{} of {}{twins}", plural(nodes, "node"), plural(cores, "core")));
+            facts.push(format!("{} of {}{threads}", plural(nodes, "node"), plural(cores, "core")));
         }
-        if let Some((way, cores)) = machine.applications() {
-            let way = if way == "pinned" { "pinned to" } else { "free on" };
-            facts.push(format!("applications {way} {}", ranges(&cores)));
-        }
+        facts.extend(model.applications.as_ref().map(|applications| match applications {
+            Applications::Pinned(cores) => format!("applications pinned to {}", ranges(cores)),
+            Applications::Free(cores) => format!("applications free on {}", ranges(cores)),
+        }));
         facts.join(" · ")
     }
 
     /// The interface with its rings; returns where it ends.
     fn interface(&self, drawing: &mut Drawing, left: f64, top: f64) -> f64 {
-        let interrupts = self.machine.and_then(Machine::interrupts);
-        let core_of = |ring: u32| match &interrupts {
-            Some(Interrupts::Cores(cores)) => Some(cores[ring as usize % cores.len()]),
+        let interrupts = self.model.and_then(|model| model.interrupts.as_ref());
+        let core_of = |ring: u32| match interrupts {
+            Some(Interrupts::Cores(cores)) => cores.get(ring as usize % cores.len().max(1)),
             _ => None,
         };
         let mut used: Vec<&&Ring> = self.rings.iter().filter(|r| r.packets + r.dropped > 0).collect();
@@ -151,10 +156,10 @@ impl Inside<'_> {
             let rings = if idle == 1 { "ring" } else { "rings" };
             notes.push(format!("{idle} {rings} without a packet"));
         }
-        if let Some(size) = self.machine.and_then(Machine::ring_size) {
+        if let Some(size) = self.model.and_then(|model| model.rx_ring) {
             notes.push(format!("{} descriptors each", whole(i64::from(size))));
         }
-        if let Some(Interrupts::Moved(every)) = &interrupts {
+        if let Some(Interrupts::MovedEvery(every)) = interrupts {
             notes.push(shorten(&format!("interrupts moved every {every}"), 36));
         }
 
@@ -163,7 +168,7 @@ impl Inside<'_> {
         let height = head + (rows + notes.len() as f64) * LINE + 14.0;
         drawing.place([left, top, INTERFACE, height], Paint::Frame);
         drawing.write(left + 12.0, top + 21.0, Anchor::Start, Face::Strong, "Interface");
-        if let Some(node) = self.machine.and_then(Machine::node_of_interface) {
+        if let Some(node) = self.model.and_then(|model| model.interface_node) {
             let text = format!("on node {node}");
             drawing.write(left + INTERFACE - 12.0, top + 21.0, Anchor::End, Face::Quiet, text);
         }
@@ -197,8 +202,8 @@ impl Inside<'_> {
     /// The nodes with their cores; returns where they end.
     fn nodes(&self, drawing: &mut Drawing, left: f64, top: f64) -> f64 {
         let mut nodes: BTreeMap<u32, Vec<CoreTime>> = BTreeMap::new();
-        // A node of which the scenario says that it is there may well have had nothing to do.
-        for node in 0..self.machine.and_then(Machine::nodes).unwrap_or(0).min(16) {
+        // A node of the host model may well have had nothing to do.
+        for node in 0..self.model.and_then(|model| model.nodes).unwrap_or(0).min(16) {
             nodes.entry(node).or_default();
         }
         for core in &self.cores {
@@ -207,8 +212,8 @@ impl Inside<'_> {
         let idle: Vec<u32> =
             nodes.iter().filter(|(_, cores)| cores.is_empty()).map(|(node, _)| *node).collect();
         nodes.retain(|_, cores| !cores.is_empty());
-        let of = self.machine.and_then(|machine| {
-            Some(u64::from(machine.cores_of_node()?) * if machine.has_twins() { 2 } else { 1 })
+        let of = self.model.and_then(|model| {
+            Some(u64::from(model.cores_per_node?) * if model.has_hyperthreads { 2 } else { 1 })
         });
         let width = SHEET - PAD - left;
         let mut top = top;

@@ -141,7 +141,7 @@ pub mod tests {
             settings: [("host.name", own), ("net.ipv4.tcp_rmem", "4096 131072 33554432")]
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
-            topology: None,
+            ..HostInfo::default()
         };
         let flow = FlowInfo { kind: Transport::Tcp, congestion: Some("bbr".into()), ..Default::default() };
         let info = RunInfo {
