@@ -329,6 +329,7 @@ mod tests {
                 flow: None,
                 host: Some("receiver".into()),
                 detail: "eth0".into(),
+                burst_packet: None,
             })
             .to_vec();
         let words = "nothing delivered (0 bit/s): the link of receiver (eth0) was down";

@@ -182,6 +182,7 @@ mod tests {
             flow: None,
             host: Some("receiver".into()),
             detail: "eth0".into(),
+            burst_packet: None,
         }];
         let diagnosis = diagnose(&View::new(&recording).unwrap());
         let words = "nothing was delivered: the link of receiver (eth0) was down";

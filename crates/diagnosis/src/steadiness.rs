@@ -358,6 +358,7 @@ mod tests {
             kind: EventKind::FlowEnd,
             host: None,
             detail: String::new(),
+            burst_packet: None,
         }];
         assert_eq!(found(&done), None);
     }

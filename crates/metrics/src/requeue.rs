@@ -16,11 +16,9 @@ pub(crate) const ROWS: &[Metric] = &[Metric {
     compute: first_requeue,
 }];
 
-/// The event's words begin "packet N of a burst".
 fn first_requeue(view: &View) -> Option<f64> {
     let requeues = view.recording.events.iter().filter(|event| event.kind == EventKind::Requeue);
-    let first = requeues.min_by_key(|event| event.t_ns)?;
-    first.detail.split(' ').nth(1)?.parse().ok()
+    requeues.min_by_key(|event| event.t_ns)?.burst_packet.map(|packet| packet as f64)
 }
 
 #[cfg(test)]
@@ -30,12 +28,13 @@ mod tests {
 
     #[test]
     fn the_earliest_requeue_counts() {
-        let event = |t_ns, packet: u32| Event {
+        let event = |t_ns, packet| Event {
             t_ns,
             kind: EventKind::Requeue,
             flow: None,
             host: Some("sender".into()),
-            detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
+            detail: "no transmit descriptor".into(),
+            burst_packet: Some(packet),
         };
         let recording = Recording { events: vec![event(9, 700), event(5, 512)], ..Recording::default() };
         assert_eq!(first_requeue(&View::new(&recording).unwrap()), Some(512.0));

@@ -1,7 +1,9 @@
 //! Recordings of older versions: facts that these wrote elsewhere move to their typed place when a recording is read.
 
+use crate::event_kind::EventKind;
 use crate::host_model::{Applications, HostModel, Interrupts};
 use crate::info::RunInfo;
+use crate::tables::Event;
 use serde_json::Value;
 
 /// Fills in the facts about hosts that older versions stated in the scenario only.
@@ -44,6 +46,15 @@ fn cores(list: &Value) -> Option<Vec<u32>> {
     let cores: Option<Vec<u32>> =
         list.as_array()?.iter().map(|core| core.as_u64()?.try_into().ok()).collect();
     cores.filter(|cores| !cores.is_empty())
+}
+
+/// Fills in the numbers of packets that older versions stated in the text of an event only, which begins "packet N of a
+/// burst".
+pub(crate) fn complete_events(events: &mut [Event]) {
+    let requeues = events.iter_mut().filter(|event| event.kind == EventKind::Requeue);
+    for event in requeues.filter(|event| event.burst_packet.is_none()) {
+        event.burst_packet = event.detail.split(' ').nth(1).and_then(|number| number.parse().ok());
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +110,26 @@ mod tests {
         let mut info = RunInfo { scenario, hosts: vec![host.clone()], ..RunInfo::default() };
         complete_hosts(&mut info);
         assert_eq!(info.hosts, [host]);
+    }
+
+    #[test]
+    fn packet_of_an_older_requeue_is_read_from_its_text() {
+        let event = |kind, detail: &str| Event {
+            t_ns: 0,
+            kind,
+            flow: None,
+            host: None,
+            detail: detail.into(),
+            burst_packet: None,
+        };
+        let text = "packet 512 of a burst, the first that found no transmit descriptor";
+        let mut events = [
+            event(EventKind::Requeue, text),
+            event(EventKind::FlowStart, text),
+            event(EventKind::Requeue, "ring full"),
+        ];
+        events[2].burst_packet = Some(7);
+        complete_events(&mut events);
+        assert_eq!(events.map(|event| event.burst_packet), [Some(512), None, Some(7)]);
     }
 }

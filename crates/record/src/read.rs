@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::checksums;
 use crate::foreign::open_file;
 use crate::guarded::guarded;
+use crate::older;
 use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
@@ -120,6 +121,8 @@ pub fn read(directory: &Path) -> Result<Recording, StoreError> {
 pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
     let info = read_info(directory)?;
     checksums::check(directory)?;
+    let mut events = rows(directory)?;
+    older::complete_events(&mut events);
     let recording = Recording {
         info,
         // Only hosts that show their inside have cores.
@@ -127,7 +130,7 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
         // Only real hosts have threads.
         threads: rows_if_any(directory)?,
         counters: rows(directory)?,
-        events: rows(directory)?,
+        events,
         datagrams: rows(directory)?,
         ledger: rows(directory)?,
         // Only hosts whose counters are read while the run goes on.
@@ -280,6 +283,7 @@ mod tests {
             flow: None,
             host: None,
             detail: String::new(),
+            burst_packet: None,
         };
         let recording = Recording { events: (0..1_000_000).map(row).collect(), ..Recording::default() };
         RunDirectory::create(&path).unwrap().finish(&recording).unwrap();
@@ -317,6 +321,7 @@ mod tests {
             flow: Some(0),
             host: Some("sender".into()),
             detail: String::new(),
+            burst_packet: None,
         };
         let events = [crate::EventKind::FlowStart, crate::EventKind::Requeue, crate::EventKind::FlowEnd]
             .into_iter()

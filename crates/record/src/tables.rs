@@ -320,6 +320,9 @@ table! {
         host: Option<String>,
         /// What a person wants to know.
         detail: String,
+        /// Number of the packet in its burst, from 1; null unless `kind` is `requeue`. A burst is what a host sends between two pauses of
+        /// its interface.
+        burst_packet: Option<u64>,
     }
 }
 

@@ -190,6 +190,7 @@ fn run(controls: &[&'static str], loss: f64, repeat: u32, swept: bool, rtt_ms: f
             flow: Some(i as u32),
             host: Some("sender".into()),
             detail: String::new(),
+            burst_packet: None,
         })
         .collect();
     recording

@@ -4,9 +4,30 @@ mod support;
 
 use std::path::Path;
 use support::{carry_out, outcome, run_of, samples, scenario};
+use wirespeed_record::EventKind;
 use wirespeed_scenario::Run;
 use wirespeed_sim::Outcome;
 use wirespeed_units::Span;
+
+/// An event as text, in the form of the committed fingerprints, which are older than column `burst_packet`. The number of the
+/// packet is in `detail` as well.
+#[derive(Debug)]
+#[expect(dead_code, reason = "the derived text has every field")]
+struct Event<'a> {
+    t_ns: i64,
+    kind: EventKind,
+    flow: Option<u32>,
+    host: Option<&'a str>,
+    detail: &'a str,
+}
+
+impl Event<'_> {
+    fn of(event: &wirespeed_record::Event) -> Event<'_> {
+        let wirespeed_record::Event { t_ns, kind, flow, host, detail, burst_packet } = event;
+        assert!(burst_packet.is_none_or(|packet| detail.contains(&format!("packet {packet} "))), "{event:?}");
+        Event { t_ns: *t_ns, kind: *kind, flow: *flow, host: host.as_deref(), detail }
+    }
+}
 
 /// Every row of every table.
 fn tables(outcome: &Outcome) -> String {
@@ -17,7 +38,7 @@ fn tables(outcome: &Outcome) -> String {
         outcome.hosts,
         outcome.cores,
         outcome.counters,
-        outcome.events,
+        outcome.events.iter().map(Event::of).collect::<Vec<_>>(),
         outcome.datagrams,
         outcome.in_flight
     )

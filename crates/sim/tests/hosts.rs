@@ -132,7 +132,7 @@ fn one_drop_of_the_own_queue_ends_slow_start_and_a_longer_ring_prevents_it() {
         .iter()
         .find(|event| event.kind == wirespeed_record::EventKind::Requeue)
         .expect("the ring was full");
-    let packet: u64 = requeue.detail.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("a number");
+    let packet = requeue.burst_packet.expect("a number");
     assert!((460..=565).contains(&packet), "the first requeue was packet {packet} of its round");
     let long = with("16384");
     assert_eq!((dropped(&long, "sender/qdisc"), requeues(&long)), (0, 0));

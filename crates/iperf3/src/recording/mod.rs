@@ -132,5 +132,5 @@ fn ended_early(source: &Source, flows: &[Flow]) -> Option<Event> {
     let detail = source.report.error.clone()?;
     let host = Some(info::host_name(&source.report).to_owned());
     let t_ns = flows.iter().map(Flow::end_ns).max().unwrap_or(0);
-    Some(Event { t_ns, kind: EventKind::Iperf3Error, flow: None, host, detail })
+    Some(Event { t_ns, kind: EventKind::Iperf3Error, flow: None, host, detail, burst_packet: None })
 }

@@ -119,6 +119,7 @@ impl Log {
             flow: Some(flow as u32),
             host: Some(host.into()),
             detail: detail.into(),
+            burst_packet: None,
         });
     }
 

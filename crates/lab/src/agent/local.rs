@@ -132,6 +132,7 @@ impl Local {
                 flow: None,
                 host: Some(self.name.clone()),
                 detail: self.device.clone(),
+                burst_packet: None,
             }
         });
         let host = interface.map(|interface| host_sample(t_ns, &self.name, &interface));

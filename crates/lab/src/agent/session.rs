@@ -246,6 +246,7 @@ fn load_of(host: &str, load: &Load) -> Message {
         flow: None,
         host: Some(host.into()),
         detail: format!("{process} used {:.0} % of a core, last core {core}", part * 100.0),
+        burst_packet: None,
     })
 }
 

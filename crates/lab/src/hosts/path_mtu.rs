@@ -90,6 +90,7 @@ pub fn describe(recording: &mut Recording, all: &[Found]) {
                 flow: None,
                 host: Some(found.from.clone()),
                 detail: format!("packets of more than {} bytes are lost", found.mtu.passed.unwrap_or(0)),
+                burst_packet: None,
             },
         );
         recording.info.warnings.push(words);

@@ -283,6 +283,7 @@ impl World {
                 flow: None,
                 host: pipe.name.split_once('/').map(|(host, _)| host.to_owned()),
                 detail: format!("packet {packet} of a burst, the first that found no transmit descriptor"),
+                burst_packet: Some(packet),
             })
         };
         self.pipes.iter_mut().filter_map(of).collect()
@@ -319,6 +320,7 @@ pub fn happenings(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
                 flow: Some(index as u32),
                 host: Some(host.into()),
                 detail,
+                burst_packet: None,
             });
         };
         if let Some(at) = milestones.established {
