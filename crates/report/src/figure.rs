@@ -63,7 +63,7 @@ pub(crate) enum Shape {
         width: f64,
     },
     /// Lying bars; the point is (value, position on the axis of names).
-    LyingBars,
+    HorizontalBars,
     /// The same behind each other, with their sum at the end.
     StackedBars,
     Dots,

@@ -1,7 +1,7 @@
 //! One run from begin to end.
 
 use crate::host::Intake;
-use crate::world::{Late, Recorder, Unsupported, World, happenings, ignored};
+use crate::world::{Late, Recorder, Unsupported, World, ignored, lifecycle_events};
 use std::collections::BTreeMap;
 use wirespeed_record::{
     Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows,
@@ -187,7 +187,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
     };
     // What the flows were is given back before they are told of in words.
     let milestones = world.into_milestones();
-    outcome.events = happenings(run, milestones);
+    outcome.events = lifecycle_events(run, milestones);
     outcome.events.extend(requeues);
     // A piece of work of a host that began before the end may have effects after it.
     outcome.events.retain(|event| event.t_ns <= end.nanoseconds());

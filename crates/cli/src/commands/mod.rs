@@ -2,6 +2,7 @@
 
 #[cfg(feature = "linux")]
 pub mod agent;
+mod analysis;
 #[cfg(feature = "linux")]
 pub mod cc;
 pub mod compare;
@@ -26,7 +27,6 @@ pub mod run;
 #[cfg(feature = "linux")]
 pub mod serve_agent;
 pub mod shell;
-mod told;
 pub mod validate;
 
 use crate::failure::Failure;

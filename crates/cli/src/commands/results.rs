@@ -1,6 +1,6 @@
 //! What is said of runs, whether they were carried out just now or lie there: a table with words under it, or JSON.
 
-use super::told::{self, Analysis};
+use super::analysis::{self, Analysis};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use serde_json::{Map, Value, json};
@@ -47,7 +47,7 @@ impl Said {
             if self.as_json {
                 self.rows.push(json_row(judged, &Analysis::of(&view)));
             } else {
-                self.only = told::run(judged, &view);
+                self.only = analysis::run(judged, &view);
                 self.began.clone_from(&judged.recording.info.started);
             }
         }
@@ -74,7 +74,7 @@ impl Said {
         if let Some(began) = &self.began {
             print_plain(&format!("Begun: {began}\n"))?;
         }
-        print_plain(&told::limits(&self.limits))?;
+        print_plain(&analysis::limits(&self.limits))?;
         if self.is_only { print_plain(&self.only) } else { Ok(()) }
     }
 }

@@ -8,7 +8,6 @@ use super::end::{ABANDONED, End};
 use super::flow::{FlowState, Log};
 use super::interim::interim;
 use super::iperf3::{self, Connection, Peer, SETTLE};
-use super::lent::{Controls, Drops};
 use super::local::Local;
 use super::message::{Decoder, Message, Writer};
 use super::other_tests::OtherTests;
@@ -17,6 +16,7 @@ use super::path_mtu::{self, Answerer, PathMtu};
 use super::port::{self, Listening};
 use super::request::{Plan, Request};
 use super::settings;
+use super::temporary_bpf::{Controls, Drops};
 use super::{Part, hello, is_tcp, reasons, tcp, udp, used, write_found, write_log};
 use crate::intervals::Borders;
 use crate::iperf3::place;
@@ -271,7 +271,7 @@ impl Ends {
     fn prepare(run: &Arc<Run>, plan: &Plan) -> io::Result<Ends> {
         let host = run.hosts[plan.host as usize].name.clone();
         let (addresses, log) = (plan.addresses.clone(), Arc::new(Log::default()));
-        let controls = Controls::lend(run, |told| log.warn(format!("host {host}: {told}")));
+        let controls = Controls::load(run, |told| log.warn(format!("host {host}: {told}")));
         let mut ends = Ends {
             run: Arc::clone(run),
             host,

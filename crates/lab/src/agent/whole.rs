@@ -4,11 +4,11 @@ use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
 use super::flow::{FlowState, Log};
-use super::lent::{self, Controls, Drops};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
+use super::temporary_bpf::{self, Controls, Drops};
 use super::threads::Threads;
 use super::{
     Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_found, write_log,
@@ -60,7 +60,7 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
     let mut lent = Vec::new();
     let scratch = shared.join(SCRATCH);
     fs::create_dir_all(&scratch)?;
-    let _controls = (ground == Ground::Machine).then(|| Controls::lend(&run, |told| lent.push(told)));
+    let _controls = (ground == Ground::Machine).then(|| Controls::load(&run, |told| lent.push(told)));
     for told in lent {
         writer.write(&Message::Warning(told))?;
     }
@@ -131,7 +131,7 @@ fn conduct(
     let log = Arc::new(Log::default());
     let mut drops = (ground == Ground::Machine).then(|| Drops::watch(&run, None, |told| log.warn(told)));
     let names = layout.nodes.iter().map(|node| node.name.as_str());
-    let places = lent::by_inode(names.zip(world.nodes.iter().map(|node| &node.namespace)));
+    let places = temporary_bpf::by_inode(names.zip(world.nodes.iter().map(|node| &node.namespace)));
     let clock = Clock::starting_in(lead_ns(ground));
     let stop = Arc::new(AtomicBool::new(false));
     let captures = start_captures(&run, world, shared, clock, &stop)?;

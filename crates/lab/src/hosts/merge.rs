@@ -1,7 +1,7 @@
 //! From the messages of several agents to one recording: each end of a flow knows its own half of a row.
 
-use super::believed;
 use super::peer::Word;
+use super::remote_limits;
 use super::timeline::Border;
 use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Message;
@@ -80,27 +80,27 @@ impl<'a> Merge<'a> {
     pub fn push(&mut self, from: &str, message: Message) {
         match message {
             Message::Flow(row) => {
-                if !believed::is_in(self.run, row.t_ns) {
+                if !remote_limits::is_in(self.run, row.t_ns) {
                     return;
                 }
                 let Some(sends) = self.sends(from, row.flow) else { return };
                 let key = (row.t_ns, row.flow);
                 let into = self.flows.entry(key).or_insert_with(|| FlowSample::empty(key.0, key.1));
-                join(into, believed::row(*row), sends);
+                join(into, remote_limits::row(*row), sends);
                 know_delivered(self.run, into);
             }
             Message::Total { row, segments } => add_total(self.run, from, &mut self.totals, *row, segments),
             Message::Interim { at_ns, read_ns, took_ns, changes, totals } => {
                 // What was read at no time of the run says nothing of it.
                 let all = [at_ns, read_ns, took_ns];
-                if !all.into_iter().all(|t_ns| believed::is_near(self.run, t_ns)) {
+                if !all.into_iter().all(|t_ns| remote_limits::is_near(self.run, t_ns)) {
                     return;
                 }
                 let border = self.borders.entry(at_ns).or_default();
                 for (row, segments) in totals {
                     add_total(self.run, from, &mut border.totals, row, segments);
                 }
-                border.changes.insert(from.to_owned(), believed::changes(*changes));
+                border.changes.insert(from.to_owned(), remote_limits::changes(*changes));
                 border.beside_ns.insert(from.to_owned(), (read_ns - at_ns).abs() + took_ns);
             }
             Message::Datagrams(rows) => {
@@ -113,7 +113,7 @@ impl<'a> Merge<'a> {
                 }
             }
             Message::Account { changes, lacks } => {
-                let changes = believed::changes(*changes);
+                let changes = remote_limits::changes(*changes);
                 for counter in counters(from, &changes) {
                     self.assembler.push(Message::Counter(counter));
                 }
@@ -197,7 +197,7 @@ fn add_total(run: &Run, from: &str, totals: &mut BTreeMap<u32, Total>, row: Flow
     } else {
         total.receiver = segments;
     }
-    join(&mut total.row, believed::row(row), sends);
+    join(&mut total.row, remote_limits::row(row), sends);
     know_delivered(run, &mut total.row);
 }
 

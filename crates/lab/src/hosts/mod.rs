@@ -2,7 +2,6 @@
 //! what and when, and puts together what they say.
 
 mod account;
-mod believed;
 mod choose;
 mod conclude;
 mod merge;
@@ -10,6 +9,7 @@ mod path_mtu;
 mod peer;
 mod places;
 mod remote;
+mod remote_limits;
 mod session;
 mod timeline;
 

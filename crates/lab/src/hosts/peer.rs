@@ -1,8 +1,8 @@
 //! An iperf3 server in the place of a host: what it says of a run, and what nobody can say because nothing of ours runs
 //! there.
 
-use super::believed::MOST;
 use super::merge::Total;
+use super::remote_limits::MOST;
 use crate::agent::iperf3::acknowledged;
 use crate::agent::message::Received;
 use crate::agent::udp;

@@ -1,7 +1,7 @@
 //! A session with the agent of one host: what is asked, and what comes back.
 
-use super::believed::{MOST_WORDS, most_bytes};
 use super::remote::{End, Program, Remote};
+use super::remote_limits::{MOST_WORDS, most_bytes};
 use crate::agent::PathMtu;
 use crate::agent::message::{Decoder, Interface, Message, Writer};
 use crate::agent::port::Reached;

@@ -1,6 +1,6 @@
 //! What this machine's kernel has of what runs need, found by trying it in a namespace.
 
-use crate::agent::lent::can_have;
+use crate::agent::temporary_bpf::can_have;
 use crate::device::{self, Port};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;

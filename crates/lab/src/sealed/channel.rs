@@ -23,7 +23,7 @@ impl Channel {
     ///
     /// # Errors
     /// If it does not, or the connection breaks.
-    pub fn shake(mut line: impl Read + Write, secret: &Secret, begins: bool) -> io::Result<Channel> {
+    pub fn handshake(mut line: impl Read + Write, secret: &Secret, begins: bool) -> io::Result<Channel> {
         let builder = snow::Builder::new(NOISE.parse().expect("it is a protocol of Noise"));
         let builder = builder.psk(0, &secret.0).map_err(io::Error::other)?;
         let state = if begins { builder.build_initiator() } else { builder.build_responder() };
@@ -32,9 +32,9 @@ impl Channel {
         for ours in [begins, !begins] {
             if ours {
                 let length = state.write_message(&[], &mut room).map_err(io::Error::other)?;
-                send(&mut line, &room[..length])?;
+                write_message(&mut line, &room[..length])?;
             } else {
-                let got = receive(&mut line, |length| length == GREETING)?;
+                let got = read_message(&mut line, |length| length == GREETING)?;
                 state.read_message(&got, &mut room).map_err(|_| foreign())?;
             }
         }
@@ -45,11 +45,11 @@ impl Channel {
     ///
     /// # Errors
     /// As `from` and `line`.
-    pub fn give(&self, mut from: impl Read, mut line: impl Write) -> io::Result<()> {
+    pub fn send(&self, mut from: impl Read, mut line: impl Write) -> io::Result<()> {
         let mut piece = vec![0; PAYLOAD];
         for number in 0.. {
             let got = from.read(&mut piece)?;
-            send(&mut line, &self.seal(number, &piece[..got])?)?;
+            write_message(&mut line, &self.seal(number, &piece[..got])?)?;
             if got == 0 {
                 break;
             }
@@ -61,10 +61,10 @@ impl Channel {
     ///
     /// # Errors
     /// If the connection breaks, or somebody changed, left out or repeated a part of it.
-    pub fn take(&self, mut line: impl Read, mut to: impl Write) -> io::Result<()> {
+    pub fn receive(&self, mut line: impl Read, mut to: impl Write) -> io::Result<()> {
         let mut opened = vec![0; MOST];
         for number in 0.. {
-            let sealed = receive(&mut line, |_| true)?;
+            let sealed = read_message(&mut line, |_| true)?;
             let changed = |_| io::Error::new(io::ErrorKind::InvalidData, "somebody changed what was sent");
             match self.state.read_message(number, &sealed, &mut opened).map_err(changed)? {
                 0 => break,
@@ -89,13 +89,13 @@ fn foreign() -> io::Error {
 }
 
 /// Sends a message with its length in front.
-pub(super) fn send(mut line: impl Write, message: &[u8]) -> io::Result<()> {
+pub(super) fn write_message(mut line: impl Write, message: &[u8]) -> io::Result<()> {
     let length = (message.len() as u16).to_be_bytes();
     line.write_all(&[&length, message].concat())
 }
 
 /// Waits for a message of a length that is right.
-fn receive(mut line: impl Read, is_right: impl Fn(usize) -> bool) -> io::Result<Vec<u8>> {
+fn read_message(mut line: impl Read, is_right: impl Fn(usize) -> bool) -> io::Result<Vec<u8>> {
     let mut length = [0; 2];
     line.read_exact(&mut length)?;
     let length = usize::from(u16::from_be_bytes(length));

@@ -82,31 +82,31 @@ struct Sealed {
 
 impl Sealed {
     /// Shows the other end that we know the secret, and sees that it does; all that within [`PATIENCE`].
-    fn shake(stream: TcpStream, secret: &Secret, begins: bool) -> io::Result<Sealed> {
+    fn handshake(stream: TcpStream, secret: &Secret, begins: bool) -> io::Result<Sealed> {
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
-        let line = Hurried { stream: &stream, until: Instant::now() + PATIENCE };
-        let channel = Channel::shake(line, secret, begins)?;
+        let line = DeadlineStream { stream: &stream, until: Instant::now() + PATIENCE };
+        let channel = Channel::handshake(line, secret, begins)?;
         stream.set_read_timeout(None)?;
         Ok(Sealed { stream, channel })
     }
 
-    fn give(&self, from: impl Read) -> io::Result<()> {
-        self.channel.give(from, &self.stream)
+    fn send(&self, from: impl Read) -> io::Result<()> {
+        self.channel.send(from, &self.stream)
     }
 
-    fn take(&self, to: impl Write) -> io::Result<()> {
-        self.channel.take(&self.stream, to)
+    fn receive(&self, to: impl Write) -> io::Result<()> {
+        self.channel.receive(&self.stream, to)
     }
 }
 
 /// A connection that is read until a time and no longer: one that says a byte now and then gets no more than one that is silent.
-struct Hurried<'a> {
+struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     until: Instant,
 }
 
-impl Read for Hurried<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -121,7 +121,7 @@ impl Read for Hurried<'_> {
     }
 }
 
-impl Write for Hurried<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut stream = self.stream;
         stream.write(bytes)
@@ -162,7 +162,7 @@ pub fn serve_sealed(
             }
         };
         stream.set_nonblocking(false)?;
-        match Sealed::shake(stream, secret, false) {
+        match Sealed::handshake(stream, secret, false) {
             Err(error) => {
                 told(format!("{from} refused: {error}"));
                 thread::sleep(PENALTY);
@@ -188,21 +188,21 @@ fn session(sealed: &Sealed, program: &Path, end: Instant) -> io::Result<()> {
     let (input, output) = (agent.0.stdin.take(), agent.0.stdout.take());
     let (input, output) = input.zip(output).expect("both were asked for");
     thread::scope(|scope| {
-        let take = scope.spawn(|| {
+        let receiving = scope.spawn(|| {
             // The agent ends with its input, which is closed when this ends.
-            let result = sealed.take(input);
+            let result = sealed.receive(input);
             // Nobody is there to read what it still says.
             let _ = sealed.stream.shutdown(Shutdown::Read);
             result
         });
-        let give = scope.spawn(|| sealed.give(output));
-        while !give.is_finished() && Instant::now() < end {
+        let sending = scope.spawn(|| sealed.send(output));
+        while !sending.is_finished() && Instant::now() < end {
             thread::sleep(LOOK);
         }
         let _ = agent.0.kill();
-        let given = give.join().unwrap_or(Ok(()));
+        let sent = sending.join().unwrap_or(Ok(()));
         let _ = sealed.stream.shutdown(Shutdown::Both);
-        let _ = take.join();
+        let _ = receiving.join();
         given
     })
 }
@@ -234,7 +234,7 @@ pub fn connect_sealed(address: &str, secret: &Secret) -> io::Result<()> {
                 continue;
             }
         };
-        let sealed = Sealed::shake(stream, secret, true).map_err(|error| match error.kind() {
+        let sealed = Sealed::handshake(stream, secret, true).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => told(io::Error::new(
                 error.kind(),
                 "it closed the connection: another token, or not a `wirespeed agent serve`",
@@ -250,10 +250,10 @@ pub fn connect_sealed(address: &str, secret: &Secret) -> io::Result<()> {
 fn shuttle(sealed: &Sealed) -> io::Result<()> {
     thread::scope(|scope| {
         scope.spawn(|| {
-            let _ = sealed.give(io::stdin());
+            let _ = sealed.send(io::stdin());
             // Whoever has no more to say still listens; the agent ends by itself.
         });
-        let result = sealed.take(io::stdout());
+        let result = sealed.receive(io::stdout());
         // The thread above waits for our own input, which ends with us.
         match result {
             Ok(()) => std::process::exit(0),
@@ -272,9 +272,9 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let there = thread::spawn(move || {
             let stream = listener.accept().unwrap().0;
-            Sealed::shake(stream, &Secret::of(&[theirs]), false)
+            Sealed::handshake(stream, &Secret::of(&[theirs]), false)
         });
-        let here = Sealed::shake(TcpStream::connect(address).unwrap(), &Secret::of(&[ours]), true);
+        let here = Sealed::handshake(TcpStream::connect(address).unwrap(), &Secret::of(&[ours]), true);
         (here, there.join().unwrap())
     }
 
@@ -285,8 +285,8 @@ mod tests {
         let data: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
         let mut taken = Vec::new();
         thread::scope(|scope| {
-            scope.spawn(|| here.give(&data[..]).unwrap());
-            there.take(&mut taken).unwrap();
+            scope.spawn(|| here.send(&data[..]).unwrap());
+            there.receive(&mut taken).unwrap();
         });
         assert_eq!(taken, data);
     }
@@ -305,7 +305,7 @@ mod tests {
         let stream = listener.accept().unwrap().0;
         stranger.write_all(&[0]).unwrap();
         // Its time is over, though a byte is there and more would come.
-        let mut line = Hurried { stream: &stream, until: Instant::now() };
+        let mut line = DeadlineStream { stream: &stream, until: Instant::now() };
         assert_eq!(line.read(&mut [0; 2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
@@ -314,16 +314,16 @@ mod tests {
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
         let sealed = here.channel.seal(0, b"hello").unwrap();
-        send(&here.stream, &sealed).unwrap();
+        write_message(&here.stream, &sealed).unwrap();
         // The same again is not the second message.
-        send(&here.stream, &sealed).unwrap();
+        write_message(&here.stream, &sealed).unwrap();
         let mut taken = Vec::new();
-        assert_eq!(there.take(&mut taken).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(there.receive(&mut taken).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(taken, b"hello");
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
         drop(here);
-        assert_eq!(there.take(Vec::new()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(there.receive(Vec::new()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]

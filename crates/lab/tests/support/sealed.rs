@@ -11,9 +11,9 @@ static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::of(b"a token that no 
 /// Both ends of a channel, between which there is a stranger.
 static PAIR: LazyLock<[Channel; 2]> = LazyLock::new(|| {
     let (here, there) = UnixStream::pair().expect("there are descriptors");
-    let theirs = thread::spawn(move || Channel::shake(there, &SECRET, false).expect("it has the secret"));
+    let theirs = thread::spawn(move || Channel::handshake(there, &SECRET, false).expect("it has the secret"));
     [
-        Channel::shake(here, &SECRET, true).expect("it has the secret"),
+        Channel::handshake(here, &SECRET, true).expect("it has the secret"),
         theirs.join().expect("it does not panic"),
     ]
 });
@@ -45,13 +45,13 @@ impl Write for Stranger<'_> {
 pub fn knock(bytes: &[u8]) {
     for begins in [false, true] {
         let mut stranger = Stranger { input: bytes, heard: 0 };
-        assert!(Channel::shake(&mut stranger, &SECRET, begins).is_err(), "a stranger was let in");
+        assert!(Channel::handshake(&mut stranger, &SECRET, begins).is_err(), "a stranger was let in");
         // One message with its length at most, which tells nothing.
         assert!(stranger.heard <= 50, "{} bytes for a stranger", stranger.heard);
     }
     for end in &*PAIR {
         let mut taken = Vec::new();
-        assert!(end.take(bytes, &mut taken).is_err(), "a stranger ended what others say");
+        assert!(end.receive(bytes, &mut taken).is_err(), "a stranger ended what others say");
         assert!(taken.is_empty(), "a stranger was listened to");
     }
 }

@@ -157,7 +157,7 @@ fn bars(panel: &Panel) -> Option<Figure> {
         bar_rows(panel, &levels, to_base / scale.divisor, largest / scale.divisor / spread_largest);
     let mut layers = Vec::new();
     for (series, points) in panel.series.iter().zip(bars) {
-        layers.push(Layer::shaped(series.name.clone(), ink(series), Shape::LyingBars, points).unnamed());
+        layers.push(Layer::shaped(series.name.clone(), ink(series), Shape::HorizontalBars, points).unnamed());
     }
     layers.push(Layer::shaped("single runs", Ink::Muted, Shape::Dots, dots));
     let mut note = "Here: bars are means over repetitions, grey dots single runs.".to_owned();

@@ -28,7 +28,9 @@ impl Draw for Goodput {
             let (name, ink) = (run.congestion().unwrap_or("runs").to_string(), run.ink(0));
             match layers.iter_mut().find(|layer| layer.name == name && layer.ink == ink) {
                 Some(layer) => layer.points.push((mean, place as f64)),
-                None => layers.push(Layer::shaped(name, ink, Shape::LyingBars, vec![(mean, place as f64)])),
+                None => {
+                    layers.push(Layer::shaped(name, ink, Shape::HorizontalBars, vec![(mean, place as f64)]))
+                }
             }
             if group.observations().len() > 1 {
                 dots.extend(group.values(metric).into_iter().map(|v| (v / scale.divisor, place as f64)));

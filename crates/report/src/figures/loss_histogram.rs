@@ -39,7 +39,7 @@ impl Draw for LossHistogram {
         let largest = points.iter().map(|point| point.0).fold(0.0, f64::max);
         let names: Vec<String> = CLASSES.iter().map(|(_, name)| (*name).into()).collect();
         let rows = names.len() as f64;
-        let layer = Layer::shaped("runs", Ink::Total, Shape::LyingBars, points).unnamed();
+        let layer = Layer::shaped("runs", Ink::Total, Shape::HorizontalBars, points).unnamed();
         Some(Figure {
             id: "loss-histogram".into(),
             title: "How much was lost in how many runs".into(),

@@ -132,7 +132,7 @@ fn shape(layer: &Layer) -> &'static str {
         Shape::Line(_) => "line",
         Shape::Area => "area",
         Shape::Bars { .. } => "bars",
-        Shape::LyingBars => "lying",
+        Shape::HorizontalBars => "lying",
         Shape::StackedBars => "stacked",
         Shape::Dots => "dots",
         Shape::Box => "box",

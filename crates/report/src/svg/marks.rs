@@ -17,7 +17,7 @@ pub(super) fn draw(out: &mut String, figure: &Figure, palette: &Palette, x: &Map
             Shape::Line(dash) => path(out, layer, colour, dash, x, y),
             Shape::Area => area(out, layer, colour, &mut tops, x, y),
             Shape::Bars { width } => bars(out, layer, width, colour, &mut tops, x, y),
-            Shape::LyingBars => {
+            Shape::HorizontalBars => {
                 // Dots of single runs would lie on the numbers.
                 let with_numbers = !figure.layers.iter().any(|l| l.shape == Shape::Dots);
                 lying_bars(out, layer, colour, with_numbers, x, y);

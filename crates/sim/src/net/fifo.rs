@@ -1,6 +1,6 @@
 //! First in, first out: queues that decide when a packet comes.
 
-use super::ahead::Arrivals;
+use super::arrivals::Arrivals;
 use super::bucket::push;
 use super::link::Counters;
 use super::ptr_ring::PtrRing;
@@ -239,7 +239,7 @@ impl Fifo {
             }
             i += 1;
         }
-        arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.coming);
+        arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.pending);
     }
 
     /// How many packets of `train`, from number `first` on, get in unmarked beside `waiting` even if nothing leaves
@@ -262,7 +262,7 @@ impl Fifo {
         if packets < LEAST_SURE {
             return 0;
         }
-        let (now, then) = (wire.coming.after(at), wire.coming.after(at + gap * i64::from(packets - 1)));
+        let (now, then) = (wire.pending.after(at), wire.pending.after(at + gap * i64::from(packets - 1)));
         let others =
             Waiting { packets: waiting.packets + now.0 - then.0, bytes: waiting.bytes + now.1 - then.1 };
         if self.room.takes(others, train.frame, packets) { packets } else { 0 }
@@ -343,16 +343,16 @@ pub(crate) const BURST_PAUSE: Span = Span::us(200);
 /// What waits at `at`, to which `started` is moved.
 fn waiting_at(at: i64, started: &mut Position, wire: &Wire) -> Waiting {
     wire.table.start_until(started, at);
-    let coming = wire.coming.after(at);
+    let pending = wire.pending.after(at);
     Waiting {
-        packets: (wire.table.packets - started.packets).saturating_sub(coming.0),
-        bytes: (wire.table.bytes - started.bytes).saturating_sub(coming.1),
+        packets: (wire.table.packets - started.packets).saturating_sub(pending.0),
+        bytes: (wire.table.bytes - started.bytes).saturating_sub(pending.1),
     }
 }
 
 /// Free places in an array of packets at `at`.
 fn array_room(at: i64, ring: PtrRing, wire: &Wire) -> u64 {
-    let entered = wire.table.packets + wire.passing.packets;
+    let entered = wire.table.packets + wire.in_transit.packets;
     let waiting = waiting_at(at, &mut wire.table.started(), wire);
     ring.room(entered, entered - waiting.packets)
 }

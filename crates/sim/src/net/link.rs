@@ -199,19 +199,19 @@ impl Link {
         }
         let wire = &mut self.wire;
         wire.table.advance(now);
-        wire.coming.retire(now);
-        let (started, passed) = (wire.table.started(), wire.passing.at(now));
-        let (coming_packets, coming_bytes) = wire.coming.after(now);
+        wire.pending.retire(now);
+        let (started, passed) = (wire.table.started(), wire.in_transit.at(now));
+        let (pending_packets, pending_bytes) = wire.pending.after(now);
         let arrived = wire.table.arrived() + passed.arrived;
         let sent = started.packets + passed.started;
         let arrived = if wire.bucket { sent } else { arrived };
-        let lost = wire.far.lost(now);
+        let lost = wire.propagation.lost(now);
         LinkStatistics {
-            waiting_bytes: waiting.1 + (wire.table.bytes - started.bytes).saturating_sub(coming_bytes),
+            waiting_bytes: waiting.1 + (wire.table.bytes - started.bytes).saturating_sub(pending_bytes),
             waiting_packets: waiting.0
-                + (wire.table.packets - started.packets).saturating_sub(coming_packets),
+                + (wire.table.packets - started.packets).saturating_sub(pending_packets),
             flight_packets: sent - arrived,
-            ahead_packets: ahead + coming_packets + wire.passing.packets - passed.started,
+            ahead_packets: ahead + pending_packets + wire.in_transit.packets - passed.started,
             sent_packets: sent,
             sent_bytes: started.bytes + passed.started_bytes,
             overflow_packets: self.counters.overflow,

@@ -1,11 +1,10 @@
 //! The path between hosts: trains of packets, links with their queues, losses and marks.
 
-mod ahead;
+mod arrivals;
 mod bucket;
 mod causes;
 mod codel;
 mod delayed;
-mod far;
 mod fifo;
 mod fq;
 mod fq_codel;
@@ -14,6 +13,7 @@ mod join;
 mod link;
 mod loss;
 mod packed;
+mod propagation;
 mod ptr_ring;
 mod random;
 mod red;

@@ -1,7 +1,7 @@
 //! The transmitter and what is behind it: when accepted packets are sent, and when they arrive.
 
-use super::ahead::{Coming, Passing};
-use super::far::Far;
+use super::arrivals::{InTransit, PendingArrivals};
+use super::propagation::Propagation;
 use super::settings::LinkSettings;
 use super::timetable::Timetable;
 use super::train::{Arrival, Train};
@@ -13,9 +13,9 @@ pub(crate) struct Wire {
     pub transmitter: Transmitter,
     /// Those that find the transmitter busy, and those that start a busy period.
     pub table: Timetable,
-    pub passing: Passing,
-    pub coming: Coming,
-    pub far: Far,
+    pub in_transit: InTransit,
+    pub pending: PendingArrivals,
+    pub propagation: Propagation,
     /// A frame is through when its transmission starts.
     pub bucket: bool,
     /// The latest time anything was asked for.
@@ -31,9 +31,9 @@ impl Wire {
         Wire {
             transmitter: Transmitter::new(settings.rate),
             table: Timetable::new(settings.rate.get(), delay),
-            passing: Passing::new(delay),
-            coming: Coming::default(),
-            far: Far::new(settings),
+            in_transit: InTransit::new(delay),
+            pending: PendingArrivals::default(),
+            propagation: Propagation::new(settings),
             bucket: settings.bucket,
             seen: 0,
             spaced_last: i64::MAX,
@@ -66,7 +66,7 @@ impl Wire {
                 0
             };
             if busy > 0 {
-                self.coming.enter(at, gap, busy, train.frame);
+                self.pending.enter(at, gap, busy, train.frame);
             }
             if busy < train.packets {
                 return self.send_partly_spaced(train, service, behind, busy, out);
@@ -129,18 +129,18 @@ impl Wire {
         };
         // Without the remainder's carry for each packet: the distance is even, to the nearest picosecond.
         let gap = if train.packets == 1 { 0 } else { service.whole + i64::from(service.part * 2 >= rate) };
-        self.far.carry(train, end, gap, out)
+        self.propagation.carry(train, end, gap, out)
     }
 
     /// Sends packets that each find the transmitter idle.
     fn send_spaced(&mut self, train: &Train, service: Service, out: &mut Vec<Train>) -> Option<Arrival> {
         let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
-        self.passing.enter(at, gap, train.packets, train.frame, service.whole);
+        self.in_transit.enter(at, gap, train.packets, train.frame, service.whole);
         self.table.interrupt();
         self.spaced_last = train.last_at().picoseconds();
         self.spaced_service = service;
         self.transmitter.occupy(service, train.packets);
-        self.far.carry(train, if self.bucket { at } else { at + service.whole }, gap, out)
+        self.propagation.carry(train, if self.bucket { at } else { at + service.whole }, gap, out)
     }
 
     /// Forgets what is over at `at`, the time of a train that comes.
@@ -153,14 +153,14 @@ impl Wire {
             self.spaced_last = i64::MAX;
             self.table.interrupt();
         }
-        self.coming.retire(at);
+        self.pending.retire(at);
         if self.table.is_long() {
             self.table.advance(at);
         }
-        if self.passing.is_long() {
-            self.passing.at(at);
+        if self.in_transit.is_long() {
+            self.in_transit.at(at);
         }
-        self.far.tidy(at);
+        self.propagation.tidy(at);
     }
 }
 

@@ -8,10 +8,10 @@ use crate::net::{Arrival, Body, Dropped, Train};
 impl World {
     /// Those whose packets a host's queue has dropped without refusing them learn that their memory is free
     /// (`sock_wfree`, `tcp_wfree`); a TCP socket that was in its call reduces its window (`tcp_enter_cwr`).
-    pub(super) fn tell_gone(&mut self, pipe: u32) {
+    pub(super) fn notify_dropped(&mut self, pipe: u32) {
         for Dropped { train, told } in self.pipes[pipe as usize].take_gone() {
             let way = Way::of(&train.body);
-            self.tell_refused(&train, way, train.packets.into());
+            self.notify_refused(&train, way, train.packets.into());
             if way == Way::Back {
                 continue;
             }
@@ -119,12 +119,12 @@ impl World {
 
     /// A train was withdrawn before its host's queue was asked.
     pub(super) fn discard(&mut self, train: &Train, way: Way) {
-        self.tell_refused(train, way, train.packets.into());
+        self.notify_refused(train, way, train.packets.into());
         self.take_back(train, train.packets.into());
     }
 
     /// So many packets of a train are not sent: their host's queue refused them or others before them.
-    pub(super) fn tell_refused(&mut self, train: &Train, way: Way, packets: u64) {
+    pub(super) fn notify_refused(&mut self, train: &Train, way: Way, packets: u64) {
         if packets > 0
             && let Some(inside) = &mut self.hosts[self.flows[train.flow as usize].origin(way)]
         {
@@ -158,7 +158,7 @@ impl World {
             Endpoint::Tcp(_) => {}
             Endpoint::Udp(_) => flow.enter_host(&train, refused),
         }
-        self.tell_refused(&train, Way::Forward, refused);
+        self.notify_refused(&train, Way::Forward, refused);
         self.note_accepted(&train, train.packets - refused as u32);
         if self.pipes[pipe as usize].tells_departures {
             self.tell_departures(&train, arrival);
@@ -167,6 +167,6 @@ impl World {
             Some(arrival) => self.carry_whole(pipe, train, arrival),
             None => self.carry_parts(pipe),
         }
-        self.tell_gone(pipe);
+        self.notify_dropped(pipe);
     }
 }

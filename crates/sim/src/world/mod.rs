@@ -24,7 +24,7 @@ pub use chance::depends_on_seed;
 pub use flow::{Endpoint, Flow};
 pub use late::Late;
 pub use path::Way;
-pub use record::{Recorder, happenings, ignored};
+pub use record::{Recorder, ignored, lifecycle_events};
 
 use crate::due::Due;
 use crate::engine::{Event, Events};
@@ -262,7 +262,7 @@ impl World {
         self.carry(pipe, &mut passed);
         self.passing = passed;
         if self.pipes[pipe as usize].is_host {
-            self.tell_gone(pipe);
+            self.notify_dropped(pipe);
         }
     }
 
@@ -385,7 +385,7 @@ impl World {
         let arrival = place.offer(&train, &mut self.passing);
         if is_host {
             let refused = (place.refused() - before) as u32;
-            self.tell_refused(&train, way, refused.into());
+            self.notify_refused(&train, way, refused.into());
             self.note_accepted(&train, train.packets - refused);
         }
         match arrival {
@@ -393,7 +393,7 @@ impl World {
             None => self.carry_parts(pipe),
         }
         if is_host {
-            self.tell_gone(pipe);
+            self.notify_dropped(pipe);
         }
     }
 

@@ -308,8 +308,8 @@ impl World {
     }
 }
 
-/// What happened once: begin and end of every flow.
-pub fn happenings(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
+/// Lifecycle events: begin and end of every flow.
+pub fn lifecycle_events(run: &Run, milestones: Vec<Milestones>) -> Vec<Event> {
     let happened = |m: &Milestones| usize::from(m.established.is_some()) + usize::from(m.finished.is_some());
     let mut events = Vec::with_capacity(milestones.iter().map(happened).sum());
     for (index, (planned, milestones)) in run.flows.iter().zip(milestones).enumerate() {

@@ -33,11 +33,11 @@ impl Run {
 
 /// Accepted packets that will have to wait, but have not reached the queue yet.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coming {
+pub(crate) struct PendingArrivals {
     runs: VecDeque<Run>,
 }
 
-impl Coming {
+impl PendingArrivals {
     /// Enters `packets` of `frame` bytes that come from `first` on every `gap`.
     #[inline]
     pub(crate) fn enter(&mut self, first: i64, gap: i64, packets: u32, frame: u32) {
@@ -63,7 +63,7 @@ impl Coming {
     }
 }
 
-/// What [`Passing`] knows about a time.
+/// What [`InTransit`] knows about a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// Packets and bytes that have started to be sent.
@@ -75,7 +75,7 @@ pub(crate) struct Passed {
 
 /// Packets that each find the transmitter idle: they start when they come, and never wait.
 #[derive(Debug, Clone)]
-pub(crate) struct Passing {
+pub(crate) struct InTransit {
     /// Propagation, picoseconds.
     delay: i64,
     /// By their first packet's time; they may overlap.
@@ -94,9 +94,9 @@ pub(crate) struct Passing {
 /// Below this length the runs are never too many.
 const SHORT: usize = 64;
 
-impl Passing {
-    pub(crate) fn new(delay: i64) -> Passing {
-        Passing {
+impl InTransit {
+    pub(crate) fn new(delay: i64) -> InTransit {
+        InTransit {
             delay,
             runs: VecDeque::new(),
             begun: 0,
@@ -114,7 +114,7 @@ impl Passing {
         self.runs.push_back(Run { first, gap, packets, frame, service });
     }
 
-    /// Whether it is time for [`Passing::at`], lest the runs grow without bound.
+    /// Whether it is time for [`InTransit::at`], lest the runs grow without bound.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.runs.len() >= self.long
@@ -176,10 +176,16 @@ impl Arrivals {
     }
 
     /// Enters them all, of `frame` bytes, as coming after `now`.
-    pub(crate) fn enter(&self, now: i64, frame: u32, coming: &mut Coming) {
+    pub(crate) fn enter(&self, now: i64, frame: u32, pending: &mut PendingArrivals) {
         for (first, gap, packets) in &self.runs {
             if first + gap * i64::from(packets - 1) > now {
-                coming.runs.push_back(Run { first: *first, gap: *gap, packets: *packets, frame, service: 0 });
+                pending.runs.push_back(Run {
+                    first: *first,
+                    gap: *gap,
+                    packets: *packets,
+                    frame,
+                    service: 0,
+                });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Behind the transmitter: what the port drops, what is lost, and the way to the far end.
+//! From the transmitter to the far end: drops of the port, random losses, outages, and the delay.
 
 use super::bucket::Bucket;
 use super::loss::Loss;
@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wirespeed_units::{SimTime, Span};
 
-/// The way from the transmitter to the far end.
+/// The path from the transmitter to the far end.
 #[derive(Debug, Clone)]
-pub(crate) struct Far {
+pub(crate) struct Propagation {
     delay: Span,
     port: Option<Box<Port>>,
     loss: Loss,
@@ -78,10 +78,10 @@ impl Missing {
 /// More losses than this are counted off when a packet comes, not only when somebody asks.
 const MANY: usize = 1024;
 
-impl Far {
-    pub(crate) fn new(settings: &LinkSettings) -> Far {
+impl Propagation {
+    pub(crate) fn new(settings: &LinkSettings) -> Propagation {
         let arrival = |at: SimTime| (at + settings.delay).picoseconds();
-        Far {
+        Propagation {
             delay: settings.delay,
             port: settings.port_limit.map(|port| {
                 let bucket = Bucket::new(port.rate, port.burst);
