@@ -1,4 +1,4 @@
-//! What the running kernel is lent for a run, where this process may: congestion controls that it does not have, and a watch
+//! What is loaded into the running kernel by BPF for a run, where this process may: congestion controls that it lacks, and a watch
 //! on what it drops. All of it goes with the process.
 
 use super::reasons::{self, Seen};
@@ -18,15 +18,15 @@ pub struct Controls {
     _loaded: Vec<Loaded>,
 }
 
-/// Whether sockets here can have a congestion control, if it is lent where the kernel lacks it.
+/// Whether sockets here can have a congestion control, loaded by BPF where the kernel lacks it.
 pub fn can_have(name: &str) -> bool {
     try_congestion(name).is_ok() || control(name).is_some_and(|control| control.can_load().is_ok())
 }
 
 impl Controls {
-    /// Lends those that flows of the run want and the kernel does not have. What cannot be lent is said when a socket
+    /// Loads those that flows of the run name and the kernel does not have. What cannot be loaded is reported when a socket
     /// asks for it.
-    pub fn lend(run: &Run, mut warn: impl FnMut(String)) -> Controls {
+    pub fn load(run: &Run, mut warn: impl FnMut(String)) -> Controls {
         let wanted: BTreeSet<&str> = run
             .flows
             .iter()
@@ -39,16 +39,16 @@ impl Controls {
         for name in wanted.into_iter().filter(|name| try_congestion(name).is_err()) {
             let Some(control) = control(name).filter(|control| control.can_load().is_ok()) else { continue };
             match control.load() {
-                Ok(lent) => {
-                    let after = if lent.vanishes() {
+                Ok(control) => {
+                    let after = if control.vanishes() {
                         ""
                     } else {
                         "; it stays until `wirespeed cc unload`, if this is killed"
                     };
                     warn(format!(
-                        "congestion control {name} is not the kernel's: it was lent by BPF for this run{after}"
+                        "congestion control {name} is not the kernel's: it was loaded by BPF for this run{after}"
                     ));
-                    loaded.push(lent);
+                    loaded.push(control);
                 }
                 // Another agent of the same kernel may have been first.
                 Err(_) if try_congestion(name).is_ok() => {}

@@ -57,12 +57,13 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
     if ground == Ground::Guest {
         set_congestion_parameters(&run)?;
     }
-    let mut lent = Vec::new();
+    let mut warnings = Vec::new();
     let scratch = shared.join(SCRATCH);
     fs::create_dir_all(&scratch)?;
-    let _controls = (ground == Ground::Machine).then(|| Controls::load(&run, |told| lent.push(told)));
-    for told in lent {
-        writer.write(&Message::Warning(told))?;
+    let _controls =
+        (ground == Ground::Machine).then(|| Controls::load(&run, |warning| warnings.push(warning)));
+    for warning in warnings {
+        writer.write(&Message::Warning(warning))?;
     }
     let mut world = world::build(&run, &layout, ground, &scratch)?;
     for warning in &world.warnings {

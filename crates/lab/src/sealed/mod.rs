@@ -203,7 +203,7 @@ fn session(sealed: &Sealed, program: &Path, end: Instant) -> io::Result<()> {
         let sent = sending.join().unwrap_or(Ok(()));
         let _ = sealed.stream.shutdown(Shutdown::Both);
         let _ = receiving.join();
-        given
+        sent
     })
 }
 
@@ -264,7 +264,7 @@ fn shuttle(sealed: &Sealed) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::channel::send;
+    use super::channel::write_message;
     use super::*;
 
     fn pair(ours: u8, theirs: u8) -> (io::Result<Sealed>, io::Result<Sealed>) {
