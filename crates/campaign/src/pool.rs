@@ -8,11 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_lab::{Control, LabError, Progress, Substrate};
-use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, ToolInfo, open, read_info, set_aside};
+use wirespeed_record::{
+    Cost, RunDirectory, RunInfo, RunState, SubstrateKind, ToolInfo, open, read_info, set_aside,
+};
 use wirespeed_scenario::Run;
-
-/// The substrate that the validation compares with the kernel.
-const MODEL: &str = "model";
 
 /// The folder beside that of the runs for measurements in whose place others came.
 const EARLIER: &str = "earlier";
@@ -160,7 +159,7 @@ impl Campaign<'_> {
     fn is_there(&self, path: &Path, run: &Run) -> bool {
         let Ok(RunState::Complete(info)) = open(path) else { return false };
         info.scenario == self.substrate.recorded(run)
-            && info.substrate == self.substrate.name()
+            && info.substrate == self.substrate.kind()
             && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
             && info.tool.program.as_deref() == self.substrate.program()
     }
@@ -192,7 +191,7 @@ impl Campaign<'_> {
                 recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
                 recording.info.tool = ToolInfo { program, ..self.tool.clone() };
                 recording.info.command = (self.command)(run);
-                if self.substrate.name() == MODEL {
+                if self.substrate.kind() == SubstrateKind::Model {
                     recording.info.validated_region = Some(region::stamp(run));
                 }
                 directory.finish(&recording)?;
@@ -217,13 +216,13 @@ mod tests {
     struct Scribe {
         count: AtomicUsize,
         program: Option<&'static str>,
-        name: Option<&'static str>,
+        kind: SubstrateKind,
         is_in_real_time: bool,
     }
 
     impl Substrate for Scribe {
-        fn name(&self) -> &'static str {
-            self.name.unwrap_or("scribe")
+        fn kind(&self) -> SubstrateKind {
+            self.kind
         }
         fn build(&self) -> Option<String> {
             None
@@ -249,7 +248,7 @@ mod tests {
             let info = RunInfo {
                 id: run.id.clone(),
                 seed: run.seed,
-                substrate: "scribe".into(),
+                substrate: self.kind,
                 scenario: serde_json::to_value(run).unwrap(),
                 ..Default::default()
             };
@@ -286,9 +285,8 @@ mod tests {
     #[test]
     fn only_runs_on_the_model_carry_the_stamp() {
         let runs = runs();
-        for (name, is_stamped) in [(MODEL, true), ("kernel", false)] {
-            let (folder, scribe) =
-                (tempfile::tempdir().unwrap(), Scribe { name: Some(name), ..Default::default() });
+        for (kind, is_stamped) in [(SubstrateKind::Model, true), (SubstrateKind::Kernel, false)] {
+            let (folder, scribe) = (tempfile::tempdir().unwrap(), Scribe { kind, ..Default::default() });
             campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
             let info = read_info(&folder.path().join(&runs[0].id)).unwrap();
             let stamp = info.validated_region.map(|region| region.to_string());

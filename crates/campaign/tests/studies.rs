@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::reproduce::{Form, Plan, StudyFiles, Wanted};
+use wirespeed_record::SubstrateKind;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
@@ -108,16 +109,16 @@ fn free_hosts_judge_what_does_not_happen_in_hosts() {
     for claim in &kit.claims {
         let is_free =
             ["kit-13a-cubic-rtt", "kit-15-bbr-lan", "kit-15-bbr-wan"].contains(&claim.claim.id.as_str());
-        assert_eq!(claim.lacks("kernel").is_none(), is_free, "{}", claim.claim.id);
-        assert_eq!(claim.lacks("model"), None);
+        assert_eq!(claim.lacks(SubstrateKind::Kernel).is_none(), is_free, "{}", claim.claim.id);
+        assert_eq!(claim.lacks(SubstrateKind::Model), None);
         for run in claim.cells.iter().flatten().flat_map(|cell| &cell.runs) {
-            assert_eq!(kit.lacks(*run, "kernel").is_none(), is_free, "{}", kit.runs[*run].id);
-            assert_eq!(kit.lacks(*run, "model"), None);
+            assert_eq!(kit.lacks(*run, SubstrateKind::Kernel).is_none(), is_free, "{}", kit.runs[*run].id);
+            assert_eq!(kit.lacks(*run, SubstrateKind::Model), None);
         }
     }
     let cornell = of("cornell-2010");
     let livelock = cornell.claims.iter().find(|claim| claim.claim.id == "cornell-6-livelock").unwrap();
-    let why = livelock.lacks("kernel").unwrap();
+    let why = livelock.lacks(SubstrateKind::Kernel).unwrap();
     assert!(why.contains("interrupts") && why.contains("receiver"), "{why}");
-    assert!(of("ulm-2016").claims.iter().all(|claim| claim.lacks("kernel").is_none()));
+    assert!(of("ulm-2016").claims.iter().all(|claim| claim.lacks(SubstrateKind::Kernel).is_none()));
 }

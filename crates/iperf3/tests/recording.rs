@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use wirespeed_iperf3::{MergeError, Source, parse, recording};
-use wirespeed_record::{Entry, EventKind, FlowSample, Recording};
+use wirespeed_record::{Entry, EventKind, FlowSample, Recording, SubstrateKind};
 
 fn source(name: &str) -> Source {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
@@ -25,7 +25,7 @@ const SERVER: &str = "tcp-two-streams-server-3.12.json";
 fn a_client_alone_has_what_it_wrote_and_in_the_end_what_arrived() {
     let recording = import(&[CLIENT]);
     let info = &recording.info;
-    assert_eq!((info.flows.len(), info.substrate.as_str()), (2, "iperf3"));
+    assert_eq!((info.flows.len(), info.substrate), (2, SubstrateKind::Iperf3));
     assert_eq!(info.flows[0].congestion.as_deref(), Some("cubic"));
     assert_eq!((info.omit_ns, info.sample_ns), (1_000_082_000, 1_000_000_000));
     let rows = rows(&recording, 0);

@@ -11,7 +11,7 @@ use crate::sent_again::{Pieces, matched};
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{
     Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
-    RunInfo, Topology, Transport,
+    RunInfo, SubstrateKind, Topology, Transport,
 };
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_sim::Outcome;
@@ -68,7 +68,7 @@ impl Assembler {
 
     /// The recording, with everything that follows from the run itself. The caller adds tool, kernel build, cost
     /// and command.
-    pub fn finish(mut self, run: &Run, layout: &Layout, substrate: &str) -> Recording {
+    pub fn finish(mut self, run: &Run, layout: &Layout, substrate: SubstrateKind) -> Recording {
         let (flows, queues, hosts) = std::mem::take(&mut self.rest);
         let interims = std::mem::take(&mut self.interims);
         let mut standings = std::mem::take(&mut self.standings);
@@ -100,7 +100,7 @@ impl Assembler {
     }
 
     /// The same without a ledger, and what was in flight at the end.
-    pub fn described(mut self, run: &Run, substrate: &str) -> (Recording, BTreeMap<String, u64>) {
+    pub fn described(mut self, run: &Run, substrate: SubstrateKind) -> (Recording, BTreeMap<String, u64>) {
         let mut recording = std::mem::take(&mut self.recording);
         recording.events.sort_by_key(|event| event.t_ns);
         let RunInfo { warnings, cost, mut placement, .. } = std::mem::take(&mut recording.info);
@@ -160,7 +160,7 @@ fn datagrams<'a>(run: &'a Run, flows: &[FlowSample]) -> BTreeMap<&'a str, i64> {
 
 fn describe(
     run: &Run,
-    substrate: &str,
+    substrate: SubstrateKind,
     settings: &mut BTreeMap<String, BTreeMap<String, String>>,
 ) -> RunInfo {
     RunInfo {
@@ -171,7 +171,7 @@ fn describe(
         factors: run.factors.iter().map(|(k, v)| (k.clone(), serde_json::json!(v))).collect(),
         repeat: run.repeat,
         seed: run.seed,
-        substrate: substrate.into(),
+        substrate,
         duration_ns: run.duration.nanoseconds(),
         omit_ns: run.omit.nanoseconds(),
         sample_ns: run.sample.nanoseconds(),

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
-use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory};
+use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::run::{Flow, FlowKind, Qdisc, Queue, Run};
 use wirespeed_units::Bytes;
 
@@ -56,8 +56,8 @@ pub fn run_as_init() {
 }
 
 impl Substrate for VirtualTime {
-    fn name(&self) -> &'static str {
-        "kernel"
+    fn kind(&self) -> SubstrateKind {
+        SubstrateKind::Kernel
     }
 
     fn build(&self) -> Option<String> {
@@ -69,7 +69,7 @@ impl Substrate for VirtualTime {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(LabError::Unsupported(message));
         }
-        lacks(run, self.name()).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
+        lacks(run, self.kind()).map_or(Ok(()), |what| Err(LabError::Unsupported(what)))
     }
 
     fn depends_on_seed(&self, run: &Run) -> bool {
@@ -134,7 +134,7 @@ impl VirtualTime {
             let reason = stream.assembler.failure().unwrap_or("its records are cut off").to_string();
             return Err(LabError::Agent { reason, console });
         }
-        let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
+        let mut recording = stream.assembler.finish(run, &Layout::of(run), self.kind());
         self.describe(&mut recording, &exit);
         recording.info.warnings.extend(without_effect(run, FREE));
         recording.info.warnings.extend(copied(run));

@@ -1,13 +1,14 @@
 //! What a scenario can ask for that a kernel does not have, in virtual time or this machine's: refused by name, or warned
 //! about where the run still means the same; never left out silently.
 
+use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
     Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, LossModel, Queue, Run,
 };
 
 /// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
-pub fn lacks(run: &Run, substrate: &str) -> Option<String> {
+pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
     let directions = run
         .links
         .iter()
@@ -29,7 +30,7 @@ pub fn lacks(run: &Run, substrate: &str) -> Option<String> {
 
 /// Links beside the chain and ways over them: on a kernel routers know one way to each host, and between real machines the
 /// network decides.
-pub fn beside_the_chain(run: &Run, substrate: &str) -> Option<String> {
+pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
     let remedy = "run it --on model or leave it out";
     let link = run.links.iter().find(|link| link.between.is_some()).map(|link| {
         let name = &link.name;
@@ -126,7 +127,7 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
 }
 
 /// What of a congestion control Linux has not. A C file of the user's own is in the kernel, whatever it is called.
-fn unknown_to_linux(congestion: &Congestion, substrate: &str) -> Option<String> {
+fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option<String> {
     if congestion.own {
         return None;
     }
@@ -139,7 +140,7 @@ fn unknown_to_linux(congestion: &Congestion, substrate: &str) -> Option<String> 
     }
     let Some(control) = congestion_control(name) else {
         // A running kernel is asked.
-        return (substrate == "kernel").then(|| {
+        return (substrate == SubstrateKind::Kernel).then(|| {
             format!(
                 "congestion control {name} is not in the virtual-time kernel; run it --on netns or hosts, or add a C source \
                  under [congestion.{name}]"
@@ -174,7 +175,7 @@ mod tests {
     fn with(change: impl FnOnce(&mut Direction)) -> Option<String> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         change(&mut run.links[0].reverse);
-        lacks(&run, "kernel")
+        lacks(&run, SubstrateKind::Kernel)
     }
 
     fn using(name: &str, parameters: &[&str], own: bool) -> Option<String> {
@@ -182,7 +183,7 @@ mod tests {
         let parameters = parameters.iter().map(|p| ((*p).to_owned(), Factor::Integer(1))).collect();
         let congestion = Congestion { name: name.into(), parameters, own };
         run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: false };
-        lacks(&run, "kernel")
+        lacks(&run, SubstrateKind::Kernel)
     }
 
     #[test]
@@ -229,17 +230,17 @@ mod tests {
     #[test]
     fn ways_of_their_own_are_refused_by_name() {
         let chain = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
-        assert_eq!(beside_the_chain(&chain, "hosts"), None);
+        assert_eq!(beside_the_chain(&chain, SubstrateKind::Hosts), None);
         let mut named = chain.clone();
         named.flows[0].route_back = vec!["link0".into()];
         let message =
             "flow a-b: route_back is not available on substrate kernel; run it --on model or leave it out";
-        assert_eq!(lacks(&named, "kernel").as_deref(), Some(message));
+        assert_eq!(lacks(&named, SubstrateKind::Kernel).as_deref(), Some(message));
         named.links.push(named.links[0].clone());
         named.links[1].between = Some([0, 1]);
         let message = "link link0: a link beside the others (between) is not available on substrate hosts; run it --on \
                        model or leave it out";
-        assert_eq!(beside_the_chain(&named, "hosts").as_deref(), Some(message));
+        assert_eq!(beside_the_chain(&named, SubstrateKind::Hosts).as_deref(), Some(message));
     }
 
     #[test]
@@ -267,9 +268,12 @@ mod tests {
             run
         };
         let fixed = windowed(Some(Bytes::mib(8)));
-        assert!(lacks(&fixed, "kernel").is_some_and(|message| message.contains("b has adv_win_scale = 2")));
+        assert!(
+            lacks(&fixed, SubstrateKind::Kernel)
+                .is_some_and(|message| message.contains("b has adv_win_scale = 2"))
+        );
         let tuned = windowed(None);
-        assert_eq!(lacks(&tuned, "kernel"), None);
+        assert_eq!(lacks(&tuned, SubstrateKind::Kernel), None);
         assert_eq!(
             without_effect(&tuned, "free"),
             [
@@ -290,7 +294,7 @@ preset = "epyc-2024-400g"
 capture_core = 3
 "#;
         let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
-        assert_eq!(lacks(&study.runs[0], "kernel"), None);
+        assert_eq!(lacks(&study.runs[0], SubstrateKind::Kernel), None);
         assert_eq!(
             without_effect(&study.runs[0], "free"),
             [

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use wirespeed_record::{
-    Cost, FlowSample, HostSample, QueueSample, Recording, RunDirectory, StoreError, TableWriter,
+    Cost, FlowSample, HostSample, QueueSample, Recording, RunDirectory, StoreError, SubstrateKind,
+    TableWriter,
 };
 use wirespeed_scenario::run::Run;
 use wirespeed_sim::{Counts, Ended, Observer, Samples, simulate_observed};
@@ -22,8 +23,8 @@ use wirespeed_units::SimTime;
 pub struct Model;
 
 impl Substrate for Model {
-    fn name(&self) -> &'static str {
-        "model"
+    fn kind(&self) -> SubstrateKind {
+        SubstrateKind::Model
     }
 
     fn build(&self) -> Option<String> {
@@ -72,7 +73,7 @@ impl Substrate for Model {
         let (packets, cpu) = (outcome.packets, thread_cpu().saturating_sub(cpu_before + writer.cpu));
         let wall = began.elapsed().saturating_sub(writer.wall);
         let standings = writer.accounts.standings.take();
-        let mut recording = Assembler::of_outcome(outcome, standings).finish(run, &layout, self.name());
+        let mut recording = Assembler::of_outcome(outcome, standings).finish(run, &layout, self.kind());
         recording.info.kernel = None;
         recording.info.warnings.extend(copied(run));
         recording.info.warnings.extend(marked(run));

@@ -6,7 +6,7 @@ use crate::substrate::{Control, LabError, Progress, Substrate};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
-use wirespeed_record::{Datagram, PathCheck, Recording, RunDirectory};
+use wirespeed_record::{Datagram, PathCheck, Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::run::{Flow, FlowKind, Host, Link, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -62,8 +62,8 @@ impl SelfChecked {
 }
 
 impl Substrate for SelfChecked {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn kind(&self) -> SubstrateKind {
+        self.inner.kind()
     }
 
     fn build(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
-use wirespeed_record::{Recording, RunDirectory, StoreError};
+use wirespeed_record::{Recording, RunDirectory, StoreError, SubstrateKind};
 use wirespeed_scenario::run::Run;
 
 /// How far a run has come.
@@ -26,8 +26,8 @@ pub struct Control<'a> {
 
 /// Something that carries out runs.
 pub trait Substrate: Sync {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
+    /// Which of the substrates it is.
+    fn kind(&self) -> SubstrateKind;
 
     /// What identifies the kernel it runs, if it runs one: a recording made on another one is not the same run.
     fn build(&self) -> Option<String>;

@@ -33,8 +33,9 @@ pub struct Metric {
     pub better: Better,
     /// Whether the narrow table in the terminal shows it.
     pub headline: bool,
-    /// The value over a run; `None` if the recording does not give it.
-    pub compute: fn(&View) -> Option<f64>,
+    /// The value over a run; `None` if the recording does not give it. Only this crate calls it: [`crate::evaluate`] returns an
+    /// error if a column could not be read, instead of leaving the metric out.
+    pub(crate) compute: fn(&View) -> Option<f64>,
 }
 
 impl Metric {

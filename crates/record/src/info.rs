@@ -4,6 +4,7 @@ use crate::host_model::HostModel;
 use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
 use crate::stage::Direction;
+use crate::substrate_kind::SubstrateKind;
 use crate::transport::Transport;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,8 +35,8 @@ pub struct RunInfo {
     /// recordings made before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depends_on_seed: Option<bool>,
-    /// What it ran on: `model`, `kernel`, `netns` or `hosts`; `iperf3` if that program measured and its JSON was imported.
-    pub substrate: String,
+    /// The substrate it ran on.
+    pub substrate: SubstrateKind,
     /// When the controller began it, in UTC (RFC 3339). Absent where time is computed, and in recordings made before this was
     /// kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,6 +26,7 @@ mod rows;
 mod spool;
 mod stage;
 mod store;
+mod substrate_kind;
 mod table;
 mod tables;
 mod transport;
@@ -53,6 +54,7 @@ pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use stage::{Direction, Entry, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
+pub use substrate_kind::SubstrateKind;
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
     CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,

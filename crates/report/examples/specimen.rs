@@ -10,7 +10,7 @@ use std::path::Path;
 use wirespeed_metrics::{all, evaluate, per_flow};
 use wirespeed_record::{
     Cause, Cost, Direction, Entry, Event, EventKind, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo,
-    LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, ToolInfo, Transport,
+    LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, SubstrateKind, ToolInfo, Transport,
 };
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
 
@@ -371,7 +371,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
         factors,
         repeat,
         seed: 7 + u64::from(repeat),
-        substrate: "synthetic".into(),
+        substrate: SubstrateKind::Model,
         duration_ns: 60_000_000_000,
         sample_ns: STEP_NS,
         omit_ns: 0,

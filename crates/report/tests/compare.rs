@@ -5,7 +5,7 @@ mod recordings;
 
 use recordings::{flow, one_run};
 use serde_json::{Value, json};
-use wirespeed_record::{Direction, Entry, FlowSample, LedgerRow, Recording, Stage};
+use wirespeed_record::{Direction, Entry, FlowSample, LedgerRow, Recording, Stage, SubstrateKind};
 use wirespeed_report::{Comparer, Comparison, MetricValue, RunResult};
 
 fn metric(name: &str, unit: &str, value: f64, headline: bool) -> MetricValue {
@@ -14,7 +14,7 @@ fn metric(name: &str, unit: &str, value: f64, headline: bool) -> MetricValue {
 
 fn run(control: &str, repeat: u32, substrate: &str) -> Recording {
     let mut recording = one_run(control, repeat);
-    recording.info.substrate = substrate.into();
+    recording.info.substrate = substrate.parse().unwrap();
     recording.info.study = "first-look".into();
     recording.info.seed = u64::from(repeat) + 7;
     recording.info.scenario = json!({
@@ -324,14 +324,14 @@ fn the_page_overlays_every_matched_run() {
 #[test]
 fn hostile_text_stays_text() {
     const EVIL: &str = "</script><script>x</script>\"'><img src=y onerror=z>&";
-    let mut recording = run("reno", 0, EVIL);
+    let mut recording = run("reno", 0, "kernel");
     recording.info.id = EVIL.into();
     recording.info.study = EVIL.into();
     recording.info.about = EVIL.into();
     recording.info.factors = [(EVIL.to_string(), json!(EVIL))].into();
     let mut other = recording.clone();
     other.info.scenario = json!({ EVIL: EVIL });
-    other.info.substrate = format!("{EVIL}2");
+    other.info.substrate = SubstrateKind::Model;
     let mut comparer = Comparer::new(EVIL, EVIL);
     for (folder, recording) in [(EVIL, &recording), ("b", &other)] {
         comparer.folder(folder);
@@ -350,7 +350,7 @@ fn the_text_fits_whatever_the_names() {
     let mut comparer = Comparer::new("a test", "");
     for folder in ["x".repeat(60), "y".repeat(60), "z".repeat(60)] {
         comparer.folder(folder);
-        let mut recording = run(&"control".repeat(12), 0, &"substrate".repeat(9));
+        let mut recording = run(&"control".repeat(12), 0, "kernel");
         recording.info.factors.insert("path.a-very-long-factor-indeed".into(), json!("v".repeat(90)));
         add(&mut comparer, &recording, 1e9);
     }

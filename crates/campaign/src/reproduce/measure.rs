@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_metrics::loss::by_stage;
 use wirespeed_metrics::{View, evaluate, evaluate_view, find};
-use wirespeed_record::{Cost, StoreError};
+use wirespeed_record::{Cost, StoreError, SubstrateKind};
 
 /// Metrics that give a number for each stage and not one.
 const FAMILIES: &[&str] = &["loss_fraction_by_stage", "lost_packets_by_stage"];
@@ -107,7 +107,7 @@ pub fn values(cell: &CellPlan, found: &[Found], metric: &str) -> Vec<f64> {
 }
 
 /// What a claim comes to on `substrate`, whose numbers these are, by run of the plan.
-pub fn verdict(plan: &ClaimPlan, substrate: &str, found: &[Found]) -> Judgement {
+pub fn verdict(plan: &ClaimPlan, substrate: SubstrateKind, found: &[Found]) -> Judgement {
     let unit = find(&plan.metric).map_or("", |row| row.unit);
     match cells(plan, substrate, found) {
         Ok(cells) => match judge(&plan.claim.expect, plan.over.as_deref(), unit, &cells) {
@@ -122,7 +122,11 @@ pub fn verdict(plan: &ClaimPlan, substrate: &str, found: &[Found]) -> Judgement 
 }
 
 /// The numbers that decide a claim, or what there is to say without them.
-pub(super) fn cells(plan: &ClaimPlan, substrate: &str, found: &[Found]) -> Result<Vec<Cell>, Verdict> {
+pub(super) fn cells(
+    plan: &ClaimPlan,
+    substrate: SubstrateKind,
+    found: &[Found],
+) -> Result<Vec<Cell>, Verdict> {
     if let Some(why) = plan.lacks(substrate) {
         return Err(Verdict::NotRunnable { why });
     }

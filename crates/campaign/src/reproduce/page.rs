@@ -6,6 +6,7 @@ use super::table::summary_lines;
 use crate::claims::Verdict;
 use std::collections::BTreeMap;
 use wirespeed_metrics::find;
+use wirespeed_record::SubstrateKind;
 use wirespeed_report::claims::{ClaimRow, ClaimsPage, Outcome, OverTime, Panel, Series, StudyFigure, Style};
 
 /// The page over all results.
@@ -34,11 +35,11 @@ pub fn page(results: &Results, settings: &Settings, command: &str) -> ClaimsPage
                     text: figure.text.clone(),
                     panels: found
                         .iter()
-                        .filter_map(|(substrate, cells)| panel(substrate, cells, draw))
+                        .filter_map(|(substrate, cells)| panel(*substrate, cells, draw))
                         .collect(),
                     runs: found
                         .iter()
-                        .flat_map(|(substrate, cells)| over_time(substrate, cells, draw))
+                        .flat_map(|(substrate, cells)| over_time(*substrate, cells, draw))
                         .collect(),
                 })
             })
@@ -55,7 +56,7 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         Verdict::Drawn => Outcome::Drawn,
         Verdict::Missing { .. } | Verdict::NotRunnable { .. } | Verdict::NotJudged { .. } => Outcome::None,
     };
-    let measured = |name: &str| claim.results.get(name).map(|entry| (entry.words(), outcome(entry)));
+    let measured = |substrate| claim.results.get(&substrate).map(|entry| (entry.words(), outcome(entry)));
     let [metric, stands] = &claim.metric;
     ClaimRow {
         id: claim.id.clone(),
@@ -63,8 +64,8 @@ fn row(claim: &ClaimResult) -> ClaimRow {
         finding: claim.finding.clone(),
         metric: if metric == stands { metric.clone() } else { format!("{metric}, as {stands}") },
         published: claim.published.clone(),
-        kernel: measured("kernel"),
-        model: measured("model"),
+        kernel: measured(SubstrateKind::Kernel),
+        model: measured(SubstrateKind::Model),
         verdict: claim.verdict(),
         note: claim.note.clone(),
         explanation: claim.explanation.clone(),
@@ -75,19 +76,19 @@ fn row(claim: &ClaimResult) -> ClaimRow {
 
 /// The runs of a figure over time. One whose recording is gone, or cannot be read, is left out: the page is of what has
 /// been found, which outlives the runs.
-fn over_time(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Vec<OverTime> {
+fn over_time(substrate: SubstrateKind, cells: &[FigureCell], draw: &DrawRow) -> Vec<OverTime> {
     let mut runs = Vec::new();
     for cell in cells {
         let Some(Ok(recording)) = cell.run.as_deref().map(wirespeed_record::read_lazily) else { continue };
         let settings = cell.factors.values().cloned();
-        let name = std::iter::once(substrate.to_owned()).chain(settings).collect::<Vec<_>>().join(", ");
+        let name = std::iter::once(substrate.to_string()).chain(settings).collect::<Vec<_>>().join(", ");
         let of = |kind: &String| OverTime::of(&recording, kind, name.clone()).ok().flatten();
         runs.extend(draw.metrics.iter().filter_map(of));
     }
     runs
 }
 
-fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Option<Panel> {
+fn panel(substrate: SubstrateKind, cells: &[FigureCell], draw: &DrawRow) -> Option<Panel> {
     let style = match draw.form {
         Form::Lines => Style::Lines,
         Form::Boxes => Style::Boxes,
@@ -114,7 +115,7 @@ fn panel(substrate: &str, cells: &[FigureCell], draw: &DrawRow) -> Option<Panel>
         series[index].points.push((x, values));
     }
     Some(Panel {
-        substrate: substrate.to_owned(),
+        substrate: substrate.to_string(),
         style,
         metric: metric.clone(),
         unit: find(metric).map_or("", |row| row.unit).to_owned(),

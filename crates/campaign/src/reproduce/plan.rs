@@ -7,6 +7,7 @@ use crate::claims::Claim;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::{Run, ScenarioError, parse};
 
 /// What is to be run, and for what.
@@ -46,11 +47,11 @@ pub struct ClaimPlan {
 }
 
 /// Substrates on which the inside of a host costs nothing.
-const FREE_HOSTS: &[&str] = &["kernel", "netns"];
+const FREE_HOSTS: [SubstrateKind; 2] = [SubstrateKind::Kernel, SubstrateKind::Netns];
 
 impl ClaimPlan {
     /// Why a substrate cannot judge it, even if it carries out its runs.
-    pub fn lacks(&self, substrate: &str) -> Option<String> {
+    pub fn lacks(&self, substrate: SubstrateKind) -> Option<String> {
         lacks(&self.inside, substrate)
     }
 
@@ -59,7 +60,7 @@ impl ClaimPlan {
     }
 }
 
-fn lacks(inside: &BTreeSet<String>, substrate: &str) -> Option<String> {
+fn lacks(inside: &BTreeSet<String>, substrate: SubstrateKind) -> Option<String> {
     if inside.is_empty() || !FREE_HOSTS.contains(&substrate) {
         return None;
     }
@@ -168,7 +169,7 @@ impl Plan {
     }
 
     /// Why a run means nothing on a substrate: no claim that can be judged there needs it.
-    pub fn lacks(&self, run: usize, substrate: &str) -> Option<String> {
+    pub fn lacks(&self, run: usize, substrate: SubstrateKind) -> Option<String> {
         let why = lacks(&inside(&self.runs[run]), substrate)?;
         let is_needed = self.claims.iter().any(|claim| claim.lacks(substrate).is_none() && claim.needs(run));
         (!is_needed).then_some(why)

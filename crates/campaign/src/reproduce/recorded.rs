@@ -9,11 +9,12 @@ use crate::claims::{Cell, Claim, judge};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wirespeed_metrics::find;
+use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::document::{Complaint, Source, parse_document};
 
 /// By substrate and claim.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recorded(BTreeMap<String, BTreeMap<String, Numbers>>);
+pub struct Recorded(BTreeMap<SubstrateKind, BTreeMap<String, Numbers>>);
 
 /// The numbers of one claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,13 +61,13 @@ impl Recorded {
     /// Keeps what `substrate` gave for those of `claims` that have all their numbers, in place of what was there.
     pub fn keep(
         &mut self,
-        substrate: &str,
+        substrate: SubstrateKind,
         mode: &str,
         generated_by: &str,
         claims: &[ClaimPlan],
         found: &[Found],
     ) {
-        let of_substrate = self.0.entry(substrate.to_owned()).or_default();
+        let of_substrate = self.0.entry(substrate).or_default();
         for plan in claims {
             let Ok(cells) = cells(plan, substrate, found) else { continue };
             let numbers = Numbers {
@@ -81,12 +82,12 @@ impl Recorded {
     }
 
     /// What is known of a claim, by substrate.
-    pub(super) fn of(&self, claim: &Claim) -> impl Iterator<Item = (&String, Entry)> {
+    pub(super) fn of(&self, claim: &Claim) -> impl Iterator<Item = (SubstrateKind, Entry)> {
         self.0.iter().filter_map(|(substrate, claims)| {
             let numbers = claims.get(&claim.id)?;
             let unit = find(&numbers.metric).map_or("", |metric| metric.unit);
             let judgement = judge(&claim.expect, numbers.over.as_deref(), unit, &numbers.cells);
-            Some((substrate, Entry { judgement, mode: numbers.mode.clone(), recorded: true }))
+            Some((*substrate, Entry { judgement, mode: numbers.mode.clone(), recorded: true }))
         })
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wirespeed_metrics::find;
+use wirespeed_record::SubstrateKind;
 
 /// Claims and figures with what was found.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -20,11 +21,11 @@ pub struct Results {
     /// Every claim, in order.
     pub claims: Vec<ClaimResult>,
     /// Numbers of the figures, by figure.
-    pub figures: BTreeMap<String, BTreeMap<String, Vec<FigureCell>>>,
+    pub figures: BTreeMap<String, BTreeMap<SubstrateKind, Vec<FigureCell>>>,
     /// By substrate: how many claims came to what.
-    pub summary: BTreeMap<String, Summary>,
+    pub summary: BTreeMap<SubstrateKind, Summary>,
     /// By substrate: how the runs were made, and what they cost.
-    pub carried_out: BTreeMap<String, CarriedOut>,
+    pub carried_out: BTreeMap<SubstrateKind, CarriedOut>,
 }
 
 /// A claim with what was found.
@@ -51,7 +52,7 @@ pub struct ClaimResult {
     /// Why it differs: the mechanism.
     pub explanation: String,
     /// By substrate.
-    pub results: BTreeMap<String, Entry>,
+    pub results: BTreeMap<SubstrateKind, Entry>,
 }
 
 /// What was found for a claim on a substrate.
@@ -149,7 +150,7 @@ impl Results {
                 earlier.claims.iter().find(|old| old.id == claim.id && old.published == claim.published)
             {
                 let own = old.results.iter().filter(|(_, entry)| !entry.recorded);
-                claim.results.extend(own.map(|(substrate, entry)| (substrate.clone(), entry.clone())));
+                claim.results.extend(own.map(|(substrate, entry)| (*substrate, entry.clone())));
             }
         }
         self.figures = earlier.figures;
@@ -159,7 +160,7 @@ impl Results {
     /// Adds what one substrate gave.
     pub fn add(
         &mut self,
-        substrate: &str,
+        substrate: SubstrateKind,
         mode: &str,
         claims: &[ClaimPlan],
         figures: &[FigurePlan],
@@ -169,7 +170,7 @@ impl Results {
             let entry =
                 Entry { judgement: verdict(plan, substrate, found), mode: mode.to_owned(), recorded: false };
             if let Some(claim) = self.claims.iter_mut().find(|claim| claim.id == plan.claim.id) {
-                claim.results.insert(substrate.to_owned(), entry);
+                claim.results.insert(substrate, entry);
             }
         }
         for plan in figures {
@@ -194,23 +195,22 @@ impl Results {
                 .collect();
             // A part of the runs does not take the place of all.
             let figure = self.figures.entry(plan.figure.id.clone()).or_default();
-            if !cells.is_empty() && figure.get(substrate).is_none_or(|old| old.len() <= cells.len()) {
-                figure.insert(substrate.to_owned(), cells);
+            if !cells.is_empty() && figure.get(&substrate).is_none_or(|old| old.len() <= cells.len()) {
+                figure.insert(substrate, cells);
             }
         }
     }
 
     /// Counts, for every substrate there are results of.
     pub fn summarise(&mut self) {
-        let substrates: Vec<String> =
-            self.claims.iter().flat_map(|claim| claim.results.keys().cloned()).collect();
-        self.summary = substrates.into_iter().map(|name| (name.clone(), self.count(&name))).collect();
+        let substrates = self.claims.iter().flat_map(|claim| claim.results.keys().copied());
+        self.summary = substrates.map(|substrate| (substrate, self.count(substrate))).collect();
     }
 
-    fn count(&self, substrate: &str) -> Summary {
+    fn count(&self, substrate: SubstrateKind) -> Summary {
         let mut summary = Summary::default();
         for claim in &self.claims {
-            let Some(entry) = claim.results.get(substrate) else { continue };
+            let Some(entry) = claim.results.get(&substrate) else { continue };
             let agrees = match entry.judgement.verdict {
                 Verdict::Agrees => true,
                 Verdict::Differs { .. } => false,
@@ -236,9 +236,10 @@ impl Results {
             summary.agree += usize::from(agrees);
             summary.calibration += usize::from(claim.calibration);
             summary.calibration_agree += usize::from(claim.calibration && agrees);
-            let kernel = claim.results.get("kernel").map(|entry| &entry.judgement.verdict);
+            let kernel = claim.results.get(&SubstrateKind::Kernel).map(|entry| &entry.judgement.verdict);
             let refuted = matches!(kernel, Some(Verdict::Differs { .. }));
-            summary.refuted_by_kernel += usize::from(!agrees && refuted && substrate != "kernel");
+            let is_kernel = substrate == SubstrateKind::Kernel;
+            summary.refuted_by_kernel += usize::from(!agrees && refuted && !is_kernel);
         }
         summary
     }
@@ -270,7 +271,7 @@ impl ClaimResult {
             own: claim.own,
             calibration: known.calibration,
             explanation: known.explanation,
-            results: recorded.of(claim).map(|(substrate, entry)| (substrate.clone(), entry)).collect(),
+            results: recorded.of(claim).collect(),
         }
     }
 
@@ -287,7 +288,7 @@ impl ClaimResult {
         if let [(name, entry)] = self.results.iter().collect::<Vec<_>>()[..] {
             return word(entry, &format!(" on {name}"));
         }
-        let words: Vec<(&String, String)> =
+        let words: Vec<(&SubstrateKind, String)> =
             self.results.iter().map(|(name, e)| (name, word(e, ""))).collect();
         match words.as_slice() {
             [] => "not run".into(),

@@ -1,19 +1,20 @@
 //! The claims as a table for the terminal.
 
 use super::results::{CarriedOut, Entry, Results, Summary};
+use wirespeed_record::SubstrateKind;
 
 /// Claim, published, kernel, model, verdict; wrapped to `width` columns, at least 80. Below it the counts.
 pub fn table(results: &Results, width: usize) -> String {
-    let heads = ["claim", "published", "kernel", "model", "verdict"];
-    let mode = |substrate: &str| match results.carried_out.get(substrate) {
+    let mode = |substrate: SubstrateKind| match results.carried_out.get(&substrate) {
         Some(carried) if !carried.mode.is_empty() => format!("{substrate} ({})", carried.mode),
-        _ => substrate.to_owned(),
+        _ => substrate.to_string(),
     };
+    let [kernel, model] = [SubstrateKind::Kernel, SubstrateKind::Model];
     let mut rows: Vec<[String; 5]> =
-        vec![[heads[0].into(), heads[1].into(), mode("kernel"), mode("model"), heads[4].into()]];
+        vec![["claim".into(), "published".into(), mode(kernel), mode(model), "verdict".into()]];
     for claim in &results.claims {
-        let measured = |substrate: &str| {
-            let words = claim.results.get(substrate).map(Entry::words);
+        let measured = |substrate: SubstrateKind| {
+            let words = claim.results.get(&substrate).map(Entry::words);
             words.filter(|words| !words.is_empty()).unwrap_or_else(|| "–".into())
         };
         let marks = [(claim.own, " (own reading)"), (claim.calibration, " (calibration)")];
@@ -21,12 +22,12 @@ pub fn table(results: &Results, width: usize) -> String {
         rows.push([
             format!("{}{marks}", claim.id),
             claim.published.clone(),
-            measured("kernel"),
-            measured("model"),
+            measured(kernel),
+            measured(model),
             claim.verdict(),
         ]);
     }
-    let room = width.max(80).saturating_sub(2 * (heads.len() - 1));
+    let room = width.max(80).saturating_sub(2 * (rows[0].len() - 1));
     // Shares of the width; the last column takes what the others leave.
     let mut widths: Vec<usize> = [22, 20, 17, 20, 21].iter().map(|share| room * share / 100).collect();
     let mut spare = 0;
@@ -67,15 +68,15 @@ pub fn table(results: &Results, width: usize) -> String {
 pub fn summary_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (substrate, summary) in &results.summary {
-        lines.push(counts(substrate, summary));
+        lines.push(counts(*substrate, summary));
     }
     for (substrate, carried) in &results.carried_out {
-        lines.push(cost(substrate, carried));
+        lines.push(cost(*substrate, carried));
     }
     lines
 }
 
-fn counts(substrate: &str, s: &Summary) -> String {
+fn counts(substrate: SubstrateKind, s: &Summary) -> String {
     let mut line = format!("On {substrate} {} of {} published claims agree", s.agree, s.judged);
     if s.calibration > 0 {
         line.push_str(&format!(
@@ -109,7 +110,7 @@ fn counts(substrate: &str, s: &Summary) -> String {
     line + "."
 }
 
-fn cost(substrate: &str, carried: &CarriedOut) -> String {
+fn cost(substrate: SubstrateKind, carried: &CarriedOut) -> String {
     let mode = if carried.mode.is_empty() { String::new() } else { format!(" ({})", carried.mode) };
     let copies = match carried.copies {
         0 => String::new(),

@@ -5,7 +5,7 @@ use super::grid::generate;
 use super::section::sections;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wirespeed_lab::{Control, LabError, Substrate};
-use wirespeed_record::{Recording, RunDirectory};
+use wirespeed_record::{Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::Run;
 
 /// A row of the first section's cell of that number with this goodput.
@@ -34,8 +34,8 @@ impl Fake {
 }
 
 impl Substrate for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
+    fn kind(&self) -> SubstrateKind {
+        SubstrateKind::Model
     }
     fn build(&self) -> Option<String> {
         None

@@ -115,12 +115,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for on in &arguments.on {
         let (found, carried) = carry_out(arguments, *on, &plan, &out, &mode)?;
         interrupted |= interrupt::flag().load(std::sync::atomic::Ordering::Relaxed);
-        let substrate = on.name();
+        let substrate = on.kind();
         results.add(substrate, &mode, &plan.claims, &plan.figures, &found);
         if let Some(recorded) = &mut recorded {
             recorded.keep(substrate, &mode, &results.generated_by, &plan.claims, &found);
         }
-        results.carried_out.insert(substrate.into(), carried);
+        results.carried_out.insert(substrate, carried);
         if interrupted {
             break;
         }
@@ -276,7 +276,7 @@ fn carry_out(
     let mut found: Vec<Option<Found>> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     for (index, run) in plan.runs.iter().enumerate() {
-        let lacking = plan.lacks(index, on.name());
+        let lacking = plan.lacks(index, on.kind());
         match lacking.map_or_else(|| substrate.check(run).map_err(|error| error.to_string()), Err) {
             Ok(()) => {
                 runs.push(run.clone());
@@ -286,7 +286,7 @@ fn carry_out(
         }
     }
     // Shortened runs do not take the place of whole ones.
-    let folder = out.join(on.name()).join(if mode.is_empty() { "runs" } else { "runs-shortened" });
+    let folder = out.join(on.kind().word()).join(if mode.is_empty() { "runs" } else { "runs-shortened" });
     create(&folder)?;
     let began = Instant::now();
     let command = |_: &Run| command(arguments);
@@ -330,7 +330,7 @@ fn carry_out(
 fn command(arguments: &Arguments) -> String {
     let mut words = vec!["wirespeed reproduce".to_owned()];
     words.extend(arguments.study.iter().map(|study| quoted(study)));
-    let on: Vec<&str> = arguments.on.iter().map(|on| on.name()).collect();
+    let on: Vec<&str> = arguments.on.iter().map(|on| on.kind().word()).collect();
     words.push(format!("--on {}", on.join(",")));
     words.extend(
         arguments.claims.iter().map(|path| format!("--claims {}", quoted(&path.display().to_string()))),

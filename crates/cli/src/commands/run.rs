@@ -11,7 +11,7 @@ use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
 use wirespeed_lab::SelfChecked;
 #[cfg(not(feature = "linux"))]
 use wirespeed_lab::Substrate;
-use wirespeed_record::replace_file;
+use wirespeed_record::{SubstrateKind, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
 use wirespeed_units::Span;
@@ -86,13 +86,13 @@ pub(crate) enum On {
 }
 
 impl On {
-    /// Its name on the command line and in recordings.
-    pub(crate) fn name(self) -> &'static str {
+    /// The substrate, as recordings and results name it.
+    pub(crate) fn kind(self) -> SubstrateKind {
         match self {
-            On::Model => "model",
-            On::Kernel => "kernel",
-            On::Netns => "netns",
-            On::Hosts => "hosts",
+            On::Model => SubstrateKind::Model,
+            On::Kernel => SubstrateKind::Kernel,
+            On::Netns => SubstrateKind::Netns,
+            On::Hosts => SubstrateKind::Hosts,
         }
     }
 }
@@ -217,7 +217,7 @@ pub(crate) use super::linux::substrate;
 pub(crate) fn substrate(on: On, _own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
     match on {
         On::Model => Ok(Box::new(wirespeed_lab::Model)),
-        other => Err(crate::absent::substrate(other.name())),
+        other => Err(crate::absent::substrate(other.kind().word())),
     }
 }
 

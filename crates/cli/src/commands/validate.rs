@@ -163,7 +163,7 @@ fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
         scratch: &arguments.scratch,
         jobs: arguments.jobs.unwrap_or_else(cores),
     };
-    let name = substrate.name();
+    let name = substrate.kind();
     // A part of the grid must not pass for the whole, nor the kernel for something else.
     let is_whole = arguments.cells.is_none() && on != On::Kernel;
     let (mut failed, mut total, mut agrees, mut values) = (0, 0, true, Vec::new());

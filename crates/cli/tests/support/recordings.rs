@@ -10,7 +10,7 @@ pub fn write_run(folder: &Path, control: &str, substrate: &str, rate: u64) {
     let info = &mut recording.info;
     info.id = format!("congestion={control},r0");
     info.study = "steady".into();
-    info.substrate = substrate.into();
+    info.substrate = substrate.parse().unwrap();
     info.factors = [("flow.congestion".to_string(), json!(control))].into();
     info.duration_ns = 2_000_000_000;
     info.sample_ns = 100_000_000;

@@ -5,10 +5,10 @@ use super::{Sides, Source};
 use crate::import::{Cpu, Length, Protocol, Report, Side};
 use serde_json::json;
 use std::collections::BTreeMap;
-use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo, Transport};
+use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo, SubstrateKind, Transport};
 
-/// What imported recordings say they ran on.
-const SUBSTRATE: &str = "iperf3";
+/// Before the names of imported runs, and the key of the test's own settings.
+const PREFIX: &str = "iperf3";
 /// An end that is early by no more than this is the end that was asked for, in nanoseconds.
 const EARLY_NS: u64 = 5_000_000;
 /// So much of a test's cookie names its run.
@@ -43,13 +43,13 @@ pub fn of(sides: &Sides, flows: &[Flow], step_ns: i64, rows: &[FlowSample]) -> R
         id: name(lead),
         study: "iperf3".into(),
         about: format!("{}; imported from {}.", what(lead, flows), from.join(" and ")),
-        substrate: SUBSTRATE.into(),
+        substrate: SubstrateKind::Iperf3,
         duration_ns: end_ns,
         omit_ns,
         sample_ns: step_ns,
         hosts: ["client", "server"].map(|host| described(host, sides, flows)).into(),
         flows: flows.iter().map(|flow| flow_info(flow, lead, end_ns)).collect(),
-        scenario: json!({ SUBSTRATE: lead.settings }),
+        scenario: json!({ PREFIX: lead.settings }),
         warnings: warnings(sides, flows),
         ..RunInfo::default()
     }
@@ -59,7 +59,7 @@ pub fn of(sides: &Sides, flows: &[Flow], step_ns: i64, rows: &[FlowSample]) -> R
 fn name(report: &Report) -> String {
     let cookie = report.cookie.iter().flat_map(|cookie| cookie.chars());
     let short: String = cookie.filter(char::is_ascii_alphanumeric).take(NAME).collect();
-    if short.is_empty() { SUBSTRATE.into() } else { format!("{SUBSTRATE}-{short}") }
+    if short.is_empty() { PREFIX.into() } else { format!("{PREFIX}-{short}") }
 }
 
 /// The test in a few words.

@@ -37,7 +37,7 @@ pub(super) fn recording(
     clocks_ns: i64,
 ) -> Result<Recording, LabError> {
     let server = server(run).map_err(LabError::Unsupported)?;
-    let Merged { mut recording, totals, borders, changes, word } = merge.finish("hosts", clocks_ns);
+    let Merged { mut recording, totals, borders, changes, word } = merge.finish(clocks_ns);
     recording.info.hosts.iter_mut().for_each(forget_unapplied);
     let (devices, machines) = (told(&recording, "interface.device"), told(&recording, "machine.boot_id"));
     let outs = told(&recording, "interface.out");

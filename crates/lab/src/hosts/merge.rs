@@ -12,7 +12,7 @@ use crate::assemble::Assembler;
 use crate::iperf3::place;
 use std::collections::BTreeMap;
 use wirespeed_host::{Changes, Delta, Place};
-use wirespeed_record::{Counter, Datagram, FlowSample, Recording};
+use wirespeed_record::{Counter, Datagram, FlowSample, Recording, SubstrateKind};
 use wirespeed_scenario::run::Run;
 
 /// Collects the messages of all hosts.
@@ -153,7 +153,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Everything put together. `clocks_ns`: by how much two hosts' clocks may differ.
-    pub fn finish(mut self, substrate: &str, clocks_ns: i64) -> Merged {
+    pub fn finish(mut self, clocks_ns: i64) -> Merged {
         self.assembler.match_sent_again(clocks_ns);
         for (flow, arrived) in &self.arrived {
             // A server that sends has no agent to say what.
@@ -168,7 +168,7 @@ impl<'a> Merge<'a> {
         if let Some(word) = &self.word {
             word.fill(self.run, &mut self.flows, &mut self.totals);
         }
-        let (mut recording, _) = self.assembler.described(self.run, substrate);
+        let (mut recording, _) = self.assembler.described(self.run, SubstrateKind::Hosts);
         recording.info.cost.packets =
             self.totals.values().filter_map(|total| total.row.data_packets_out).sum();
         recording.flows = self.flows.into_values().collect();
@@ -262,7 +262,7 @@ mod tests {
         for order in [[("a", sender()), ("b", receiver())], [("b", receiver()), ("a", sender())]] {
             let mut merge = Merge::new(&run);
             order.into_iter().for_each(|(from, message)| merge.push(from, message));
-            let recording = merge.finish("hosts", 0).recording;
+            let recording = merge.finish(0).recording;
             let found: Vec<_> = recording
                 .flows
                 .iter()

@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
-use wirespeed_record::{Recording, RunDirectory, rfc3339};
+use wirespeed_record::{Recording, RunDirectory, SubstrateKind, rfc3339};
 use wirespeed_scenario::run::{FlowKind, Host, Reach, Run};
 use wirespeed_units::{Rate, Span};
 
@@ -204,8 +204,8 @@ pub fn check_real_run(run: &Run) -> Result<(), LabError> {
 }
 
 impl Substrate for Hosts {
-    fn name(&self) -> &'static str {
-        "hosts"
+    fn kind(&self) -> SubstrateKind {
+        SubstrateKind::Hosts
     }
 
     fn build(&self) -> Option<String> {
@@ -231,7 +231,7 @@ impl Substrate for Hosts {
         choose::asked(reaches)?;
         server(run).map_err(LabError::Unsupported)?;
         check_run(run).map_err(LabError::Unsupported)?;
-        if let Some(what) = crate::lacks::beside_the_chain(run, self.name()) {
+        if let Some(what) = crate::lacks::beside_the_chain(run, self.kind()) {
             return lacks(what);
         }
         if !run.captures.is_empty() {

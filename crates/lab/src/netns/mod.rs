@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
-use wirespeed_record::{Recording, RunDirectory, rfc3339};
+use wirespeed_record::{Recording, RunDirectory, SubstrateKind, rfc3339};
 use wirespeed_scenario::run::{FlowKind, Qdisc, Run};
 use wirespeed_units::Span;
 
@@ -52,8 +52,8 @@ impl Namespaces {
 }
 
 impl Substrate for Namespaces {
-    fn name(&self) -> &'static str {
-        "netns"
+    fn kind(&self) -> SubstrateKind {
+        SubstrateKind::Netns
     }
 
     fn build(&self) -> Option<String> {
@@ -70,7 +70,7 @@ impl Substrate for Namespaces {
             let message = format!("{} flows: substrate netns carries at most {MOST_FLOWS}", run.flows.len());
             return Err(LabError::Unsupported(message));
         }
-        if let Some(what) = lacks(run, self.name()).or_else(|| not_of_a_machine(run)) {
+        if let Some(what) = lacks(run, self.kind()).or_else(|| not_of_a_machine(run)) {
             return Err(LabError::Unsupported(what));
         }
         let features = self.features()?;
@@ -121,7 +121,7 @@ impl Substrate for Namespaces {
                 stream.assembler.failure().map_or_else(|| format!("it ended: {status}"), str::to_owned);
             return Err(LabError::Agent { reason, console: complaints });
         }
-        let mut recording = stream.assembler.finish(run, &Layout::of(run), self.name());
+        let mut recording = stream.assembler.finish(run, &Layout::of(run), self.kind());
         if let Some(kernel) = &mut recording.info.kernel {
             kernel.build = self.build().unwrap_or_default();
         }

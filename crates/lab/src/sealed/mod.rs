@@ -12,6 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -241,25 +242,19 @@ pub fn connect_sealed(address: &str, secret: &Secret) -> io::Result<()> {
             )),
             _ => told(error),
         })?;
-        return shuttle(&sealed).map_err(told);
+        return shuttle(sealed).map_err(told);
     }
     Err(told(last))
 }
 
-/// Both ways, to the end of what the agent says.
-fn shuttle(sealed: &Sealed) -> io::Result<()> {
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let _ = sealed.send(io::stdin());
-            // Whoever has no more to say still listens; the agent ends by itself.
-        });
-        let result = sealed.receive(io::stdout());
-        // The thread above waits for our own input, which ends with us.
-        match result {
-            Ok(()) => std::process::exit(0),
-            Err(error) => Err(error),
-        }
-    })
+/// Copies both ways, to the end of the agent's output.
+fn shuttle(sealed: Sealed) -> io::Result<()> {
+    let sealed = Arc::new(sealed);
+    let sending = Arc::clone(&sealed);
+    // It waits for our own input, and is not joined: it ends with the process. At the end of that input we still listen,
+    // until the agent ends by itself.
+    thread::spawn(move || sending.send(io::stdin()));
+    sealed.receive(io::stdout())
 }
 
 #[cfg(test)]

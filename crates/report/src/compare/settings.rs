@@ -6,7 +6,7 @@ use crate::digest::factor_text;
 use crate::number::MISSING;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wirespeed_record::RunInfo;
+use wirespeed_record::{RunInfo, SubstrateKind};
 
 /// A setting of the resolved scenario that is not the same everywhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ fn join(before: &mut Option<String>, value: Option<String>) {
 /// All settings of a run by their path.
 fn settings(info: &RunInfo) -> BTreeMap<String, String> {
     let mut leaves = flatten(&info.scenario);
-    if info.substrate == "hosts" {
+    if info.substrate == SubstrateKind::Hosts {
         // The path is measured, and so is what follows from its rate and round-trip time.
         leaves.retain(|path, _| !path.starts_with("links."));
         for host in &info.hosts {
@@ -142,15 +142,15 @@ mod tests {
             settings: [(name.to_owned(), value.to_owned()), ("clock.error".into(), value.into())].into(),
             ..HostInfo::default()
         };
-        let info = |substrate: &str| RunInfo {
-            substrate: substrate.into(),
+        let info = |substrate| RunInfo {
+            substrate,
             scenario: json!({ "links": [{ "name": "bottleneck", "rate": "1 Gbit/s" }], "sample": "1 ms" }),
             hosts: vec![host("net.ipv4.tcp_rmem", "1 2 3")],
             ..Default::default()
         };
         let names = |substrate| settings(&info(substrate)).into_keys().collect::<Vec<_>>();
-        assert_eq!(names("hosts"), ["b: net.ipv4.tcp_rmem", "sample"]);
-        assert_eq!(names("model"), ["links.bottleneck.name", "links.bottleneck.rate", "sample"]);
+        assert_eq!(names(SubstrateKind::Hosts), ["b: net.ipv4.tcp_rmem", "sample"]);
+        assert_eq!(names(SubstrateKind::Model), ["links.bottleneck.name", "links.bottleneck.rate", "sample"]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) struct Lines {
 impl Side {
     /// Substrates of its runs, in alphabetical order.
     pub fn substrates(&self) -> String {
-        self.all(|run| run.digest.info.substrate.clone())
+        self.all(|run| run.digest.info.substrate.to_string())
     }
 
     /// Names of its studies.

@@ -7,6 +7,7 @@ mod tables;
 use crate::answer;
 use crate::palette::{colours, declarations};
 use crate::report::Report;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::LazyLock;
 use wirespeed_record::is_command;
@@ -93,10 +94,8 @@ fn header(out: &mut String, report: &Report) {
     if !report.incomplete.is_empty() {
         facts.push(format!("{} incomplete", report.incomplete.len()));
     }
-    let mut substrates: Vec<&str> = report.runs.iter().map(|run| run.info.substrate.as_str()).collect();
-    substrates.sort_unstable();
-    substrates.dedup();
-    facts.extend(substrates.iter().filter(|s| !s.is_empty()).map(|s| format!("on {s}")));
+    let substrates: BTreeSet<_> = report.runs.iter().map(|run| run.info.substrate).collect();
+    facts.extend(substrates.iter().map(|substrate| format!("on {substrate}")));
     let mut kernels: Vec<&str> =
         report.runs.iter().filter_map(|run| run.info.kernel.as_ref().map(|k| k.release.as_str())).collect();
     kernels.sort_unstable();

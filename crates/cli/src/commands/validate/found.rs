@@ -8,13 +8,13 @@ use wirespeed_campaign::validation::{
     Causes, Comparison, Criterion, Page, QUANTITIES, Row, Section, data, distances, other_programs, page,
     pages, scatter, sections,
 };
-use wirespeed_record::replace_file;
+use wirespeed_record::{SubstrateKind, replace_file};
 
 /// A section's rows on both sides, compared.
 pub struct Found {
     pub section: &'static Section,
     /// What is compared with the kernel.
-    pub other: &'static str,
+    pub other: SubstrateKind,
     kernel: Vec<Row>,
     rows: Vec<Row>,
     /// The same with trains of one packet; empty if they were not made.
@@ -28,7 +28,7 @@ impl Found {
     /// Compares a section's rows. Causes of disagreement are in its folder below `validation`.
     pub fn new(
         section: &'static Section,
-        other: &'static str,
+        other: SubstrateKind,
         kernel: Vec<Row>,
         rows: Vec<Row>,
         single: Vec<Row>,
@@ -43,7 +43,7 @@ impl Found {
     /// What the files in `validation` say of a section; `None` if it has no rows of the substrate `other`.
     fn read(
         section: &'static Section,
-        other: &'static str,
+        other: SubstrateKind,
         validation: &Path,
     ) -> Result<Option<Found>, Failure> {
         let read = |file: &str| data::read(section, &section.path(validation, file));
@@ -100,7 +100,7 @@ impl Found {
         let builds: BTreeSet<String> = self.kernel.iter().map(|row| row.build.clone()).collect();
         let builds: Vec<String> = builds.into_iter().collect();
         let page = Page {
-            other: self.other,
+            other: self.other.word(),
             section: self.section,
             comparison: &self.comparison,
             without: self.without.as_ref(),
@@ -113,7 +113,7 @@ impl Found {
         for (index, quantity) in
             QUANTITIES.iter().enumerate().filter(|(index, _)| self.comparison.has(*index))
         {
-            let plot = scatter::plot(&self.comparison, index, self.other);
+            let plot = scatter::plot(&self.comparison, index, self.other.word());
             write(&self.section.path(validation, &page::plot_name(quantity)), &plot)?;
         }
         write(&self.section.path(validation, "README.md"), &page.render())
@@ -121,7 +121,7 @@ impl Found {
 }
 
 /// Writes the pages of all sections from the files in `validation`.
-pub fn write_all(validation: &Path, other: &'static str) -> Result<(), Failure> {
+pub fn write_all(validation: &Path, other: SubstrateKind) -> Result<(), Failure> {
     let mut found = Vec::new();
     for section in sections() {
         found.extend(Found::read(section, other, validation)?);
@@ -136,7 +136,9 @@ pub fn write_all(validation: &Path, other: &'static str) -> Result<(), Failure> 
         found.write_page(validation, &others)?;
     }
     match found.first() {
-        Some(first) if first.section.folder.is_empty() && other == "model" => write_pages(validation, first),
+        Some(first) if first.section.folder.is_empty() && other == SubstrateKind::Model => {
+            write_pages(validation, first)
+        }
         _ => Ok(()),
     }
 }
@@ -147,7 +149,7 @@ fn write_pages(validation: &Path, found: &Found) -> Result<(), Failure> {
     for control in &found.comparison.blocks {
         let path = folder.join(format!("{}.md", control.name));
         let Ok(page) = std::fs::read_to_string(&path) else { continue };
-        let section = pages::section(&control.name, "model", &found.comparison, &found.causes);
+        let section = pages::section(&control.name, found.other.word(), &found.comparison, &found.causes);
         if let Some(text) = section.and_then(|section| pages::put(&page, &section)) {
             write(&path, &text)?;
         }
