@@ -150,6 +150,7 @@ fn session(
     // Both take long on a busy or slow machine; nothing of the run may come before they are done.
     let mut drops = Drops::watch(&run, this_namespace(), |told| ends.warn(&told));
     let (before, _) = take(&mut Root::live());
+    drops.begin_counting();
     out.write(&Message::Ready)?;
     out.flush()?;
     let origin_ns = match next(requests, out)? {
@@ -204,6 +205,7 @@ fn session(
     for (row, segments) in totals {
         out.write(&Message::Total { row: Box::new(row), segments })?;
     }
+    drops.end_counting();
     let (after, lacks) = here.counters();
     let mut changes = after.since(&before);
     for placement in here.placements(&changes) {
@@ -424,6 +426,7 @@ fn conduct(
             && let Some(border) = borders.reached(t_ns)
         {
             beside.drops.follow(clock.origin_ns(), |told| beside.ends.warn(&told));
+            beside.drops.end_counting();
             let (drops, ends) = (&*beside.drops, beside.ends);
             let reasons = |changes: &Changes, out: &str| ends.reasons(drops, changes, out);
             out.write(&interim(border, &clock, here, beside.before, reasons))?;

@@ -7,7 +7,7 @@ use crate::namespace::Namespace;
 use crate::sent_again::{Piece, Pieces, Way};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use wirespeed_bpf::drops::{Filter, Protocol, Range, Watch, can_watch};
+use wirespeed_bpf::drops::{Buffers, Filter, Protocol, Range, Watch, can_watch};
 use wirespeed_bpf::{Loaded, control};
 use wirespeed_host::Way as HostWay;
 use wirespeed_record::{Counter, DROPPED, MISSED};
@@ -76,6 +76,9 @@ pub struct Drops {
     unlisted: u64,
     /// Somebody was told that not all could be read.
     told: bool,
+    /// Dropped socket buffers of all flows after the first and before the last reading of the kernel's other counters.
+    first: Vec<Buffers>,
+    last: Vec<Buffers>,
 }
 
 impl Drops {
@@ -93,7 +96,25 @@ impl Drops {
             kept: 0,
             unlisted: 0,
             told: false,
+            first: Vec::new(),
+            last: Vec::new(),
         }
+    }
+
+    /// To be called right after the first reading of the kernel's other counters. What was dropped before it is not in them.
+    pub fn begin_counting(&mut self) {
+        self.first = self.of_all_flows();
+    }
+
+    /// To be called right before another reading of them, for [`Drops::dropped`]: on a busy machine much is dropped between
+    /// two readings, and drops of other flows that only one of them has would hide drops that the watch did not see.
+    pub fn end_counting(&mut self) {
+        self.last = self.of_all_flows();
+    }
+
+    fn of_all_flows(&self) -> Vec<Buffers> {
+        let read = self.watch.as_ref().and_then(|watch| watch.read_with_others().ok());
+        read.map_or_else(Vec::new, |(_, all_flows)| all_flows)
     }
 
     /// Takes in what was dropped and sent again since: the kernel has room for a part of it only. `origin_ns`: where the run's
@@ -147,7 +168,8 @@ impl Drops {
     /// as in the ledger.
     pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<Seen> {
         let watch = self.watch.as_ref()?;
-        let (rows, all_flows) = watch.read_with_others().ok()?;
+        let rows = watch.read().ok()?;
+        let all_flows = grown(&self.first, &self.last);
         let missed = watch.cost().ok()?.missed;
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
         let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
@@ -219,7 +241,34 @@ impl Drops {
     }
 }
 
+/// The socket buffers that were dropped between two readings.
+fn grown(first: &[Buffers], last: &[Buffers]) -> Vec<Buffers> {
+    let key = |row: &Buffers| (row.reason.clone(), row.device, row.namespace);
+    let before: BTreeMap<_, u64> = first.iter().map(|row| (key(row), row.buffers)).collect();
+    let since = |row: &Buffers| row.buffers.saturating_sub(before.get(&key(row)).copied().unwrap_or(0));
+    last.iter().map(|row| Buffers { buffers: since(row), ..row.clone() }).collect()
+}
+
 /// Names of nodes by the inodes of their namespaces.
 pub fn by_inode<'a>(nodes: impl Iterator<Item = (&'a str, &'a Namespace)>) -> BTreeMap<u32, String> {
     nodes.filter_map(|(name, namespace)| Some((namespace.inode()?, name.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_drops_between_the_two_readings_count() {
+        let row = |reason: &str, device, buffers| Buffers {
+            reason: reason.into(),
+            device: Some(device),
+            namespace: Some(1),
+            buffers,
+        };
+        let first = [row("QDISC_DROP", 2, 40), row("QDISC_DROP", 3, 7)];
+        let last = [row("QDISC_DROP", 2, 55), row("QDISC_DROP", 3, 7), row("NETFILTER_DROP", 2, 3)];
+        let expected = [row("QDISC_DROP", 2, 15), row("QDISC_DROP", 3, 0), row("NETFILTER_DROP", 2, 3)];
+        assert_eq!(grown(&first, &last), expected);
+    }
 }
