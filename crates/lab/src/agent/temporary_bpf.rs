@@ -101,13 +101,13 @@ impl Drops {
         }
     }
 
-    /// To be called right after the first reading of the kernel's other counters. What was dropped before it is not in them.
+    /// To be called right after the first reading of the kernel's other counters, which do not have earlier drops.
     pub fn begin_counting(&mut self) {
         self.first = self.of_all_flows();
     }
 
-    /// To be called right before another reading of them, for [`Drops::dropped`]: on a busy machine much is dropped between
-    /// two readings, and drops of other flows that only one of them has would hide drops that the watch did not see.
+    /// To be called right before another reading of them, for [`Drops::dropped`]. A busy machine drops packets of other flows
+    /// between the two readings. These would hide drops that the watch did not see.
     pub fn end_counting(&mut self) {
         self.last = self.of_all_flows();
     }
