@@ -124,7 +124,7 @@ fn a_queue_that_overflows_is_counted_as_the_queue_counts_it() {
     assert_eq!(elsewhere.read().unwrap(), [], "that was not there");
     assert_eq!(others.read().unwrap(), [], "those were not its ports");
     let of_all_flows = |watch: &Watch| -> u64 {
-        let (_, rows) = watch.read_with_others().unwrap();
+        let rows = watch.read_all_flows().unwrap();
         let at_the_queue = |row: &&Buffers| row.device == Some(right) && row.reason.starts_with("QDISC");
         rows.iter().filter(at_the_queue).map(|row| row.buffers).sum()
     };

@@ -199,15 +199,6 @@ impl Watch {
     /// # Errors
     /// If the kernel does not return its counts.
     pub fn read(&self) -> Result<Vec<Dropped>, WatchError> {
-        Ok(self.read_with_others()?.0)
-    }
-
-    /// The same, and the dropped buffers of all flows in one reading: the kernel's own counters have all flows, too.
-    ///
-    /// # Errors
-    /// If the kernel does not return its counts.
-    pub fn read_with_others(&self) -> Result<(Vec<Dropped>, Vec<Buffers>), WatchError> {
-        let counts = self.counts("dropped")?;
         let row = |(key, count): (Key, Count)| {
             Some(Dropped {
                 reason: self.reason(key.reason),
@@ -219,19 +210,27 @@ impl Watch {
                 buffers: count.buffers,
             })
         };
+        let mut rows: Vec<Dropped> = self.counts("dropped")?.into_iter().filter_map(row).collect();
+        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
+        Ok(rows)
+    }
+
+    /// The dropped buffers of all flows since the start: the kernel's own counters have all flows, too.
+    ///
+    /// # Errors
+    /// If the kernel does not return its counts.
+    pub fn read_all_flows(&self) -> Result<Vec<Buffers>, WatchError> {
         let mut all: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
-        for (key, count) in &counts {
+        for (key, count) in self.counts("dropped")? {
             *all.entry((key.reason, key.device, key.namespace)).or_default() += count.buffers;
         }
-        let mut rows: Vec<Dropped> = counts.into_iter().filter_map(row).collect();
-        rows.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.cmp(b)));
-        let of_all = |((reason, device, namespace), buffers): ((u32, u32, u32), u64)| Buffers {
+        let row = |((reason, device, namespace), buffers): ((u32, u32, u32), u64)| Buffers {
             reason: self.reason(reason),
             device: (device > 0).then_some(device),
             namespace: (namespace > 0).then_some(namespace),
             buffers,
         };
-        Ok((rows, all.into_iter().map(of_all).collect()))
+        Ok(all.into_iter().map(row).collect())
     }
 
     /// What was sent again since the start, most segments first.

@@ -60,7 +60,7 @@ pub struct Seen {
     pub sizes: BTreeMap<(Stage, Way), [u64; 2]>,
     /// How often the kernel says that it passed over the watch.
     pub missed: u64,
-    /// Socket buffers of all flows.
+    /// Socket buffers of all flows, between the two readings of the kernel's other counters.
     pub all_flows: Vec<Buffers>,
 }
 

@@ -1,5 +1,5 @@
-//! What is loaded into the running kernel by BPF for a run, where this process may: congestion controls that it lacks, and a watch
-//! on what it drops. All of it goes with the process.
+//! BPF programs that a run loads into the running kernel, if this process may: congestion controls that the kernel lacks, and a
+//! watch on the packets that it drops. All of them go with the process.
 
 use super::reasons::{self, Seen};
 use super::{ports, try_congestion};
@@ -43,7 +43,7 @@ impl Controls {
                     let after = if control.vanishes() {
                         ""
                     } else {
-                        "; it stays until `wirespeed cc unload`, if this is killed"
+                        ", and stays until `wirespeed cc unload` if this process is killed"
                     };
                     warn(format!(
                         "congestion control {name} is not the kernel's: it was loaded by BPF for this run{after}"
@@ -77,8 +77,9 @@ pub struct Drops {
     /// Somebody was told that not all could be read.
     told: bool,
     /// Dropped socket buffers of all flows after the first and before the last reading of the kernel's other counters.
-    first: Vec<Buffers>,
-    last: Vec<Buffers>,
+    /// `None` if the kernel did not return its counts.
+    first: Option<Vec<Buffers>>,
+    last: Option<Vec<Buffers>>,
 }
 
 impl Drops {
@@ -96,8 +97,8 @@ impl Drops {
             kept: 0,
             unlisted: 0,
             told: false,
-            first: Vec::new(),
-            last: Vec::new(),
+            first: None,
+            last: None,
         }
     }
 
@@ -112,9 +113,8 @@ impl Drops {
         self.last = self.of_all_flows();
     }
 
-    fn of_all_flows(&self) -> Vec<Buffers> {
-        let read = self.watch.as_ref().and_then(|watch| watch.read_with_others().ok());
-        read.map_or_else(Vec::new, |(_, all_flows)| all_flows)
+    fn of_all_flows(&self) -> Option<Vec<Buffers>> {
+        self.watch.as_ref()?.read_all_flows().ok()
     }
 
     /// Takes in what was dropped and sent again since: the kernel has room for a part of it only. `origin_ns`: where the run's
@@ -164,12 +164,12 @@ impl Drops {
         all
     }
 
-    /// The drops of this host that the watch saw, or `None` without a watch. Of TCP's data only packets with payload count,
+    /// The drops of this host that the watch saw, or `None` without a watch or its counts. Of TCP's data only packets with payload count,
     /// as in the ledger.
     pub fn dropped(&self, run: &Run, host: &str, addresses: &[IpAddr]) -> Option<Seen> {
         let watch = self.watch.as_ref()?;
         let rows = watch.read().ok()?;
-        let all_flows = grown(&self.first, &self.last);
+        let all_flows = between(self.first.as_ref()?, self.last.as_ref()?);
         let missed = watch.cost().ok()?.missed;
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
         let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
@@ -242,7 +242,7 @@ impl Drops {
 }
 
 /// The socket buffers that were dropped between two readings.
-fn grown(first: &[Buffers], last: &[Buffers]) -> Vec<Buffers> {
+fn between(first: &[Buffers], last: &[Buffers]) -> Vec<Buffers> {
     let key = |row: &Buffers| (row.reason.clone(), row.device, row.namespace);
     let before: BTreeMap<_, u64> = first.iter().map(|row| (key(row), row.buffers)).collect();
     let since = |row: &Buffers| row.buffers.saturating_sub(before.get(&key(row)).copied().unwrap_or(0));
@@ -269,6 +269,6 @@ mod tests {
         let first = [row("QDISC_DROP", 2, 40), row("QDISC_DROP", 3, 7)];
         let last = [row("QDISC_DROP", 2, 55), row("QDISC_DROP", 3, 7), row("NETFILTER_DROP", 2, 3)];
         let expected = [row("QDISC_DROP", 2, 15), row("QDISC_DROP", 3, 0), row("NETFILTER_DROP", 2, 3)];
-        assert_eq!(grown(&first, &last), expected);
+        assert_eq!(between(&first, &last), expected);
     }
 }
