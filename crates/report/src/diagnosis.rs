@@ -70,7 +70,7 @@ fn warnings(info: &RunInfo) -> String {
 
 /// The next steps, those of the worst findings first, with the names under which `--json` and the pages have them.
 fn remedies(findings: &[Finding]) -> String {
-    /// After so many steps it is time for the next test.
+    /// More steps than this before the next test hide which one helped.
     const MOST: usize = 5;
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| Reverse(finding.severity));

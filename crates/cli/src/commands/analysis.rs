@@ -1,4 +1,4 @@
-//! A single run in words, and what limited each of several.
+//! The analysis of a single run as text, and the limiting factor of each of several runs.
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;

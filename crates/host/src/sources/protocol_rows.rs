@@ -70,7 +70,7 @@ pub const ROWS: &[Row] = &[
     row("TcpExtTCPDeferAcceptDrop", HINT),
     row("TcpExtTCPTimeWaitOverflow", HINT),
     row("TcpExtSyncookies*", HINT),
-    row("TcpExtTCPSynRetrans", SENT_AGAIN).duplicate_of(&["protocols/TcpRetransSegs"]).about("SYNs sent again"),
+    row("TcpExtTCPSynRetrans", SENT_AGAIN).duplicate_of(&["protocols/TcpRetransSegs"]).about("retransmitted SYNs"),
     row("TcpExtTCPAbortOn*", HINT).about("connections ended before their time"),
     // TCP, sending.
     row("TcpRetransSegs", SENT_AGAIN).about("packets sent again, for whatever reason; not in OutSegs"),
@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
     row("UdpSndbufErrors", CounterMeaning::loss(Stage::Qdisc, Way::Tx).unit(Unit::Buffers).software())
         .duplicate_of(&["qdisc/drops"])
         .about("the own qdisc dropped it, or no memory to send"),
-    row("UdpNoPorts", CounterMeaning::lost(Way::Rx).software().at(Stage::App)).about("nobody listens"),
+    row("UdpNoPorts", CounterMeaning::lost(Way::Rx).software().at(Stage::App)).about("no socket listens on the port"),
     row("UdpInDatagrams", RX),
     row("UdpOutDatagrams", TX),
     row("UdpIgnoredMulti", HINT.rx()),

@@ -32,9 +32,9 @@ pub enum Reason {
     /// No answer for too long.
     #[error("timed out after {seconds} s waiting for it to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
     Silent {
-        /// What it was expected to ask for.
+        /// The expected state.
         due: State,
-        /// For how long it was waited for.
+        /// Length of the wait.
         seconds: f64,
         /// It has never sent anything.
         first: bool,
@@ -42,7 +42,7 @@ pub enum Reason {
     /// It has closed the connection.
     #[error("it closed the connection; expected it to {due}{}", if *.first { "; is it an iperf3 server?" } else { "" })]
     Gone {
-        /// What it was expected to ask for.
+        /// The expected state.
         due: State,
         /// It has never sent anything.
         first: bool,
@@ -70,9 +70,9 @@ pub enum Reason {
     /// An answer that the protocol does not have at this point.
     #[error("protocol error: got \"{got}\", expected \"{due}\"")]
     OutOfTurn {
-        /// What it sent.
+        /// The received state.
         got: State,
-        /// What it was expected to ask for.
+        /// The expected state.
         due: State,
     },
     /// Its results cannot be read.

@@ -50,12 +50,12 @@ pub struct Word {
 
 impl Word {
     pub fn new(flows: Vec<Received>, cpu_percent: f64, congestion: Option<String>) -> Word {
-        let believed = |received: Received| Received {
+        let limited = |received: Received| Received {
             bytes: received.bytes.min(MOST),
             packets: received.packets.min(MOST),
             ..received
         };
-        let flows = flows.into_iter().map(|received| (received.flow, believed(received))).collect();
+        let flows = flows.into_iter().map(|received| (received.flow, limited(received))).collect();
         Word { flows, cpu_percent, congestion }
     }
 

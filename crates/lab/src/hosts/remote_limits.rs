@@ -1,11 +1,11 @@
-//! What a controller takes from an agent: so much and such numbers as a run has. An agent may be faulty, or somebody else's.
+//! Limits on what a controller accepts from an agent: sizes and numbers that a run can have. An agent may be faulty or hostile.
 
 use crate::agent::request::datagrams;
 use wirespeed_host::{Changes, Delta};
 use wirespeed_record::FlowSample;
 use wirespeed_scenario::run::Run;
 
-/// The most that is believed of a count: it is exact in a double, and sums of them have room.
+/// The limit on a count: it is exact in a double, and sums of such counts do not overflow.
 pub const MOST: u64 = 1 << 53;
 
 /// What an agent says beside what grows with the run, at most, in bytes: its counters, and what it has dropped and sent again.
@@ -74,7 +74,7 @@ mod tests {
     use crate::layout::tests::run;
 
     #[test]
-    fn a_longer_run_may_be_told_of_at_greater_length() {
+    fn longer_runs_may_send_more_bytes() {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let short = most_bytes(&run);
         assert!((MOST_WORDS..MOST_WORDS + (200 << 20)).contains(&short), "{short}");
@@ -84,8 +84,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_nothing_counts_to_are_not_believed() {
-        let told = FlowSample { data_packets_out: Some(u64::MAX), ..FlowSample::empty(0, 0) };
-        assert_eq!(row(told).data_packets_out, Some(MOST));
+    fn impossible_counts_are_limited() {
+        let reported = FlowSample { data_packets_out: Some(u64::MAX), ..FlowSample::empty(0, 0) };
+        assert_eq!(row(reported).data_packets_out, Some(MOST));
     }
 }

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_taken() {
+    fn what_is_sent_is_received() {
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
         let data: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
