@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The frame of a congestion control: the socket's window, its phases, its clock. Windows are packets. The controls are
- * those of crates/congestion, which say where each comes from; a test holds the two against each other step by step.
+ * those of crates/base/congestion, which say where each comes from; a test holds the two against each other step by step.
  */
 #pragma once
 

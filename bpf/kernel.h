@@ -3,7 +3,7 @@
  * What a congestion control sees of the kernel it is loaded into: the few fields it reads, found by name in the
  * kernel's own type information (CO-RE), so that one object fits every kernel from 5.13 on.
  *
- * Tests compile the same sources natively with crates/bpf/tests/native/native.h in the place of this file.
+ * Tests compile the same sources natively with crates/linux/bpf/tests/native/native.h in the place of this file.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
-//! Bytes as events for every congestion control (crates/congestion/tests/random_events.rs).
+//! Bytes as events for every congestion control (crates/base/congestion/tests/random_events.rs).
 #![no_main]
 
-#[path = "../../crates/congestion/tests/support/steps.rs"]
+#[path = "../../crates/base/congestion/tests/support/steps.rs"]
 mod steps;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,7 @@
-//! Bytes as what an iperf3 server says on the control connection (crates/iperf3/tests/hostile.rs).
+//! Bytes as what an iperf3 server says on the control connection (crates/run/iperf3/tests/hostile.rs).
 #![no_main]
 
-#[path = "../../crates/iperf3/tests/support/control.rs"]
+#[path = "../../crates/run/iperf3/tests/support/control.rs"]
 mod control;
 
 use libfuzzer_sys::fuzz_target;

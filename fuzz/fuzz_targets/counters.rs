@@ -1,7 +1,7 @@
-//! Bytes as answers of the kernel and as text of /proc, through every parser of counters (crates/host/tests/hostile.rs).
+//! Bytes as answers of the kernel and as text of /proc, through every parser of counters (crates/linux/host/tests/hostile.rs).
 #![no_main]
 
-#[path = "../../crates/host/tests/support/bytes.rs"]
+#[path = "../../crates/linux/host/tests/support/bytes.rs"]
 mod bytes;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Text as a scenario file, up to its runs (crates/scenario/tests/hostile.rs).
+//! Text as a scenario file, up to its runs (crates/base/scenario/tests/hostile.rs).
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,7 @@
-//! Text as the JSON of iperf3, up to a recording (crates/iperf3/tests/hostile.rs).
+//! Text as the JSON of iperf3, up to a recording (crates/run/iperf3/tests/hostile.rs).
 #![no_main]
 
-#[path = "../../crates/iperf3/tests/support/import.rs"]
+#[path = "../../crates/run/iperf3/tests/support/import.rs"]
 mod support;
 
 use libfuzzer_sys::fuzz_target;

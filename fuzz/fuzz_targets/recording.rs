@@ -1,7 +1,7 @@
-//! Bytes as a part of somebody's recording, up to its report: the first says which part (crates/campaign/tests/recordings.rs).
+//! Bytes as a part of somebody's recording, up to its report: the first says which part (crates/studies/campaign/tests/recordings.rs).
 #![no_main]
 
-#[path = "../../crates/campaign/tests/support/recording.rs"]
+#[path = "../../crates/studies/campaign/tests/support/recording.rs"]
 mod recording;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
 //! Bytes as choices of a scenario, through the whole model, against what holds in every run
-//! (crates/sim/tests/invariants.rs).
+//! (crates/model/sim/tests/invariants.rs).
 #![no_main]
 
-#[path = "../../crates/sim/tests/support/mod.rs"]
+#[path = "../../crates/model/sim/tests/support/mod.rs"]
 mod support;
 
 use libfuzzer_sys::fuzz_target;

@@ -6,7 +6,7 @@
   python3 tools/prose --counts      findings by habit, rule and area
   python3 tools/prose --rules       the rules, and what to write instead
 
-It reads Markdown files, and the comments and strings of crates/*/src. It skips code (also `in backquotes`, so that a word
+It reads Markdown files, and the comments and strings of crates/*/*/src. It skips code (also `in backquotes`, so that a word
 can be quoted), generated text and tests. Rules marked as warnings are counted and reported, but do not fail.
 
 To add a rule, add a row in tools/prose/rules.py, then run --update: a new rule enters the table with today's counts. To
@@ -27,7 +27,7 @@ from text import MASK, passages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = ROOT / "tools/prose/counts.toml"
-SOURCES = re.compile(r".*\.md|crates/[^/]+/src/(?!(?:.*/)?(?:\w*tests?\.rs$|tests/)).*\.rs")
+SOURCES = re.compile(r".*\.md|crates/[^/]+/[^/]+/src/(?!(?:.*/)?(?:\w*tests?\.rs$|tests/)).*\.rs")
 WARNINGS = {rule.name for rule in RULES if rule.warning}
 SHOWN = 10  # findings of a count that rose; more hide the others
 
@@ -53,8 +53,9 @@ def sources() -> list[str]:
 
 
 def area(path: str) -> str:
-    """The first two folders, or the name of a file that is in none."""
-    return "/".join(path.split("/")[:-1][:2]) or path
+    """The folder of a crate, the first two folders elsewhere, or the name of a file that is in none."""
+    depth = 3 if path.startswith("crates/") else 2
+    return "/".join(path.split("/")[:-1][:depth]) or path
 
 
 def findings(paths: list[str]) -> list[Finding]:
