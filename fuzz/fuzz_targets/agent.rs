@@ -1,8 +1,8 @@
 //! Bytes as what controller and agent say to each other: in frames, and as messages of agents at work, up to the recording
-//! (crates/run/lab/tests/hostile.rs).
+//! (crates/run/substrates/tests/hostile.rs).
 #![no_main]
 
-#[path = "../../crates/run/lab/tests/support/hostile.rs"]
+#[path = "../../crates/run/substrates/tests/support/hostile.rs"]
 mod hostile;
 
 use libfuzzer_sys::fuzz_target;

@@ -23,7 +23,7 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-/* TCA_OPTIONS. Mirrored by crates/run/lab/src/qdisc.rs. */
+/* TCA_OPTIONS. Mirrored by crates/run/topology/src/qdisc.rs. */
 struct tc_wire_qopt {
 	__u64 rate_bps;		/* bit/s, not 0 */
 	__u64 delay_ns;		/* propagation */
@@ -32,7 +32,7 @@ struct tc_wire_qopt {
 	__u64 seed;		/* of the loss process */
 };
 
-/* TCA_STATS_APP. Mirrored by crates/run/lab/src/qdisc.rs. */
+/* TCA_STATS_APP. Mirrored by crates/run/topology/src/qdisc.rs. */
 struct tc_wire_xstats {
 	__u64 waiting_bytes;
 	__u64 waiting_packets;

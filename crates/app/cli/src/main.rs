@@ -150,7 +150,7 @@ fn with_examples(command: clap::Command) -> clap::Command {
 fn main() -> ExitCode {
     // In a virtual-time guest this program is process 1; it does not return from here then.
     #[cfg(feature = "linux")]
-    wirespeed_lab::run_as_init();
+    wirespeed_substrates::run_as_init();
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => match absent::failure(&error) {

@@ -4,9 +4,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wirespeed_campaign::{Observer, Outcome};
-use wirespeed_lab::Progress;
 use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
+use wirespeed_substrates::Progress;
 use wirespeed_units::Span;
 
 /// Shows the runs that are going on and how many are left, and a line for each finished run; of many, for every so many.

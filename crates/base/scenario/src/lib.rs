@@ -10,6 +10,7 @@ mod decode;
 mod error;
 mod expect;
 mod file;
+pub mod layout;
 mod presets;
 mod resolve;
 mod room;
@@ -17,6 +18,8 @@ pub mod run;
 mod study;
 mod suggest;
 mod sweep;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod tree;
 mod variant;
 

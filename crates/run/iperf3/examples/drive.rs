@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wirespeed_iperf3::peer::{PATIENCE, Results, Session, StreamResult, Test};
 
-/// As the generator of crates/run/lab has it: the same piece again and again stays in the processor's cache.
+/// As the generator of crates/run/substrates has it: the same piece again and again stays in the processor's cache.
 const PIECE: usize = 64 * 1024;
 const PIECES: usize = 64;
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
-use wirespeed_lab::{Control, LabError, Progress, Substrate};
 use wirespeed_record::{
     Cost, RunDirectory, RunInfo, RunState, SubstrateKind, ToolInfo, open, read_info, set_aside,
 };
 use wirespeed_scenario::Run;
+use wirespeed_substrates::{Control, Progress, Substrate, SubstrateError};
 
 /// The folder beside that of the runs for measurements in whose place others came.
 const EARLIER: &str = "earlier";
@@ -26,7 +26,7 @@ pub enum Outcome {
     /// It was ended before its time; the recording has what was measured until then.
     Cut(PathBuf),
     /// It has no recording.
-    Failed(LabError),
+    Failed(SubstrateError),
     /// The campaign was interrupted before it or in it.
     Interrupted,
 }
@@ -149,7 +149,7 @@ impl Campaign<'_> {
         match self.record(run, &path, &control) {
             Ok(info) if info.interrupted => Outcome::Cut(path),
             Ok(_) => Outcome::Done(path),
-            Err(LabError::Interrupted) => Outcome::Interrupted,
+            Err(SubstrateError::Interrupted) => Outcome::Interrupted,
             Err(error) => Outcome::Failed(error),
         }
     }
@@ -164,7 +164,7 @@ impl Campaign<'_> {
             && info.tool.program.as_deref() == self.substrate.program()
     }
 
-    fn copy(&self, run: &Run, original: &Run, path: &Path) -> Result<(), LabError> {
+    fn copy(&self, run: &Run, original: &Run, path: &Path) -> Result<(), SubstrateError> {
         let from = self.folder.join(&original.id);
         let info = RunInfo {
             id: run.id.clone(),
@@ -179,7 +179,7 @@ impl Campaign<'_> {
         Ok(RunDirectory::create(path)?.finish_as_copy(&from, &info)?)
     }
 
-    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, LabError> {
+    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, SubstrateError> {
         // A metric that needs clocks cannot be computed again.
         if self.substrate.one_at_a_time() {
             set_aside(path, &self.folder.with_file_name(EARLIER))?;
@@ -230,7 +230,7 @@ mod tests {
         fn program(&self) -> Option<&'static str> {
             self.program
         }
-        fn check(&self, _: &Run) -> Result<(), LabError> {
+        fn check(&self, _: &Run) -> Result<(), SubstrateError> {
             Ok(())
         }
         fn one_at_a_time(&self) -> bool {
@@ -239,11 +239,16 @@ mod tests {
         fn depends_on_seed(&self, run: &Run) -> bool {
             run.links[0].forward.loss > 0.0
         }
-        fn carry_out(&self, run: &Run, _: &RunDirectory, control: &Control) -> Result<Recording, LabError> {
+        fn carry_out(
+            &self,
+            run: &Run,
+            _: &RunDirectory,
+            control: &Control,
+        ) -> Result<Recording, SubstrateError> {
             self.count.fetch_add(1, Relaxed);
             (control.progress)(Progress::default());
             if run.id.contains("=bic") {
-                return Err(LabError::Environment("no room".into()));
+                return Err(SubstrateError::Environment("no room".into()));
             }
             let info = RunInfo {
                 id: run.id.clone(),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wirespeed_campaign::judge;
-use wirespeed_lab::{Control, Model, Substrate};
 use wirespeed_record::{RunDirectory, read};
 use wirespeed_scenario::Run;
+use wirespeed_substrates::{Control, Model, Substrate};
 
 /// All metrics of a run on the model.
 fn metrics(run: &Run) -> BTreeMap<String, u64> {

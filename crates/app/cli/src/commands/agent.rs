@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use wirespeed_lab::{Secret, Task, connect_sealed, serve_agent, serve_namespaces};
+use wirespeed_agent::session::serve as serve_agent;
+use wirespeed_substrates::{Task, serve_namespaces};
+use wirespeed_transport::sealed::{Secret, connect_sealed};
 
 /// Arguments of `wirespeed agent`: none for one host's part, with requests on standard input and records on standard
 /// output.

@@ -4,7 +4,8 @@ use super::run::{On, quoted};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wirespeed_kernel::{BuildOptions, KernelError, find};
-use wirespeed_lab::{Hosts, Model, Namespaces, Program, Substrate, VirtualTime};
+use wirespeed_substrates::{Hosts, Model, Namespaces, Substrate, VirtualTime};
+use wirespeed_transport::remote::Program;
 
 /// The substrate, with the user's own congestion controls (C files) in it.
 pub(crate) fn substrate(on: On, own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {

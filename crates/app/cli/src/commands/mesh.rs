@@ -15,10 +15,11 @@ use std::time::{Duration, Instant, SystemTime};
 use wirespeed_campaign::mesh::{
     EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise,
 };
-use wirespeed_lab::{Hosts, Program};
 use wirespeed_record::{plain_line, replace_file};
 use wirespeed_report::with_unit;
 use wirespeed_scenario::run::{Family, Reach};
+use wirespeed_substrates::Hosts;
+use wirespeed_transport::remote::Program;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Arguments of `wirespeed mesh`.

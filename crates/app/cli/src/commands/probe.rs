@@ -21,9 +21,11 @@ use baseline::Baseline;
 use scenario::Path as MeasuredPath;
 use std::path::{Path, PathBuf};
 use verdict::Verdict;
-use wirespeed_lab::{Hosts, LabError, Ports, Program, Reached, Surveyed};
+use wirespeed_agent::port::Reached;
 use wirespeed_record::replace_file;
 use wirespeed_scenario::run::{Family, Reach};
+use wirespeed_substrates::{Hosts, Ports, SubstrateError, Surveyed};
+use wirespeed_transport::remote::Program;
 use wirespeed_units::{Rate, Span};
 
 /// What utilisation is a part of where no interface says its rate.
@@ -136,7 +138,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 fn survey(arguments: &Arguments, hosts: &Hosts, raw: &Path) -> Result<(MeasuredPath, String), Failure> {
     let (from, to) = arguments.ends();
     let failed = |error| match error {
-        LabError::Interrupted => Failure::InterruptedProbe,
+        SubstrateError::Interrupted => Failure::InterruptedProbe,
         error => Failure::Environment(error.to_string()),
     };
     let path = |found: &[Surveyed], answers: &[Option<i64>]| MeasuredPath {

@@ -8,12 +8,12 @@ use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
-use wirespeed_lab::SelfChecked;
-#[cfg(not(feature = "linux"))]
-use wirespeed_lab::Substrate;
 use wirespeed_record::{SubstrateKind, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
+use wirespeed_substrates::SelfChecked;
+#[cfg(not(feature = "linux"))]
+use wirespeed_substrates::Substrate;
 use wirespeed_units::Span;
 
 /// Arguments of `wirespeed run`.
@@ -216,7 +216,7 @@ pub(crate) use super::linux::substrate;
 #[cfg(not(feature = "linux"))]
 pub(crate) fn substrate(on: On, _own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
     match on {
-        On::Model => Ok(Box::new(wirespeed_lab::Model)),
+        On::Model => Ok(Box::new(wirespeed_substrates::Model)),
         other => Err(crate::absent::substrate(other.kind().word())),
     }
 }

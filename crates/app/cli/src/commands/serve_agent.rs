@@ -6,7 +6,7 @@ use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use wirespeed_lab::{Secret, serve_sealed};
+use wirespeed_transport::sealed::{Secret, serve_sealed};
 use wirespeed_units::Span;
 
 /// Arguments of `wirespeed agent serve`.

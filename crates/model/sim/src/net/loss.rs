@@ -45,7 +45,7 @@ pub(crate) enum Loss {
 /// How far the stream of [`Loss::Each`] is searched at once: short against a run, long against a train.
 const AHEAD: u64 = 512;
 
-/// `probability` times 2^64. 2^64 does not fit: a probability of 1 spares one packet in 2^64 (as crates/run/lab does).
+/// `probability` times 2^64. 2^64 does not fit: a probability of 1 spares one packet in 2^64 (as crates/run/substrates does).
 pub(crate) fn bound(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }

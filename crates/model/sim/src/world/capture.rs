@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 use wirespeed_scenario::run::{Host, Run};
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
-/// Where the receivers' ports begin; the substrates on Linux use the same (crates/run/lab/src/agent).
+/// Where the receivers' ports begin; the substrates on Linux use the same (crates/run/agent/src).
 const FIRST_PORT: u16 = 5001;
 /// Where the senders' ports begin, the first ephemeral one of Linux.
 const FIRST_SENDER_PORT: u16 = 32_768;
@@ -126,7 +126,7 @@ pub(super) fn addressing(hosts: [usize; 2], index: usize, endpoint: &Endpoint) -
         }
         Endpoint::Udp(udp) => (udp.payload, false, 0),
     };
-    // A host's address is that of its access wire, as on Linux (crates/run/lab/src/layout.rs).
+    // A host's address is that of its access wire, as on Linux (crates/base/scenario/src/layout.rs).
     let address = |host: usize| Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + host as u32 * 4 + 1);
     let source = (address(hosts[0]), FIRST_SENDER_PORT.wrapping_add(index as u16));
     let destination = (address(hosts[1]), FIRST_PORT.wrapping_add(index as u16));

@@ -3,7 +3,8 @@
 
 use super::flow::{End, Flow};
 use crate::import::Protocol;
-use wirespeed_record::{Direction, Entry, LedgerRow};
+use wirespeed_ledger::Balance;
+use wirespeed_record::{Direction, LedgerRow};
 
 /// Datagrams of a flow within the measurement, and where each number comes from.
 struct Account {
@@ -26,27 +27,11 @@ pub fn of(flows: &[Flow]) -> Vec<LedgerRow> {
         names.dedup();
         names.join(", ")
     };
-    let row = |entry: Entry, place: String, packets: i64, source: &str| LedgerRow {
-        direction: Direction::Data,
-        entry,
-        stage: None,
-        place,
-        cause: None,
-        packets,
-        source: source.into(),
-    };
-    let rest = sent.saturating_sub(delivered).saturating_sub(lost);
-    vec![
-        row(Entry::Sent, names(|flow| flow.from), sent, accounts[0].sent_by),
-        row(Entry::Lost, String::new(), lost, "lost_packets of iperf3's receiver, which cannot say where"),
-        row(Entry::Delivered, names(|flow| flow.to), delivered, accounts[0].delivered_by),
-        row(
-            Entry::Unexplained,
-            String::new(),
-            rest,
-            "sent, and neither arrived nor missed: after the last that arrived",
-        ),
-    ]
+    let mut balance = Balance::new(Direction::Data);
+    balance.sent(&names(|flow| flow.from), sent, accounts[0].sent_by);
+    balance.lost(None, "", lost, "lost_packets of iperf3's receiver, which cannot say where");
+    balance.delivered(&names(|flow| flow.to), delivered, accounts[0].delivered_by);
+    balance.close("sent, and neither arrived nor missed: after the last that arrived")
 }
 
 fn account(flow: &Flow) -> Option<Account> {

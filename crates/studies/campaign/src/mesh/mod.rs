@@ -19,10 +19,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use wirespeed_lab::{Control, LabError, Substrate};
 use wirespeed_record::{Direction, Entry, Recording, RunDirectory};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::Reach;
+use wirespeed_substrates::{Control, Substrate, SubstrateError};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// One direction between two hosts, measured once.
@@ -94,7 +94,7 @@ impl Mesh {
                             return;
                         }
                         match self.probe(at, from, to, substrate, folder, cancel) {
-                            Err(LabError::Interrupted) => {}
+                            Err(SubstrateError::Interrupted) => {}
                             Err(error) => {
                                 let failure = Some(error.to_string());
                                 told(&Measured { failure, ..self.nothing(at, from, to) });
@@ -120,7 +120,7 @@ impl Mesh {
         substrate: &dyn Substrate,
         folder: &Path,
         cancel: &AtomicBool,
-    ) -> Result<Measured, LabError> {
+    ) -> Result<Measured, SubstrateError> {
         let run = self.run(from, to)?;
         let place = folder.join(format!("{at}-{from}-{to}"));
         fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
@@ -141,7 +141,7 @@ impl Mesh {
     }
 
     /// The run of a pair.
-    fn run(&self, from: usize, to: usize) -> Result<Run, LabError> {
+    fn run(&self, from: usize, to: usize) -> Result<Run, SubstrateError> {
         let host = |name: &str, reach: &Reach| {
             let address = reach.address.map_or(String::new(), |address| format!("address = \"{address}\"\n"));
             let family = reach.family.filter(|_| reach.address.is_none());
@@ -163,14 +163,14 @@ impl Mesh {
             self.length.nanoseconds(),
         );
         let study = wirespeed_scenario::parse(&text, "mesh.toml", &[], None);
-        let study = study.map_err(|error| LabError::Unsupported(error.to_string()))?;
+        let study = study.map_err(|error| SubstrateError::Unsupported(error.to_string()))?;
         let run = study.runs.into_iter().next().expect("a scenario without a sweep is one run");
         Ok(run)
     }
 }
 
-fn io(path: &Path, source: std::io::Error) -> LabError {
-    LabError::Environment(format!("{}: {source}", path.display()))
+fn io(path: &Path, source: std::io::Error) -> SubstrateError {
+    SubstrateError::Environment(format!("{}: {source}", path.display()))
 }
 
 /// What a recording of datagrams comes to.

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use wirespeed_lab::{Control, LabError, Substrate};
 use wirespeed_record::RunDirectory;
 use wirespeed_scenario::Run;
+use wirespeed_substrates::{Control, Substrate, SubstrateError};
 
 /// A run of a cell.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub enum Ended {
     /// It was carried out.
     Row(Box<Row>),
     /// It could not be.
-    Failed(LabError),
+    Failed(SubstrateError),
 }
 
 /// Every run of `cells` that `rows` do not have, cell by cell.
@@ -121,7 +121,7 @@ impl Collector<'_> {
                         let Some((index, task)) = next else { return };
                         let end = match self.one(index, task, cancel) {
                             Ok(row) => Ended::Row(Box::new(row)),
-                            Err(LabError::Interrupted) => return,
+                            Err(SubstrateError::Interrupted) => return,
                             Err(error) => Ended::Failed(error),
                         };
                         let mut queue = queue.lock().expect("no worker panics");
@@ -136,7 +136,7 @@ impl Collector<'_> {
         error.map_or(Ok(()), Err)
     }
 
-    fn one(&self, index: usize, task: &Task, cancel: &AtomicBool) -> Result<Row, LabError> {
+    fn one(&self, index: usize, task: &Task, cancel: &AtomicBool) -> Result<Row, SubstrateError> {
         let path = self.scratch.join(format!("run-{index}"));
         let directory = RunDirectory::create(&path)?;
         let control = Control { cancel, progress: &|_| () };
@@ -146,7 +146,7 @@ impl Collector<'_> {
             Ok(wirespeed_record::read(&path)?)
         });
         // What a failed run left tells why; that the rest cannot be removed harms no result.
-        if matches!(result, Ok(_) | Err(LabError::Interrupted)) {
+        if matches!(result, Ok(_) | Err(SubstrateError::Interrupted)) {
             let _ = fs::remove_dir_all(&path);
         }
         Ok(Row::reduce(task, &result?, &self.build))

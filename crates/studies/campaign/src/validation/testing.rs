@@ -4,9 +4,9 @@ use super::data::{METRICS, Row};
 use super::grid::generate;
 use super::section::sections;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use wirespeed_lab::{Control, LabError, Substrate};
 use wirespeed_record::{Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::Run;
+use wirespeed_substrates::{Control, Substrate, SubstrateError};
 
 /// A row of the first section's cell of that number with this goodput.
 pub fn row(cell: u32, repeat: u32, goodput_bps: f64) -> Row {
@@ -40,10 +40,10 @@ impl Substrate for Fake {
     fn build(&self) -> Option<String> {
         None
     }
-    fn check(&self, _: &Run) -> Result<(), LabError> {
+    fn check(&self, _: &Run) -> Result<(), SubstrateError> {
         Ok(())
     }
-    fn carry_out(&self, _: &Run, _: &RunDirectory, _: &Control) -> Result<Recording, LabError> {
+    fn carry_out(&self, _: &Run, _: &RunDirectory, _: &Control) -> Result<Recording, SubstrateError> {
         self.0.fetch_add(1, Relaxed);
         Ok(Recording::default())
     }

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 use wirespeed_campaign::{Judged, judge, report};
-use wirespeed_lab::{Control, Model, Substrate};
 use wirespeed_record::{Recording, RunDirectory, read, read_lazily, tables};
 use wirespeed_report::StudyInfo;
+use wirespeed_substrates::{Control, Model, Substrate};
 
 /// A whole run of two flows in a folder: what is damaged is damaged there, and mended.
 struct Whole {

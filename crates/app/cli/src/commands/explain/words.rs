@@ -217,7 +217,11 @@ mod tests {
         let reasons = REASONS.iter().map(|(name, _)| *name);
         let entries = ENTRIES.iter().map(|(name, _)| *name);
         let all = stages.chain(causes).chain(LIMITS).chain(reasons).chain(entries);
-        for word in all.chain(DUPLICATES).chain(WITHOUT_PAYLOAD).chain(wirespeed_lab::drop_reasons()) {
+        for word in all
+            .chain(DUPLICATES)
+            .chain(WITHOUT_PAYLOAD)
+            .chain(wirespeed_ledger::hosts::drop_reasons::drop_reasons())
+        {
             let told = explain(word).unwrap_or_else(|| panic!("{word}"));
             assert!(told.split_whitespace().count() > 4, "{told}");
         }

@@ -252,7 +252,7 @@ impl Arguments {
         };
         let study = study.map_err(refused)?;
         for run in &study.runs {
-            wirespeed_lab::check_real_run(run).map_err(|error| Failure::Usage {
+            wirespeed_substrates::check_real_run(run).map_err(|error| Failure::Usage {
                 message: error.to_string(),
                 remedy: "lower --time, --flows or --udp, or raise --datagram".into(),
             })?;

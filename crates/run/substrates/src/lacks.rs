@@ -1,0 +1,305 @@
+//! What a scenario can ask for that a kernel does not have, in virtual time or this machine's: refused by name, or warned
+//! about where the run still means the same; never left out silently.
+
+use wirespeed_record::SubstrateKind;
+use wirespeed_scenario::congestion_control;
+use wirespeed_scenario::run::{
+    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, LossModel, Queue, Run,
+};
+
+/// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
+pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let directions = run
+        .links
+        .iter()
+        .flat_map(|link| [(link, "forward", &link.forward), (link, "reverse", &link.reverse)]);
+    let in_links = directions.filter_map(|(link, way, direction)| {
+        let feature = beyond_the_wire(direction)?;
+        Some(format!(
+            "link {}, {way}: {feature} is not available on substrate {substrate}; run it --on model or leave it out",
+            link.name
+        ))
+    });
+    let in_flows = run.flows.iter().filter_map(|flow| match &flow.kind {
+        FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion, substrate)
+            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
+        FlowKind::Udp { .. } => None,
+    });
+    beside_the_chain(run, substrate).into_iter().chain(in_links).chain(in_flows).next()
+}
+
+/// Links beside the chain and ways over them: on a kernel routers know one way to each host, and between real machines the
+/// network decides.
+pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let remedy = "run it --on model or leave it out";
+    let link = run.links.iter().find(|link| link.between.is_some()).map(|link| {
+        let name = &link.name;
+        format!("link {name}: a link beside the others (between) is not available on substrate {substrate}; {remedy}")
+    });
+    let flow = run.flows.iter().find_map(|flow| {
+        let key = if !flow.route.is_empty() {
+            "route"
+        } else if !flow.route_back.is_empty() {
+            "route_back"
+        } else {
+            return None;
+        };
+        Some(format!("flow {}: {key} is not available on substrate {substrate}; {remedy}", flow.label))
+    });
+    link.or(flow)
+}
+
+/// What the run asks for that has no effect on a kernel, host by host. `inside`: what the inside of a host is there.
+pub fn without_effect(run: &Run, inside: &str) -> Vec<String> {
+    let hosts = run.hosts.iter().flat_map(|host| {
+        let name = &host.name;
+        let hardware = host.hardware.as_ref().map(|hardware| {
+            let capture = if hardware.capture.is_some() { ", nor has its capture's cost" } else { "" };
+            format!("host {name}: hardware has no effect{capture}: {inside}; run it --on model to see it")
+        });
+        let window = host.tcp.adv_win_scale.map(|scale| {
+            format!(
+                "host {name}: adv_win_scale = {scale} has no effect; Linux sizes windows by the payload that packets \
+                 carry since 6.6"
+            )
+        });
+        let queues = (!host.tcp.small_queues)
+            .then(|| format!("host {name}: small_queues = false has no effect; Linux has them since 3.6"));
+        let acks = (!host.tcp.stretch_acks)
+            .then(|| format!("host {name}: stretch_acks = false has no effect; Linux counts packets since 4.0"));
+        let first = host.tcp.initial_window.map(|packets| {
+            format!("host {name}: initial_window = {packets} has no effect; the kernel begins with 10 packets")
+        });
+        [hardware, window, queues, acks, first].into_iter().flatten()
+    });
+    hosts.collect()
+}
+
+/// Flows that ask that nothing be copied, where a copy costs nothing or what the host's hardware says.
+pub fn copied(run: &Run) -> Vec<String> {
+    let asks = |flow: &&Flow| matches!(flow.kind, FlowKind::Tcp { zero_copy: true, .. });
+    let told = |flow: &Flow| {
+        format!("flow {}: zero_copy has no effect here; run it --on netns or hosts", flow.label)
+    };
+    run.flows.iter().filter(asks).map(told).collect()
+}
+
+/// Flows whose code point no queue of the model looks at.
+pub fn marked(run: &Run) -> Vec<String> {
+    let warning = |flow: &Flow| {
+        let dscp = flow.dscp?;
+        let label = &flow.label;
+        Some(format!(
+            "flow {label}: dscp = {} has no effect on the model; run it --on netns or hosts",
+            dscp.number()
+        ))
+    };
+    run.flows.iter().filter_map(warning).collect()
+}
+
+/// A window that older kernels cut out of a fixed buffer is another one today.
+fn older_window(to: &Host, flow: &Flow) -> Option<String> {
+    let scale = to.tcp.adv_win_scale?;
+    Some(format!(
+        "flow {}: host {} has adv_win_scale = {scale}, which was removed in Linux 6.6 and changes a fixed window; run it \
+         --on model, or remove `window` or `adv_win_scale`",
+        flow.label, to.name
+    ))
+}
+
+/// What a direction has that kernel/qdisc/sch_wire.c has not.
+fn beyond_the_wire(direction: &Direction) -> Option<String> {
+    let named = |on: bool, name: &str| on.then(|| name.to_owned());
+    let queue = match &direction.queue {
+        Queue::DropTail { mark_above: None } => None,
+        Queue::DropTail { mark_above: Some(_) } => Some("marking (mark_above)".to_owned()),
+        other => Some(format!("queue {}", other.name())),
+    };
+    let loss = match direction.loss_model {
+        LossModel::Independent => None,
+        other => Some(format!("loss_model {}", other.name())),
+    };
+    queue
+        .or(loss)
+        .or(named(!direction.outages.is_empty(), "an outage"))
+        .or(named(direction.policer.is_some(), "a policer"))
+        .or(named(direction.port_limit.is_some(), "a port_limit"))
+}
+
+/// What of a congestion control Linux has not. A C file of the user's own is in the kernel, whatever it is called.
+fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option<String> {
+    if congestion.own {
+        return None;
+    }
+    let name = &congestion.name;
+    if name == HOST_DEFAULT {
+        return Some(format!(
+            "congestion control {name} is that of a real machine: it is not available on substrate {substrate}; name one, or \
+             run it --on hosts"
+        ));
+    }
+    let Some(control) = congestion_control(name) else {
+        // A running kernel is asked.
+        return (substrate == SubstrateKind::Kernel).then(|| {
+            format!(
+                "congestion control {name} is not in the virtual-time kernel; run it --on netns or hosts, or add a C source \
+                 under [congestion.{name}]"
+            )
+        });
+    };
+    let name = control.name;
+    if control.linux.is_none() {
+        // A dot would make two keys of it.
+        let key = if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() };
+        return Some(format!(
+            "congestion control {name} is the model's, Linux has none of that name: it is not available on substrate \
+             {substrate}; run it --on model, or add a C source under [congestion.{key}]"
+        ));
+    }
+    let of_model = |parameter: &&String| control.parameter(parameter).is_some_and(|p| p.linux.is_none());
+    let parameter = congestion.parameters.keys().find(of_model)?;
+    Some(format!(
+        "parameter {parameter} of congestion control {name} is the model's, Linux has none of that name: it is not \
+         available on substrate {substrate}; run it --on model or leave it out"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirespeed_scenario::Factor;
+    use wirespeed_scenario::run::{Policer, PortLimit};
+    use wirespeed_scenario::testing::run;
+    use wirespeed_units::{Bytes, Rate, Span};
+
+    fn with(change: impl FnOnce(&mut Direction)) -> Option<String> {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        change(&mut run.links[0].reverse);
+        lacks(&run, SubstrateKind::Kernel)
+    }
+
+    fn using(name: &str, parameters: &[&str], own: bool) -> Option<String> {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let parameters = parameters.iter().map(|p| ((*p).to_owned(), Factor::Integer(1))).collect();
+        let congestion = Congestion { name: name.into(), parameters, own };
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: false };
+        lacks(&run, SubstrateKind::Kernel)
+    }
+
+    #[test]
+    fn a_flow_that_copies_nothing_is_told_that_it_changes_nothing() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
+        assert_eq!(copied(&run).len(), 0);
+        run.flows[0].kind = FlowKind::Tcp { congestion, window: None, max_rate: None, zero_copy: true };
+        let label = &run.flows[0].label;
+        assert_eq!(
+            copied(&run),
+            [format!("flow {label}: zero_copy has no effect here; run it --on netns or hosts")]
+        );
+    }
+
+    #[test]
+    fn a_plain_link_is_available() {
+        assert_eq!(with(|_| ()), None);
+    }
+
+    #[test]
+    fn whatever_goes_beyond_a_plain_link_is_refused_by_name() {
+        let (rate, burst, interval) = (Rate::gbit(1), Bytes::mib(1), Span::ms(100));
+        let codel = Queue::CoDel { target: Span::ms(5), interval, ecn: true };
+        let expected = "link link0, reverse: queue codel is not available on substrate kernel; run it --on model or \
+                        leave it out";
+        assert_eq!(with(|d| d.queue = codel).as_deref(), Some(expected));
+        let refused = [
+            (
+                "queue drop-tail-packets",
+                with(|d| d.queue = Queue::DropTailPackets { packets: 100, mark_above: None }),
+            ),
+            ("marking", with(|d| d.queue = Queue::DropTail { mark_above: Some(burst) })),
+            ("loss_model bit-error", with(|d| d.loss_model = LossModel::BitError { rate: 1e-12 })),
+            ("an outage", with(|d| d.outages = vec![(Span::secs(1), Span::secs(2))])),
+            ("a policer", with(|d| d.policer = Some(Policer { rate, burst }))),
+            ("a port_limit", with(|d| d.port_limit = Some(PortLimit { rate, burst }))),
+        ];
+        for (name, message) in refused {
+            assert!(message.as_ref().is_some_and(|m| m.contains(name)), "{name}: {message:?}");
+        }
+    }
+
+    #[test]
+    fn ways_of_their_own_are_refused_by_name() {
+        let chain = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        assert_eq!(beside_the_chain(&chain, SubstrateKind::Hosts), None);
+        let mut named = chain.clone();
+        named.flows[0].route_back = vec!["link0".into()];
+        let message =
+            "flow a-b: route_back is not available on substrate kernel; run it --on model or leave it out";
+        assert_eq!(lacks(&named, SubstrateKind::Kernel).as_deref(), Some(message));
+        named.links.push(named.links[0].clone());
+        named.links[1].between = Some([0, 1]);
+        let message = "link link0: a link beside the others (between) is not available on substrate hosts; run it --on \
+                       model or leave it out";
+        assert_eq!(beside_the_chain(&named, SubstrateKind::Hosts).as_deref(), Some(message));
+    }
+
+    #[test]
+    fn what_only_the_model_has_of_congestion_control_is_refused() {
+        assert_eq!(using("cubic", &["beta", "bic_scale"], false), None);
+        assert_eq!(using("mine", &["gain"], true), None);
+        assert_eq!(using("fast", &["alpha"], true), None, "a C file of that name is in the kernel");
+        let refused = [
+            (using("fast", &[], false), "under [congestion.fast]"),
+            (using("bbr-4.15", &[], false), "under [congestion.\"bbr-4.15\"]"),
+            (using("reno", &["max_ssthresh"], false), "parameter max_ssthresh of congestion control reno"),
+        ];
+        for (message, words) in refused {
+            assert!(message.as_ref().is_some_and(|m| m.contains(words)), "{words}: {message:?}");
+        }
+    }
+
+    #[test]
+    fn windows_of_older_kernels_are_refused_where_they_are_fixed() {
+        let windowed = |window: Option<Bytes>| {
+            let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+            run.hosts[1].tcp.adv_win_scale = Some(2);
+            let congestion = Congestion { name: "reno".into(), parameters: Default::default(), own: false };
+            run.flows[0].kind = FlowKind::Tcp { congestion, window, max_rate: None, zero_copy: false };
+            run
+        };
+        let fixed = windowed(Some(Bytes::mib(8)));
+        assert!(
+            lacks(&fixed, SubstrateKind::Kernel)
+                .is_some_and(|message| message.contains("b has adv_win_scale = 2"))
+        );
+        let tuned = windowed(None);
+        assert_eq!(lacks(&tuned, SubstrateKind::Kernel), None);
+        assert_eq!(
+            without_effect(&tuned, "free"),
+            [
+                "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
+            ]
+        );
+    }
+
+    #[test]
+    fn hardware_is_free_and_said_so() {
+        const FILE: &str = r#"schema = 1
+name = "t"
+path = { rate = "1 Gbit/s", rtt = "1 ms" }
+flow = [{}]
+run = { duration = "1 s" }
+[host.receiver]
+preset = "epyc-2024-400g"
+capture_core = 3
+"#;
+        let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
+        assert_eq!(lacks(&study.runs[0], SubstrateKind::Kernel), None);
+        assert_eq!(
+            without_effect(&study.runs[0], "free"),
+            [
+                "host receiver: hardware has no effect, nor has its capture's cost: free; run it --on model to see it"
+            ]
+        );
+    }
+}
