@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use thiserror::Error;
-use wirespeed_campaign::validation::ValidationError;
 #[cfg(feature = "linux")]
 use wirespeed_kernel::KernelError;
 use wirespeed_record::{StoreError, plain};
 use wirespeed_scenario::ScenarioError;
+use wirespeed_validation::ValidationError;
 
 /// Why a command did not end well.
 #[derive(Debug, Error, Diagnostic)]

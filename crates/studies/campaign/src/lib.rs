@@ -1,11 +1,7 @@
-//! Many runs: carried out by a pool of workers, resumed where an earlier campaign stopped, judged by the study's
-//! expectations and put into one report.
+//! Executes the runs of a study in a pool of workers, and resumes an interrupted campaign. Judges the results by the
+//! study's expectations, and makes one report of them.
 
-pub mod claims;
-pub mod mesh;
 mod pool;
-pub mod reproduce;
-pub mod validation;
 mod verdict;
 
 pub use pool::{Campaign, Observer, Outcome};

@@ -1,6 +1,5 @@
 //! Carries out the runs of a study, several at a time.
 
-use crate::validation::region;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use wirespeed_record::{
 };
 use wirespeed_scenario::Run;
 use wirespeed_substrates::{Control, Progress, Substrate, SubstrateError};
+use wirespeed_validation::region;
 
 /// The folder beside that of the runs for measurements in whose place others came.
 const EARLIER: &str = "earlier";

@@ -12,9 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
-use wirespeed_campaign::mesh::{
-    EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise,
-};
+use wirespeed_mesh::{EDGES, History, HistoryError, Measured, Mesh, Summary, prometheus, summarise};
 use wirespeed_record::{plain_line, replace_file};
 use wirespeed_report::with_unit;
 use wirespeed_scenario::run::{Family, Reach};

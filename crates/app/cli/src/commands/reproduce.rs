@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wirespeed_campaign::claims::{Claim, read};
-use wirespeed_campaign::reproduce::{
+use wirespeed_campaign::{Campaign, Outcome};
+use wirespeed_record::replace_file;
+use wirespeed_reproduce::claims::{Claim, read};
+use wirespeed_reproduce::{
     CarriedOut, ClaimResult, Found, NoNumbers, Plan, Recorded, Results, Settings, StudyFiles, Wanted, page,
     read_all, table,
 };
-use wirespeed_campaign::{Campaign, Outcome};
-use wirespeed_record::replace_file;
 use wirespeed_scenario::{Run, ScenarioError};
 
 /// Arguments of `wirespeed reproduce`.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
-use wirespeed_campaign::validation::{
+use wirespeed_validation::{
     Cell, Collector, Ended, Row, Section, Task, data, grid, missing, of_data, sections,
 };
 

@@ -4,7 +4,7 @@ use super::options::Arguments;
 use super::verdict::Verdict;
 use std::fmt::Write;
 use std::time::SystemTime;
-use wirespeed_campaign::mesh::prometheus_label;
+use wirespeed_mesh::prometheus_label;
 
 /// Gauges of a measurement.
 pub fn of(arguments: &Arguments, verdict: &Verdict) -> String {

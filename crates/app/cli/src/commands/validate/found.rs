@@ -3,12 +3,12 @@
 use crate::failure::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
-use wirespeed_campaign::validation::compare::criteria;
-use wirespeed_campaign::validation::{
+use wirespeed_record::{SubstrateKind, replace_file};
+use wirespeed_validation::compare::criteria;
+use wirespeed_validation::{
     Causes, Comparison, Criterion, Page, QUANTITIES, Row, Section, data, distances, other_programs, page,
     pages, scatter, sections,
 };
-use wirespeed_record::{SubstrateKind, replace_file};
 
 /// A section's rows on both sides, compared.
 pub struct Found {

@@ -2,9 +2,9 @@
 
 use super::found::Found;
 use serde_json::{Map, Value, json};
-use wirespeed_campaign::validation::QUANTITIES;
-use wirespeed_campaign::validation::compare::Compared;
-use wirespeed_campaign::validation::statistics::Estimate;
+use wirespeed_validation::QUANTITIES;
+use wirespeed_validation::compare::Compared;
+use wirespeed_validation::statistics::Estimate;
 
 /// What is asked, what was found, and what disagrees.
 pub fn as_text(found: &Found) -> String {

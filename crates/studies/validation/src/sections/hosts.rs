@@ -87,8 +87,8 @@ fn scenario(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validation::grid::generate;
-    use crate::validation::section::Section;
+    use crate::grid::generate;
+    use crate::section::Section;
     use std::collections::BTreeSet;
     use wirespeed_scenario::{PresetKind, presets};
 

@@ -1,5 +1,5 @@
-//! A mesh: every pair of hosts probed with paced datagrams, again and again, and what that shows in the long run. A site that
-//! loses a little all the time stands out between many that lose nothing (cornell-2010's reason to look).
+//! A mesh: every pair of hosts is probed with paced datagrams, again and again, and a history keeps the results. A site
+//! that loses a little all the time stands out between many that lose nothing (the reason of cornell-2010 to look).
 
 mod delay;
 mod history;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::reproduce::{Form, Plan, StudyFiles, Wanted};
 use wirespeed_record::SubstrateKind;
+use wirespeed_reproduce::{Form, Plan, StudyFiles, Wanted};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../studies")

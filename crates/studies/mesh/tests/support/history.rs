@@ -1,7 +1,7 @@
 //! Reads text as the history of a mesh: whatever it says, that ends in a summary or in a mistake with a line.
 
 use std::path::Path;
-use wirespeed_campaign::mesh::{History, prometheus, summarise};
+use wirespeed_mesh::{History, prometheus, summarise};
 
 /// Takes it as far as it goes.
 pub fn read(text: &str) {

@@ -1,5 +1,6 @@
-//! A published study, run again: its scenarios and claims, the runs they need, and what these say of the claims.
+//! A published study, run again: its scenarios and claims, the runs that these need, and their results.
 
+pub mod claims;
 mod folder;
 mod measure;
 mod page;

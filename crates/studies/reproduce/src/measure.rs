@@ -2,12 +2,12 @@
 
 use super::plan::{CellPlan, ClaimPlan};
 use crate::claims::{Cell, Judgement, Verdict, judge};
-use crate::pool::Outcome;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
+use wirespeed_campaign::Outcome;
 use wirespeed_metrics::loss::by_stage;
 use wirespeed_metrics::{View, evaluate, evaluate_view, find};
 use wirespeed_record::{Cost, StoreError, SubstrateKind};

@@ -179,7 +179,7 @@ pub fn render(section: &Section, cells: &[Cell]) -> String {
     let mut text = format!(
         "# {title}. Written by `wirespeed validate --on kernel --extend{command}`; do not edit.\n\
          # {} cells of {}: one of every {blocks} a round, seed {}\n\
-         # (crates/studies/campaign/src/validation/grid.rs says how they are chosen).\n",
+         # (crates/studies/validation/src/grid.rs says how they are chosen).\n",
         cells.len(),
         section.largest_size(),
         section.seed,

@@ -20,7 +20,7 @@ pub fn controls() -> &'static [Control] {
         control: Vec<Control>,
     }
     static CONTROLS: LazyLock<Vec<Control>> = LazyLock::new(|| {
-        let text = include_str!("../../../../../docs/validation/controls.toml");
+        let text = include_str!("../../../../docs/validation/controls.toml");
         toml::from_str::<File>(text).expect("a test reads the committed list").control
     });
     &CONTROLS

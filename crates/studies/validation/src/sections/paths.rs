@@ -91,8 +91,8 @@ fn scenario(cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::validation::grid::generate;
-    use crate::validation::section::sections;
+    use crate::grid::generate;
+    use crate::section::sections;
 
     #[test]
     fn the_buffer_holds_ten_frames_at_least() {
