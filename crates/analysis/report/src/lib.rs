@@ -10,6 +10,7 @@
 
 mod answer;
 mod builder;
+mod characters;
 pub mod claims;
 mod compare;
 mod core_time;

@@ -1,17 +1,20 @@
 //! The comparison as a page, in the look and with the script of the report.
 
+use super::cells::{Cell, Match};
 use super::difference::{Difference, Spread, Test, Verdict, percent, unsigned};
 use super::group::Group;
-use super::ledger::Sheet;
-use super::{Comparison, answer, cells::Cell, figures, worth};
+use super::ledger::{Line, Sheet};
+use super::{Comparison, answer, figures, worth};
 use crate::digest::metric_words;
 use crate::figure::Figure;
-use crate::html::figures::{across, data, frame};
+use crate::html::data::PageData;
+use crate::html::figures::{across, frame};
 use crate::html::run::selector;
-use crate::html::{answer_section, document, escape, head};
+use crate::html::tables::all_metrics;
+use crate::html::{answer_section, document, head};
 use crate::number::{Column, MISSING, with_unit};
 use crate::palette::Palette;
-use std::fmt::Write;
+use maud::{Markup, html};
 
 /// See [`Comparison::html`].
 pub(super) fn page(comparison: &Comparison) -> String {
@@ -21,29 +24,27 @@ pub(super) fn page(comparison: &Comparison) -> String {
         comparison.matches.iter().map(|matched| figures::of_match(&comparison.sides, matched)).collect();
     let all: Vec<Figure> = figures::across(comparison).into_iter().collect();
     let palette = figures::palette(&comparison.sides);
-    let mut out = String::with_capacity(1 << 18);
-    head(&mut out, &title, &about(comparison), &facts(comparison));
-    out.push_str("<main>\n");
-    answer_section(&mut out, &answer::sentences(comparison));
-    for warning in comparison.warnings() {
-        let _ = write!(out, "<p class=\"warning\">{}</p>", escape(&warning));
-    }
-    table(&mut out, comparison);
-    across(&mut out, &all, &palette);
-    runs(&mut out, comparison, &overlaid, &palette);
-    unmatched(&mut out, comparison);
-    settings(&mut out, comparison);
-    folders(&mut out, comparison);
-    if !comparison.command.is_empty() {
-        let command = escape(&comparison.command);
-        let _ = write!(
-            out,
-            "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\">{command}</pre></section>"
-        );
-    }
-    out.push_str("</main>\n");
-    let data = data(&all, overlaid.iter().map(Vec::as_slice), &palette);
-    document(&title, &out, &comparison.generated_by, &data)
+    let body = html! {
+        (head(&title, &about(comparison), &facts(comparison)))
+        main {
+            (answer_section(&answer::sentences(comparison)))
+            @for warning in comparison.warnings() { p.warning { (warning) } }
+            (table(comparison))
+            (across(&all, &palette))
+            (runs(comparison, &overlaid, &palette))
+            (unmatched(comparison))
+            (settings(comparison))
+            (folders(comparison))
+            @if !comparison.command.is_empty() {
+                section #repeat {
+                    h2 { "How to repeat it" }
+                    pre.command { (comparison.command) }
+                }
+            }
+        }
+    };
+    let data = PageData::new(&all, overlaid.iter().map(Vec::as_slice), &palette);
+    document(&title, &body, &comparison.generated_by, &data)
 }
 
 /// The question of the study, if all have the same.
@@ -65,113 +66,109 @@ fn facts(comparison: &Comparison) -> Vec<String> {
     facts
 }
 
-fn table(out: &mut String, comparison: &Comparison) {
+fn table(comparison: &Comparison) -> Markup {
     if comparison.matches.is_empty() {
-        return;
+        return html! {};
     }
-    let short = comparison.headlines().count() < comparison.columns.len();
-    out.push_str("<section id=\"summary\"><div class=\"head\"><h2>Side by side</h2>");
-    if short {
-        let _ = write!(
-            out,
-            "<label class=\"switch\"><input type=\"checkbox\" id=\"all-metrics\"> all {} metrics</label>",
-            comparison.columns.len()
-        );
-    }
-    out.push_str(
-        "</div><p class=\"hint\">Differences are from the first folder. Means over repeats, with their least and largest below; \
-         differences with half of their 95 % confidence interval. ≠ marks what repeats do not explain: 0 lies outside the 95 % confidence interval of the difference (Welch). \
-         By chance alone one in twenty would. ≈ marks results that are equivalent within 5 %. Detectable is the smallest difference that so many repeats \
-         show in four comparisons of five; without a mark none is shown, and a smaller one is not excluded.</p>",
-    );
-    for note in worth::identical(comparison) {
-        let _ = write!(out, "<p class=\"hint\">{}</p>", escape(&note));
-    }
-    let _ =
-        write!(out, "<div class=\"scroll\"><table class=\"compare{}\">", if short { " short" } else { "" });
-    column_heads(out, comparison, "", true);
+    let headlines = comparison.headlines().count();
+    let short = headlines < comparison.columns.len();
     let has_headline = comparison.columns.iter().any(|column| column.headline);
-    for metric in &comparison.columns {
-        let extra = has_headline && !metric.headline;
-        rows(out, comparison, &Group::of(comparison, metric), extra);
-    }
-    out.push_str("</table></div></section>\n");
-}
-
-fn column_heads(out: &mut String, comparison: &Comparison, first: &str, shares: bool) {
-    let _ = write!(out, "<thead><tr><th>{}</th>", escape(first));
-    for (index, side) in comparison.sides.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<th class=\"number\" title=\"{}\">{}<small>{}</small></th>",
-            escape(&side.path),
-            escape(&side.name),
-            escape(&side.substrates())
-        );
-        if index > 0 {
-            out.push_str("<th class=\"number\">difference</th>");
-            if shares {
-                out.push_str("<th class=\"number\">%</th><th class=\"number\">detectable</th>");
+    html! {
+        section #summary {
+            div.head {
+                h2 { "Side by side" }
+                @if short { (all_metrics(comparison.columns.len())) }
+            }
+            p.hint {
+                "Differences are from the first folder. Means over repeats, with their least and largest below; \
+                 differences with half of their 95 % confidence interval. ≠ marks what repeats do not explain: 0 lies outside the 95 % confidence interval of the difference (Welch). \
+                 By chance alone one in twenty would. ≈ marks results that are equivalent within 5 %. Detectable is the smallest difference that so many repeats \
+                 show in four comparisons of five; without a mark none is shown, and a smaller one is not excluded."
+            }
+            @for note in worth::identical(comparison) { p.hint { (note) } }
+            div.scroll {
+                table.compare.short[short] {
+                    (column_heads(comparison, "", true))
+                    @for metric in &comparison.columns {
+                        (rows(comparison, &Group::of(comparison, metric), has_headline && !metric.headline))
+                    }
+                }
             }
         }
     }
-    out.push_str("</tr></thead>");
+}
+
+fn column_heads(comparison: &Comparison, first: &str, shares: bool) -> Markup {
+    html! {
+        thead {
+            tr {
+                th { (first) }
+                @for (index, side) in comparison.sides.iter().enumerate() {
+                    th.number title=(side.path) { (side.name) small { (side.substrates()) } }
+                    @if index > 0 {
+                        th.number { "difference" }
+                        @if shares {
+                            th.number { "%" }
+                            th.number { "detectable" }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The rows of one metric.
-fn rows(out: &mut String, comparison: &Comparison, group: &Group, extra: bool) {
-    let unit = match group.form.unit.as_str() {
-        "" => String::new(),
-        unit => format!(" <small>{}</small>", escape(unit)),
+fn rows(comparison: &Comparison, group: &Group, extra: bool) -> Markup {
+    let name = &group.metric.name;
+    let width = comparison.sides.len() * 4 - 2;
+    let title = html! {
+        (metric_words(name))
+        @if !group.form.unit.is_empty() { " " small { (group.form.unit) } }
     };
-    let words = escape(&metric_words(&group.metric.name));
-    let name = escape(&group.metric.name);
-    let class = if extra { " class=\"extra\"" } else { "" };
-    let _ = write!(out, "<tbody{class}>");
-    if let [(_, only)] = group.rows.as_slice() {
-        let _ = write!(out, "<tr><th scope=\"row\" title=\"{name}\">{words}{unit}</th>");
-        values(out, only, group);
-    } else {
-        let width = comparison.sides.len() * 4 - 2;
-        let _ = write!(
-            out,
-            "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{width}\" title=\"{name}\">{words}{unit}</th></tr>"
-        );
-        for (cell, spreads) in &group.rows {
-            let factors = escape(&answer::factors_text(&cell.factors));
-            let _ = write!(out, "<tr><td class=\"name\" title=\"{factors}\">{}</td>", escape(&cell.name));
-            values(out, spreads, group);
+    html! {
+        tbody class=[extra.then_some("extra")] {
+            @if let [(_, only)] = group.rows.as_slice() {
+                tr {
+                    th scope="row" title=(name) { (title) }
+                    (values(only, group))
+                }
+            } @else {
+                tr.group { th scope="rowgroup" colspan=(width) title=(name) { (title) } }
+                @for (cell, spreads) in &group.rows {
+                    tr {
+                        td.name title=(answer::factors_text(&cell.factors)) { (cell.name) }
+                        (values(spreads, group))
+                    }
+                }
+            }
         }
     }
-    out.push_str("</tbody>");
 }
 
-fn values(out: &mut String, spreads: &[Option<Spread>], group: &Group) {
+fn values(spreads: &[Option<Spread>], group: &Group) -> Markup {
     let unit = &group.metric.unit;
     let differences = Cell::differences(spreads);
-    for (index, (spread, difference)) in spreads.iter().zip(differences).enumerate() {
-        let mean = escape(&group.form.cell(spread.as_ref().map(|spread| spread.mean)));
-        let range = spread.as_ref().and_then(|spread| group.range(spread));
-        let range = range.map_or(String::new(), |[least, largest]| {
-            format!("<small>{} – {}</small>", escape(&least), escape(&largest))
-        });
-        let title = spread.as_ref().map_or("not measured".into(), |spread| {
-            let n = spread.values.len();
-            format!("{} {unit}, {n} run{}", spread.mean, if n == 1 { "" } else { "s" })
-        });
-        let _ = write!(out, "<td class=\"number\" title=\"{}\">{mean}{range}</td>", escape(&title));
-        if index > 0 {
-            difference_cells(out, difference, &group.difference, unit);
+    let title = |spread: &Spread| {
+        let n = spread.values.len();
+        format!("{} {unit}, {n} run{}", spread.mean, if n == 1 { "" } else { "s" })
+    };
+    html! {
+        @for (index, (spread, difference)) in spreads.iter().zip(differences).enumerate() {
+            td.number title=(spread.as_ref().map_or("not measured".into(), title)) {
+                (group.form.cell(spread.as_ref().map(|spread| spread.mean)))
+                @if let Some([least, largest]) = spread.as_ref().and_then(|spread| group.range(spread)) {
+                    small { (least) " – " (largest) }
+                }
+            }
+            @if index > 0 { (difference_cells(difference, &group.difference, unit)) }
         }
     }
-    out.push_str("</tr>");
 }
 
-fn difference_cells(out: &mut String, difference: Option<Difference>, form: &Column, unit: &str) {
+fn difference_cells(difference: Option<Difference>, form: &Column, unit: &str) -> Markup {
     let Some(difference) = difference else {
-        let missing = format!("<td class=\"number\">{MISSING}</td>");
-        out.push_str(&missing.repeat(3));
-        return;
+        return html! { @for _ in 0..3 { td.number { (MISSING) } } };
     };
     let verdict = difference.verdict();
     let interval = difference.test.map(|Test { interval: (low, high), .. }| {
@@ -185,120 +182,122 @@ fn difference_cells(out: &mut String, difference: Option<Difference>, form: &Col
         (Some(interval), _) => interval,
         (None, _) => "no test: there are not two repeats on each side that could differ, or none did".into(),
     };
-    let half = difference
-        .half_text(form)
-        .map_or(String::new(), |half| format!("<small>± {}</small>", escape(&half)));
-    let share = difference.relative.map_or(MISSING.into(), percent);
-    let (class, mark) = match verdict {
-        Verdict::Different => (" beyond", "≠ "),
-        Verdict::Equivalent(_) => ("", "≈ "),
-        _ => ("", ""),
+    let mark = match verdict {
+        Verdict::Different => "≠ ",
+        Verdict::Equivalent(_) => "≈ ",
+        _ => "",
     };
-    let detectable = difference.detectable_text(form).unwrap_or(MISSING.into());
-    let _ = write!(
-        out,
-        "<td class=\"number\" title=\"{title}\">{}{half}</td><td class=\"number{class}\" title=\"{title}\">{mark}{}</td>\
-         <td class=\"number\">{}</td>",
-        escape(&difference.absolute_text(form)),
-        escape(&share),
-        escape(&detectable),
-        title = escape(&title)
-    );
+    html! {
+        td.number title=(title) {
+            (difference.absolute_text(form))
+            @if let Some(half) = difference.half_text(form) { small { "± " (half) } }
+        }
+        td.number.beyond[verdict == Verdict::Different] title=(title) {
+            (mark) (difference.relative.map_or(MISSING.into(), percent))
+        }
+        td.number { (difference.detectable_text(form).unwrap_or(MISSING.into())) }
+    }
 }
 
-fn runs(out: &mut String, comparison: &Comparison, overlaid: &[Vec<Figure>], palette: &Palette) {
-    if comparison.matches.is_empty() {
-        return;
-    }
-    out.push_str("<section id=\"runs\"><h2>Run over run</h2>");
+fn runs(comparison: &Comparison, overlaid: &[Vec<Figure>], palette: &Palette) -> Markup {
     let repeats = comparison.matches.windows(2).any(|pair| pair[0].cell == pair[1].cell);
-    let name = |matched: &super::cells::Match| {
+    let name = |matched: &Match| {
         let cell = &comparison.cells[matched.cell].name;
         if repeats { format!("{cell} · repeat {}", matched.repeat) } else { cell.clone() }
     };
-    selector(out, &comparison.matches.iter().map(name).collect::<Vec<_>>());
-    for (index, (matched, figures)) in comparison.matches.iter().zip(overlaid).enumerate() {
-        let hidden = if index == 0 { "" } else { " hidden" };
-        let _ = write!(out, "<div class=\"run\" data-panel=\"{index}\"{hidden}>");
-        out.push_str("<p class=\"hint\">One line for each folder. The figures share one time axis: drag over any of them to zoom all, double-click to return.</p><div class=\"stack\">");
-        figures.iter().for_each(|figure| frame(out, figure, palette, &index.to_string(), true));
-        out.push_str("</div>");
-        let run = |side: usize| matched.runs[side].map(|run| &comparison.sides[side].runs[run]);
-        for sheet in comparison.sheets(|side| run(side).into_iter().collect()) {
-            ledger(out, comparison, &sheet);
-        }
-        for (side, run) in
-            comparison.sides.iter().zip(0..).filter_map(|(side, index)| Some((side, run(index)?)))
-        {
-            let info = &run.digest.info;
-            let _ = write!(
-                out,
-                "<p class=\"cost\">{}: <code>{}</code>, seed {}, {} of wall time.</p>",
-                escape(&side.name),
-                escape(&run.directory),
-                info.seed,
-                escape(&with_unit(info.cost.wall_s, "s"))
-            );
-        }
-        out.push_str("</div>\n");
-    }
-    out.push_str("</section>\n");
-}
-
-fn ledger(out: &mut String, comparison: &Comparison, sheet: &Sheet) {
-    let _ = write!(
-        out,
-        "<h3>Loss ledger of whole runs, {}</h3><div class=\"scroll\"><table class=\"compare\">",
-        sheet.packets
-    );
-    column_heads(out, comparison, "Entry", false);
-    out.push_str("<tbody>");
-    for line in &sheet.lines {
-        let form = Column::new("packets", line.packets.iter().flatten().copied());
-        let _ = write!(out, "<tr><td>{}</td>", escape(&line.words()));
-        let first = line.packets[0];
-        for (index, packets) in line.packets.iter().enumerate() {
-            let _ = write!(out, "<td class=\"number\">{}</td>", form.cell(*packets));
-            if index > 0 {
-                let pair =
-                    first.zip(*packets).and_then(|(a, b)| Some((Spread::of(vec![a])?, Spread::of(vec![b])?)));
-                let text =
-                    pair.map_or(MISSING.into(), |(a, b)| Difference::between(&a, &b).absolute_text(&form));
-                let _ = write!(out, "<td class=\"number\">{text}</td>");
+    let names: Vec<String> = comparison.matches.iter().map(name).collect();
+    html! {
+        @if !comparison.matches.is_empty() {
+            section #runs {
+                h2 { "Run over run" }
+                (selector(&names))
+                @for (index, (matched, figures)) in comparison.matches.iter().zip(overlaid).enumerate() {
+                    div.run data-panel=(index) hidden[index > 0] {
+                        p.hint {
+                            "One line for each folder. The figures share one time axis: drag over any of them to zoom all, double-click to return."
+                        }
+                        div.stack {
+                            @for figure in figures { (frame(figure, palette, &index.to_string(), true)) }
+                        }
+                        (matched_runs(comparison, matched))
+                    }
+                }
             }
         }
-        out.push_str("</tr>");
     }
-    out.push_str("</tbody></table></div>");
+}
+
+/// The ledgers of matched runs beside each other, and what the runs were.
+fn matched_runs(comparison: &Comparison, matched: &Match) -> Markup {
+    let run = |side: usize| matched.runs[side].map(|run| &comparison.sides[side].runs[run]);
+    let sides = comparison.sides.iter().enumerate();
+    html! {
+        @for sheet in comparison.sheets(|side| run(side).into_iter().collect()) { (ledger(comparison, &sheet)) }
+        @for (side, run) in sides.filter_map(|(index, side)| Some((side, run(index)?))) {
+            p.cost {
+                (side.name) ": " code { (run.directory) }
+                ", seed " (run.digest.info.seed) ", " (with_unit(run.digest.info.cost.wall_s, "s")) " of wall time."
+            }
+        }
+    }
+}
+
+fn ledger(comparison: &Comparison, sheet: &Sheet) -> Markup {
+    html! {
+        h3 { "Loss ledger of whole runs, " (sheet.packets) }
+        div.scroll {
+            table.compare {
+                (column_heads(comparison, "Entry", false))
+                tbody { @for line in &sheet.lines { (ledger_row(line)) } }
+            }
+        }
+    }
+}
+
+fn ledger_row(line: &Line) -> Markup {
+    let form = Column::new("packets", line.packets.iter().flatten().copied());
+    let first = line.packets[0];
+    let difference = |packets: Option<f64>| {
+        let (first, packets) = first.zip(packets)?;
+        let (a, b) = (Spread::of(vec![first])?, Spread::of(vec![packets])?);
+        Some(Difference::between(&a, &b).absolute_text(&form))
+    };
+    html! {
+        tr {
+            td { (line.words()) }
+            @for (index, packets) in line.packets.iter().enumerate() {
+                td.number { (form.cell(*packets)) }
+                @if index > 0 { td.number { (difference(*packets).unwrap_or(MISSING.into())) } }
+            }
+        }
+    }
 }
 
 /// A table of text; no section if it has no rows.
-fn plain_table(out: &mut String, title: &str, hint: &str, heads: &[String], rows: &[Vec<String>]) {
-    if rows.is_empty() {
-        return;
+fn plain_table(title: &str, hint: &str, heads: &[String], rows: &[Vec<String>]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 { (title) }
+                @if !hint.is_empty() { p.hint { (hint) } }
+                div.scroll {
+                    table {
+                        thead { tr { @for head in heads { th { (head) } } } }
+                        tbody { @for row in rows { tr { @for cell in row { td.wrap { (cell) } } } } }
+                    }
+                }
+            }
+        }
     }
-    let heads: String = heads.iter().map(|head| format!("<th>{}</th>", escape(head))).collect();
-    let _ = write!(out, "<section><h2>{title}</h2>");
-    if !hint.is_empty() {
-        let _ = write!(out, "<p class=\"hint\">{hint}</p>");
-    }
-    let _ = write!(out, "<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>");
-    for row in rows {
-        let cells: String =
-            row.iter().map(|cell| format!("<td class=\"wrap\">{}</td>", escape(cell))).collect();
-        let _ = write!(out, "<tr>{cells}</tr>");
-    }
-    out.push_str("</tbody></table></div></section>\n");
 }
 
-fn unmatched(out: &mut String, comparison: &Comparison) {
+fn unmatched(comparison: &Comparison) -> Markup {
     let rows: Vec<Vec<String>> = answer::unmatched(comparison)
         .into_iter()
         .flat_map(|(place, names)| names.into_iter().map(move |name| vec![name.to_string(), place.clone()]))
         .collect();
     let heads = ["Setting", "Only in"].map(String::from);
-    plain_table(
-        out,
+    let not_compared = plain_table(
         "Not compared",
         "They are in no table above: the first folder, or all others, do not have them.",
         &heads,
@@ -312,10 +311,12 @@ fn unmatched(out: &mut String, comparison: &Comparison) {
         })
         .collect();
     let heads = ["Folder", "Run", "Why"].map(String::from);
-    plain_table(out, "Incomplete runs", "Running the study again completes them.", &heads, &incomplete);
+    let incomplete =
+        plain_table("Incomplete runs", "Running the study again completes them.", &heads, &incomplete);
+    html! { (not_compared) (incomplete) }
 }
 
-fn settings(out: &mut String, comparison: &Comparison) {
+fn settings(comparison: &Comparison) -> Markup {
     let mut heads = vec!["Setting".to_string()];
     heads.extend(comparison.sides.iter().map(|side| side.name.clone()));
     let rows: Vec<Vec<String>> = comparison
@@ -324,15 +325,14 @@ fn settings(out: &mut String, comparison: &Comparison) {
         .map(|setting| std::iter::once(setting.path.clone()).chain(setting.values.iter().cloned()).collect())
         .collect();
     plain_table(
-        out,
         "Set differently",
         "What the matched runs were told besides their factors, where it is not the same.",
         &heads,
         &rows,
-    );
+    )
 }
 
-fn folders(out: &mut String, comparison: &Comparison) {
+fn folders(comparison: &Comparison) -> Markup {
     let heads = ["Folder", "Study", "Ran on", "Kernel", "Runs", "Made by"].map(String::from);
     let rows: Vec<Vec<String>> = comparison
         .sides
@@ -343,5 +343,5 @@ fn folders(out: &mut String, comparison: &Comparison) {
             vec![side.path.clone(), side.studies(), side.substrates(), kernels, runs, side.tools()]
         })
         .collect();
-    plain_table(out, "Folders", "", &heads, &rows);
+    plain_table("Folders", "", &heads, &rows)
 }

@@ -1,16 +1,21 @@
 //! The page: one file, no network. Figures are data in it, drawn by the plotly.js it carries.
+//!
+//! Markup is made by templates (`maud`), which escape every value. `verbatim.rs` holds the exceptions.
 
+pub(crate) mod data;
 pub(crate) mod figures;
 pub(crate) mod run;
-mod tables;
+pub(crate) mod tables;
+mod verbatim;
 
 use crate::answer;
+use crate::characters::printable;
 use crate::palette::{colours, declarations};
 use crate::report::Report;
+use data::PageData;
+use maud::{DOCTYPE, Markup, html};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::LazyLock;
-use wirespeed_record::is_command;
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
@@ -27,48 +32,53 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /// The whole page of a report.
 pub(crate) fn page(report: &Report) -> String {
-    let mut body = String::with_capacity(1 << 20);
-    header(&mut body, report);
-    body.push_str("<main>\n");
-    answer_section(&mut body, &answer::sentences(report));
-    for region in answer::validated_regions(report) {
-        let _ = writeln!(body, "<p class=\"hint\">{}.</p>", escape(&region));
-    }
-    tables::summary(&mut body, report);
-    tables::expectations(&mut body, report);
-    incomplete(&mut body, report);
-    figures::across(&mut body, &report.figures, &report.palette);
-    run::section(&mut body, report);
-    repeat_section(&mut body, report);
-    body.push_str("</main>\n");
+    let body = html! {
+        (header(report))
+        main {
+            (answer_section(&answer::sentences(report)))
+            @for region in answer::validated_regions(report) { p.hint { (region) "." } }
+            (tables::summary(report))
+            (tables::expectations(report))
+            (incomplete(report))
+            (figures::across(&report.figures, &report.palette))
+            (run::section(report))
+            (repeat_section(report))
+        }
+    };
     let runs = report.runs.iter().map(|run| run.figures.as_slice());
-    let data = figures::data(&report.figures, runs, &report.palette);
+    let data = PageData::new(&report.figures, runs, &report.palette);
     document(&report.study.name, &body, &report.study.generated_by, &data)
 }
 
 /// A page of `body`, complete in itself. `data`: the figures that are to be drawn.
-pub(crate) fn document(title: &str, body: &str, generated_by: &str, data: &str) -> String {
-    let mut out = String::with_capacity(PLOTLY.len() + body.len() + data.len() + (1 << 16));
-    let title = escape(title);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · wirespeed</title>\n<style>\n{}{}{STYLE}</style>\n</head>\n<body>\n",
-        theme(),
-        inks()
-    );
-    let _ = write!(
-        out,
-        "{body}<footer><p>Made by {}. This file is complete in itself: it loads nothing.</p></footer>\n\
-         <noscript><p class=\"noscript\">The figures need JavaScript, which is in this file; the tables do not.</p></noscript>\n",
-        escape(generated_by)
-    );
-    let _ = write!(out, "<script type=\"application/json\" id=\"data\">{data}</script>\n<script>");
-    out.push_str(&PLOTLY);
-    let _ = write!(out, "</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
-    out
+pub(crate) fn document(title: &str, body: &Markup, generated_by: &str, data: &PageData) -> String {
+    let style = [&theme(), &inks(), STYLE].concat();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { (printable(title)) " · wirespeed" }
+                style { (verbatim::own(&style)) }
+            }
+            body {
+                (verbatim::cleaned(body))
+                footer {
+                    p { "Made by " (printable(generated_by)) ". This file is complete in itself: it loads nothing." }
+                }
+                noscript {
+                    p.noscript { "The figures need JavaScript, which is in this file; the tables do not." }
+                }
+                script type="application/json" #data { (verbatim::json(data)) }
+                script { (verbatim::own(&PLOTLY)) }
+                script { (verbatim::own(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
 }
 
 fn theme() -> String {
@@ -88,7 +98,7 @@ fn inks() -> String {
     colours(false).iter().map(|(name, _)| class(name)).collect()
 }
 
-fn header(out: &mut String, report: &Report) {
+fn header(report: &Report) -> Markup {
     let runs = report.runs.len();
     let mut facts = vec![format!("{runs} run{}", if runs == 1 { "" } else { "s" })];
     if !report.incomplete.is_empty() {
@@ -105,84 +115,74 @@ fn header(out: &mut String, report: &Report) {
     if let (Some(first), true) = (seconds.first(), seconds.windows(2).all(|w| w[0] == w[1])) {
         facts.push(format!("{} each", crate::number::with_unit(*first as f64, "ns")));
     }
-    head(out, &report.study.name, &report.study.about, &facts);
+    head(&report.study.name, &report.study.about, &facts)
 }
 
 /// Name, subtitle and a line of facts.
-pub(crate) fn head(out: &mut String, name: &str, about: &str, facts: &[String]) {
-    let facts: String = facts.iter().map(|fact| format!("<li>{}</li>", escape(fact))).collect();
-    let _ = write!(
-        out,
-        "<header><div class=\"bar\"><span class=\"brand\">wirespeed</span>\
-         <button type=\"button\" id=\"theme\" aria-label=\"Switch between light and dark\">Dark</button></div>\n\
-         <h1>{}</h1>\n<p class=\"about\">{}</p>\n<ul class=\"facts\">{facts}</ul></header>\n",
-        escape(name),
-        escape(about)
-    );
+pub(crate) fn head(name: &str, about: &str, facts: &[String]) -> Markup {
+    html! {
+        header {
+            div.bar {
+                span.brand { "wirespeed" }
+                button #theme type="button" aria-label="Switch between light and dark" { "Dark" }
+            }
+            h1 { (name) }
+            p.about { (about) }
+            ul.facts { @for fact in facts { li { (fact) } } }
+        }
+    }
 }
 
 /// The answer: its first sentence is read first.
-pub(crate) fn answer_section(out: &mut String, sentences: &[String]) {
+pub(crate) fn answer_section(sentences: &[String]) -> Markup {
     let (first, rest) = sentences.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
-    let _ = write!(out, "<section class=\"answer\"><p class=\"lead\">{}</p>", escape(first));
-    if !rest.is_empty() {
-        let _ = write!(out, "<p>{}</p>", escape(&rest.join(" ")));
-    }
-    out.push_str("</section>\n");
-}
-
-fn incomplete(out: &mut String, report: &Report) {
-    if report.incomplete.is_empty() {
-        return;
-    }
-    out.push_str("<section><h2>Incomplete runs</h2><p class=\"hint\">They are in no table and no figure. Running the study again completes them.</p><div class=\"scroll\"><table><thead><tr><th>Run</th><th>Why</th></tr></thead><tbody>");
-    for (id, reason) in &report.incomplete {
-        let _ = write!(
-            out,
-            "<tr><td class=\"name\">{}</td><td class=\"wrap\">{}</td></tr>",
-            escape(id),
-            escape(reason)
-        );
-    }
-    out.push_str("</tbody></table></div></section>\n");
-}
-
-fn repeat_section(out: &mut String, report: &Report) {
-    out.push_str("<section id=\"repeat\"><h2>How to repeat it</h2>");
-    if !report.study.command.is_empty() {
-        let _ = write!(
-            out,
-            "<p>The whole study:</p><pre class=\"command\">{}</pre>",
-            escape(&report.study.command)
-        );
-    }
-    if !report.study.scenario_text.is_empty() {
-        let _ = write!(
-            out,
-            "<details{}><summary>The scenario</summary><pre>{}</pre></details>",
-            if report.study.scenario_text.lines().count() <= 60 { " open" } else { "" },
-            escape(&report.study.scenario_text)
-        );
-    }
-    out.push_str("</section>\n");
-}
-
-/// Text for HTML and XML, in content and in quoted attributes. Characters that XML cannot hold become spaces.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(c),
-            c if is_command(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
+    html! {
+        section.answer {
+            p.lead { (first) }
+            @if !rest.is_empty() { p { (rest.join(" ")) } }
         }
     }
-    out
+}
+
+fn incomplete(report: &Report) -> Markup {
+    html! {
+        @if !report.incomplete.is_empty() {
+            section {
+                h2 { "Incomplete runs" }
+                p.hint { "They are in no table and no figure. Running the study again completes them." }
+                div.scroll {
+                    table {
+                        thead { tr { th { "Run" } th { "Why" } } }
+                        tbody {
+                            @for (id, reason) in &report.incomplete {
+                                tr { td.name { (id) } td.wrap { (reason) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The command and the scenario that repeat the study.
+fn repeat_section(report: &Report) -> Markup {
+    let (command, scenario) = (&report.study.command, &report.study.scenario_text);
+    html! {
+        section #repeat {
+            h2 { "How to repeat it" }
+            @if !command.is_empty() {
+                p { "The whole study:" }
+                pre.command { (command) }
+            }
+            @if !scenario.is_empty() {
+                details open[scenario.lines().count() <= 60] {
+                    summary { "The scenario" }
+                    pre { (scenario) }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -199,8 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn escapes_what_could_leave_its_place() {
-        assert_eq!(escape("<a b='c' d=\"e\">&\u{1b}"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp; ");
-        assert_eq!(escape("fdp.\u{202e}exe"), "fdp. exe", "what turns the direction of writing");
+    fn text_cannot_leave_its_place() {
+        let evil = "<a b='c' d=\"e\">&\u{1b}fdp.\u{202e}exe";
+        let palette = crate::palette::Palette::default();
+        let data = PageData::new(&[], std::iter::empty(), &palette);
+        let page = document(evil, &html! { p title=(evil) { (evil) } }, evil, &data);
+        let safe = "&lt;a b='c' d=&quot;e&quot;&gt;&amp; fdp. exe";
+        assert!(page.contains(&format!("<p title=\"{safe}\">{safe}</p>")));
+        assert!(page.contains(&format!("<title>{safe} · wirespeed</title>")));
+        assert!(page.contains(&format!("<p>Made by {safe}. ")));
     }
 }

@@ -1,58 +1,58 @@
 //! One run at a time: its figures above each other, its ledger, hosts, kernel, warnings and cost.
 
-use super::{escape, figures};
+use super::figures;
 use crate::digest::{Group, RunDigest, metric_words};
 use crate::flow_lines::CROWD;
 use crate::ledger::{Account, Balance, Extent, Line};
-use crate::number::{Column, significant, whole, with_unit};
+use crate::number::{Column, MISSING, significant, whole, with_unit};
 use crate::palette::Palette;
 use crate::report::Report;
+use maud::{Markup, html};
 use std::collections::BTreeSet;
-use std::fmt::Write;
-use wirespeed_record::{Entry, Stage};
+use wirespeed_record::{Entry, KernelInfo, Stage};
 
 /// From this many runs on a list to choose from is better than buttons.
 const MOST_BUTTONS: usize = 10;
 
 /// The section of single runs with its selector; none if there are none.
-pub(super) fn section(out: &mut String, report: &Report) {
-    if report.runs.is_empty() {
-        return;
-    }
-    out.push_str("<section id=\"runs\"><h2>Run by run</h2>");
+pub(super) fn section(report: &Report) -> Markup {
     let names: Vec<String> = report.runs.iter().map(|run| name(run, report)).collect();
-    selector(out, &names);
-    for (index, run) in report.runs.iter().enumerate() {
-        let hidden = if index == 0 { "" } else { " hidden" };
-        let _ = write!(out, "<div class=\"run\" data-panel=\"{index}\"{hidden}>");
-        panel(out, run, index, &report.palette);
-        out.push_str("</div>\n");
+    html! {
+        @if !report.runs.is_empty() {
+            section #runs {
+                h2 { "Run by run" }
+                (selector(&names))
+                @for (index, run) in report.runs.iter().enumerate() {
+                    div.run data-panel=(index) hidden[index > 0] { (panel(run, index, &report.palette)) }
+                }
+            }
+        }
     }
-    out.push_str("</section>\n");
 }
 
-/// To choose one of several runs with.
-pub(crate) fn selector(out: &mut String, names: &[String]) {
+/// Buttons or a list to choose one of several runs.
+pub(crate) fn selector(names: &[String]) -> Markup {
     if names.len() < 2 {
-        return;
+        return html! {};
     }
-    if names.len() <= MOST_BUTTONS {
-        out.push_str("<div class=\"selector\" role=\"group\" aria-label=\"Run\">");
-        for (index, name) in names.iter().enumerate() {
-            let pressed = index == 0;
-            let _ = write!(
-                out,
-                "<button type=\"button\" data-run=\"{index}\" aria-pressed=\"{pressed}\">{}</button>",
-                escape(name)
-            );
+    let names = names.iter().enumerate();
+    html! {
+        @if names.len() <= MOST_BUTTONS {
+            div.selector role="group" aria-label="Run" {
+                @for (index, name) in names {
+                    button type="button" data-run=(index) aria-pressed=(index == 0) { (name) }
+                }
+            }
+        } @else {
+            div.selector {
+                label {
+                    "Run "
+                    select #run-select { @for (index, name) in names { option value=(index) { (name) } } }
+                }
+                button type="button" data-step="-1" { "‹ previous" }
+                button type="button" data-step="1" { "next ›" }
+            }
         }
-        out.push_str("</div>");
-    } else {
-        out.push_str("<div class=\"selector\"><label>Run <select id=\"run-select\">");
-        for (index, name) in names.iter().enumerate() {
-            let _ = write!(out, "<option value=\"{index}\">{}</option>", escape(name));
-        }
-        out.push_str("</select></label><button type=\"button\" data-step=\"-1\">‹ previous</button><button type=\"button\" data-step=\"1\">next ›</button></div>");
     }
 }
 
@@ -61,68 +61,71 @@ fn name(run: &RunDigest, report: &Report) -> String {
     if report.has_repeats() { format!("{name} · repeat {}", run.info.repeat) } else { name }
 }
 
-fn panel(out: &mut String, run: &RunDigest, index: usize, palette: &Palette) {
-    let _ =
-        write!(out, "<p class=\"hint\">Run <code>{}</code>, seed {}.", escape(&run.info.id), run.info.seed);
-    if !run.figures.is_empty() {
-        out.push_str(
-            " The figures share one time axis: drag over any of them to zoom all, double-click to return.",
-        );
-    }
-    out.push_str("</p>");
-    if let Some(unsteady) = &run.unsteady {
-        let _ = write!(out, "<p class=\"warning\">Not steady: {}.</p>", escape(&unsteady.words()));
-    }
-    if let Some(region) = &run.info.validated_region {
-        let _ = write!(out, "<p class=\"hint\">{}.</p>", escape(&region.to_string()));
-    }
-    for warning in &run.info.warnings {
-        let _ = write!(out, "<p class=\"warning\">{}</p>", escape(warning));
-    }
-    diagnosis(out, run);
-    out.push_str("<div class=\"stack\">");
-    for figure in &run.figures {
-        figures::frame(out, figure, palette, &index.to_string(), true);
-    }
-    out.push_str("</div>");
-    flows(out, run);
-    for account in &run.accounts {
+fn panel(run: &RunDigest, index: usize, palette: &Palette) -> Markup {
+    let window = |account: &Account| {
         let window = run.measured.accounts.iter().find(|window| window.direction == account.direction);
-        ledger(out, account, window.filter(|_| run.measured.extent == Extent::Window));
-    }
-    events(out, run);
-    hosts(out, run);
-    kernel(out, run);
-    cost(out, run);
-    if !run.info.command.is_empty() {
-        let command = escape(&run.info.command);
-        let _ = write!(out, "<h3>This run again</h3><pre class=\"command\">{command}</pre>");
+        window.filter(|_| run.measured.extent == Extent::Window)
+    };
+    let cost = cost(run);
+    html! {
+        p.hint {
+            "Run " code { (run.info.id) } ", seed " (run.info.seed) "."
+            @if !run.figures.is_empty() {
+                " The figures share one time axis: drag over any of them to zoom all, double-click to return."
+            }
+        }
+        @if let Some(unsteady) = &run.unsteady { p.warning { "Not steady: " (unsteady.words()) "." } }
+        @if let Some(region) = &run.info.validated_region { p.hint { (region) "." } }
+        @for warning in &run.info.warnings { p.warning { (warning) } }
+        (diagnosis(run))
+        div.stack { @for figure in &run.figures { (figures::frame(figure, palette, &index.to_string(), true)) } }
+        (flows(run))
+        @for account in &run.accounts { (ledger(account, window(account))) }
+        (events(run))
+        (hosts(run))
+        @if let Some(info) = &run.info.kernel { (kernel(info)) }
+        @if !cost.is_empty() { p.cost { (cost.trim()) "." } }
+        @if !run.info.command.is_empty() {
+            h3 { "This run again" }
+            pre.command { (run.info.command) }
+        }
     }
 }
 
-/// What the terminal says of the run; warnings stand above it.
-fn diagnosis(out: &mut String, run: &RunDigest) {
+/// The diagnosis as on the terminal; warnings stand above it.
+fn diagnosis(run: &RunDigest) -> Markup {
     let sections = run.diagnosis.iter().filter(|section| section.title != "Warnings");
-    for section in sections {
-        let lines = section.lines.join("\n");
-        let _ = write!(
-            out,
-            "<h3>{}</h3><pre class=\"diagnosis\">{}</pre>",
-            escape(&section.title),
-            escape(&lines)
-        );
+    html! {
+        @for section in sections {
+            h3 { (section.title) }
+            pre.diagnosis { (section.lines.join("\n")) }
+        }
     }
 }
 
-fn flows(out: &mut String, run: &RunDigest) {
+fn flows(run: &RunDigest) -> Markup {
+    let count = run.info.flows.len();
+    html! {
+        @if count > 0 {
+            h3 { "Flows" }
+            @if count > CROWD {
+                details {
+                    summary { "All " (whole(count as i64)) " flows" }
+                    (flow_table(run))
+                }
+            } @else {
+                (flow_table(run))
+            }
+        }
+    }
+}
+
+fn flow_table(run: &RunDigest) -> Markup {
     let mut columns: Vec<(&str, &str)> = Vec::new();
     for metric in run.per_flow.iter().flatten() {
         if !columns.iter().any(|(name, _)| *name == metric.name) {
             columns.push((&metric.name, &metric.unit));
         }
-    }
-    if run.info.flows.is_empty() {
-        return;
     }
     let value = |flow: usize, name: &str| {
         run.per_flow.get(flow).and_then(|ms| ms.iter().find(|m| m.name == name)).map(|m| m.value)
@@ -131,91 +134,98 @@ fn flows(out: &mut String, run: &RunDigest) {
         .iter()
         .map(|(name, unit)| Column::new(unit, (0..run.per_flow.len()).filter_map(|flow| value(flow, name))))
         .collect();
-    out.push_str("<h3>Flows</h3>");
-    let is_crowd = run.info.flows.len() > CROWD;
-    if is_crowd {
-        let _ = write!(out, "<details><summary>All {} flows</summary>", whole(run.info.flows.len() as i64));
-    }
-    out.push_str("<div class=\"scroll\"><table><thead><tr><th>Flow</th><th>Control</th><th>From, to</th><th class=\"number\">Start</th>");
-    for ((name, _), form) in columns.iter().zip(&forms) {
-        let unit = if form.unit.is_empty() {
-            String::new()
-        } else {
-            format!("<small>{}</small>", escape(&form.unit))
-        };
-        let _ = write!(
-            out,
-            "<th class=\"number\" title=\"{}\">{}{unit}</th>",
-            escape(name),
-            escape(&metric_words(name))
-        );
-    }
-    out.push_str("</tr></thead><tbody>");
-    for (number, flow) in run.info.flows.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<tr><td>{}</td><td>{}</td><td>{} → {}</td><td class=\"number\">{}</td>",
-            escape(&flow.label),
-            escape(flow.congestion.as_deref().unwrap_or(flow.kind.word())),
-            escape(&flow.from),
-            escape(&flow.to),
-            escape(&with_unit(flow.start_ns as f64, "ns"))
-        );
-        for ((name, _), form) in columns.iter().zip(&forms) {
-            let _ = write!(out, "<td class=\"number\">{}</td>", escape(&form.cell(value(number, name))));
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th { "Flow" }
+                        th { "Control" }
+                        th { "From, to" }
+                        th.number { "Start" }
+                        @for ((name, _), form) in columns.iter().zip(&forms) {
+                            th.number title=(name) {
+                                (metric_words(name))
+                                @if !form.unit.is_empty() { small { (form.unit) } }
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for (number, flow) in run.info.flows.iter().enumerate() {
+                        tr {
+                            td { (flow.label) }
+                            td { (flow.congestion.as_deref().unwrap_or(flow.kind.word())) }
+                            td { (flow.from) " → " (flow.to) }
+                            td.number { (with_unit(flow.start_ns as f64, "ns")) }
+                            @for ((name, _), form) in columns.iter().zip(&forms) {
+                                td.number { (form.cell(value(number, name))) }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>");
-    }
-    out.push_str("</tbody></table></div>");
-    if is_crowd {
-        out.push_str("</details>");
     }
 }
 
 /// The account of the whole run, with a column of what of it is of the measurement window if that is less.
-fn ledger(out: &mut String, account: &Account, window: Option<&Account>) {
-    let what = account.packets;
-    let verdict = match account.balance {
-        Balance::Even => "<span class=\"pass\">✓ balances: every packet is accounted for</span>".into(),
-        Balance::Unexplained(n) => {
-            format!("<span class=\"fail\">✗ {} packets unexplained</span>", whole(n))
+fn ledger(account: &Account, window: Option<&Account>) -> Markup {
+    html! {
+        div.head {
+            h3 { "Loss ledger, " (account.packets) }
+            (balance(account.balance))
         }
-        Balance::Unseen(n) => format!("{} packets whose arrival nobody counts", whole(n)),
-        Balance::Wrong(n) => {
-            format!("<span class=\"fail\">✗ does not add up: off by {} packets</span>", whole(n))
+        p.hint { "sent = delivered + lost by stage + in flight + unexplained" }
+        div.scroll {
+            table.ledger {
+                thead {
+                    tr {
+                        th { "Entry" }
+                        th { "Stage" }
+                        th { "Place" }
+                        th.number { "Packets" }
+                        @if window.is_some() { th.number { "In the measurement window" } }
+                        th.number { "Share of sent" }
+                        th { "Read from" }
+                    }
+                }
+                tbody { @for line in &account.lines { (ledger_row(line, account.sent, window)) } }
+            }
         }
-        Balance::Open => "<span class=\"fail\">✗ cannot balance: what was sent is not recorded</span>".into(),
-    };
-    let of_window = match window {
-        Some(_) => "<th class=\"number\">In the measurement window</th>",
-        None => "",
-    };
-    let _ = write!(
-        out,
-        "<div class=\"head\"><h3>Loss ledger, {what}</h3>{verdict}</div><p class=\"hint\">sent = delivered + lost by stage + in flight + unexplained</p><div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>Entry</th><th>Stage</th><th>Place</th><th class=\"number\">Packets</th>{of_window}<th class=\"number\">Share of sent</th><th>Read from</th></tr></thead><tbody>"
-    );
-    for line in &account.lines {
-        let share = match account.sent {
-            Some(sent) if sent > 0 && line.packets != 0 => share(line.packets, sent),
-            _ => String::new(),
-        };
-        let of_window = window.map_or(String::new(), |window| {
-            let same = |other: &&Line| Line { packets: line.packets, ..(*other).clone() } == *line;
-            let packets = window.lines.iter().find(same).map_or(0, |line| line.packets);
-            format!("<td class=\"number\">{}</td>", whole(packets))
-        });
-        let class = if line.entry == Entry::Lost && line.packets > 0 { " class=\"lost\"" } else { "" };
-        let _ = write!(
-            out,
-            "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td>{of_window}<td class=\"number\">{share}</td><td class=\"source\">{}</td></tr>",
-            line.entry.word().replace('_', " "),
-            line.stage.map_or("", Stage::word),
-            escape(&line.at()),
-            whole(line.packets),
-            escape(&line.source)
-        );
     }
-    out.push_str("</tbody></table></div>");
+}
+
+fn balance(balance: Balance) -> Markup {
+    html! {
+        @match balance {
+            Balance::Even => span.pass { "✓ balances: every packet is accounted for" },
+            Balance::Unexplained(n) => span.fail { "✗ " (whole(n)) " packets unexplained" },
+            Balance::Unseen(n) => { (whole(n)) " packets whose arrival nobody counts" },
+            Balance::Wrong(n) => span.fail { "✗ does not add up: off by " (whole(n)) " packets" },
+            Balance::Open => span.fail { "✗ cannot balance: what was sent is not recorded" },
+        }
+    }
+}
+
+fn ledger_row(line: &Line, sent: Option<i64>, window: Option<&Account>) -> Markup {
+    let share_of_sent =
+        sent.filter(|sent| *sent > 0 && line.packets != 0).map(|sent| share(line.packets, sent));
+    let same = |other: &&Line| Line { packets: line.packets, ..(*other).clone() } == *line;
+    let is_loss = line.entry == Entry::Lost && line.packets > 0;
+    html! {
+        tr class=[is_loss.then_some("lost")] {
+            td { (line.entry.word().replace('_', " ")) }
+            td { (line.stage.map_or("", Stage::word)) }
+            td { (line.at()) }
+            td.number { (whole(line.packets)) }
+            @if let Some(window) = window {
+                td.number { (whole(window.lines.iter().find(same).map_or(0, |line| line.packets))) }
+            }
+            td.number { (share_of_sent.unwrap_or_default()) }
+            td.source { (line.source) }
+        }
+    }
 }
 
 /// Percent, or `1 in n` where percents would be zeros.
@@ -228,62 +238,76 @@ pub(crate) fn share(packets: i64, sent: i64) -> String {
     }
 }
 
-fn events(out: &mut String, run: &RunDigest) {
-    if run.events.is_empty() {
-        return;
-    }
-    let _ = write!(
-        out,
-        "<details><summary>Events ({})</summary><div class=\"scroll\"><table><tbody>",
-        run.events.len()
-    );
-    for (t, text) in &run.events {
-        let _ = write!(
-            out,
-            "<tr><td class=\"number\">{:.6} s</td><td class=\"wrap\">{}</td></tr>",
-            *t as f64 / 1e9,
-            escape(text)
-        );
-    }
-    out.push_str("</tbody></table></div></details>");
-}
-
-fn hosts(out: &mut String, run: &RunDigest) {
-    let settings: BTreeSet<&String> = run.info.hosts.iter().flat_map(|host| host.settings.keys()).collect();
-    if settings.is_empty() {
-        return;
-    }
-    out.push_str("<details><summary>Host settings, as read back</summary><div class=\"scroll\"><table><thead><tr><th>Setting</th>");
-    for host in &run.info.hosts {
-        let _ = write!(out, "<th>{}</th>", escape(&host.name));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for setting in settings {
-        let _ = write!(out, "<tr><td><code>{}</code></td>", escape(setting));
-        for host in &run.info.hosts {
-            let value = host.settings.get(setting).map_or(crate::number::MISSING, String::as_str);
-            let _ = write!(out, "<td>{}</td>", escape(value));
+fn events(run: &RunDigest) -> Markup {
+    html! {
+        @if !run.events.is_empty() {
+            details {
+                summary { "Events (" (run.events.len()) ")" }
+                div.scroll {
+                    table {
+                        tbody {
+                            @for (t, text) in &run.events {
+                                tr {
+                                    td.number { (format!("{:.6} s", *t as f64 / 1e9)) }
+                                    td.wrap { (text) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>");
     }
-    out.push_str("</tbody></table></div></details>");
 }
 
-fn kernel(out: &mut String, run: &RunDigest) {
-    let Some(kernel) = &run.info.kernel else { return };
-    let _ = write!(
-        out,
-        "<details><summary>Kernel {}</summary><dl><dt>Version</dt><dd>{}</dd><dt>Build</dt><dd><code>{}</code></dd>",
-        escape(&kernel.release),
-        escape(&kernel.version),
-        escape(&kernel.build)
-    );
-    let edits: String = kernel.edits.iter().map(|edit| format!("<li>{}</li>", escape(edit))).collect();
-    let edits = if edits.is_empty() { "none".into() } else { format!("<ul>{edits}</ul>") };
-    let _ = write!(out, "<dt>Changes to its sources</dt><dd>{edits}</dd></dl></details>");
+fn hosts(run: &RunDigest) -> Markup {
+    let hosts = &run.info.hosts;
+    let settings: BTreeSet<&String> = hosts.iter().flat_map(|host| host.settings.keys()).collect();
+    html! {
+        @if !settings.is_empty() {
+            details {
+                summary { "Host settings, as read back" }
+                div.scroll {
+                    table {
+                        thead { tr { th { "Setting" } @for host in hosts { th { (host.name) } } } }
+                        tbody {
+                            @for setting in settings {
+                                tr {
+                                    td { code { (setting) } }
+                                    @for host in hosts {
+                                        td { (host.settings.get(setting).map_or(MISSING, String::as_str)) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn cost(out: &mut String, run: &RunDigest) {
+fn kernel(kernel: &KernelInfo) -> Markup {
+    html! {
+        details {
+            summary { "Kernel " (kernel.release) }
+            dl {
+                dt { "Version" }
+                dd { (kernel.version) }
+                dt { "Build" }
+                dd { code { (kernel.build) } }
+                dt { "Changes to its sources" }
+                dd {
+                    @if kernel.edits.is_empty() { "none" }
+                    @else { ul { @for edit in &kernel.edits { li { (edit) } } } }
+                }
+            }
+        }
+    }
+}
+
+/// Time, memory and packets of a run, and the version that recorded it; empty if nothing is known.
+fn cost(run: &RunDigest) -> String {
     let cost = &run.info.cost;
     let mut facts = Vec::new();
     if cost.wall_s > 0.0 {
@@ -308,15 +332,14 @@ fn cost(out: &mut String, run: &RunDigest) {
         "" => String::new(),
         version => format!("by wirespeed {version} {}", run.info.tool.git),
     };
-    let text = match (facts.is_empty(), by.is_empty()) {
-        (true, true) => return,
+    match (facts.is_empty(), by.is_empty()) {
+        (true, true) => String::new(),
         (true, false) => format!("Recorded {by}"),
         (false, _) => {
             facts.extend((!by.is_empty()).then_some(by));
             format!("Cost of this run: {}", facts.join(", "))
         }
-    };
-    let _ = write!(out, "<p class=\"cost\">{}.</p>", escape(text.trim()));
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Drawings: what has no axes.
 
+use super::escape::escape;
 use super::{NOTE, RIGHT, opened, style, wrap};
 use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
 use crate::figure::{Figure, Ink};
-use crate::html::escape;
 use crate::palette::Palette;
 use std::fmt::Write;
 

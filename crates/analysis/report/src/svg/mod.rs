@@ -1,13 +1,14 @@
 //! Figures as static SVG, from the same model as the page. Light, or dark where the reader prefers that.
 
 pub(crate) mod drawing;
+mod escape;
 mod marks;
 mod scale;
 
 use crate::figure::{Axis, AxisKind, Figure, Layer, Shape};
-use crate::html::escape;
 use crate::palette::{Palette, colours};
 use crate::shorten::shorten;
+use escape::escape;
 use scale::{Mapping, Tick};
 use std::collections::BTreeSet;
 use std::fmt::Write;
