@@ -45,3 +45,4 @@ pub use diagnosis::{Section, diagnosis, missed};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;
+pub use terminal::text_table;

@@ -1,6 +1,7 @@
 //! The table for a terminal, and what stands below it.
 
 pub(crate) mod layout;
+mod text_table;
 
 use crate::answer;
 use crate::digest::{Group, RunDigest, factor_head, factor_text, metric_words};
@@ -8,6 +9,7 @@ use crate::number::{Column, MISSING, whole, with_unit};
 use crate::report::Report;
 use crate::steadiness;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
+pub use text_table::text_table;
 use wirespeed_metrics::statistics::{mean, standard_deviation, student};
 
 /// Failed bounds that are told one by one; the page tells them all.

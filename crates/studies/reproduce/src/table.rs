@@ -2,6 +2,7 @@
 
 use super::results::{CarriedOut, Entry, Results, Summary};
 use wirespeed_record::SubstrateKind;
+use wirespeed_report::text_table;
 
 /// Claim, published, kernel, model, verdict; wrapped to `width` columns, at least 80. Below it the counts.
 pub fn table(results: &Results, width: usize) -> String {
@@ -10,8 +11,8 @@ pub fn table(results: &Results, width: usize) -> String {
         _ => substrate.to_string(),
     };
     let [kernel, model] = [SubstrateKind::Kernel, SubstrateKind::Model];
-    let mut rows: Vec<[String; 5]> =
-        vec![["claim".into(), "published".into(), mode(kernel), mode(model), "verdict".into()]];
+    let heads = ["claim".into(), "published".into(), mode(kernel), mode(model), "verdict".into()];
+    let mut rows = Vec::new();
     for claim in &results.claims {
         let measured = |substrate: SubstrateKind| {
             let words = claim.results.get(&substrate).map(Entry::words);
@@ -27,35 +28,7 @@ pub fn table(results: &Results, width: usize) -> String {
             claim.verdict(),
         ]);
     }
-    let room = width.max(80).saturating_sub(2 * (rows[0].len() - 1));
-    // Shares of the width; the last column takes what the others leave.
-    let mut widths: Vec<usize> = [22, 20, 17, 20, 21].iter().map(|share| room * share / 100).collect();
-    let mut spare = 0;
-    for (column, width) in widths.iter_mut().enumerate().take(4) {
-        let needed = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        if needed < *width {
-            spare += *width - needed;
-            *width = needed;
-        }
-    }
-    widths[4] += spare;
-    let mut out = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<Vec<String>> =
-            row.iter().zip(&widths).map(|(text, width)| wrap(text, *width)).collect();
-        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let parts = cells.iter().zip(&widths).map(|(cell, width)| {
-                let text = cell.get(line).map_or("", String::as_str);
-                format!("{text}{}", " ".repeat(width.saturating_sub(text.chars().count())))
-            });
-            out.push_str(parts.collect::<Vec<_>>().join("  ").trim_end());
-            out.push('\n');
-        }
-        if index == 0 {
-            out.push_str(&widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join("  "));
-            out.push('\n');
-        }
-    }
+    let mut out = text_table(heads, &rows, [22, 20, 17, 20, 21], width.max(80));
     out.push('\n');
     for line in summary_lines(results) {
         out.push_str(&line);
@@ -125,31 +98,4 @@ fn cost(substrate: SubstrateKind, carried: &CarriedOut) -> String {
         carried.packets as f64,
         carried.virtual_s / 3600.0
     )
-}
-
-/// Lines of at most `width` letters; a word that is longer is cut.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
-        let line = lines.last_mut().expect("there is always a line");
-        let used = line.chars().count();
-        if used > 0 && used + 1 + word.len() <= width {
-            line.push(' ');
-            line.extend(&word);
-            continue;
-        }
-        if used > 0 {
-            lines.push(String::new());
-        }
-        while word.len() > width {
-            let rest = word.split_off(width);
-            lines.last_mut().expect("there is always a line").extend(&word);
-            lines.push(String::new());
-            word = rest;
-        }
-        lines.last_mut().expect("there is always a line").extend(&word);
-    }
-    lines
 }

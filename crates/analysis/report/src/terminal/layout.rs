@@ -6,7 +6,7 @@ use wirespeed_record::plain_line;
 
 /// Narrower than this no table is readable; terminals that claim less are given this.
 pub(crate) const LEAST_WIDTH: usize = 40;
-const GAP: usize = 2;
+pub(super) const GAP: usize = 2;
 /// What a run's name may be shortened to before it is left out, where other columns tell the runs apart.
 const LEAST_NAME: usize = 12;
 /// Heads of more than this many characters break at a space.
@@ -20,17 +20,30 @@ pub(crate) struct Cells {
     cells: Vec<String>,
     is_number: bool,
     marked: Vec<bool>,
+    /// The column is no narrower than this.
+    least: usize,
 }
 
 impl Cells {
     pub fn text(head: String, cells: Vec<String>) -> Self {
         let marked = vec![false; cells.len()];
-        Cells { head: vec![head], unit: String::new(), cells, is_number: false, marked }
+        Cells { head: vec![head], unit: String::new(), cells, is_number: false, marked, least: 0 }
     }
 
     /// Stands to the right.
     pub fn number(head: String, unit: String, cells: Vec<String>) -> Self {
         Cells { head: broken(&head), unit, is_number: true, ..Cells::text(String::new(), cells) }
+    }
+
+    /// A column of text that is wrapped to `width`: first its head, then cells by [`Cells::extend`].
+    pub fn wrapped(head: Vec<String>, width: usize) -> Self {
+        Cells { head, least: width, ..Cells::text(String::new(), Vec::new()) }
+    }
+
+    /// Adds the lines of a wrapped cell.
+    pub fn extend(&mut self, lines: Vec<String>) {
+        self.cells.extend(lines);
+        self.marked.resize(self.cells.len(), false);
     }
 
     /// With what stands for something bad, by row.
@@ -39,7 +52,12 @@ impl Cells {
     }
 
     fn width(&self) -> usize {
-        self.cells.iter().chain(&self.head).chain([&self.unit]).map(|text| width(text)).max().unwrap_or(0)
+        self.cells
+            .iter()
+            .chain(&self.head)
+            .chain([&self.unit])
+            .map(|text| width(text))
+            .fold(self.least, usize::max)
     }
 
     fn shortened(&mut self, to: usize) {
@@ -130,7 +148,8 @@ fn blocks(names: &[Cells], metrics: Vec<Cells>, total: usize) -> Vec<Vec<Cells>>
     blocks
 }
 
-fn write_block(out: &mut String, columns: &[&Cells], total: usize, colour: bool) {
+/// Writes columns beside each other: heads, units, a rule, then the rows.
+pub(super) fn write_block(out: &mut String, columns: &[&Cells], total: usize, colour: bool) {
     let widths: Vec<usize> = columns.iter().map(|c| c.width()).collect();
     let mut line = |cells: &[(&str, Option<&str>)]| {
         let (mut text, mut used) = (String::new(), 0);
@@ -176,18 +195,22 @@ fn write_block(out: &mut String, columns: &[&Cells], total: usize, colour: bool)
 
 /// `text`, wrapped at spaces; words longer than a line are cut.
 pub(crate) fn paragraph(out: &mut String, text: &str, total: usize, style: Option<&str>) {
-    let mut line = String::new();
-    let mut flush = |line: &mut String| {
+    for line in wrapped(text, total) {
         match style {
             Some(style) => out.push_str(&format!("{style}{line}{PLAIN}\n")),
             None => out.push_str(&format!("{line}\n")),
         }
-        line.clear();
-    };
+    }
+}
+
+/// The lines of a paragraph; none if the text is blank.
+pub(super) fn wrapped(text: &str, total: usize) -> Vec<String> {
+    let total = total.max(1);
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in clean(text).split(' ').filter(|w| !w.is_empty()) {
         let mut rest: Vec<char> = word.chars().collect();
         if !line.is_empty() && width(&line) + 1 + rest.len() > total {
-            flush(&mut line);
+            lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {
             line.push(' ');
@@ -195,14 +218,15 @@ pub(crate) fn paragraph(out: &mut String, text: &str, total: usize, style: Optio
         while rest.len() > total {
             let tail = rest.split_off(total);
             line.extend(rest);
-            flush(&mut line);
+            lines.push(std::mem::take(&mut line));
             rest = tail;
         }
         line.extend(rest);
     }
     if !line.is_empty() {
-        flush(&mut line);
+        lines.push(line);
     }
+    lines
 }
 
 /// Without control characters, which could move the cursor or colour the screen.
