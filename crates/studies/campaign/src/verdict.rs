@@ -56,11 +56,11 @@ fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<Metric
 }
 
 fn outcome(expectation: &Expectation, metrics: &[MetricValue]) -> ExpectOutcome {
-    let metric = &expectation.metric;
+    let unit = find(&expectation.metric).map_or("", |metric| metric.unit);
     let bound = match (expectation.min, expectation.max) {
-        (Some(min), Some(max)) => format!("{} to {}", quantity(metric, min), quantity(metric, max)),
-        (Some(min), None) => format!("at least {}", quantity(metric, min)),
-        (None, Some(max)) => format!("at most {}", quantity(metric, max)),
+        (Some(min), Some(max)) => format!("{} to {}", quantity(unit, min), quantity(unit, max)),
+        (Some(min), None) => format!("at least {}", quantity(unit, min)),
+        (None, Some(max)) => format!("at most {}", quantity(unit, max)),
         (None, None) => unreachable!("the scenario refuses a bound without limits"),
     };
     let value = metrics.iter().find(|m| m.name == expectation.metric).map(|m| m.value);
@@ -68,14 +68,14 @@ fn outcome(expectation: &Expectation, metrics: &[MetricValue]) -> ExpectOutcome 
     ExpectOutcome { metric: expectation.metric.clone(), bound, value, passed }
 }
 
-/// A value as a person writes it, by the unit in the metric's name.
-fn quantity(metric: &str, value: f64) -> String {
+/// A value as a person writes it, by the unit of its metric.
+fn quantity(unit: &str, value: f64) -> String {
     // Beyond these a float is no exact count any more, and no unit would make it readable.
     let whole = (0.0..9e15).contains(&value).then_some(value.round() as u64);
-    match whole {
-        Some(count) if metric.ends_with("_bps") => Rate::bps(count).to_string(),
-        Some(count) if metric.ends_with("_ns") => Span::ns(count as i64).to_string(),
-        Some(count) if metric.ends_with("_bytes") => Bytes::new(count).to_string(),
+    match (whole, unit) {
+        (Some(count), "bit/s") => Rate::bps(count).to_string(),
+        (Some(count), "ns") => Span::ns(count as i64).to_string(),
+        (Some(count), "bytes") => Bytes::new(count).to_string(),
         _ => value.to_string(),
     }
 }
@@ -109,9 +109,10 @@ mod tests {
 
     #[test]
     fn bounds_are_written_as_a_person_would() {
-        assert_eq!(quantity("goodput_bps", 5e9), "5 Gbit/s");
-        assert_eq!(quantity("rtt_max_ns", 1e8), "100 ms");
-        assert_eq!(quantity("cwnd_mean_bytes", 8388608.0), "8 MiB");
-        assert_eq!(quantity("link_utilisation", 0.95), "0.95");
+        let bound = |metric: &str, value: f64| quantity(find(metric).expect("it is registered").unit, value);
+        assert_eq!(bound("goodput_bps", 5e9), "5 Gbit/s");
+        assert_eq!(bound("rtt_max_ns", 1e8), "100 ms");
+        assert_eq!(bound("cwnd_mean_bytes", 8388608.0), "8 MiB");
+        assert_eq!(bound("link_utilisation", 0.95), "0.95");
     }
 }
