@@ -147,10 +147,21 @@ fn with_examples(command: clap::Command) -> clap::Command {
     })
 }
 
+/// A damaged file is reported as an error with its name. The panic of the library that read it is not printed.
+fn keep_caught_panics_silent() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !wirespeed_record::panics_are_caught() {
+            default(info);
+        }
+    }));
+}
+
 fn main() -> ExitCode {
     // In a virtual-time guest this program is process 1; it does not return from here then.
     #[cfg(feature = "linux")]
     wirespeed_substrates::run_as_init();
+    keep_caught_panics_silent();
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => match absent::failure(&error) {

@@ -2,28 +2,21 @@
 //! says it has no values, for one, it divides by their number (parquet 60.1, `ByteArrayDecoderPlain::read`).
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// What panics on this thread is caught, and said by whoever caught it.
+    /// A panic of this thread is caught, and reported as an error.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` gives, or `None` if it panics, of which nothing is printed. The process's panic hook is wrapped once, for
-/// that; other threads, and this one outside of `work`, panic as before.
-///
-/// What `work` changes is as it was left when it panics: to be given up.
+/// Whether a panic of this thread would be caught now, and reported as an error. A program's panic hook asks, so that it
+/// prints no backtrace of a damaged file.
+pub fn panics_are_caught() -> bool {
+    IS_GUARDED.get()
+}
+
+/// The result of `work`, or `None` if it panics. Discard everything that `work` changed before it panicked.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    static WRAPPED: Once = Once::new();
-    WRAPPED.call_once(|| {
-        let before = take_hook();
-        set_hook(Box::new(move |info| {
-            if !IS_GUARDED.get() {
-                before(info);
-            }
-        }));
-    });
     let outer = IS_GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));
     IS_GUARDED.set(outer);

@@ -42,6 +42,7 @@ pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 pub use event_kind::EventKind;
+pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
     Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,

@@ -4,22 +4,25 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How an agent ends when its controller is gone, or its time is over.
+/// Exit code of an agent whose controller is gone, or whose time is over.
 pub const ABANDONED: i32 = 4;
+
+/// Ends the process of an agent that is abandoned, whatever its threads do. The program decides how: with [`ABANDONED`].
+pub type Abandon = fn() -> !;
 
 /// When the process is gone, whatever happens.
 pub struct End(Arc<Mutex<Instant>>);
 
 impl End {
-    /// So long from now.
-    pub fn after(time: Duration) -> End {
+    /// After this time, by `abandon`.
+    pub fn after(time: Duration, abandon: Abandon) -> End {
         let at = Arc::new(Mutex::new(Instant::now() + time));
         let watched = Arc::clone(&at);
         thread::spawn(move || {
             loop {
                 let left = watched.lock().expect("nobody panics holding it").duration_since(Instant::now());
                 if left.is_zero() {
-                    std::process::exit(ABANDONED);
+                    abandon();
                 }
                 thread::sleep(left);
             }

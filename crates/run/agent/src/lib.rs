@@ -35,6 +35,7 @@ mod timing;
 pub mod udp;
 
 pub use clock::monotonic;
+pub use end::{ABANDONED, Abandon};
 pub use path_mtu::PathMtu;
 
 use crate::iperf3_server::server;

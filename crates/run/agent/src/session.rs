@@ -4,7 +4,7 @@
 use super::addresses::interfaces;
 use super::clock::{self, Clock};
 use super::drain::drain;
-use super::end::{ABANDONED, End};
+use super::end::{Abandon, End};
 use super::flow::{FlowState, Log};
 use super::interim::interim;
 use super::iperf3::{self, Connection, Peer, SETTLE};
@@ -37,13 +37,13 @@ use wirespeed_scenario::run::{Flow, Run};
 /// How long an agent waits for its controller beyond the run itself.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Serves one controller on standard input and output.
+/// Serves one controller on standard input and output. The process ends by `abandon` if the controller goes away.
 ///
 /// # Errors
-/// What could not be done; the controller has been told, if it could be.
-pub fn serve(tool: &str) -> io::Result<()> {
-    let requests = listen();
-    let end = End::after(PATIENCE);
+/// The failure, which the controller has received, too, if it could be sent.
+pub fn serve(tool: &str, abandon: Abandon) -> io::Result<()> {
+    let requests = listen(abandon);
+    let end = End::after(PATIENCE, abandon);
     let mut out = Writer::new(io::stdout().lock());
     let result = session(tool, &requests, &end, &mut out);
     if let Err(error) = &result {
@@ -56,7 +56,7 @@ pub fn serve(tool: &str) -> io::Result<()> {
 }
 
 /// Requests as they come in. The process ends with its input.
-fn listen() -> Receiver<io::Result<Request>> {
+fn listen(abandon: Abandon) -> Receiver<io::Result<Request>> {
     /// Requests that wait: a controller asks for one thing after the other, and a plan may take 16 MiB.
     const WAITING: usize = 4;
     let (sender, receiver) = sync_channel(WAITING);
@@ -65,7 +65,7 @@ fn listen() -> Receiver<io::Result<Request>> {
         let mut piece = [0; 1 << 16];
         loop {
             match io::stdin().read(&mut piece) {
-                Ok(0) | Err(_) => std::process::exit(ABANDONED),
+                Ok(0) | Err(_) => abandon(),
                 Ok(got) => decoder.feed(&piece[..got]),
             }
             for request in decoder.by_ref() {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use wirespeed_agent::ABANDONED;
 use wirespeed_agent::session::serve as serve_agent;
 use wirespeed_substrates::{Task, serve_namespaces};
 use wirespeed_transport::sealed::{Secret, connect_sealed};
@@ -54,6 +55,11 @@ fn connect(address: &str) -> Result<(), Failure> {
     connect_sealed(address, &secret).map_err(told)
 }
 
+/// Ends this process, whatever its threads do: nothing of an agent is left when its controller is gone.
+fn abandon() -> ! {
+    std::process::exit(ABANDONED)
+}
+
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(Action::Serve(arguments)) = &arguments.action {
@@ -72,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             });
         }
         // The controller has been given the reason.
-        None => return serve_agent(VERSION).map_err(|_| Failure::Agent),
+        None => return serve_agent(VERSION, abandon).map_err(|_| Failure::Agent),
     };
-    serve_namespaces(&task).map_err(|error| Failure::Environment(error.to_string()))
+    serve_namespaces(&task, abandon).map_err(|error| Failure::Environment(error.to_string()))
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::thread;
+use wirespeed_agent::Abandon;
 use wirespeed_agent::one_kernel::run_planned;
 use wirespeed_topology::world::Ground;
 
@@ -17,31 +18,28 @@ pub enum Task {
     Run(PathBuf),
 }
 
-/// How an agent ends when whoever started it is gone.
-const ABANDONED: i32 = 4;
-
-/// Does it, in namespaces that only this process has. A run ends with standard input.
+/// Does it, in namespaces that only this process has. A run ends by `abandon` when standard input ends.
 ///
 /// # Errors
-/// Why it could not; the stream says so as well, if it could be written.
-pub fn serve(task: &Task) -> io::Result<()> {
+/// The failure, which is in the stream as well, if it could be written.
+pub fn serve(task: &Task, abandon: Abandon) -> io::Result<()> {
     // A process with threads cannot change its user namespace.
     enter()?;
     match task {
         Task::Survey => features::answer(),
         Task::Run(folder) => {
-            end_with_input();
+            end_with_input(abandon);
             run_planned(folder, Ground::Machine)
         }
     }
 }
 
-/// Whoever wants the results holds the other end of standard input.
-fn end_with_input() {
-    thread::spawn(|| {
+/// The controller holds the other end of standard input.
+fn end_with_input(abandon: Abandon) {
+    thread::spawn(move || {
         let mut nothing = [0; 64];
         while let Ok(1..) = io::stdin().read(&mut nothing) {}
-        std::process::exit(ABANDONED);
+        abandon();
     });
 }
 
