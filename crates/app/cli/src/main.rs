@@ -12,6 +12,8 @@ mod commands;
 mod failure;
 mod interrupt;
 mod progress;
+#[cfg(all(test, feature = "linux"))]
+mod reference;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
@@ -63,7 +65,7 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// Compare the model with the kernel over the validation grid.
     Validate(commands::validate::Arguments),
-    /// List congestion controls, metrics, presets, scenarios, studies or runs.
+    /// List congestion controls, metrics, presets, tables, scenarios, studies or runs.
     #[command(subcommand, after_help = commands::list::EXAMPLES)]
     List(commands::list::What),
     /// Explain a metric, congestion control, preset, column or term.

@@ -65,3 +65,19 @@ fn an_explanation_tells_what_can_be_set_where() {
     let reno = congestion_control("reno").unwrap();
     assert_eq!(said(&["explain", reno.name]).contains("It has no parameters."), reno.parameters.is_empty());
 }
+
+#[test]
+fn every_table_is_listed_and_explained_with_its_columns() {
+    let list = said(&["list", "tables"]);
+    let tables = wirespeed_record::tables();
+    assert_eq!(list.lines().count(), tables.len());
+    for (table, _, columns) in tables {
+        let line = list.lines().find(|line| line.split_whitespace().next() == Some(table));
+        let line = line.unwrap_or_else(|| panic!("{table} is not listed"));
+        assert!(line.contains(&format!(" {} columns ", columns.len())), "{line}");
+        let text = said(&["explain", table]);
+        for column in columns {
+            assert!(text.contains(&format!("  {} ", column.name)), "{table}: {}", column.name);
+        }
+    }
+}

@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let near = if near.is_empty() { String::new() } else { format!("near it: {near}; ") };
         return Err(Failure::Usage {
             message: format!("nothing is called `{name}`"),
-            remedy: format!("{near}`wirespeed list metrics|cc|presets` shows all"),
+            remedy: format!("{near}`wirespeed list metrics|cc|presets|tables` shows all"),
         });
     }
     print(&found.join("\n"))

@@ -12,6 +12,7 @@ Examples:
   wirespeed list cc                   # then, for one of them: wirespeed explain cubic
   wirespeed list metrics              # then: wirespeed explain jain_index
   wirespeed list presets              # then: wirespeed explain onl-pc1core
+  wirespeed list tables               # then, for the columns of one: wirespeed explain flows
   wirespeed list scenarios            # then: wirespeed run scenarios/first-look.toml
   wirespeed list studies              # then: wirespeed reproduce ulm-2016
   wirespeed list runs wirespeed-out   # runs below this folder";
@@ -25,6 +26,8 @@ pub enum What {
     Metrics,
     /// Presets of hosts and paths.
     Presets,
+    /// Tables of a run, with their number of columns.
+    Tables,
     /// Scenarios that come with wirespeed.
     Scenarios,
     /// Published studies for `wirespeed reproduce`.
@@ -57,6 +60,12 @@ pub fn run(what: &What) -> Result<(), Failure> {
                     PresetKind::Path => "path",
                 };
                 [p.name.into(), kind.into(), p.about.into()]
+            })
+            .collect(),
+        What::Tables => wirespeed_record::tables()
+            .into_iter()
+            .map(|(name, about, columns)| {
+                [name.into(), format!("{} columns", columns.len()), first_sentence(about)]
             })
             .collect(),
         What::Scenarios => scenarios(),
