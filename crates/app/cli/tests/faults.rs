@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::ledger::{entry, lost, lost_anywhere, results};
 use support::receiver::Receiver;
-use support::skip;
+use support::{retried, skip};
 
 const SHORT: &str = "[run]\nduration = \"2 s\"\n";
 
@@ -58,6 +58,7 @@ fn expect(test: &str, mut attempt: impl FnMut() -> Value, found: impl Fn(&Value)
         if found(&last) {
             return;
         }
+        retried(test, &format!("the fault was not found, but {}", last["held_back"][0]["by"]));
     }
     panic!("{}, {}, {}", last["held_back"], last["placement"], last["findings"]);
 }

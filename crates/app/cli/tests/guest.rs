@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use support::bed::Bed;
 use support::command;
-use support::guest::{LACKS, in_guest, with_a_ring_that_drops, with_queues};
+use support::guest::{AGAIN, LACKS, in_guest, with_a_ring_that_drops, with_queues};
 use support::ledger::{entry, lost, results};
 use support::rivals::{Fared, Rival, compete};
 use wirespeed_bpf::{Control, Loaded, Naming, controls};
@@ -291,6 +291,7 @@ fn in_namespaces(links: &str, flow: &str) -> Option<Value> {
         if output.status.success() {
             break;
         }
+        println!("{AGAIN}the path was refused");
         output = attempt();
     }
     if let Some((_, why)) =
@@ -349,7 +350,12 @@ fn a_path_by_netem_is_measured_before_its_run() {
         is_measured(&run, "rate", 4e6, SLOW);
         is_measured(&run, "queue", 40e3, LONG);
         let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
-        assert!((1e6..=4e6).contains(&goodput), "{goodput}");
+        // 1448 bytes of each frame of 1514 are payload: 3.83 Mbit/s of the path's rate, and two frames that it had saved. A
+        // processor that is late was so while the path was measured, too.
+        let measured =
+            run["path_checks"].as_array().expect("checks").iter().find(|check| check["quantity"] == "rate");
+        let measured = measured.and_then(|check| check["measured"].as_f64()).expect("the rate was measured");
+        assert!((measured / 2.0..=3.9e6).contains(&goodput), "{goodput} of {measured}");
         assert_eq!(of_links(&run)[0], 0, "{}", run["ledger"]);
     });
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use support::ledger::{
     LostIn, assert_intervals_add_up, entry, lost, lost_anywhere, lost_by_interval, results,
 };
-use support::{command, errors, skip, until};
+use support::{command, errors, retried, skip, until};
 use tempfile::TempDir;
 
 /// How long something may take.
@@ -55,6 +55,21 @@ fn balances(run: &Value) {
     }
 }
 
+/// The goodput of the only flow is payload, less than the path carries, and it is the payload of the packets that arrived.
+fn is_carried_by_the_path(run: &Value) {
+    /// Payload of a packet of 1514 bytes with timestamps.
+    const PAYLOAD: f64 = 1448.0;
+    let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
+    // The path carries 191.3 Mbit/s of payload. A rate of 200 would count headers, too; 2 % are for samples that come late. How
+    // much less it is depends on what else this machine does.
+    assert!((2e7..=1.95e8).contains(&goodput), "{goodput}");
+    // In the second of the run. More packets arrive than are counted in order by its end: those of a full queue (66) and of
+    // the sender's buffer, which arrive later, and copies.
+    let (bytes, arrived) = (goodput / 8.0, entry(run, "data", "delivered") as f64);
+    assert!(bytes <= arrived * PAYLOAD, "{bytes} bytes of payload in {arrived} packets");
+    assert!(bytes >= (arrived * 0.95 - 600.0) * PAYLOAD, "{bytes} bytes of payload in {arrived} packets");
+}
+
 /// Processes that carry out a run planned in `folder`.
 fn agents(folder: &Path) -> Vec<u32> {
     let ours = folder.display().to_string();
@@ -75,9 +90,7 @@ fn a_tcp_flow_has_the_path_and_the_ledger_balances() {
         let zero_copy = format!("flow.zero_copy={zero_copy}");
         let run = run(folder.path(), &["--fresh", "--set", &zero_copy]);
         assert_eq!(run["substrate"], "netns");
-        let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
-        // How close it comes depends on what else this machine does.
-        assert!((2e7..=2.02e8).contains(&goodput), "{goodput}");
+        is_carried_by_the_path(&run);
         balances(&run);
         assert!(run["cost"]["cpu_s"].as_f64().unwrap() > 0.0);
         assert!(!run["warnings"].to_string().contains("zero_copy"), "{}", run["warnings"]);
@@ -107,8 +120,14 @@ fn what_a_queue_drops_for_a_moment_is_in_that_moments_interval() {
     let Some(folder) = folder(test, flows) else { return };
     // Some kernels run no programs on top of a process they protect: too little is told then, and another run is made.
     let attempt = |_| run(folder.path(), &["--set", "run.duration=\"4 s\"", "--fresh"]);
-    let run =
-        (0..5).map(attempt).find(everything_sent_again_is_told).expect("one of five runs tells everything");
+    let is_whole = |run: &Value| {
+        let is_whole = everything_sent_again_is_told(run);
+        if !is_whole {
+            retried(test, &format!("too little was seen of what was sent again: {}", run["sent_again"]));
+        }
+        is_whole
+    };
+    let run = (0..5).map(attempt).find(is_whole).expect("one of five runs tells everything");
     assert_intervals_add_up(&run);
     sent_again_is_matched(&run);
     let network = lost_by_interval(&run, "network");
@@ -162,11 +181,21 @@ fn a_path_is_measured_before_it_is_used() {
     let told = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert_eq!(refused.status.code(), Some(3), "{told}{}", errors(&refused));
     assert!(told.contains("rate asked 1000000.000 Mbit/s"), "{told}");
-    let checks = results(&run("20 Mbit/s"))["path_checks"].clone();
+    let measured = results(&run("20 Mbit/s"));
+    let checks = measured["path_checks"].clone();
     let quantities: Vec<&str> =
         checks.as_array().expect("checks").iter().filter_map(|check| check["quantity"].as_str()).collect();
     assert_eq!(quantities, ["rtt", "rate", "queue"]);
-    assert!(checks[1]["measured"].as_f64().is_some_and(|rate| (1e7..3e7).contains(&rate)), "{checks}");
+    // A busy machine makes a path slower, but a token bucket passes no more than its rate; a tenth is for packets whose
+    // arrival was seen late. What is off by more than the tolerance is in the warnings, and nothing else is.
+    let [rate, tolerance] = ["measured", "tolerance"].map(|word| checks[1][word].as_f64().expect("a number"));
+    assert!((1e7..2.2e7).contains(&rate), "{checks}");
+    let warnings = measured["warnings"].as_array().expect("a run has warnings, if none");
+    let warned = warnings
+        .iter()
+        .filter_map(Value::as_str)
+        .any(|warning| warning.starts_with("the path is not quite") && warning.contains(": rate asked"));
+    assert_eq!(warned, (rate - 2e7).abs() > tolerance, "{checks}: {warnings:?}");
 }
 
 #[test]
@@ -224,7 +253,7 @@ fn an_ordinary_user_can_do_it_too() {
     let run = results(&output);
     // What was put out and what arrived is exact for everybody.
     balances(&run);
-    assert!(run["metrics"]["goodput_bps"].as_f64().unwrap() > 1e7);
+    is_carried_by_the_path(&run);
 }
 
 /// Starts a long run and waits until its agent is at work.

@@ -55,7 +55,7 @@ fn watched<T>(
         if missed == 0 && told == counted {
             return Some((bed, watch, made));
         }
-        let _ = writeln!(std::io::stderr(), "{test}: {told} of {counted} told, {missed} missed; once more");
+        let _ = writeln!(std::io::stderr(), "{test} retried: {told} of {counted} told, {missed} missed");
     }
     panic!("each of five times some were not seen");
 }

@@ -30,6 +30,9 @@ pub fn in_guest(name: &str, test: impl FnOnce()) {
             let ok = ran && ended && !failures.lines().any(|line| line.trim() == name);
             let told = told_by(name, log);
             assert!(ok, "in the guest:\n{told}");
+            told.lines()
+                .filter_map(|line| line.strip_prefix(AGAIN))
+                .for_each(|why| super::retried(name, why));
             match told.lines().find_map(|line| line.strip_prefix(LACKS)) {
                 Some(why) => super::skip(name, why),
                 None => println!("{told}"),
@@ -40,6 +43,9 @@ pub fn in_guest(name: &str, test: impl FnOnce()) {
 
 /// What a test prints, before the reason, that finds the guest lacking.
 pub const LACKS: &str = "the guest lacks ";
+
+/// What a test prints, before the reason, that tries once more in the guest.
+pub const AGAIN: &str = "once more: ";
 
 /// What came of the guest.
 enum Guest {

@@ -81,6 +81,13 @@ pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Reports that a test tries once more, and why: `tools/test-summary` counts these lines.
+#[allow(dead_code, reason = "most tests have one attempt")]
+pub fn retried(test: &str, why: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("{test} retried: {why}\n").as_bytes());
+}
+
 /// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
 #[allow(dead_code, reason = "not every test needs more than the program")]
 pub fn skip(test: &str, why: &str) {
