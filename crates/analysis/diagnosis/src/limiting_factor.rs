@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_for_nothing_on_a_busy_machine_is_no_loss() {
+    fn spurious_retransmissions_on_a_busy_machine_are_no_loss() {
         let busy = |wait_percent: i64| {
             let mut recording =
                 recording(2, |second, sample| sample.retrans_packets = Some(second as u64 * 5));

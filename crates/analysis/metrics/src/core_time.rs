@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_before_the_window_does_not_count() {
+    fn time_before_the_window_does_not_count() {
         let mut recording = Recording::default();
         (recording.info.omit_ns, recording.info.duration_ns) = (1_000, 2_000);
         recording.cores = vec![row(500, 1, 400), row(1_000, 1, 900), row(2_000, 1, 1_150)];

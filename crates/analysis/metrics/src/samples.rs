@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_missing_and_says_so() {
+    fn unreadable_table_is_missing_with_its_reason() {
         let samples_in = Some("/nowhere".into());
         let recording = Recording { samples_in, ..Recording::default() };
         assert!(Samples::new(recording.flow_table(), FlowSample::t_ns, &[FlowSample::flow]).is_err());

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_talks_to_a_faulty_host_is_not_blamed() {
+    fn peer_of_a_faulty_host_is_not_blamed() {
         let mut pairs = mesh(&["a", "b", "c"], |from, to| if from == "c" || to == "c" { 44 } else { 0 });
         for (from, to) in [("c", "d"), ("d", "c")] {
             pairs.push(Pair { from: from.into(), to: to.into(), sent: 10_000, lost: 44 });

@@ -178,7 +178,7 @@ fn repeats_that_chance_left_equal_are_no_test_either() {
 }
 
 #[test]
-fn what_the_repeats_could_have_shown_stands_beside_what_they_show() {
+fn smallest_visible_difference_is_beside_the_difference() {
     let wide = repeats(Some(true), [0.8e9, 1e9, 1.2e9], [0.7e9, 0.9e9, 1.1e9]);
     let difference = wide.json()["cells"][0]["metrics"]["goodput_bps"]["differences"][1].clone();
     assert_eq!(
@@ -203,7 +203,7 @@ fn what_the_repeats_could_have_shown_stands_beside_what_they_show() {
 }
 
 #[test]
-fn what_only_one_folder_has_is_named_and_not_compared() {
+fn runs_of_one_folder_alone_are_named_and_not_compared() {
     let mut comparer = comparer();
     add(&mut comparer, &run("bbr", 0, "model"), 2e9);
     comparer.add_incomplete("run-cubic-0", "the kernel panicked");

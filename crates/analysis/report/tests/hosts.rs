@@ -365,7 +365,7 @@ fn bursts_of_datagrams_show_in_their_distances() {
 }
 
 #[test]
-fn what_rings_dropped_is_not_counted_twice() {
+fn drops_of_rings_are_not_counted_twice() {
     let mut recording = inside();
     recording.queues.retain(|queue| queue.kind == "rx_ring");
     recording.queues.push(QueueSample { t_ns: 0, ..ring(0, 0, 0) });

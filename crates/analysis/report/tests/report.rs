@@ -210,7 +210,7 @@ fn datagrams_have_a_figure_where_there_are_some() {
 }
 
 #[test]
-fn where_nothing_was_lost_words_say_so() {
+fn report_without_losses_states_it() {
     let mut recording = one_run("reno", 0);
     recording.queues.iter_mut().for_each(|q| (q.dropped_packets, q.lost_packets) = (0, Some(0)));
     let report = report_of(&[recording]);

@@ -214,8 +214,8 @@ fn killed_it_leaves_nothing_that_cannot_be_removed() {
 }
 
 #[test]
-fn what_was_left_behind_is_removed_by_unload() {
-    const TEST: &str = "what_was_left_behind_is_removed_by_unload";
+fn unload_removes_leftovers() {
+    const TEST: &str = "unload_removes_leftovers";
     let Some(_turn) = turn(TEST) else { return };
     let before = available();
     // As a process on a kernel before 6.4 leaves it when it is killed.

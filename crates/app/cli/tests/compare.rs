@@ -153,7 +153,7 @@ fn a_damaged_run_is_named_with_its_file() {
 }
 
 #[test]
-fn what_run_writes_can_be_compared() {
+fn results_of_run_can_be_compared() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios/first-look.toml");
     for (out, loss) in [("a", "path.loss=0"), ("b", "path.loss=1e-3")] {

@@ -123,8 +123,8 @@ fn a_full_receive_ring_is_found_there_and_a_larger_one_loses_less() {
 }
 
 #[test]
-fn what_tcp_loses_in_the_ring_is_found_there() {
-    in_guest("what_tcp_loses_in_the_ring_is_found_there", || {
+fn tcp_losses_in_the_ring_are_found_there() {
+    in_guest("tcp_losses_in_the_ring_are_found_there", || {
         let bed = with_a_ring_that_drops();
         let [small, large] =
             [32, 4096].map(|ring| lost_in_the_ring(&bed, ring, 0, || probe(&bed, &["--time", "2 s"])));
@@ -171,8 +171,8 @@ fn a_hog_on_the_interrupts_core_fills_the_ring() {
 }
 
 #[test]
-fn what_netem_drops_in_the_middle_is_the_networks() {
-    in_guest("what_netem_drops_in_the_middle_is_the_networks", || {
+fn drops_of_netem_in_the_middle_are_the_networks() {
+    in_guest("drops_of_netem_in_the_middle_are_the_networks", || {
         let bed = Bed::new("netem", 1).expect("the guest has namespaces");
         // Packets, not pieces: netem counts what it was given as one drop.
         bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
@@ -362,8 +362,8 @@ fn a_path_by_netem_is_measured_before_its_run() {
 
 /// What was put out less what arrived is netem's own count, to the packet: nothing is left over.
 #[test]
-fn what_netem_loses_of_a_run_is_its_own_count() {
-    in_guest("what_netem_loses_of_a_run_is_its_own_count", || {
+fn losses_of_netem_equal_its_own_count() {
+    in_guest("losses_of_netem_equal_its_own_count", || {
         let path = "path = { rate = \"4 Mbit/s\", rtt = \"20 ms\", buffer = \"40 kB\", loss = 0.05 }\n";
         let flow = "kind = \"udp\"\nrate = \"2 Mbit/s\"\ndatagram = \"1000 B\"\n";
         let Some(run) = in_namespaces(path, flow) else { return };

@@ -96,8 +96,8 @@ fn drops_of_the_senders_queue_are_found_there_packet_by_packet() {
 }
 
 #[test]
-fn what_a_router_drops_is_the_networks_once_both_hosts_are_cleared() {
-    let Some(bed) = Bed::new("what_a_router_drops_is_the_networks_once_both_hosts_are_cleared", 1) else {
+fn drops_of_a_router_are_the_networks_once_both_hosts_are_cleared() {
+    let Some(bed) = Bed::new("drops_of_a_router_are_the_networks_once_both_hosts_are_cleared", 1) else {
         return;
     };
     // Packets, not pieces: a token bucket counts what it was given as one drop.
@@ -233,8 +233,8 @@ fn a_controller_that_is_killed_leaves_no_agent() {
 }
 
 #[test]
-fn what_cannot_be_is_said_with_place_and_remedy() {
-    let Some(bed) = Bed::new("what_cannot_be_is_said_with_place_and_remedy", 1) else { return };
+fn impossible_settings_are_refused_with_place_and_remedy() {
+    let Some(bed) = Bed::new("impossible_settings_are_refused_with_place_and_remedy", 1) else { return };
     let flow = |control: &str| format!("[[flow]]\ncongestion = \"{control}\"\n{SHORT}");
     let refused = |arguments: &[&str], words: &[&str]| {
         let output = bed.wirespeed(arguments);

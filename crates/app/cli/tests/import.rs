@@ -56,7 +56,7 @@ fn lost_datagrams_are_in_a_ledger_without_a_place() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_refused_with_the_file_and_the_remedy() {
+fn invalid_import_is_refused_with_the_file_and_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("text.json"), "Connecting to host 10.0.0.1, port 5201\n").unwrap();
     let (client, other) =

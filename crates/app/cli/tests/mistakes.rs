@@ -76,7 +76,7 @@ fn two_hosts_cannot_have_one_name() {
 }
 
 #[test]
-fn what_is_not_toml_is_shown_where_it_ends() {
+fn invalid_toml_is_shown_at_its_end() {
     expect("[path]", "[path", &["bad.toml:4:"]);
 }
 

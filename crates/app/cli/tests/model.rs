@@ -250,7 +250,7 @@ fn a_parameter_the_control_lacks_is_refused() {
 }
 
 #[test]
-fn what_only_the_model_has_runs_on_it() {
+fn features_of_the_model_alone_run_on_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("good.toml"), GOOD.replace("\"cubic\"", "\"compound\"")).unwrap();
     let results = run(folder.path(), "good.toml", &["path.queue=codel"]);

@@ -113,8 +113,8 @@ fn a_queue_that_is_too_slow_drops_what_the_ledger_says() {
 }
 
 #[test]
-fn what_a_queue_drops_for_a_moment_is_in_that_moments_interval() {
-    let test = "what_a_queue_drops_for_a_moment_is_in_that_moments_interval";
+fn drops_of_a_moment_are_in_the_interval_of_that_moment() {
+    let test = "drops_of_a_moment_are_in_the_interval_of_that_moment";
     let flows = "[[flow]]\ncongestion = \"reno\"\nmax_rate = \"20 Mbit/s\"\n\
                  [[flow]]\nkind = \"udp\"\nrate = \"400 Mbit/s\"\nrcvbuf = \"8 MB\"\nstart = \"2.3 s\"\nduration = \"400 ms\"\n";
     let Some(folder) = folder(test, flows) else { return };
@@ -211,8 +211,8 @@ fn a_short_queue_of_the_sender_is_found_there() {
 }
 
 #[test]
-fn what_this_kernel_lacks_is_named_before_anything_starts() {
-    let test = "what_this_kernel_lacks_is_named_before_anything_starts";
+fn missing_kernel_features_are_named_before_anything_starts() {
+    let test = "missing_kernel_features_are_named_before_anything_starts";
     let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
     let survey = command(folder.path(), &["agent", "--netns-survey"]).output().unwrap();
     let has_netem = String::from_utf8_lossy(&survey.stdout).contains("\"netem\"");
@@ -275,8 +275,8 @@ fn ended(child: Child) -> Output {
 }
 
 #[test]
-fn whoever_is_interrupted_or_killed_leaves_nothing() {
-    let test = "whoever_is_interrupted_or_killed_leaves_nothing";
+fn interrupted_or_killed_run_leaves_nothing() {
+    let test = "interrupted_or_killed_run_leaves_nothing";
     let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
     let interrupted = long_run(folder.path());
     signal(&interrupted, libc::SIGINT);

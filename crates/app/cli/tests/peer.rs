@@ -142,8 +142,8 @@ fn four_tcp_flows_from_a_server() {
 }
 
 #[test]
-fn what_the_senders_queue_drops_is_its_own_and_the_rest_is_not_seen() {
-    let Some(bed) = bed("what_the_senders_queue_drops_is_its_own_and_the_rest_is_not_seen", 0) else {
+fn drops_of_the_senders_queue_are_its_own_and_the_rest_is_unseen() {
+    let Some(bed) = bed("drops_of_the_senders_queue_are_its_own_and_the_rest_is_unseen", 0) else {
         return;
     };
     bed.inside(bed.name(0), "tc qdisc add dev right root tbf rate 100mbit burst 64kb limit 60kb").unwrap();

@@ -149,7 +149,7 @@ fn a_study_runs_once_and_its_claims_have_verdicts() {
 }
 
 #[test]
-fn what_a_run_does_not_show_over_time_is_refused_with_what_it_does() {
+fn metric_without_a_time_series_is_refused_with_those_that_have_one() {
     let folder = tempfile::tempdir().unwrap();
     study(folder.path());
     let path = folder.path().join("tiny/study.toml");
@@ -299,7 +299,7 @@ fn a_claim_of_ones_own_sets_what_the_study_has_fixed() {
 }
 
 #[test]
-fn what_a_claim_of_ones_own_cannot_set_is_refused_by_name() {
+fn setting_that_an_own_claim_cannot_have_is_refused_by_name() {
     let refused = |from: &str, to: &str, parts: &[&str]| {
         let folder = tempfile::tempdir().unwrap();
         assert!(OWN.contains(from), "{from}");

@@ -112,8 +112,8 @@ fn agents_that_wait_at_ipv6_addresses_are_probed_over_ipv6() {
 }
 
 #[test]
-fn whoever_does_not_know_the_secret_is_refused() {
-    let Some(bed) = Bed::new("whoever_does_not_know_the_secret_is_refused", 0) else { return };
+fn controller_without_the_secret_is_refused() {
+    let Some(bed) = Bed::new("controller_without_the_secret_is_refused", 0) else { return };
     let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
     let other = token(bed.folder(), "other", "another secret that is no good\n");
     let _agents = [Waiting::on(&bed, 0, &secret, "60 s"), Waiting::on(&bed, -1, &secret, "60 s")];

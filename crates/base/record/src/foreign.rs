@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_is_not_waited_for() {
+    fn pipe_in_place_of_a_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/zero", folder.path().join("run.json")).unwrap();
         let error = crate::open(folder.path()).unwrap_err().to_string();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_it_was_most_counts() {
+    fn core_with_most_of_the_time_counts() {
         let seen = |counts: &[(u32, u64)]| Placement {
             incoming: counts.iter().copied().collect(),
             ..Default::default()

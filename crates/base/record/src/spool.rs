@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_for_the_memory_comes_back_from_the_file_which_nobody_sees() {
+    fn rows_beyond_memory_are_read_back_from_an_unnamed_file() {
         let folder = tempfile::tempdir().unwrap();
         let (mut spool, mut values) = (Spool::new(2), Scratch::default());
         for round in 0..2 {

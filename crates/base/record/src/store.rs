@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_rows_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         RunDirectory::create(&path).unwrap().finish(&sample()).unwrap();

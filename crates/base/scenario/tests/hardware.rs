@@ -76,7 +76,7 @@ fn interrupts_and_applications_are_placed_as_operators_say() {
 }
 
 #[test]
-fn what_a_file_leaves_out_has_a_default() {
+fn missing_keys_have_defaults() {
     let hardware = inside(
         r#"
         machine = { cores_per_node = 2, cache = "1 MB" }

@@ -35,7 +35,7 @@ fn a_link_that_says_nothing_more_is_plain() {
 }
 
 #[test]
-fn what_is_at_its_default_is_stored_as_it_always_was() {
+fn defaults_are_stored_as_before() {
     let stored = serde_json::to_string(&run("", "")).unwrap();
     for key in ["queue", "loss_model", "outages", "policer", "port_limit", "trains", "own"] {
         assert!(!stored.contains(&format!("\"{key}\"")), "{key} in {stored}");

@@ -60,7 +60,7 @@ fn a_flow_to_the_left_names_its_links_as_it_meets_them() {
 }
 
 #[test]
-fn what_is_not_given_is_not_stored() {
+fn absent_values_are_not_stored() {
     let stored = serde_json::to_string(&lot("").flows).expect("flows are plain data");
     assert!(!stored.contains("route"), "{stored}");
 }

@@ -161,8 +161,8 @@ fn a_socket_that_does_not_read_is_counted_as_the_host_counts_it() {
 }
 
 #[test]
-fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
-    let test = "what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it";
+fn losses_and_retransmissions_are_counted_as_the_hosts_count_them() {
+    let test = "losses_and_retransmissions_are_counted_as_the_hosts_count_them";
     // All namespaces, where other tests have other ports.
     let port = PORT + 10;
     let prepare = |bed: &Bed| {
@@ -205,8 +205,8 @@ fn what_tcp_loses_and_sends_again_is_counted_as_the_hosts_count_it() {
 }
 
 #[test]
-fn what_is_sent_again_into_a_full_queue_of_the_sender_is_counted_as_the_sender_counts_it() {
-    let test = "what_is_sent_again_into_a_full_queue_of_the_sender_is_counted_as_the_sender_counts_it";
+fn retransmissions_into_a_full_queue_are_counted_as_the_sender_counts_them() {
+    let test = "retransmissions_into_a_full_queue_are_counted_as_the_sender_counts_them";
     let port = PORT + 20;
     let prepare = |bed: &Bed| {
         bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 100mbit burst 1600 limit 120kb")

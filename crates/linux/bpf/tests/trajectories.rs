@@ -35,7 +35,7 @@ fn ack(packets: u64, rtt_us: Option<i64>, phase: Phase, marked: bool) -> steps::
 
 /// Found by the test below: a duplicate that is not by header prediction, and what follows is.
 #[test]
-fn what_header_prediction_takes_leaves_no_duplicate_out() {
+fn header_prediction_omits_no_duplicate() {
     use Phase::{Cwr, Open};
     let steps = [
         (141_634, ack(0, None, Open, true)),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_goes_wraps_and_begins_anew_is_told_apart() {
+    fn counters_that_appear_vanish_wrap_or_restart_are_distinguished() {
         use Width::{Bits32, Bits64};
         let before = snapshot(&[
             ("stays", 5, Bits64),

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_older_kernel_has_not_is_none() {
+    fn fields_missing_in_an_older_kernel_are_none() {
         let mut info = vec![0; 104];
         info[100] = 7;
         assert_eq!(TOTAL_RETRANS.of(&info), Some(7));

@@ -232,7 +232,7 @@ fn every_driver_has_a_fixture_and_its_rows_are_used() {
 
 /// What a row says it repeats must be a counter that some row gives.
 #[test]
-fn what_is_repeated_exists() {
+fn duplicated_counters_exist() {
     let all = drivers().iter().flat_map(|driver| driver.rows.iter().chain(driver.link));
     let of_sources = wirespeed_host::sources().iter().flat_map(|source| source.rows());
     for row in all.clone().chain(of_sources) {

@@ -200,7 +200,7 @@ fn the_core_that_serves_a_queue_is_the_one_that_was_squeezed() {
 
 /// A program sent 229253 datagrams as fast as it could; the rest are ARP and neighbour discovery.
 #[test]
-fn what_a_program_sent_is_what_the_qdisc_dropped_and_the_interface_sent() {
+fn packets_of_a_program_equal_drops_of_the_qdisc_and_packets_of_the_interface() {
     let (snapshot, _) = take(&mut Root::recorded(fixture("virtio_net-6.1-mq")));
     let dropped = snapshot.readings.iter().filter(|r| r.source == "qdisc" && r.counter == "drops");
     let dropped: u64 = dropped.map(|r| r.value).sum();

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_build_left_goes_and_builds_stay() {
+    fn leftovers_of_a_killed_build_are_removed_and_builds_stay() {
         let cache = tempfile::tempdir().unwrap();
         fs::create_dir_all(cache.path().join("building-x/source")).unwrap();
         fs::create_dir_all(cache.path().join("0123456789abcdef")).unwrap();

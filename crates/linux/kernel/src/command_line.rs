@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_cannot_carry_is_refused_with_the_argument() {
+    fn unsupported_argument_is_refused_by_name() {
         for bad in ["", "a\"b", "a\nb", "a b=c"] {
             let error = init(&["good", bad]).unwrap_err();
             assert!(matches!(&error, BootError::Argument { argument, .. } if argument == bad), "{error}");

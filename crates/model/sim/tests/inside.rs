@@ -94,7 +94,7 @@ fn a_bus_of_one_way_carries_both_ways_together() {
 }
 
 #[test]
-fn what_lies_on_another_node_is_fetched_over_the_link_between_them() {
+fn memory_of_another_node_is_fetched_over_the_link_between_nodes() {
     // The interface is on node 0, cores 32 to 63 are node 1. Of 10 Gbit/s a flow has 8948 of 9014 B.
     let with = |core: u32| {
         let path = "rate = \"40 Gbit/s\"\nrtt = \"0.2 ms\"\nbuffer = \"4 MiB\"";

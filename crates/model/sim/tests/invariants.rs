@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_limited_in_bytes_arrives_whole(scenario in numbers().prop_map(|n| Scenario::transfer(&n))) {
+    fn flows_limited_in_bytes_arrive_complete(scenario in numbers().prop_map(|n| Scenario::transfer(&n))) {
         arrives_whole(&scenario.0).map_err(TestCaseError::fail)?;
     }
 }

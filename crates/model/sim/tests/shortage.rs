@@ -103,7 +103,7 @@ fn packets_are_tidied_away_again_and_again_and_all_data_arrives() {
 }
 
 #[test]
-fn what_waits_behind_a_lock_is_limited_by_the_kernels_version() {
+fn backlog_behind_a_lock_is_limited_by_the_kernels_version() {
     // A call holds the lock for 26 ms, in which 217 packets come: 2 MB of memory.
     let drops = |kernel: &str| {
         let (outcome, last) = in_large_buffers(kernel, "32 KiB");

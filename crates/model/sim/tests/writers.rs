@@ -52,7 +52,7 @@ fn a_core_sends_what_it_has_time_for() {
 }
 
 #[test]
-fn what_other_work_puts_off_is_caught_up() {
+fn work_delayed_by_other_work_is_caught_up() {
     // Half of the core's time is another thread's, in turns of milliseconds; the writer needs a sixth.
     let outcome = send("500 Mbit/s", "load = [{ core = 0, share = 0.5 }]", &[]);
     let late = late(&outcome, 500e6);
@@ -69,7 +69,7 @@ fn what_other_work_puts_off_is_caught_up() {
 }
 
 #[test]
-fn what_comes_takes_the_core_from_who_sends() {
+fn arrivals_take_the_core_from_the_sender() {
     let tcp = "from = \"receiver\"\nto = \"sender\"\ncongestion = \"cubic\"\nwindow = \"4 MB\"";
     let count = |more: &[&str]| sent(&send("6 Gbit/s", "", more)).len() as f64;
     let alone = count(&[]);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_does_is_refused_by_name() {
+    fn unsupported_request_to_a_server_is_refused_by_name() {
         for (flows, words) in [
             (&[("b", "b")][..], "both its ends"),
             (&[("a", "b"), ("b", "a")], "receiver"),

@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_a_torn_end_is_an_end() {
+    fn messages_are_read_back_and_a_truncated_one_ends_the_stream() {
         let messages = [Message::Time(5), Message::Failed("no".into()), Message::Done];
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);

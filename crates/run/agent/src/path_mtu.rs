@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_answered_passes() {
+    fn answered_sizes_pass() {
         for local in [IpAddr::from([127, 0, 0, 1]), std::net::Ipv6Addr::LOCALHOST.into()] {
             // A machine may do without IPv6.
             let Ok(free) = UdpSocket::bind((local, 0)) else { continue };

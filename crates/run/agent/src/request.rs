@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_takes_part_in_is_bounded() {
+    fn size_of_a_run_is_bounded_for_an_agent() {
         assert!(plan(|_| ()).check().is_ok());
         let refused = [
             (plan(|run| run.duration = Span::secs(100_000)), "24 hours"),

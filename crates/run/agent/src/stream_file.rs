@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_there_in_the_end() {
+    fn written_data_are_in_the_file_at_the_end() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut background = Background::new(file.reopen().unwrap());
         for number in 0..1000 {

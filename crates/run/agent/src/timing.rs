@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_leaves_at_once_or_as_soon_as_the_queue_takes_it() {
+    fn late_packets_leave_at_once_or_as_soon_as_the_queue_accepts_them() {
         let fq = Timing::with(FQ, 1_000_000, 1);
         assert_eq!([fq.leaves_ns(900, 500), fq.leaves_ns(900, 1500)], [900, 1500]);
         let etf = Timekeeper { clock: libc::CLOCK_TAI, least_ns: 200_000, ..FQ };

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_what_the_flow_does_not_have_costs_nothing() {
+    fn datagrams_of_others_cost_nothing() {
         let [peer, stranger] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
         let mut guard = Guard { peer: Some(peer), most: 3, seen: Seen::default(), left: 4, told: false };
         assert_eq!(guard.admit(peer, 2), Some(false));

@@ -181,7 +181,7 @@ fn refused(serve: impl Fn(TcpStream) + Send + 'static) -> (String, Duration) {
 }
 
 #[test]
-fn what_is_no_iperf3_server_is_found_out_soon() {
+fn other_servers_are_detected_soon() {
     let (message, _) = refused(|mut stream| stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n").unwrap());
     assert!(message.contains("it is not an iperf3 server: it answers \"SSH-2.0-OpenSSH_9.2\""), "{message}");
     let (message, _) = refused(drop);

@@ -48,7 +48,7 @@ fn a_client_alone_has_what_it_wrote_and_in_the_end_what_arrived() {
 }
 
 #[test]
-fn what_iperf3_does_not_say_is_null() {
+fn values_that_iperf3_does_not_report_are_null() {
     let recording = import(&[CLIENT, SERVER]);
     for row in &recording.flows {
         assert_eq!((row.sent_bytes, row.data_packets_out, row.data_packets_in), (None, None, None));
@@ -127,7 +127,7 @@ fn an_interrupted_test_says_so() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn reports_of_different_tests_are_refused() {
     let refused = |names: &[&str]| recording(names.iter().map(|name| source(name)).collect()).unwrap_err();
     assert!(matches!(refused(&[CLIENT, CLIENT]), MergeError::SameSide { side: "client", .. }));
     assert!(matches!(refused(&[CLIENT, "udp-lossy-server-3.12.json"]), MergeError::DifferentTests { .. }));

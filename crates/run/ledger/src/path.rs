@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_explained_is_said() {
+    fn unexplained_packets_have_a_row() {
         assert!(account(90).contains(&(Entry::Unexplained, None, 2)));
     }
 

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_again_is_matched_again_and_numbers_may_begin_anew() {
+    fn repeated_drops_are_matched_again_and_sequence_numbers_may_wrap() {
         let near_the_end = u32::MAX - 49;
         let all = [
             pieces("a", Some("QDISC_DROP"), &[(1, near_the_end, 100, 1), (3, near_the_end, 100, 1)]),

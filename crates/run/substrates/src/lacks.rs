@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_goes_beyond_a_plain_link_is_refused_by_name() {
+    fn features_beyond_a_plain_link_are_refused_by_name() {
         let (rate, burst, interval) = (Rate::gbit(1), Bytes::mib(1), Span::ms(100));
         let codel = Queue::CoDel { target: Span::ms(5), interval, ecn: true };
         let expected = "link link0, reverse: queue codel is not available on substrate kernel; run it --on model or \
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_model_has_of_congestion_control_is_refused() {
+    fn congestion_control_of_the_model_alone_is_refused() {
         assert_eq!(using("cubic", &["beta", "bic_scale"], false), None);
         assert_eq!(using("mine", &["gain"], true), None);
         assert_eq!(using("fast", &["alpha"], true), None, "a C file of that name is in the kernel");

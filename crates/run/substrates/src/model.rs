@@ -208,7 +208,7 @@ mod tests {
     use wirespeed_units::Span;
 
     #[test]
-    fn what_an_interrupted_run_has_sampled_can_be_read() {
+    fn samples_of_an_interrupted_run_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         let directory = RunDirectory::create(&path).unwrap();

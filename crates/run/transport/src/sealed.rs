@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_received() {
+    fn sent_data_are_received() {
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
         let data: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_another_secret_is_refused_by_both() {
+    fn another_secret_is_refused_by_both_ends() {
         let (here, there) = pair(1, 2);
         assert_eq!(there.err().unwrap().kind(), io::ErrorKind::PermissionDenied);
         assert!(here.is_err());
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_cut_off_or_repeated_is_noticed() {
+    fn changed_truncated_or_repeated_data_are_noticed() {
         let (here, there) = pair(1, 1);
         let (here, there) = (here.unwrap(), there.unwrap());
         let sealed = here.channel.seal(0, b"hello").unwrap();

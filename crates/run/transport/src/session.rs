@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_is_shown_in_part_whatever_letters_it_has() {
+    fn unexpected_message_is_shown_in_part() {
         let told = unexpected("a", &Message::Warning("\u{fc}".repeat(100))).to_string();
         assert!(told.contains("\u{fc}") && told.len() < 300, "{told}");
     }

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_kept_and_what_failed_is_tried_again() {
+    fn complete_runs_are_kept_and_failed_ones_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let (runs, scribe) = (runs(), Scribe::default());
         let go = AtomicBool::new(false);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_of_the_model_computed_is_made_anew() {
+    fn results_of_another_version_of_the_model_are_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let (runs, go) = (runs(), AtomicBool::new(false));
         let first_outcome = |program: Option<&'static str>| {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_last_week_is_no_change() {
+    fn values_like_those_of_last_week_are_no_change() {
         let mut all = sweep(0, "c", 200);
         all.extend(sweep(WEEK, "c", 210));
         assert!(summarise(&all).unwrap().changes.is_empty());

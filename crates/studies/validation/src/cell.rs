@@ -191,7 +191,7 @@ mod tests {
     use super::super::section::sections;
 
     #[test]
-    fn what_cannot_differ_is_one_run() {
+    fn repeats_that_cannot_differ_are_one_run() {
         for section in &sections()[1..] {
             for cell in generate(section, section.committed_size()) {
                 assert_eq!(

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_named() {
+    fn factors_outside_the_region_are_named() {
         let shown = |path: &str, rest: &str| stamp_of(path, rest).to_string();
         let jumbo = "[host.sender]\nmtu = \"9000 B\"\n[host.receiver]\nmtu = \"9000 B\"\n[[flow]]\ncongestion = \"cubic\"";
         let at = |rate: &str, rtt: &str| format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"1 bdp\"");

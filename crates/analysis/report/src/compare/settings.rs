@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_run_to_run_is_several() {
+    fn settings_that_differ_between_runs_are_several() {
         let mut value = None;
         join(&mut value, Some("1".into()));
         join(&mut value, None);

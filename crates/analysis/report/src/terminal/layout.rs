@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_into_a_further_table() {
+    fn columns_that_do_not_fit_go_into_a_further_table() {
         let names = || vec![Cells::text("control".into(), vec!["reno".into(), "bic".into()])];
         let run = || Cells::text("run".into(), vec!["r".repeat(40), "s".repeat(40)]);
         let metrics = (0..6).map(|i| Cells::number(format!("metric{i}"), "ms".into(), vec!["1.0".into(); 2]));

@@ -106,8 +106,8 @@ fn fq_below_mq_has_them_leave_at_their_times_too() {
 
 /// `etf` drops what has no time, what comes late and what it could not send in time.
 #[test]
-fn what_etf_drops_is_found_there() {
-    in_guest("departures::what_etf_drops_is_found_there", || {
+fn drops_of_etf_are_found_there() {
+    in_guest("departures::drops_of_etf_are_found_there", || {
         let bed = bed_with("etf clockid CLOCK_TAI delta 1000000");
         let (run, recording) = datagrams(&bed, "10 Mbit/s");
         assert_eq!(timed_by(&recording), "etf of right (SO_TXTIME)");

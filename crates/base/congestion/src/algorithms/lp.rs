@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tolerated_can_be_set() {
+    fn tolerated_delay_can_be_set() {
         // The rise of the test above is within the whole range: 16 ms is below 10 + 21.
         let (mut flow, at) = known_with(&[("delta", 100)]);
         let before = flow.cwnd();

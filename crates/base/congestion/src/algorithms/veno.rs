@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_as_random_and_what_it_costs_can_be_set() {
+    fn random_loss_threshold_and_reduction_can_be_set() {
         // Five packets are queued: congestion for beta = 3, not for 6.
         for (parameters, kept) in [(&[("beta", 6)][..], 80), (&[("beta", 6), ("random_loss_keeps", 70)], 70)]
         {

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_loss_costs_and_what_is_taken_out_early_can_be_set() {
+    fn reduction_after_a_loss_and_early_decongestion_can_be_set() {
         let mut flow = Flow::with("yeah", &[("delta", 2)]).at(1_000);
         (0..5).for_each(|_| flow.ack(1, Span::ms(100)));
         flow.round(Span::ms(100));

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_is_read_again() {
+    fn encoded_message_is_decoded() {
         let inside = [attribute(1, &7u32.to_ne_bytes()), attribute(2, b"eth0\0")];
         let bytes = nested(9, &inside);
         let (kind, value) = attributes(&bytes).next().unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_ends_the_list() {
+    fn truncated_attribute_ends_the_list() {
         let mut bytes = attribute(1, &[1, 2, 3, 4]);
         bytes.extend([200, 0, 1, 0]);
         assert_eq!(attributes(&bytes).count(), 1);

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_behind_a_lock_may_be_more_from_version_to_version() {
+    fn backlog_behind_a_lock_grows_from_version_to_version() {
         let of = |version: &str| SocketRules::of(version.parse().unwrap()).backlog_limit(1 << 20, 1 << 16);
         assert_eq!(of("2.6.24"), u64::MAX);
         assert_eq!(of("3.2"), 1 << 20);

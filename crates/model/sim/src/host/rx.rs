@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_already_counts_and_an_interrupt_before_does_not() {
+    fn waiting_packets_count_and_an_earlier_interrupt_does_not() {
         let mut rx = together(64);
         rx.arrive(train(0, 3, 100, 1));
         rx.admit(us(110), |_| panic!("there is room"));

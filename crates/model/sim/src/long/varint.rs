@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_is_taken_in_its_order(
+        fn values_are_read_in_the_order_in_which_they_were_written(
             values in prop::collection::vec((any::<u64>(), 0..64_u32), 1..50),
         ) {
             let values: Vec<u64> = values.iter().map(|(value, shift)| value >> shift).collect();

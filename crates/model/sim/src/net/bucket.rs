@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_never_passes() {
+    fn packet_larger_than_the_bucket_never_passes() {
         let mut bucket = Bucket::new(Rate::gbit(1), Bytes::new(1000));
         assert!(conforming(&mut bucket, data(0, 0, 3, 1500, 0, 100_000_000)).is_empty());
     }

@@ -147,7 +147,7 @@ fn the_loss_of_the_ack_that_opens_a_window_stops_a_flow_only_until_the_next_prob
 }
 
 #[test]
-fn what_a_closed_window_holds_back_leaves_at_once_when_it_opens() {
+fn data_leave_at_once_when_a_closed_window_opens() {
     let mut line = Line::open();
     let (filled, out) = line.fill_and_read();
     line.send(out);

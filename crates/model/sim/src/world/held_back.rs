@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_leave_leaves_with_what_must_and_nothing_else_does() {
+    fn optional_acks_leave_with_required_ones_only() {
         let study = wirespeed_scenario::parse(SCENARIO, "test", &[], None).expect("the scenario is in order");
         let mut world = World::of(&study.runs[0]).expect("the model has it all");
         let (mut together, mut stayed) = (0, 0);

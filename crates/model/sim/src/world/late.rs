@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_in_the_past_happens_now_and_is_counted() {
+    fn event_due_in_the_past_happens_now_and_is_counted() {
         let at = |nanoseconds| SimTime::START + Span::ns(nanoseconds);
         let mut late = Late::default();
         let times = [5, 10, 7, 11].map(|due| late.not_before(at(10), at(due)));

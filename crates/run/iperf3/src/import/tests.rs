@@ -110,7 +110,7 @@ fn an_interrupted_test_keeps_what_it_measured() {
 }
 
 #[test]
-fn what_is_not_iperf3s_is_named_with_the_remedy() {
+fn foreign_json_is_named_with_the_remedy() {
     let client = fixture("tcp-reverse-client-3.12.json");
     let edited = |from: &str, to: &str| {
         assert!(client.contains(from), "{from}");

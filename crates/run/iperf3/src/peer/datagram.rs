@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_data_are_read() {
         let header = Header { sent: Duration::new(1_795_332_529, 123_456_000), number: 1 << 33 };
         let mut datagram = [0; 64];
         header.write(&mut datagram);

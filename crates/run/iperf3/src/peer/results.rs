@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_heard() {
+    fn results_sent_are_received() {
         assert_eq!(Results::of(results().wire(true), 2, true), Ok(results()));
         // A receiver has nothing to say of what was sent again.
         let received = Results::of(results().wire(false), 2, false).unwrap();

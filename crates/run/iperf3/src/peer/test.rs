@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_server_does_is_refused_before_one_is_asked() {
+    fn unsupported_request_is_refused_before_a_server_is_asked() {
         let tcp = || Test::tcp(1, Duration::from_secs(1));
         assert!(tcp().check().is_ok());
         let refused = [

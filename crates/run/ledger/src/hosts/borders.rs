@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_sender_waits_for_any_more_is_the_networks() {
+    fn packets_that_no_sender_waits_for_are_the_networks() {
         let rows =
             rows(&[At(1000, 980, 20, &[], &[]), At(2000, 1900, 25, &[], &[]), At(3000, 2920, 0, &[], &[])]);
         // 100 missing after two seconds, of which 25 may be on their way, and two more or less sent meanwhile.
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_noticed_is_lost_though_it_waits_for_as_many_others() {
+    fn losses_that_a_sender_noticed_count_though_it_waits_for_as_many_others() {
         let side = Side {
             stage: Some(Stage::Network),
             place: "between a and b".to_owned(),

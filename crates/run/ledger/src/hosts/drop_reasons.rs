@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_has_the_size_of_what_was() {
+    fn unseen_drops_have_the_size_of_those_seen() {
         let counted = crate::hosts::testing::changes("eth0", &[("qdisc/drops", 9)]);
         let all_flows =
             vec![Buffers { reason: "QDISC_DROP".into(), device: Some(2), namespace: Some(1), buffers: 6 }];

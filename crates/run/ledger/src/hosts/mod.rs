@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_of_packets_to_an_iperf3_server_is_not_seen() {
+    fn fate_of_packets_to_an_iperf3_server_is_unseen() {
         let (run, totals) = sent(990);
         let changes = [("a".to_owned(), changes("eth0", &[("link/tx_carrier_errors", 4)]))].into();
         let devices = [("a".to_owned(), "eth0".to_owned())].into();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_counts_is_not_blamed_on_the_network() {
+    fn losses_that_a_host_counts_are_not_the_networks() {
         assert_eq!(
             rows(990, &[("link/tx_carrier_errors", 4)], &[("link/rx_missed_errors", 6)]),
             [
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_too_large_for_the_interface_is_not_the_networks() {
+    fn packets_too_large_for_the_interface_are_not_the_networks() {
         assert_eq!(
             rows(838, &[("protocols/IpFragFails", 162)], &[]),
             [
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_and_was_dropped_above_is_not_delivered() {
+    fn packets_dropped_above_ip_are_not_delivered() {
         assert_eq!(
             rows(1000, &[], &[("protocols/TcpExtTCPBacklogDrop", 3)]),
             [

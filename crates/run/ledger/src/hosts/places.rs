@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_no_interface_of_the_test_is_left_out() {
+    fn counters_of_other_interfaces_are_left_out() {
         let all = changes("eth0", &[("link/rx_missed_errors", 5)]);
         assert_eq!(counted_inward("b", "eth0", &all)[0].packets, 5);
         assert_eq!(counted_inward("b", "eth1", &all), []);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stopped_before_the_queue_is_not_the_queues() {
+    fn drops_before_the_queue_are_not_the_queues() {
         let all = changes(
             "eth0",
             &[

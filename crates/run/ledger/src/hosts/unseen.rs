@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ip_did_not_hand_on_was_dropped_by_a_filter_or_seen() {
+    fn packets_that_ip_did_not_forward_were_filtered_or_seen() {
         let counters = [
             ("protocols/IpInReceives", 1000),
             ("protocols/IpInDelivers", 980),

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_router_reports_is_named() {
+    fn mtu_black_hole_is_named() {
         assert!(found(9000, Some(1504), false).words().unwrap().starts_with("MTU mismatch"));
         assert!(found(9000, Some(1400), false).words().unwrap().starts_with("MTU black hole"));
         // TCP learns of it; or all passes; or nothing is known.

@@ -236,7 +236,7 @@ mod tests {
     use wirespeed_scenario::testing::run;
 
     #[test]
-    fn what_arrived_of_datagrams_is_the_servers_word_in_the_last_row_only() {
+    fn arrived_datagrams_are_reported_by_the_server_in_the_last_row_only() {
         let run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let FlowKind::Udp { datagram, .. } = &run.flows[0].kind else { panic!("a run of UDP") };
         let bytes = datagram.get() * 7;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_sent_is_told_by_what_came_and_by_its_word() {
+    fn datagrams_of_a_server_are_derived_from_arrivals_and_its_report() {
         let row = |sequence, sent_ns, arrived_ns: i64| Datagram {
             flow: 0,
             sequence,

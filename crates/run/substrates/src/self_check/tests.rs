@@ -109,7 +109,7 @@ fn a_queue_that_is_not_the_only_one_is_not_measured() {
 }
 
 #[test]
-fn what_is_lost_behind_the_bottleneck_has_passed_it() {
+fn losses_behind_the_bottleneck_have_passed_it() {
     let mut chain = chain([1000, 100, 200]);
     chain.links[2].forward.loss = 0.1;
     let checks = of_chain(&chain, 0.9e8, 7_500_000, 102_400.0);

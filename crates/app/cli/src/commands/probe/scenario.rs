@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_writes_is_a_scenario() {
+    fn written_file_is_a_valid_scenario() {
         for (words, runs, flows) in [
             (&["a", "user@b=10.0.0.2"][..], 1, 1),
             (&["a", "iperf3://b:80=10.0.0.2"], 1, 1),

@@ -140,7 +140,7 @@ fn the_defaults_are_the_constants_of_linux() {
 }
 
 #[test]
-fn what_is_set_is_used() {
+fn parameters_are_used() {
     let fourth = |name: &str, value: i64| {
         let mut path = Path::with("bbr", &[(name, value)], Span::us(100), Span::ms(20));
         path.run(Span::ms(1_500), |_| ());

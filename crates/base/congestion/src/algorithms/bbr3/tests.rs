@@ -126,7 +126,7 @@ fn cruising_leaves_headroom() {
 }
 
 #[test]
-fn what_is_set_is_used() {
+fn parameters_are_used() {
     let path = Path::with("bbr3", &[("startup_pacing_gain", 289)], Span::us(100), Span::ms(20));
     assert_eq!(path.flow.see("pacing_gain_ratio"), 2.89);
     // Cruise keeps two BDP, or three.

@@ -45,7 +45,7 @@ fn trains_whose_packets_last_a_fraction_of_a_picosecond_more_join_too() {
 }
 
 #[test]
-fn what_differs_stays_apart() {
+fn different_entries_stay_separate() {
     let first = data(0, 0, 2, 1514, 0, 1000);
     let next = data(0, 2, 2, 1514, 2000, 1000);
     let alone = |change: &dyn Fn(&mut Train)| {
@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn what_arrives_earlier_goes_before() {
+fn earlier_arrivals_go_first() {
     let mut flight = flight();
     assert!(flight.push(data(0, 0, 1, 1514, 1000, 0), 64));
     assert!(!flight.push(data(0, 5, 1, 1514, 9000, 0), 64));

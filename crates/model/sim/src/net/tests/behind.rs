@@ -16,7 +16,7 @@ fn us(n: i64) -> SimTime {
 }
 
 #[test]
-fn what_ends_within_an_outage_is_lost() {
+fn packet_that_ends_within_an_outage_is_lost() {
     for size in [1, 10, 40] {
         let mut settings = settings();
         settings.outages = vec![(us(5), us(8)), (us(30), us(31))];

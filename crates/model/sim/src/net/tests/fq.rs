@@ -69,7 +69,7 @@ fn a_flow_that_has_just_begun_is_served_before_a_standing_queue() {
 }
 
 #[test]
-fn what_is_not_due_waits_and_holds_nobody_up() {
+fn packet_that_is_not_due_waits_and_delays_no_other() {
     let trains = [piece(1, 0, 1, 0, 5_000), piece(1, 1, 1, 0, 20_000), piece(2, 0, 1, 1_000, 0)];
     let out = run(&mut link(), trains);
     assert_eq!(arrivals(&out, 2), [1_000 + 1_000 + 10_000], "the line is idle");
@@ -78,7 +78,7 @@ fn what_is_not_due_waits_and_holds_nobody_up() {
 }
 
 #[test]
-fn what_falls_due_while_the_line_is_busy_is_old() {
+fn flow_that_becomes_due_while_the_line_is_busy_is_old() {
     // Flow 1 is let go at 2 ms, when the timer would have come 10 us later but the line asks; then both take turns.
     let held = (0..2).map(|i| piece(1, i, 1, 0, 1_500));
     let out = run(&mut link(), held.chain((0..8).map(|i| piece(2, i, 1, 0, 0))));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_out_of_order_joins_only_as_a_whole() {
+    fn out_of_order_data_join_only_as_a_whole() {
         let mut merged = Merged::default();
         merged.push(0, 4, APART);
         merged.append(17, 17);

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_shares_a_description_up_to_the_fragments_of_a_buffer_and_what_precedes_does_not() {
+    fn later_data_share_a_descriptor_up_to_the_fragments_of_a_buffer_and_earlier_data_do_not() {
         assert_eq!(with([5, 6, 7]).memory(), 310);
         assert_eq!(with([7, 6, 5]).memory(), 330);
         assert_eq!(with(5..5 + FRAGMENTS).memory(), 100 * FRAGMENTS + 10);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_delivered_gives_its_memory_back() {
+    fn delivered_data_free_their_memory() {
         let mut order = with([5, 6, 9, 8]);
         let mut delivered = Vec::new();
         assert_eq!(order.advance(5, |held| delivered.push((held.packets, held.memory))), 7);

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_slow_start_sends_takes_few_bytes() {
+    fn packets_of_a_slow_start_take_few_bytes() {
         let numbers = |i: u64| [2 * i, 1000 + 5 * i, 3 + 5 * i, 0, (1000 + 2 * i) << 1];
         let segment = |i: u64| {
             let snapshot = Snapshot::of_numbers(numbers(i));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn where_every_second_packet_is_missing_each_takes_a_byte() {
+    fn each_packet_takes_a_byte_if_every_second_one_is_missing() {
         let snapshot = Snapshot::of_numbers([1 << 30, 1 << 40, 1 << 40, 0, 1 << 20]);
         let whole = Segment::fresh(1 << 40, 1, SimTime::ps(1 << 50), snapshot);
         let segments: Vec<Segment> = (0..64)

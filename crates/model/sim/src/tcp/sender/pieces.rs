@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_with_a_lower_goal_keeps_its_size() {
+    fn data_written_with_a_lower_goal_keep_their_size() {
         let mut pieces = Pieces::new(1);
         pieces.set_goal(22, 0, 0);
         pieces.fill_head();

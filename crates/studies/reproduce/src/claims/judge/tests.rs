@@ -123,7 +123,7 @@ fn an_order_and_a_ratio_both_have_to_hold() {
 }
 
 #[test]
-fn what_is_equal_is_not_more() {
+fn equal_values_are_not_ordered() {
     let all = [cell("reno", 0.0), cell("bic", 0.0)];
     let found = judge(&order("bic > reno"), Some(CONTROL), "", &all);
     assert_eq!(found.verdict, differs("bic and reno are both 0"));

@@ -57,7 +57,7 @@ fn a_true_timeout_goes_on_with_what_was_lost() {
 }
 
 #[test]
-fn where_no_new_data_may_leave_it_is_not_tried() {
+fn frto_is_not_tried_if_no_new_data_may_leave() {
     let mut script = Start::of(10).in_window_of_peer().without_timestamps().go();
     script.fire();
     let (now, left) = script.fire();

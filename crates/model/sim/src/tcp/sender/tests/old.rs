@@ -45,7 +45,7 @@ fn lose_sixteen() -> Script {
 }
 
 #[test]
-fn where_much_is_lost_the_window_falls_below_the_threshold_and_stays_there() {
+fn after_many_losses_the_window_stays_below_the_threshold() {
     let mut script = lose_sixteen();
     for next in 1..16 {
         let left = script.ack(300_000 + 100 * next as i64, next, &[16..20]);
@@ -88,7 +88,7 @@ fn a_retransmission_is_lost_when_something_that_left_after_it_arrives() {
 }
 
 #[test]
-fn what_is_next_to_the_highest_is_repeated_if_nothing_new_may_be_sent() {
+fn last_packet_but_one_is_repeated_if_no_new_data_may_be_sent() {
     let mut script = Start::of(20).in_window_of_peer().of_old().go();
     for last in 1..17 {
         let left = script.ack(200_000 + 100 * last as i64, 0, &[1..last + 1]);

@@ -17,7 +17,7 @@ fn a_quarter_of_the_least_round_trip_is_waited_for_what_may_be_out_of_order() {
 }
 
 #[test]
-fn what_arrives_within_it_is_not_repeated() {
+fn packets_that_arrive_within_the_reordering_window_are_not_repeated() {
     let mut script = Start::of(10).in_window_of_peer().go();
     script.ack(200_000, 0, &[1..2]);
     script.ack(220_000, 2, &[]);
@@ -43,7 +43,7 @@ fn three_known_to_have_arrived_end_the_wait_unless_reordering_was_seen() {
 }
 
 #[test]
-fn what_left_later_than_the_newest_delivered_is_not_judged() {
+fn packets_sent_after_the_newest_delivered_one_are_not_judged() {
     let mut script = Start::of(10).go();
     script.ack(200_000, 5, &[]);
     // 10 to 19 left at 200 ms; 5, 6 and 8 to 9 left before it, and 7 is the newest delivered.

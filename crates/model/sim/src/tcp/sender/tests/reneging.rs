@@ -4,7 +4,7 @@ use super::*;
 use wirespeed_congestion::Phase;
 
 #[test]
-fn what_stands_first_and_was_selectively_acknowledged_is_soon_repeated() {
+fn first_packet_is_soon_repeated_though_sacked() {
     let mut script = Start::of(10).in_window_of_peer().go();
     script.ack(200_000, 0, &[1..2]);
     script.ack(200_100, 0, &[1..2, 5..6]);
