@@ -1,5 +1,7 @@
 //! The same seed gives the same outcome, to the last bit.
 
+#[path = "support/numbers.rs"]
+mod numbers;
 mod support;
 
 use std::path::Path;
@@ -194,42 +196,59 @@ fn a_capture_changes_nothing() {
     }
 }
 
-/// The outcome of each run in a line: what its flows delivered, and a hash of all its tables.
+/// The outcome of each run: a line with the bytes its flows delivered and a hash of all its tables, then its numbers for a
+/// person. A change of the model shows in the numbers what it changed; their bounds hold whatever the model is.
 fn fingerprints(runs: impl IntoIterator<Item = (String, Run)>) -> String {
     let hash = |text: &str| {
         text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
     };
     let line = |(name, run): (String, Run)| {
         let outcome = outcome(&run);
+        numbers::assert_plausible(&name, &run, &outcome);
         let delivered: u64 = (0..run.flows.len() as u32)
             .map(|flow| samples(&outcome, flow).last().map_or(0, |row| row.delivered_bytes.unwrap_or(0)))
             .sum();
-        format!("{name} {delivered} bytes, {:016x}\n", hash(&tables(&outcome)))
+        let table = numbers::table(&run, &outcome);
+        format!("{name} {delivered} bytes, {:016x}\n{table}", hash(&tables(&outcome)))
     };
     runs.into_iter().map(line).collect()
 }
 
-/// Holds what was computed against a committed file. It changes whenever the model does;
-/// `UPDATE_GOLDEN=1 cargo test -p wirespeed-sim --release --test determinism` writes it anew.
-fn hold(computed: &str, file: &str) {
+/// Whether to write the committed file. `UPDATE_GOLDEN` is the earlier name of the switch.
+fn is_blessed() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| value == "1");
+    set("WIRESPEED_BLESS") || set("UPDATE_GOLDEN")
+}
+
+/// Compares the computed text with a committed file. It changes whenever the model does;
+/// `WIRESPEED_BLESS=1 cargo test -p wirespeed-sim --release --test determinism` writes it anew.
+fn compare(computed: &str, file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if is_blessed() {
         std::fs::write(&path, computed).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        computed, committed,
-        "the model changed: if that was meant, write {file} anew with UPDATE_GOLDEN=1"
+    let differ = |(now, before): &(&str, &str)| now != before;
+    let changed: Vec<String> = computed
+        .lines()
+        .zip(committed.lines())
+        .filter(differ)
+        .map(|(now, before)| format!("- {before}\n+ {now}\n"))
+        .collect();
+    assert!(
+        computed == committed,
+        "the model changed: if that was meant, write {file} anew with WIRESPEED_BLESS=1\n{}",
+        changed.concat()
     );
 }
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation; the short one is for that")]
 fn the_fingerprint_is_the_committed_one() {
-    hold(&fingerprints(various()), "fingerprints.txt");
+    compare(&fingerprints(various()), "fingerprints.txt");
 }
 
-/// The same runs, but a tenth as long: debug and release builds both hold them against one file, so they give the same
+/// The same runs, but a tenth as long: debug and release builds are both compared with one file, so they give the same
 /// bytes.
 #[test]
 fn a_short_fingerprint_is_the_committed_one_in_every_build() {
@@ -243,5 +262,5 @@ fn a_short_fingerprint_is_the_committed_one_in_every_build() {
         run.sample = run.sample.min(Span::ps(end.picoseconds() / 2));
         (name, run)
     };
-    hold(&fingerprints(various().into_iter().map(shorter)), "short.txt");
+    compare(&fingerprints(various().into_iter().map(shorter)), "short.txt");
 }
