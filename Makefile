@@ -88,6 +88,12 @@ UNOPTIMISED := $(foreach crate,sim congestion scenario units,$(foreach setting,o
 test-debug: ## only that a debug build of the model gives the same bytes as a release build
 	$(CARGO) test --release $(LOCKED) $(UNOPTIMISED) -p wirespeed-sim --test determinism a_short_fingerprint
 
+# Snapshots are those of the library insta, which has a variable of its own.
+.PHONY: bless
+bless: ## write what the tests of a crate compare again, if a change was meant: CRATE=wirespeed-scenario
+	@test -n '$(CRATE)' || { echo 'usage: make bless CRATE=NAME, for example CRATE=wirespeed-scenario' >&2; exit 2; }
+	WIRESPEED_BLESS=1 INSTA_UPDATE=always $(CARGO) test --release $(LOCKED) -p '$(CRATE)'
+
 .PHONY: guest
 guest: ## get what tests in a QEMU guest need: QEMU (apt-get), Debian's kernel (unpacked in the cache); says so first
 	@tools/guest/fetch
