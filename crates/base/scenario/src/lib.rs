@@ -1,11 +1,13 @@
 //! The experiment file and what it resolves to.
 //!
 //! A scenario is a TOML file: a path, hosts, flows, how long to run, what to vary and what to expect. [`load`]
-//! turns it into a [`Study`], whose [`Run`]s leave nothing open. Values are laid over each other in one order:
-//! command line, swept value, file, preset, default. Whatever is wrong is a [`ScenarioError`] that points at the
-//! line and says what would be right.
+//! turns it into a [`Study`], whose [`Run`]s leave nothing open. A program builds a [`Scenario`] instead of a file.
+//!
+//! Values are laid over each other in one order: command line, swept value, file, preset, default. A mistake is a
+//! [`ScenarioError`], which points at the line and proposes a correction.
 
 mod address;
+mod build;
 mod decode;
 mod error;
 mod expect;
@@ -23,6 +25,7 @@ pub mod testing;
 mod tree;
 mod variant;
 
+pub use build::{Scenario, Setting, Table};
 pub use error::{Mistake, ScenarioError};
 pub use expect::Expectation;
 

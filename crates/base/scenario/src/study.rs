@@ -83,15 +83,16 @@ pub fn parse(
     seed: Option<u64>,
 ) -> Result<Study, ScenarioError> {
     let source = Arc::new(Source { name: file_name.to_owned(), text: text.to_owned() });
-    Ok(study(&source, overrides, seed)?)
+    Ok(study(parse_document(&source)?, &source, overrides, seed)?)
 }
 
-fn study(
+/// The study of a tree; `source` is its text.
+pub(crate) fn study(
+    mut root: Node,
     source: &Arc<Source>,
     overrides: &[(String, String)],
     seed: Option<u64>,
 ) -> Result<Study, Complaint> {
-    let mut root = parse_document(source)?;
     check_schema(&root)?;
     let written = match root.remove("sweep") {
         Some(entry) => sweep::axes(&entry.node)?,

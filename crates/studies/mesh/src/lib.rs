@@ -20,8 +20,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use wirespeed_record::{Direction, Entry, Recording, RunDirectory};
-use wirespeed_scenario::Run;
 use wirespeed_scenario::run::Reach;
+use wirespeed_scenario::{Run, Scenario, Table};
 use wirespeed_substrates::{Control, Substrate, SubstrateError};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -142,27 +142,20 @@ impl Mesh {
 
     /// The run of a pair.
     fn run(&self, from: usize, to: usize) -> Result<Run, SubstrateError> {
-        let host = |name: &str, reach: &Reach| {
-            let address = reach.address.map_or(String::new(), |address| format!("address = \"{address}\"\n"));
+        let host = |reach: &Reach| {
             let family = reach.family.filter(|_| reach.address.is_none());
-            let family = family.map_or(String::new(), |family| {
-                format!("family = \"{}\"\n", family.to_string().to_lowercase())
-            });
-            let ssh = serde_json::to_string(&reach.ssh).expect("a string is plain data");
-            format!("[host.{name}]\nssh = {ssh}\n{address}{family}")
+            let named = Table::new().set("ssh", reach.ssh.as_str());
+            named.set_if("address", reach.address).set_if("family", family)
         };
-        let (sender, receiver) = (&self.hosts[from], &self.hosts[to]);
-        // Nothing is computed from the path's numbers here: the real one has its own.
-        let text = format!(
-            "schema = 1\nname = \"mesh\"\npath = {{ rate = \"400 Gbit/s\", rtt = \"1 ms\" }}\n{}{}[[flow]]\nkind = \"udp\"\n\
-             rate = \"{} bit/s\"\ndatagram = \"{} B\"\nrcvbuf = \"4 MB\"\n[run]\nduration = \"{} ns\"\nsample = \"100 ms\"\n",
-            host("sender", sender),
-            host("receiver", receiver),
-            self.rate.get(),
-            self.datagram.get(),
-            self.length.nanoseconds(),
-        );
-        let study = wirespeed_scenario::parse(&text, "mesh.toml", &[], None);
+        let flow = Table::new().set("kind", "udp").set("rate", self.rate).set("datagram", self.datagram);
+        let scenario = Scenario::new("mesh")
+            // Nothing is computed from the path's numbers here: the real one has its own.
+            .path(Table::new().set("rate", Rate::gbit(400)).set("rtt", Span::ms(1)))
+            .host("sender", host(&self.hosts[from]))
+            .host("receiver", host(&self.hosts[to]))
+            .flow(flow.set("rcvbuf", Bytes::new(4_000_000)))
+            .run(Table::new().set("duration", self.length).set("sample", Span::ms(100)));
+        let study = scenario.study("mesh.toml", &[], None);
         let study = study.map_err(|error| SubstrateError::Unsupported(error.to_string()))?;
         let run = study.runs.into_iter().next().expect("a scenario without a sweep is one run");
         Ok(run)
@@ -202,6 +195,7 @@ fn count(recording: &Recording, mut measured: Measured) -> Measured {
 mod tests {
     use super::*;
     use wirespeed_record::{Datagram, LedgerRow, Stage};
+    use wirespeed_scenario::run::Family;
 
     #[test]
     fn datagrams_are_counted_one_by_one() {
@@ -249,5 +243,35 @@ mod tests {
         assert!(run.contains("is not a valid host name"), "{run}");
         let run = Mesh { hosts: vec![reach("a"), reach("b")], ..mesh }.run(0, 1).unwrap();
         assert_eq!(run.hosts[1].reach.as_ref().unwrap().ssh, "b");
+    }
+
+    #[test]
+    fn run_of_a_pair_equals_that_of_a_file() {
+        let named = |text: &str| Reach { ssh: text.into(), address: None, family: None, port: None };
+        let address = "fd00::1".parse().ok();
+        let cases = [
+            (named("u@a"), "ssh = \"u@a\"\n"),
+            (
+                Reach { address, family: Some(Family::Ipv6), ..named("a") },
+                "ssh = \"a\"\naddress = \"fd00::1\"\n",
+            ),
+            (Reach { family: Some(Family::Ipv6), ..named("a") }, "ssh = \"a\"\nfamily = \"ipv6\"\n"),
+        ];
+        for (sender, settings) in cases {
+            let mesh = Mesh {
+                hosts: vec![sender, named("b")],
+                rate: Rate::bps(10_000_001),
+                datagram: Bytes::new(1452),
+                length: Span::ms(60_500),
+            };
+            let text = format!(
+                "schema = 1\nname = \"mesh\"\npath = {{ rate = \"400 Gbit/s\", rtt = \"1 ms\" }}\n\
+                 [host.sender]\n{settings}[host.receiver]\nssh = \"b\"\n\
+                 [[flow]]\nkind = \"udp\"\nrate = \"10000001 bit/s\"\ndatagram = \"1452 B\"\nrcvbuf = \"4 MB\"\n\
+                 [run]\nduration = \"60500000000 ns\"\nsample = \"100 ms\"\n"
+            );
+            let study = wirespeed_scenario::parse(&text, "mesh.toml", &[], None).unwrap();
+            assert_eq!([mesh.run(0, 1).unwrap()], *study.runs, "{text}");
+        }
     }
 }

@@ -2,9 +2,8 @@
 
 use super::section::Section;
 use super::{ValidationError, column};
-use std::fmt::Write;
 use wirespeed_scenario::run::Host;
-use wirespeed_scenario::{Run, parse};
+use wirespeed_scenario::{Run, Scenario, Table};
 
 /// By how much flows of a cell with several start after one another: one run of the cell each, with a seed of its
 /// own. So the runs differ where nothing is lost at random, too, and no result hangs on the phase of the flows.
@@ -77,10 +76,15 @@ impl Cell {
         if self.is_deterministic() { 1 } else { STAGGERS_MS.len() }
     }
 
-    /// The table of its flows, all with the cell's congestion control.
-    pub fn equal_flows(&self) -> String {
-        let flow = format!("[[flow]]\ncongestion = \"{}\"\n", self.text("congestion"));
-        if self.flows() > 1 { format!("{flow}count = {}\n", self.flows()) } else { flow }
+    /// Its flows, all with the cell's congestion control.
+    pub fn equal_flows(&self) -> Vec<Table> {
+        let count = Some(self.flows()).filter(|count| *count > 1);
+        vec![Table::new().set("congestion", self.text("congestion")).set_if("count", count)]
+    }
+
+    /// A quantity: its value in a column with this unit.
+    pub fn quantity(&self, column: &str, unit: &str) -> String {
+        format!("{} {unit}", self.text(column))
     }
 
     /// The setting that makes runs of several equal flows differ; one flow has nothing to stagger.
@@ -95,7 +99,7 @@ impl Cell {
     }
 
     /// The scenario that carries it out.
-    pub fn scenario(&self) -> String {
+    pub fn scenario(&self) -> Scenario {
         (self.section.scenario)(self)
     }
 
@@ -105,7 +109,7 @@ impl Cell {
     /// If a scenario cannot be what the cell and the overrides make of it.
     pub fn runs(&self, overrides: &[(String, String)]) -> Result<Vec<Run>, ValidationError> {
         let name = format!("{} cell {}", self.section.name, self.number);
-        let mut runs = parse(&self.scenario(), &name, overrides, None)?.runs;
+        let mut runs = self.scenario().study(&name, overrides, None)?.runs;
         if self.section.lifts_host_limits {
             runs.iter_mut().flat_map(|run| &mut run.hosts).for_each(lift_limits);
         }
@@ -139,12 +143,12 @@ fn lift_limits(host: &mut Host) {
 
 /// The parts in which scenarios of different sections differ.
 pub struct Parts {
-    /// `[path]` but for its heading.
-    pub path: String,
-    /// Tables between the path and the flows, such as hosts.
-    pub hosts: String,
-    /// The tables of the flows.
-    pub flows: String,
+    /// Settings of the path.
+    pub path: Table,
+    /// Settings of hosts `sender` and `receiver`; `None`: all have their defaults.
+    pub hosts: Option<[Table; 2]>,
+    /// The flows.
+    pub flows: Vec<Table>,
     /// How long a run lasts and how often it is sampled.
     pub times_ms: (u32, u32),
     /// The scenario's seed.
@@ -156,25 +160,21 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The scenario, under a name and with a line that tells the cell.
-    pub fn render(&self, name: &str, about: &str) -> String {
-        let (duration, sample) = self.times_ms;
-        let mut text = format!(
-            "schema = 1\nname = \"{name}\"\nabout = \"{about}\"\n\n[path]\n{}\n{}{}\n\
-             [run]\nduration = \"{duration} ms\"\nsample = \"{sample} ms\"\nseed = {}\n",
-            self.path, self.hosts, self.flows, self.seed
-        );
-        match self.stagger {
-            Some(setting) => {
-                let staggers: Vec<String> = STAGGERS_MS.iter().map(|ms| format!("\"{ms} ms\"")).collect();
-                let _ = write!(text, "\n[sweep]\n\"{setting}\" = [{}]\n", staggers.join(", "));
-            }
-            None if self.repeats > 1 => {
-                let _ = writeln!(text, "repeat = {}", self.repeats);
-            }
-            None => {}
+    /// The scenario, with its name and a line that describes the cell.
+    pub fn scenario(self, name: &str, about: &str) -> Scenario {
+        let mut scenario = Scenario::new(name).about(about).path(self.path);
+        for (host, settings) in ["sender", "receiver"].into_iter().zip(self.hosts.into_iter().flatten()) {
+            scenario = scenario.host(host, settings);
         }
-        text
+        scenario = self.flows.into_iter().fold(scenario, Scenario::flow);
+        let ms = |time: u32| format!("{time} ms");
+        let (duration, sample) = self.times_ms;
+        let run = Table::new().set("duration", ms(duration)).set("sample", ms(sample)).set("seed", self.seed);
+        let repeats = u32::try_from(self.repeats).expect("a cell has a few runs");
+        match self.stagger {
+            Some(setting) => scenario.run(run).sweep(Table::new().set(setting, STAGGERS_MS.map(ms).to_vec())),
+            None => scenario.run(run.set_if("repeat", (repeats > 1).then_some(repeats))),
+        }
     }
 }
 
@@ -201,6 +201,17 @@ mod tests {
                     section.name,
                     cell.title()
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_every_cell_equal_those_of_its_file() {
+        for section in sections() {
+            for cell in generate(section, section.committed_size()) {
+                let scenario = cell.scenario();
+                let built = scenario.study("cell", &[], None).unwrap();
+                assert_eq!(built, wirespeed_scenario::parse(&scenario.text(), "cell", &[], None).unwrap());
             }
         }
     }

@@ -253,7 +253,7 @@ mod tests {
                         );
                         continue;
                     };
-                    let is_floor = name == "buffer_bdp" && cell.scenario().contains(" packets\"");
+                    let is_floor = name == "buffer_bdp" && cell.scenario().text().contains(" packets\"");
                     match reading {
                         Reading::Name(found) => assert_eq!(found, *value),
                         Reading::Range(least, most) => {

@@ -5,6 +5,7 @@ use super::cell::Cell;
 use super::sections::{beside, fast, hosts, paths, sender_interface};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use wirespeed_scenario::Scenario;
 
 /// A part of the grid.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Section {
     /// Rounds of the committed grid: cells of each level of the first factor.
     pub rounds: usize,
     /// The scenario that carries a cell out.
-    pub scenario: fn(&Cell) -> String,
+    pub scenario: fn(&Cell) -> Scenario,
     /// Whether the model runs it with trains of one packet as well, because a bar asks for both.
     pub both_modes: bool,
     /// Whether its hosts lose what the kernel substrate has nothing of: the host model, and settings of older kernels.

@@ -70,11 +70,12 @@ fn probe(arguments: &Arguments) -> Result<(), Failure> {
     eprintln!("round trip: {}", Span::ns(path.rtt_ns));
     arguments.dscp.iter().for_each(|dscp| eprintln!("DSCP: {dscp}"));
     let file = out.join("probe.toml");
-    write(&file, &scenario::text(arguments, &usual, &path))?;
+    let study = scenario::scenario(arguments, &usual, &path).study(&file.to_string_lossy(), &[], None)?;
+    write(&file, &study.source)?;
     let mut order = run::Arguments::of_file(file, On::Hosts, out.clone(), arguments.json);
     order.interval = arguments.interval;
     let mut verdicts = Vec::new();
-    let result = run::carry_out(order, &mut |judged| {
+    let result = run::carry_out(&order, &study, &mut |judged| {
         verdicts.push(Verdict::of(judged));
         Ok(())
     });

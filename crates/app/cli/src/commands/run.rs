@@ -151,15 +151,16 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    carry_out(arguments, &mut |_| Ok(()))
+    let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
+    carry_out(&arguments, &study, &mut |_| Ok(()))
 }
 
-/// The same; `seen` is given each run that has a recording, before it is printed.
+/// Executes the study of `arguments.file`. `seen` gets each run that has a recording, before its results are printed.
 pub(crate) fn carry_out(
-    arguments: Arguments,
+    arguments: &Arguments,
+    study: &Study,
     seen: &mut dyn FnMut(&Judged) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
     let mut substrate = substrate(arguments.on, &study.own_controls)?;
@@ -186,7 +187,7 @@ pub(crate) fn carry_out(
     let _lock = create_locked(&out)?;
     let runs = out.join("runs");
     create(&runs)?;
-    let command = |run: &Run| command_for(&arguments, Some(run));
+    let command = |run: &Run| command_for(arguments, Some(run));
     let outcomes = {
         let display = Display::new(&study.runs, arguments.json, arguments.interval);
         let campaign = Campaign {
@@ -202,7 +203,7 @@ pub(crate) fn carry_out(
         display.finish();
         outcomes
     };
-    conclude(&arguments, &study, &out, &outcomes, seen)
+    conclude(arguments, study, &out, &outcomes, seen)
 }
 
 pub(crate) fn cores() -> usize {

@@ -105,7 +105,7 @@ fn chosen(arguments: &Arguments) -> Vec<&'static Section> {
 /// Prints a cell's scenario.
 fn show(section: &'static Section, number: usize) -> Result<(), Failure> {
     match grid::generate(section, number).pop() {
-        Some(cell) if cell.number as usize == number => print(&cell.scenario()),
+        Some(cell) if cell.number as usize == number => print(&cell.scenario().text()),
         _ => Err(Failure::Usage {
             message: format!("section {} has no cell {number}", section.name),
             remedy: format!("give a number from 1 to {}", section.largest_size()),

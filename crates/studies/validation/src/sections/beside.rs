@@ -3,6 +3,7 @@
 use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
+use wirespeed_scenario::{Scenario, Table};
 
 /// The section.
 pub fn section() -> Section {
@@ -36,24 +37,20 @@ const BARS: [Bar; 5] = [
     Bar::new("jain_index", Rule::Near { distance: 0.05, least_share: 0.90 }).without_trains(),
 ];
 
-fn scenario(cell: &Cell) -> String {
-    let (rate, mtu) = (cell.text("rate_gbit"), cell.text("mtu"));
+fn scenario(cell: &Cell) -> Scenario {
+    let mtu = cell.quantity("mtu", "B");
     let parts = Parts {
-        path: format!(
-            "rate = \"{rate} Gbit/s\"\nrtt = \"{} ms\"\nbuffer = \"{} bdp\"\n",
-            cell.text("rtt_ms"),
-            cell.text("buffer_bdp")
-        ),
-        hosts: format!("[host.sender]\nmtu = \"{mtu} B\"\n\n[host.receiver]\nmtu = \"{mtu} B\"\n\n"),
-        flows: format!(
-            "[[flow]]\ncongestion = \"{}\"\n\n[[flow]]\ncongestion = \"bbr\"\n",
-            cell.text("beside")
-        ),
+        path: Table::new()
+            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
+            .set("rtt", cell.quantity("rtt_ms", "ms"))
+            .set("buffer", cell.quantity("buffer_bdp", "bdp")),
+        hosts: Some([mtu.clone(), mtu].map(|mtu| Table::new().set("mtu", mtu))),
+        flows: [cell.text("beside"), "bbr"].map(|name| Table::new().set("congestion", name)).to_vec(),
         times_ms: (10_000, 10),
         seed: 20_000 + cell.number,
         stagger: Some("flow.1.start"),
         repeats: 1,
     };
     let (name, about) = heading(cell);
-    parts.render(&name, &about)
+    parts.scenario(&name, &about)
 }

@@ -3,6 +3,7 @@
 use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
+use wirespeed_scenario::{Scenario, Table};
 
 /// The section.
 pub fn section() -> Section {
@@ -49,16 +50,14 @@ const BARS: [Bar; 5] = [
     Bar::new("retransmissions_packets", Rule::Within { tolerance: 0.30, least_share: 0.90 }),
 ];
 
-fn scenario(cell: &Cell) -> String {
+fn scenario(cell: &Cell) -> Scenario {
     let parts = Parts {
-        path: format!(
-            "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{} bdp\"\n",
-            cell.text("rate_gbit"),
-            cell.text("rtt_ms"),
-            cell.text("loss"),
-            cell.text("buffer_bdp")
-        ),
-        hosts: "[host.sender]\nmtu = \"9000 B\"\n\n[host.receiver]\nmtu = \"9000 B\"\n\n".into(),
+        path: Table::new()
+            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
+            .set("rtt", cell.quantity("rtt_ms", "ms"))
+            .set("loss", cell.value("loss"))
+            .set("buffer", cell.quantity("buffer_bdp", "bdp")),
+        hosts: Some(["9000 B"; 2].map(|mtu| Table::new().set("mtu", mtu))),
         flows: cell.equal_flows(),
         // At 40 ms slow start takes half a second.
         times_ms: if cell.value("rtt_ms") > 10.0 { (4_000, 10) } else { (3_000, 10) },
@@ -67,5 +66,5 @@ fn scenario(cell: &Cell) -> String {
         repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);
-    parts.render(&name, &about)
+    parts.scenario(&name, &about)
 }

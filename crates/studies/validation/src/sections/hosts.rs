@@ -4,6 +4,7 @@ use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::control::controls;
 use super::super::section::{Factor, Section};
+use wirespeed_scenario::{Scenario, Table};
 
 /// The section.
 pub fn section() -> Section {
@@ -37,17 +38,17 @@ struct Path {
     rate_gbit: &'static str,
     rtt_ms: u32,
     duration_ms: u32,
-    /// Settings of both hosts beside the preset.
-    settings: &'static str,
+    /// `flow_limit` of both hosts' `fq`, in packets; `None`: the preset's.
+    flow_limit: Option<u32>,
 }
 
 const fn path(preset: &'static str, rate_gbit: &'static str, duration_ms: u32) -> Path {
-    Path { preset, rate_gbit, rtt_ms: 10, duration_ms, settings: "" }
+    Path { preset, rate_gbit, rtt_ms: 10, duration_ms, flow_limit: None }
 }
 
 /// The token bucket of an interface splits GSO packets before fq. So 700 packets are what 100 GSO packets of seven
 /// packets of 9000 bytes are on a real host.
-const WHOLE: &str = "fq = { flow_limit = 700 }\n";
+const WHOLE: Option<u32> = Some(700);
 
 const PATHS: [Path; 11] = [
     path("tuned", "10", 1500),
@@ -59,21 +60,22 @@ const PATHS: [Path; 11] = [
     path("cornell-2010", "10", 1500),
     path("onl-pc1core", "1", 3000),
     path("slac-sc03", "10", 1500),
-    Path { settings: WHOLE, ..path("xeon-2023-100g", "100", 1000) },
+    Path { flow_limit: WHOLE, ..path("xeon-2023-100g", "100", 1000) },
     // A longer path would take more memory than a small machine has.
-    Path { settings: WHOLE, rtt_ms: 4, ..path("epyc-2024-400g", "400", 600) },
+    Path { flow_limit: WHOLE, rtt_ms: 4, ..path("epyc-2024-400g", "400", 600) },
 ];
 
-fn scenario(cell: &Cell) -> String {
+fn scenario(cell: &Cell) -> Scenario {
     let preset = cell.text("preset");
     let path = PATHS.iter().find(|path| path.preset == preset).expect("every level has a path");
-    let host = |name: &str| format!("[host.{name}]\npreset = \"{preset}\"\n{}\n", path.settings);
+    let fq = path.flow_limit.map(|limit| Table::new().set("flow_limit", limit));
+    let host = Table::new().set("preset", preset).set_if("fq", fq);
     let parts = Parts {
-        path: format!(
-            "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nbuffer = \"1 bdp\"\n",
-            path.rate_gbit, path.rtt_ms
-        ),
-        hosts: host("sender") + &host("receiver"),
+        path: Table::new()
+            .set("rate", format!("{} Gbit/s", path.rate_gbit))
+            .set("rtt", format!("{} ms", path.rtt_ms))
+            .set("buffer", "1 bdp"),
+        hosts: Some([host.clone(), host]),
         flows: cell.equal_flows(),
         times_ms: (path.duration_ms, 10),
         seed: 40_000 + cell.number,
@@ -81,7 +83,7 @@ fn scenario(cell: &Cell) -> String {
         repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);
-    parts.render(&name, &about)
+    parts.scenario(&name, &about)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, STAGGERS_MS};
 use super::super::control::controls;
 use super::super::section::{Factor, Section};
+use wirespeed_scenario::{Scenario, Table};
 
 /// Least room before the link, in full frames. At 1 Gbit/s and 0.2 ms a tenth of a bandwidth-delay product would
 /// be a single frame, in which no sender of bursts gets anywhere.
@@ -63,21 +64,19 @@ fn buffer(cell: &Cell) -> String {
     let bdp_bits = cell.value("rate_gbit") * 1e6 * cell.value("rtt_ms");
     match cell.value("buffer_bdp") * bdp_bits < f64::from(LEAST_BUFFER_PACKETS) * FRAME_BITS {
         true => format!("{LEAST_BUFFER_PACKETS} packets"),
-        false => format!("{} bdp", cell.text("buffer_bdp")),
+        false => cell.quantity("buffer_bdp", "bdp"),
     }
 }
 
-fn scenario(cell: &Cell) -> String {
+fn scenario(cell: &Cell) -> Scenario {
     let number = cell.number;
     let parts = Parts {
-        path: format!(
-            "rate = \"{} Gbit/s\"\nrtt = \"{} ms\"\nloss = {}\nbuffer = \"{}\"\n",
-            cell.text("rate_gbit"),
-            cell.text("rtt_ms"),
-            cell.text("loss"),
-            buffer(cell)
-        ),
-        hosts: String::new(),
+        path: Table::new()
+            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
+            .set("rtt", cell.quantity("rtt_ms", "ms"))
+            .set("loss", cell.value("loss"))
+            .set("buffer", buffer(cell)),
+        hosts: None,
         flows: cell.equal_flows(),
         times_ms: times_ms(cell.value("rtt_ms")),
         seed: number,
@@ -86,7 +85,7 @@ fn scenario(cell: &Cell) -> String {
         repeats: STAGGERS_MS.len(),
     };
     let about = format!("Cell {number} of the validation grid: {}", cell.title());
-    parts.render(&format!("validation-{number:04}"), &about)
+    parts.scenario(&format!("validation-{number:04}"), &about)
 }
 
 #[cfg(test)]
@@ -115,6 +114,6 @@ mod tests {
                       loss = 1e-6\nbuffer = \"0.1 bdp\"\n\n[[flow]]\ncongestion = \"reno\"\ncount = 4\n\n[run]\n\
                       duration = \"4000 ms\"\nsample = \"10 ms\"\nseed = 1\n\n[sweep]\n\"flow.stagger\" = [\"10 ms\", \
                       \"11 ms\", \"13 ms\"]\n";
-        assert_eq!(cell.scenario(), wanted);
+        assert_eq!(cell.scenario().text(), wanted);
     }
 }

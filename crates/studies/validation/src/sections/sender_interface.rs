@@ -3,6 +3,7 @@
 use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
+use wirespeed_scenario::{Scenario, Table};
 
 /// The section.
 pub fn section() -> Section {
@@ -57,17 +58,24 @@ const BARS: [Bar; 4] = [
     Bar::new("qdisc_drops", Rule::ZeroWhereKernelHasZero),
 ];
 
-fn scenario(cell: &Cell) -> String {
-    let (rate, mtu) = (cell.text("rate_gbit"), cell.text("mtu"));
+fn scenario(cell: &Cell) -> Scenario {
+    let (rate, mtu) = (cell.quantity("rate_gbit", "Gbit/s"), cell.quantity("mtu", "B"));
     let offloads = cell.text("offloads") == "on";
     let parts = Parts {
-        path: format!("rate = \"{rate} Gbit/s\"\nrtt = \"{} ms\"\nbuffer = \"1 bdp\"\n", cell.text("rtt_ms")),
-        hosts: format!(
-            "[host.sender]\nnic_rate = \"{rate} Gbit/s\"\nmtu = \"{mtu} B\"\nqdisc = \"{}\"\ntxqueuelen = {}\n\
-             tso = {offloads}\ngso = {offloads}\n\n[host.receiver]\nmtu = \"{mtu} B\"\n\n",
-            cell.text("qdisc"),
-            cell.text("txqueuelen"),
-        ),
+        path: Table::new()
+            .set("rate", rate.as_str())
+            .set("rtt", cell.quantity("rtt_ms", "ms"))
+            .set("buffer", "1 bdp"),
+        hosts: Some([
+            Table::new()
+                .set("nic_rate", rate)
+                .set("mtu", mtu.as_str())
+                .set("qdisc", cell.text("qdisc"))
+                .set("txqueuelen", cell.value("txqueuelen"))
+                .set("tso", offloads)
+                .set("gso", offloads),
+            Table::new().set("mtu", mtu),
+        ]),
         flows: cell.equal_flows(),
         // Slow start takes at most 14 round trips of 24 ms; the kernel needs a minute for 2 s at 100 Gbit/s.
         times_ms: if cell.value("rate_gbit") > 10.0 { (2_000, 10) } else { (3_000, 10) },
@@ -76,5 +84,5 @@ fn scenario(cell: &Cell) -> String {
         repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);
-    parts.render(&name, &about)
+    parts.scenario(&name, &about)
 }

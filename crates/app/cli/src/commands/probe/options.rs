@@ -237,8 +237,7 @@ impl Arguments {
         let (from, to) = self.ends();
         let family = from.asked_family().or(to.asked_family()).unwrap_or(Family::Ipv4);
         let path = Path { rtt_ns: 1_000_000, rate_bps: 10_000_000_000, family };
-        let text = scenario::text(self, "cubic", &path);
-        let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
+        let study = scenario::scenario(self, "cubic", &path).study("probe.toml", &[], None);
         let refused = |error: wirespeed_scenario::ScenarioError| {
             let (message, remedy) = match error.mistake() {
                 Some(mistake) => (mistake.message.clone(), mistake.help.clone()),
@@ -362,7 +361,7 @@ pub mod tests {
         let datagrams = of(&["-u", "-b", "2 Gbit/s", "-l", "1400 B"]);
         assert_eq!((datagrams.udp_rate(), datagrams.pacing()), (Some(Rate::gbit(2)), &[][..]));
         let path = Path { rtt_ns: 1, rate_bps: 1, family: Family::Ipv4 };
-        let text = |arguments: &Arguments| scenario::text(arguments, "cubic", &path);
+        let text = |arguments: &Arguments| scenario::scenario(arguments, "cubic", &path).text();
         assert_eq!(text(&datagrams), text(&of(&["--udp", "2 Gbit/s", "--datagram", "1400"])));
         for words in [
             &["-u"][..],

@@ -1,9 +1,9 @@
 //! The scenario of a probe.
 
 use super::options::Arguments;
-use std::fmt::Write;
-use wirespeed_scenario::run::Family;
-use wirespeed_units::Span;
+use wirespeed_scenario::run::{FIRST_PORT, Family, Reach};
+use wirespeed_scenario::{Scenario, Setting, Table};
+use wirespeed_units::{Bytes, Rate, Span};
 
 /// The path between two machines as it was found.
 pub struct Path {
@@ -15,86 +15,62 @@ pub struct Path {
     pub family: Family,
 }
 
-/// The text of the scenario: the same again with `wirespeed run`.
-pub fn text(arguments: &Arguments, usual: &str, path: &Path) -> String {
+/// The scenario: the file of the results has its text, for the same test with `wirespeed run`.
+pub fn scenario(arguments: &Arguments, usual: &str, path: &Path) -> Scenario {
     let (from, to) = arguments.ends();
-    let mut text =
-        String::from("# Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.\n");
-    let _ = writeln!(text, "schema = 1\nname = \"probe\"");
-    let about = format!("What do {} and {} do over the path between them?", from.ssh, to.ssh);
-    let _ = writeln!(text, "about = {}\n", toml_string(&about));
-    let _ = writeln!(text, "# The lower rate of the two interfaces, and the shortest answer seen.");
-    let _ = writeln!(text, "[path]\nrate = \"{} bit/s\"\nrtt = \"{} ns\"\n", path.rate_bps, path.rtt_ns);
-    for (name, reach) in [("sender", &from), ("receiver", &to)] {
-        let _ = writeln!(text, "[host.{name}]\nssh = {}", toml_string(&reach.ssh));
-        if let Some(address) = reach.address {
-            let _ = writeln!(text, "address = \"{address}\"");
-        } else if let Some(family) = reach.family.or((path.family == Family::Ipv6).then_some(Family::Ipv6)) {
-            let _ = writeln!(text, "family = \"{}\"", family.to_string().to_lowercase());
-        }
-        if arguments.port != wirespeed_scenario::run::FIRST_PORT {
-            let _ = writeln!(text, "port = {}", arguments.port);
-        }
-        text.push('\n');
-    }
-    flow(&mut text, arguments, usual, path.family);
+    let mut scenario = Scenario::new("probe")
+        .comment("Written by wirespeed probe; run it again with `wirespeed run FILE --on hosts`.")
+        .about(&format!("What do {} and {} do over the path between them?", from.ssh, to.ssh))
+        .path(
+            Table::new()
+                .comment("The lower rate of the two interfaces, and the shortest answer seen.")
+                .set("rate", Rate::bps(path.rate_bps))
+                .set("rtt", Span::ns(path.rtt_ns)),
+        )
+        .host("sender", host(&from, arguments, path))
+        .host("receiver", host(&to, arguments, path))
+        .flow(flow(arguments, usual, path.family));
     if arguments.bidir {
-        text.push_str("# The same the other way.\n");
-        flow(&mut text, arguments, usual, path.family);
-        text.truncate(text.trim_end().len());
-        text.push_str("\nfrom = \"receiver\"\nto = \"sender\"\n\n");
+        let reverse = flow(arguments, usual, path.family).comment("The same in the other direction.");
+        scenario = scenario.flow(reverse.set("from", "receiver").set("to", "sender"));
     }
-    let time = |span: Span| format!("{} ns", span.nanoseconds());
-    let _ = writeln!(
-        text,
-        "[run]\nduration = \"{}\"\nomit = \"{}\"\nsample = \"{}\"",
-        time(arguments.time + arguments.omit),
-        time(arguments.omit),
-        time(arguments.sample)
-    );
-    if arguments.sweeps() {
-        text.push_str("\n[sweep]\n");
-    }
-    if arguments.flows.len() > 1 {
-        let _ = writeln!(text, "\"flow.count\" = {:?}", arguments.flows);
-    }
-    if arguments.pacing().len() > 1 {
-        let rates: Vec<String> = arguments.pacing().iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "\"flow.max_rate\" = {rates:?}");
-    }
-    text
+    let run = Table::new()
+        .set("duration", arguments.time + arguments.omit)
+        .set("omit", arguments.omit)
+        .set("sample", arguments.sample);
+    let several = |is_swept: bool, table: Table, key: &str, values: Setting| match is_swept {
+        true => table.set(key, values),
+        false => table,
+    };
+    let (flows, rates) = (&arguments.flows, arguments.pacing());
+    let sweep = several(flows.len() > 1, Table::new(), "flow.count", flows.clone().into());
+    let sweep = several(rates.len() > 1, sweep, "flow.max_rate", rates.to_vec().into());
+    scenario.run(run).sweep(sweep)
 }
 
-fn flow(text: &mut String, arguments: &Arguments, usual: &str, family: Family) {
-    text.push_str("[[flow]]\n");
-    if let [count] = arguments.flows[..] {
-        let _ = writeln!(text, "count = {count}");
-    }
-    if let Some(dscp) = arguments.dscp {
-        let _ = writeln!(text, "dscp = {}", dscp.number());
-    }
+fn host(reach: &Reach, arguments: &Arguments, path: &Path) -> Table {
+    let found = (path.family == Family::Ipv6).then_some(Family::Ipv6);
+    let family = reach.family.or(found).filter(|_| reach.address.is_none());
+    let port = (arguments.port != FIRST_PORT).then_some(arguments.port);
+    let host = Table::new().set("ssh", reach.ssh.as_str()).set_if("address", reach.address);
+    host.set_if("family", family).set_if("port", port)
+}
+
+fn flow(arguments: &Arguments, usual: &str, family: Family) -> Table {
+    let count = if let [count] = arguments.flows[..] { Some(count) } else { None };
+    let flow = Table::new().set_if("count", count).set_if("dscp", arguments.dscp.map(|dscp| dscp.number()));
     match arguments.udp_rate() {
         None => {
-            let congestion = arguments.congestion.as_deref().unwrap_or(usual);
-            let _ = writeln!(text, "congestion = {}", toml_string(congestion));
-            if let [rate] = *arguments.pacing() {
-                let _ = writeln!(text, "max_rate = \"{} bit/s\"", rate.get());
-            }
-            if arguments.zero_copy {
-                text.push_str("zero_copy = true\n");
-            }
+            let max_rate = if let [rate] = *arguments.pacing() { Some(rate) } else { None };
+            flow.set("congestion", arguments.congestion.as_deref().unwrap_or(usual))
+                .set_if("max_rate", max_rate)
+                .set_if("zero_copy", arguments.zero_copy.then_some(true))
         }
         Some(rate) => {
-            let (rate, datagram) = (rate.get(), arguments.datagram_on(family));
-            let _ = writeln!(text, "kind = \"udp\"\nrate = \"{rate} bit/s\"\ndatagram = \"{datagram} B\"");
+            let datagram = Bytes::new(arguments.datagram_on(family));
+            flow.set("kind", "udp").set("rate", rate).set("datagram", datagram)
         }
     }
-    text.push('\n');
-}
-
-/// A basic string of TOML.
-fn toml_string(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is plain data")
 }
 
 #[cfg(test)]
@@ -114,7 +90,7 @@ mod tests {
             (&["a", "b", "--flows", "1,4", "--max-rate", "1 Gbit/s, 9 Gbit/s"], 4, 1),
         ] {
             let path = Path { rtt_ns: 123_456, rate_bps: 10_000_000_000, family: Family::Ipv4 };
-            let text = text(&arguments(words).unwrap(), "cubic", &path);
+            let text = scenario(&arguments(words).unwrap(), "cubic", &path).text();
             let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None);
             let study = study.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
             assert_eq!((study.runs.len(), study.runs[0].flows.len()), (runs, flows), "{text}");
@@ -126,7 +102,7 @@ mod tests {
     fn version_of_ip_that_was_found_is_that_of_the_scenario() {
         let path = Path { rtt_ns: 1_000_000, rate_bps: 1_000_000_000, family: Family::Ipv6 };
         let words = ["a=fd00::1", "b", "--udp", "1 Mbit/s"];
-        let text = text(&arguments(&words).unwrap(), "cubic", &path);
+        let text = scenario(&arguments(&words).unwrap(), "cubic", &path).text();
         assert!(text.contains("address = \"fd00::1\"") && text.contains("datagram = \"1452 B\""), "{text}");
         let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None).unwrap();
         let families = study.runs[0].hosts.iter().map(|host| host.reach.as_ref().unwrap().asked_family());
@@ -136,7 +112,65 @@ mod tests {
     #[test]
     fn reverse_probe_is_one_from_the_second_machine() {
         let path = Path { rtt_ns: 1, rate_bps: 1, family: Family::Ipv4 };
-        let of = |words: &[&str]| text(&arguments(words).unwrap(), "cubic", &path);
+        let of = |words: &[&str]| scenario(&arguments(words).unwrap(), "cubic", &path).text();
         assert_eq!(of(&["a", "b", "--reverse"]), of(&["b", "a"]));
+    }
+
+    /// A probe of TCP, of UDP over IPv6 in both directions, and one that sweeps.
+    #[test]
+    fn study_equals_that_of_a_file() {
+        let head = "schema = 1\nname = \"probe\"\n";
+        let cases = [
+            (
+                &[
+                    "a",
+                    "user@b=10.0.0.2",
+                    "--port",
+                    "6001",
+                    "--dscp",
+                    "ef",
+                    "--zero-copy",
+                    "--max-rate",
+                    "3 Gbit/s",
+                ][..],
+                Family::Ipv4,
+                "about = \"What do a and user@b do over the path between them?\"\n\
+                 [path]\nrate = \"10000000000 bit/s\"\nrtt = \"123456 ns\"\n\
+                 [host.sender]\nssh = \"a\"\nport = 6001\n\
+                 [host.receiver]\nssh = \"user@b\"\naddress = \"10.0.0.2\"\nport = 6001\n\
+                 [[flow]]\ncount = 1\ndscp = 46\ncongestion = \"cubic\"\nmax_rate = \"3000000000 bit/s\"\nzero_copy = true\n\
+                 [run]\nduration = \"10000000000 ns\"\nomit = \"0 ns\"\nsample = \"10000000 ns\"\n",
+            ),
+            (
+                &[
+                    "a", "b", "--udp", "2 Gbit/s", "--bidir", "--flows", "2", "--omit", "2 s", "--sample",
+                    "50 ms",
+                ],
+                Family::Ipv6,
+                "about = \"What do a and b do over the path between them?\"\n\
+                 [path]\nrate = \"10000000000 bit/s\"\nrtt = \"123456 ns\"\n\
+                 [host.sender]\nssh = \"a\"\nfamily = \"ipv6\"\n[host.receiver]\nssh = \"b\"\nfamily = \"ipv6\"\n\
+                 [[flow]]\ncount = 2\nkind = \"udp\"\nrate = \"2000000000 bit/s\"\ndatagram = \"1452 B\"\n\
+                 [[flow]]\ncount = 2\nkind = \"udp\"\nrate = \"2000000000 bit/s\"\ndatagram = \"1452 B\"\n\
+                 from = \"receiver\"\nto = \"sender\"\n\
+                 [run]\nduration = \"12000000000 ns\"\nomit = \"2000000000 ns\"\nsample = \"50000000 ns\"\n",
+            ),
+            (
+                &["a", "b", "--flows", "1,4", "--max-rate", "1 Gbit/s, 9.5 Gbit/s", "--congestion", "bbr"],
+                Family::Ipv4,
+                "about = \"What do a and b do over the path between them?\"\n\
+                 [path]\nrate = \"10000000000 bit/s\"\nrtt = \"123456 ns\"\n\
+                 [host.sender]\nssh = \"a\"\n[host.receiver]\nssh = \"b\"\n[[flow]]\ncongestion = \"bbr\"\n\
+                 [run]\nduration = \"10000000000 ns\"\nomit = \"0 ns\"\nsample = \"10000000 ns\"\n\
+                 [sweep]\n\"flow.count\" = [1, 4]\n\"flow.max_rate\" = [\"1 Gbit/s\", \"9.5 Gbit/s\"]\n",
+            ),
+        ];
+        for (words, family, text) in cases {
+            let path = Path { rtt_ns: 123_456, rate_bps: 10_000_000_000, family };
+            let built = scenario(&arguments(words).unwrap(), "cubic", &path);
+            let built = built.study("probe.toml", &[], None).unwrap();
+            let read = wirespeed_scenario::parse(&format!("{head}{text}"), "probe.toml", &[], None).unwrap();
+            assert_eq!((built.runs, built.warnings), (read.runs, read.warnings), "{text}");
+        }
     }
 }
