@@ -37,7 +37,10 @@ pub(crate) enum AxisKind {
     /// Time of the run; figures with such an axis zoom together.
     Time,
     Linear,
-    Log,
+    /// `zero` is where 0 is drawn on an axis of whole counts, which has no other place for it.
+    Log {
+        zero: Option<f64>,
+    },
     /// Names at 0, 1, 2, ..., from the top if it is the y axis.
     Names(Vec<String>),
 }
@@ -51,6 +54,17 @@ pub(crate) struct Layer {
     pub points: Vec<Point>,
     /// Whether the legend names it.
     pub legend: bool,
+    /// Text that pictures show at dots, in the order of the points; may be empty.
+    pub notes: Vec<Note>,
+}
+
+/// Text at a dot.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Note {
+    /// The text that a pointer over the dot shows.
+    pub hint: String,
+    /// If there is one, it stands beside the dot, and the dot is hollow.
+    pub label: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,11 +115,11 @@ pub(crate) struct Level {
 
 impl Layer {
     pub fn line(name: impl Into<String>, ink: Ink, dash: Dash, points: Vec<Point>) -> Self {
-        Layer { name: name.into(), ink, shape: Shape::Line(dash), points, legend: true }
+        Layer { name: name.into(), ink, shape: Shape::Line(dash), points, legend: true, notes: Vec::new() }
     }
 
     pub fn shaped(name: impl Into<String>, ink: Ink, shape: Shape, points: Vec<Point>) -> Self {
-        Layer { name: name.into(), ink, shape, points, legend: true }
+        Layer { name: name.into(), ink, shape, points, legend: true, notes: Vec::new() }
     }
 
     pub fn unnamed(mut self) -> Self {

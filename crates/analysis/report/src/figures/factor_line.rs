@@ -57,7 +57,7 @@ impl Draw for FactorLine {
         let capital = format!("{}{}", what[..1].to_uppercase(), &what[1..]);
         let x = Axis {
             title: crate::figure::titled(&head, &scale),
-            kind: if log { AxisKind::Log } else { AxisKind::Linear },
+            kind: if log { AxisKind::Log { zero: None } } else { AxisKind::Linear },
             range,
         };
         let title = format!("{capital} against {head}");

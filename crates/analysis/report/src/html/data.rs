@@ -67,7 +67,7 @@ impl<'a> Axis<'a> {
         let (kind, names) = match &axis.kind {
             AxisKind::Time => ("time", None),
             AxisKind::Linear => ("linear", None),
-            AxisKind::Log => ("log", None),
+            AxisKind::Log { .. } => ("log", None),
             AxisKind::Names(names) => ("names", Some(names.as_slice())),
         };
         Axis { title: &axis.title, kind, names, range: [axis.range.0, axis.range.1] }

@@ -1,7 +1,7 @@
 //! Drawings: what has no axes.
 
 use super::escape::escape;
-use super::{NOTE, RIGHT, opened, style, wrap};
+use super::{NOTE, RIGHT, WIDE, opened, style, wrap};
 use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
 use crate::figure::{Figure, Ink};
 use crate::palette::Palette;
@@ -9,9 +9,9 @@ use std::fmt::Write;
 
 /// The figure of `drawing` as an SVG document.
 pub(super) fn render(figure: &Figure, drawing: &Drawing, palette: &Palette) -> String {
-    let notes = wrap(&figure.note, super::WIDTH - RIGHT - 24.0, NOTE);
+    let notes = wrap(&figure.note, WIDE.width - RIGHT - 24.0, NOTE);
     let top = 34.0 + notes.len() as f64 * 18.0 + 8.0;
-    let mut out = opened(figure, &notes, top + drawing.height + 20.0, &style(figure, palette));
+    let mut out = opened(figure, &notes, (WIDE.width, top + drawing.height + 20.0), &style(figure, palette));
     let _ = writeln!(out, "<g transform=\"translate(24 {top:.1})\">");
     marks(&mut out, drawing, palette);
     out.push_str("</g>\n</svg>\n");

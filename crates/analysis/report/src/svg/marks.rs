@@ -1,5 +1,6 @@
 //! Lines, areas, bars, dots and boxes.
 
+use super::escape::escape;
 use super::scale::Mapping;
 use crate::figure::{Dash, Figure, Layer, Shape};
 use crate::number::significant;
@@ -150,13 +151,42 @@ fn stacked_bars(
 }
 
 fn dots(out: &mut String, layer: &Layer, colour: &str, x: &Mapping, y: &Mapping) {
-    for (px, py) in layer.points.iter().filter(|p| p.0.is_finite() && p.1.is_finite()) {
-        let _ = writeln!(
-            out,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.2\" class=\"f-{colour} dot\"/>",
-            x.at(*px),
-            y.at(*py)
-        );
+    for (index, (px, py)) in layer.points.iter().enumerate() {
+        if !px.is_finite() || !py.is_finite() {
+            continue;
+        }
+        let (px, py) = (x.at(*px), y.at(*py));
+        let _ = match layer.notes.get(index) {
+            None => {
+                writeln!(out, "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3.2\" class=\"f-{colour} dot\"/>")
+            }
+            Some(note) => {
+                let fill = if note.label.is_some() { "ground".into() } else { format!("f-{colour}") };
+                writeln!(
+                    out,
+                    "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3.6\" class=\"{fill} s-{colour}\" fill-opacity=\"0.75\"><title>{}</title></circle>",
+                    escape(&note.hint)
+                )
+            }
+        };
+    }
+}
+
+/// The labels of dots, which may reach beyond the plot.
+pub(super) fn labels(out: &mut String, figure: &Figure, palette: &Palette, x: &Mapping, y: &Mapping) {
+    for layer in &figure.layers {
+        let swatch = palette.swatch(&layer.ink);
+        for ((px, py), note) in layer.points.iter().zip(&layer.notes) {
+            let Some(label) = &note.label else { continue };
+            let _ = writeln!(
+                out,
+                "<text class=\"f-{}\" style=\"font-size:9px\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                swatch.name(),
+                x.at(*px) + 5.0,
+                y.at(*py) - 3.0,
+                escape(label)
+            );
+        }
     }
 }
 

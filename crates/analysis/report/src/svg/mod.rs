@@ -13,8 +13,17 @@ use scale::{Mapping, Tick};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const WIDTH: f64 = 920.0;
-const PLOT_HEIGHT: f64 = 250.0;
+/// Sizes of a picture.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    width: f64,
+    /// Height of the plot, if the y axis holds numbers.
+    plot_height: f64,
+}
+
+const WIDE: Size = Size { width: 920.0, plot_height: 250.0 };
+/// The plot is as high as wide.
+const SQUARE: Size = Size { width: 560.0, plot_height: 560.0 - LEFT - RIGHT };
 /// Height of a row where the y axis holds names.
 const ROW_HEIGHT: f64 = 30.0;
 const RIGHT: f64 = 26.0;
@@ -35,6 +44,15 @@ struct Frame {
 
 /// `figure` as an SVG document.
 pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
+    render_in(WIDE, figure, palette)
+}
+
+/// `figure`, whose axes hold numbers, as an SVG document with a square plot.
+pub(crate) fn render_square(figure: &Figure, palette: &Palette) -> String {
+    render_in(SQUARE, figure, palette)
+}
+
+fn render_in(size: Size, figure: &Figure, palette: &Palette) -> String {
     if let Some(drawing) = &figure.drawing {
         return drawing::render(figure, drawing, palette);
     }
@@ -43,16 +61,16 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
             let longest = names.iter().map(|name| text_width(&short(name), 12.5)).fold(0.0, f64::max);
             (longest + 30.0, names.len().max(2) as f64 * ROW_HEIGHT)
         }
-        _ => (LEFT, PLOT_HEIGHT),
+        _ => (LEFT, size.plot_height),
     };
-    let legend = Legend::lay_out(figure, palette, WIDTH - RIGHT - left);
-    let notes = wrap(&figure.note, WIDTH - RIGHT - 24.0, NOTE);
+    let legend = Legend::lay_out(figure, palette, size.width - RIGHT - left);
+    let notes = wrap(&figure.note, size.width - RIGHT - 24.0, NOTE);
     let header = 34.0 + notes.len() as f64 * 18.0 + 8.0;
     let top = header + legend.lines as f64 * LINE_OF_LEGEND + 8.0;
-    let frame = Frame { left, top, right: WIDTH - RIGHT, bottom: top + height };
+    let frame = Frame { left, top, right: size.width - RIGHT, bottom: top + height };
     let total = frame.bottom + BOTTOM;
 
-    let mut out = opened(figure, &notes, total, &style(figure, palette));
+    let mut out = opened(figure, &notes, (size.width, total), &style(figure, palette));
     legend.draw(&mut out, frame.left, header + 10.0);
 
     let x = Mapping::new(&figure.x, (frame.left, frame.right));
@@ -69,6 +87,7 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
     );
     marks::draw(&mut out, figure, palette, &x, &y);
     out.push_str("</g>\n");
+    marks::labels(&mut out, figure, palette, &x, &y);
     for level in &figure.levels {
         let at = y.at(level.at);
         let _ = writeln!(
@@ -82,15 +101,15 @@ pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
     out
 }
 
-/// The beginning of a picture of `height`: its ground, title and note.
-fn opened(figure: &Figure, notes: &[String], height: f64, style: &str) -> String {
+/// The beginning of a picture of this width and height: its ground, title and note.
+fn opened(figure: &Figure, notes: &[String], (width, height): (f64, f64), style: &str) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>{style}</style>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>{style}</style>\n",
         escape(&figure.title),
     );
-    let _ = writeln!(out, "<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>");
+    let _ = writeln!(out, "<rect class=\"ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>");
     text(&mut out, 24.0, 30.0, "title", &figure.title);
     for (index, line) in notes.iter().enumerate() {
         text(&mut out, 24.0, 50.0 + index as f64 * 18.0, "note", line);
@@ -110,9 +129,10 @@ fn axes(out: &mut String, figure: &Figure, frame: Frame, x: &Mapping, y: &Mappin
         }
         text(out, left - 10.0, row + 4.0, "end tick", &short(&label));
     }
+    let is_log = |axis: &Axis| matches!(axis.kind, AxisKind::Log { .. });
+    let upright = matches!(figure.y.kind, AxisKind::Names(_)) || is_log(&figure.x) && is_log(&figure.y);
     for Tick { at, label } in x.ticks(8) {
         let column = x.at(at);
-        let upright = matches!(figure.y.kind, AxisKind::Names(_));
         let (class, from) = if upright { ("grid", top) } else { ("axis", bottom) };
         let _ = writeln!(
             out,
@@ -263,7 +283,7 @@ fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
 impl Mapping {
     fn new(axis: &Axis, pixels: (f64, f64)) -> Mapping {
         match &axis.kind {
-            AxisKind::Log => Mapping::log(axis.range, pixels),
+            AxisKind::Log { zero } => Mapping::log(axis.range, *zero, pixels),
             AxisKind::Names(names) => Mapping::names(names.clone(), axis.range, pixels),
             AxisKind::Time | AxisKind::Linear => Mapping::linear(axis.range, pixels),
         }

@@ -20,7 +20,7 @@ pub(super) struct Mapping {
 #[derive(Debug, Clone)]
 enum Kind {
     Linear,
-    Log,
+    Log { zero: Option<f64> },
     Names(Vec<String>),
 }
 
@@ -29,9 +29,9 @@ impl Mapping {
         Mapping { range, pixels, kind: Kind::Linear }
     }
 
-    /// `range` in values; both ends above 0.
-    pub fn log(range: (f64, f64), pixels: (f64, f64)) -> Self {
-        Mapping { range: (range.0.log10(), range.1.log10()), pixels, kind: Kind::Log }
+    /// `range` in values; both ends above 0. `zero` is where 0 is drawn.
+    pub fn log(range: (f64, f64), zero: Option<f64>, pixels: (f64, f64)) -> Self {
+        Mapping { range: (range.0.log10(), range.1.log10()), pixels, kind: Kind::Log { zero } }
     }
 
     pub fn names(names: Vec<String>, range: (f64, f64), pixels: (f64, f64)) -> Self {
@@ -40,7 +40,7 @@ impl Mapping {
 
     /// The pixel of `value`.
     pub fn at(&self, value: f64) -> f64 {
-        let value = if matches!(self.kind, Kind::Log) { value.log10() } else { value };
+        let value = if matches!(self.kind, Kind::Log { .. }) { value.log10() } else { value };
         let length = self.range.1 - self.range.0;
         let share = if length == 0.0 { 0.5 } else { (value - self.range.0) / length };
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
@@ -50,7 +50,7 @@ impl Mapping {
     pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match &self.kind {
             Kind::Linear => linear_ticks(self.range, wanted),
-            Kind::Log => log_ticks(self.range),
+            Kind::Log { zero } => log_ticks(self.range, *zero),
             Kind::Names(names) => {
                 names.iter().enumerate().map(|(i, name)| Tick { at: i as f64, label: name.clone() }).collect()
             }
@@ -85,8 +85,8 @@ fn is_whole(value: f64) -> bool {
     (value - value.round()).abs() < 1e-6
 }
 
-/// Every power of ten, and 2 and 5 between them when there are few.
-fn log_ticks((from, to): (f64, f64)) -> Vec<Tick> {
+/// Every power of ten, and 2 and 5 between them when there are few. With a place for `zero`, 0 and those from 1 on.
+fn log_ticks((from, to): (f64, f64), zero: Option<f64>) -> Vec<Tick> {
     let few = to - from < 2.0;
     let mut ticks = Vec::new();
     for power in (from.floor() as i32)..=(to.ceil() as i32) {
@@ -99,6 +99,12 @@ fn log_ticks((from, to): (f64, f64)) -> Vec<Tick> {
                 let label = if (-3..4).contains(&power) { significant(at, 2) } else { format!("{at:e}") };
                 ticks.push(Tick { at, label });
             }
+        }
+    }
+    if let Some(zero) = zero {
+        ticks.retain(|tick| tick.at >= 1.0);
+        if zero.log10() >= from {
+            ticks.insert(0, Tick { at: zero, label: "0".into() });
         }
     }
     ticks
@@ -121,13 +127,25 @@ mod tests {
 
     #[test]
     fn log_ticks_stand_on_decades() {
-        assert_eq!(labels(log_ticks((-6.04, -3.96))), ["1e-6", "1e-5", "1e-4"]);
-        assert_eq!(labels(log_ticks((0.0, 1.0))), ["1", "2", "5", "10"]);
+        assert_eq!(labels(log_ticks((-6.04, -3.96), None)), ["1e-6", "1e-5", "1e-4"]);
+        assert_eq!(labels(log_ticks((0.0, 1.0), None)), ["1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn log_ticks_are_in_tens_or_finer() {
+        assert_eq!(labels(log_ticks((-0.16, 4.16), None)), ["1", "10", "100", "1,000", "1e4"]);
+        assert_eq!(labels(log_ticks((0.95, 2.05), None)), ["10", "20", "50", "100"]);
+    }
+
+    #[test]
+    fn axes_of_counts_begin_at_zero_and_one() {
+        assert_eq!(labels(log_ticks((-0.4, 2.3), Some(0.5))), ["0", "1", "10", "100"]);
+        assert_eq!(labels(log_ticks((-0.2, 1.9), Some(0.5))), ["1", "10"]);
     }
 
     #[test]
     fn the_ends_of_an_axis_are_the_ends_of_the_plot() {
-        let axis = Mapping::log((1.0, 100.0), (0.0, 200.0));
+        let axis = Mapping::log((1.0, 100.0), None, (0.0, 200.0));
         assert_eq!((axis.at(1.0), axis.at(10.0), axis.at(100.0)), (0.0, 100.0, 200.0));
     }
 }
