@@ -56,18 +56,18 @@ fn balances(run: &Value) {
 }
 
 /// The goodput of the only flow is payload, less than the path carries, and it is the payload of the packets that arrived.
-fn is_carried_by_the_path(run: &Value) {
+fn is_carried_by_the_path(run: &Value, least: f64) {
     /// Payload of a packet of 1514 bytes with timestamps.
     const PAYLOAD: f64 = 1448.0;
     let goodput = run["metrics"]["goodput_bps"].as_f64().expect("a goodput");
-    // The path carries 191.3 Mbit/s of payload. A rate of 200 would count headers, too; 2 % are for samples that come late. How
-    // much less it is depends on what else this machine does.
-    assert!((2e7..=1.95e8).contains(&goodput), "{goodput}");
     // In the second of the run. More packets arrive than are counted in order by its end: those of a full queue (66) and of
     // the sender's buffer, which arrive later, and copies.
     let (bytes, arrived) = (goodput / 8.0, entry(run, "data", "delivered") as f64);
     assert!(bytes <= arrived * PAYLOAD, "{bytes} bytes of payload in {arrived} packets");
     assert!(bytes >= (arrived * 0.95 - 600.0) * PAYLOAD, "{bytes} bytes of payload in {arrived} packets");
+    // The path carries 191.3 Mbit/s of payload. A rate of 200 would count headers, too; 2 % are for samples that come late. How
+    // much less it is depends on what else this machine does.
+    assert!((least..=1.95e8).contains(&goodput), "{goodput}");
 }
 
 /// Processes that carry out a run planned in `folder`.
@@ -90,8 +90,8 @@ fn a_tcp_flow_has_the_path_and_the_ledger_balances() {
         let zero_copy = format!("flow.zero_copy={zero_copy}");
         let run = run(folder.path(), &["--fresh", "--set", &zero_copy]);
         assert_eq!(run["substrate"], "netns");
-        is_carried_by_the_path(&run);
         balances(&run);
+        is_carried_by_the_path(&run, 2e7);
         assert!(run["cost"]["cpu_s"].as_f64().unwrap() > 0.0);
         assert!(!run["warnings"].to_string().contains("zero_copy"), "{}", run["warnings"]);
     }
@@ -253,7 +253,7 @@ fn an_ordinary_user_can_do_it_too() {
     let run = results(&output);
     // What was put out and what arrived is exact for everybody.
     balances(&run);
-    is_carried_by_the_path(&run);
+    is_carried_by_the_path(&run, 1e7);
 }
 
 /// Starts a long run and waits until its agent is at work.
