@@ -5,6 +5,7 @@ use super::order::{LEVEL, Order, Relation};
 use super::words::{percent, plain};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
 use wirespeed_report::with_unit;
 
 /// The runs of one setting: factors, and the claim's metric over the repetitions.
@@ -66,7 +67,7 @@ pub fn judge(expect: &Expect, over: Option<&str>, unit: &str, cells: &[Cell]) ->
     let trial = Trial { unit, over, cells };
     let missing = |why: String| Judgement { measured: String::new(), verdict: Verdict::Missing { why } };
     if expect.is_by_stage() || expect.order.is_some() && over.is_none() {
-        return trial.by_stage(expect).unwrap_or_else(missing);
+        return trial.by_stage(expect).unwrap_or_else(|why| missing(why.to_string()));
     }
     let lacking: Vec<String> =
         cells.iter().filter(|cell| cell.value.is_none()).map(|cell| trial.label(cell)).collect();
@@ -92,7 +93,7 @@ pub fn judge(expect: &Expect, over: Option<&str>, unit: &str, cells: &[Cell]) ->
         let mut of_group = Vec::new();
         let words = match trial.group(expect, group, &mut of_group) {
             Ok(words) => words,
-            Err(why) => return missing(why),
+            Err(why) => return missing(why.to_string()),
         };
         if groups.len() == 1 && !words.is_empty() {
             measured = words;
@@ -142,6 +143,17 @@ fn distance(value: f64, wanted: f64, where_to: &str) -> String {
         _ if share >= 2.0 => format!("{:.1} times it", value / wanted),
         _ => format!("{} % {where_to}", percent(share)),
     }
+}
+
+/// Why there is no number to judge.
+#[derive(Debug, Error)]
+enum NoNumber {
+    #[error("no run has `{factor}` = {level}")]
+    Level { factor: String, level: String },
+    #[error("the ledger does not count `{0}`")]
+    Stage(String),
+    #[error("there are no runs")]
+    Runs,
 }
 
 struct Trial<'a> {
@@ -205,14 +217,15 @@ impl<'a> Trial<'a> {
         groups.into_values().collect()
     }
 
-    fn at(&self, level: &str, group: &[&Cell]) -> Result<f64, String> {
+    fn at(&self, level: &str, group: &[&Cell]) -> Result<f64, NoNumber> {
         let over = self.over.unwrap_or_default();
         let cell = group.iter().find(|cell| cell.factors.get(over).is_some_and(|value| value == level));
-        cell.and_then(|cell| cell.value).ok_or_else(|| format!("no run has `{over}` = {level}"))
+        cell.and_then(|cell| cell.value)
+            .ok_or_else(|| NoNumber::Level { factor: over.to_owned(), level: level.to_owned() })
     }
 
     /// Everything that compares levels within a group; gives the values.
-    fn group(&self, expect: &Expect, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+    fn group(&self, expect: &Expect, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, NoNumber> {
         let mut words = Vec::new();
         if let Some(order) = &expect.order {
             words.push(self.order(order, group, faults)?);
@@ -228,8 +241,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Every step goes its way or is level, and the end is beyond the beginning.
-    fn trend(&self, trend: &Trend, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
-        let values: Result<Vec<(&str, f64)>, String> =
+    fn trend(&self, trend: &Trend, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, NoNumber> {
+        let values: Result<Vec<(&str, f64)>, NoNumber> =
             trend.levels.iter().map(|level| Ok((level.as_str(), self.at(level, group)?))).collect();
         let values = values?;
         let way = if trend.rises { 1.0 } else { -1.0 };
@@ -257,7 +270,7 @@ impl<'a> Trial<'a> {
         Ok(words.join(", "))
     }
 
-    fn order(&self, order: &Order, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, String> {
+    fn order(&self, order: &Order, group: &[&Cell], faults: &mut Vec<String>) -> Result<String, NoNumber> {
         compare(order, &|level| self.at(level, group), &|value| self.text(value), faults)
     }
 
@@ -268,7 +281,7 @@ impl<'a> Trial<'a> {
         is_alone: bool,
         group: &[&Cell],
         faults: &mut Vec<String>,
-    ) -> Result<String, String> {
+    ) -> Result<String, NoNumber> {
         let below = self.at(&ratio.to, group)?;
         let mut words = Vec::new();
         for level in &ratio.of {
@@ -288,7 +301,7 @@ impl<'a> Trial<'a> {
         Ok(format!("{} of {} ({})", words.join(", "), ratio.to, self.text(below)))
     }
 
-    fn by_stage(&self, expect: &Expect) -> Result<Judgement, String> {
+    fn by_stage(&self, expect: &Expect) -> Result<Judgement, NoNumber> {
         let mut faults = Vec::new();
         let mut words = Vec::new();
         for cell in self.cells {
@@ -296,9 +309,8 @@ impl<'a> Trial<'a> {
                 label if label.is_empty() => label,
                 label => format!("{label}: "),
             };
-            let stage = |name: &str| {
-                cell.stages.get(name).copied().ok_or_else(|| format!("the ledger does not count `{name}`"))
-            };
+            let stage =
+                |name: &str| cell.stages.get(name).copied().ok_or_else(|| NoNumber::Stage(name.to_owned()));
             let mut found = Vec::new();
             for (bound, is_least) in [(&expect.min, true), (&expect.max, false)] {
                 let Some(Bound::ByStage(bounds)) = bound else { continue };
@@ -323,7 +335,7 @@ impl<'a> Trial<'a> {
             words.push(format!("{label}{}", found.join(", ")));
         }
         if self.cells.is_empty() {
-            return Err("there are no runs".into());
+            return Err(NoNumber::Runs);
         }
         Ok(Judgement { measured: words.join("; "), verdict: verdict(faults) })
     }
@@ -332,10 +344,10 @@ impl<'a> Trial<'a> {
 /// Checks everything an order says; gives the values in its order.
 fn compare(
     order: &Order,
-    value: &dyn Fn(&str) -> Result<f64, String>,
+    value: &dyn Fn(&str) -> Result<f64, NoNumber>,
     text: &dyn Fn(f64) -> String,
     faults: &mut Vec<String>,
-) -> Result<String, String> {
+) -> Result<String, NoNumber> {
     for relation in order.relations() {
         let (Relation::More(a, b) | Relation::Level(a, b)) = relation;
         let (x, y) = (value(a)?, value(b)?);
@@ -354,7 +366,7 @@ fn compare(
             _ => {}
         }
     }
-    let words: Result<Vec<String>, String> =
+    let words: Result<Vec<String>, NoNumber> =
         order.levels().map(|level| Ok(format!("{level} {}", text(value(level)?)))).collect();
     Ok(words?.join(", "))
 }

@@ -8,7 +8,7 @@ mod words;
 
 pub use expect::{Bound, Expect, Ratio, Trend};
 pub use judge::{Cell, Judgement, Verdict, judge};
-pub use order::Order;
+pub use order::{Order, OrderError};
 pub use read::{CLAIM_KEYS, read};
 
 use wirespeed_scenario::document::{Node, Place};

@@ -1,5 +1,7 @@
 //! `a > b ~ c > d, e`.
 
+use thiserror::Error;
+
 /// What is within this of each other is level.
 pub(super) const LEVEL: f64 = 0.05;
 
@@ -20,12 +22,26 @@ pub enum Relation<'a> {
     Level(&'a str, &'a str),
 }
 
+/// Why a text is not an order.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OrderError {
+    /// A sign has nothing on one of its sides.
+    #[error("a name is missing beside `>`, `~` or `,`")]
+    NameMissing,
+    /// There is one name alone.
+    #[error("there is nothing to compare with")]
+    OneName,
+    /// A name occurs again.
+    #[error("`{0}` is there twice")]
+    Twice(String),
+}
+
 impl Order {
     /// Reads `a > b ~ c > d, e`: `>` is more, `~` within 5 %, and `,` lists what is not compared with each other.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// If a name is missing, alone or there twice.
+    pub fn parse(text: &str) -> Result<Self, OrderError> {
         let tiers: Vec<Vec<Vec<String>>> = text
             .split('>')
             .map(|tier| {
@@ -37,13 +53,13 @@ impl Order {
         let order = Order { text: text.trim().to_owned(), tiers };
         let names: Vec<&String> = order.levels().collect();
         if names.iter().any(|name| name.is_empty()) {
-            return Err("a name is missing beside `>`, `~` or `,`".into());
+            return Err(OrderError::NameMissing);
         }
         if names.len() < 2 {
-            return Err("there is nothing to compare with".into());
+            return Err(OrderError::OneName);
         }
         if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
-            return Err(format!("`{}` is there twice", twice.1));
+            return Err(OrderError::Twice(twice.1.to_string()));
         }
         Ok(order)
     }
