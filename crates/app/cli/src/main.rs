@@ -61,6 +61,8 @@ enum Command {
     Report(commands::report::Arguments),
     /// Import iperf3 JSON (client, server or both) as a run.
     Import(commands::import::Arguments),
+    /// Execute one resolved run, in a job of a batch system.
+    Execute(commands::execute::Arguments),
     /// Rerun a published study and check its claims.
     Reproduce(commands::reproduce::Arguments),
     /// Compare the model with the kernel over the validation grid.
@@ -94,7 +96,7 @@ enum Command {
 /// The commands by what they are for. A test checks that none is missing.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["probe", "mesh", "agent"]),
-    ("Experiment", &["run", "compare", "report", "import"]),
+    ("Experiment", &["run", "compare", "report", "import", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -181,6 +183,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Execute(arguments) => commands::execute::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),

@@ -24,6 +24,7 @@ fn help_of_every_command_is_as_reviewed() {
         "compare",
         "report",
         "import",
+        "execute",
         "reproduce",
         "validate",
         "list",

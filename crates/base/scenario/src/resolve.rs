@@ -28,9 +28,9 @@ pub(crate) const ETHERNET_HEADER: u64 = 14;
 
 const DEFAULT_SEED: u64 = 1;
 const DEFAULT_SAMPLE: Span = Span::ms(10);
-const FINEST_SAMPLE: Span = Span::ms(1);
+pub(crate) const FINEST_SAMPLE: Span = Span::ms(1);
 /// Bounds that keep every sum and product of a run within its type.
-const LONGEST_RUN: Span = Span::secs(30 * 24 * 3600);
+pub(crate) const LONGEST_RUN: Span = Span::secs(30 * 24 * 3600);
 const LONGEST_DELAY: Span = Span::secs(3600);
 const FASTEST: Rate = Rate::gbit(100_000);
 const MOST_REPEATS: u32 = 10_000;

@@ -6,6 +6,7 @@ mod hardware;
 mod kernel_version;
 mod link;
 mod reach;
+mod read;
 mod route;
 
 pub use dscp::Dscp;
@@ -13,6 +14,7 @@ pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq}
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 pub use reach::{FIRST_PORT, Family, Reach};
+pub use read::RunError;
 pub use route::Crossing;
 pub(crate) use route::crossed;
 

@@ -6,6 +6,7 @@ mod analysis;
 #[cfg(feature = "linux")]
 pub mod cc;
 pub mod compare;
+pub mod execute;
 pub mod explain;
 mod folder;
 pub mod import;

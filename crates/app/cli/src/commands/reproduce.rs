@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wirespeed_campaign::{Campaign, Outcome};
+use wirespeed_campaign::{Campaign, Outcome, Threads};
 use wirespeed_record::replace_file;
 use wirespeed_reproduce::claims::{Claim, read};
 use wirespeed_reproduce::{
@@ -293,13 +293,13 @@ fn carry_out(
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let outcomes = {
         let display = Display::new(&runs, arguments.json, None);
+        let threads = Threads { substrate: &*substrate, jobs, tool: tool(), command: &command };
         let campaign = Campaign {
             runs: &runs,
             substrate: &*substrate,
+            executor: &threads,
             folder: &folder,
-            jobs,
             fresh: arguments.fresh,
-            tool: tool(),
             command: &command,
         };
         let outcomes = campaign.carry_out(interrupt::flag(), &display);

@@ -7,7 +7,7 @@ use crate::progress::Display;
 use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Campaign, Judged, Outcome, judge, report};
+use wirespeed_campaign::{Campaign, Judged, Outcome, Threads, judge, report};
 use wirespeed_record::{SubstrateKind, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
@@ -64,6 +64,9 @@ pub struct Arguments {
     /// Print the results as JSON instead of the table.
     #[arg(long, help_heading = "Output")]
     json: bool,
+    /// Write each run as DIR/NAME.json for `wirespeed execute`, and execute none.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "figures", "fresh"], help_heading = "Output")]
+    write_runs: Option<PathBuf>,
     /// Print the rate so often.
     #[arg(skip)]
     pub(crate) interval: Option<Span>,
@@ -109,7 +112,7 @@ pub(crate) enum SelfCheck {
 }
 
 impl SelfCheck {
-    fn applies(self, on: On) -> bool {
+    pub(crate) fn applies(self, on: On) -> bool {
         match self {
             SelfCheck::Auto => on == On::Netns,
             SelfCheck::On => matches!(on, On::Netns | On::Kernel),
@@ -139,6 +142,7 @@ impl Arguments {
             self_check: SelfCheck::Auto,
             figures: None,
             json,
+            write_runs: None,
             interval: None,
         }
     }
@@ -183,6 +187,9 @@ pub(crate) fn carry_out(
             "note: no machine is contacted; to test between the machines that `ssh` names, add --on hosts",
         );
     }
+    if let Some(folder) = &arguments.write_runs {
+        return write_runs(&study.runs, folder);
+    }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
     let _lock = create_locked(&out)?;
     let runs = out.join("runs");
@@ -190,13 +197,14 @@ pub(crate) fn carry_out(
     let command = |run: &Run| command_for(arguments, Some(run));
     let outcomes = {
         let display = Display::new(&study.runs, arguments.json, arguments.interval);
+        let jobs = if substrate.one_at_a_time() { 1 } else { arguments.jobs.unwrap_or_else(cores) };
+        let threads = Threads { substrate: &*substrate, jobs, tool: tool(), command: &command };
         let campaign = Campaign {
             runs: &study.runs,
             substrate: &*substrate,
+            executor: &threads,
             folder: &runs,
-            jobs: if substrate.one_at_a_time() { 1 } else { arguments.jobs.unwrap_or_else(cores) },
             fresh: arguments.fresh,
-            tool: tool(),
             command: &command,
         };
         let outcomes = campaign.carry_out(interrupt::flag(), &display);
@@ -204,6 +212,21 @@ pub(crate) fn carry_out(
         outcomes
     };
     conclude(arguments, study, &out, &outcomes, seen)
+}
+
+/// Writes resolved runs, a file each.
+fn write_runs(runs: &[Run], folder: &Path) -> Result<(), Failure> {
+    create(folder)?;
+    for run in runs {
+        let file = folder.join(format!("{}.json", run.id));
+        let text = serde_json::to_string_pretty(run).expect("a run is plain data") + "\n";
+        replace_file(&file, text.as_bytes())
+            .map_err(|source| Failure::Output { what: file.display().to_string(), source })?;
+    }
+    let (count, folder) = (runs.len(), folder.display());
+    crate::print_plain(&format!(
+        "{count} runs are in {folder}; `wirespeed execute RUN.json --out DIR` executes one\n"
+    ))
 }
 
 pub(crate) fn cores() -> usize {

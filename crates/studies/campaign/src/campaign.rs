@@ -1,103 +1,58 @@
-//! Carries out the runs of a study, several at a time.
+//! A campaign: the runs of a study, each of which is kept, copied or executed.
 
+use crate::executor::{Executor, Observer, Outcome, Task};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::thread;
-use wirespeed_record::{
-    Cost, RunDirectory, RunInfo, RunState, SubstrateKind, ToolInfo, open, read_info, set_aside,
-};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use wirespeed_record::{Cost, RunDirectory, RunInfo, RunState, open, read_info};
 use wirespeed_scenario::Run;
-use wirespeed_substrates::{Control, Progress, Substrate, SubstrateError};
-use wirespeed_validation::region;
-
-/// The folder beside that of the runs for measurements in whose place others came.
-const EARLIER: &str = "earlier";
-
-/// What became of a run.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Carried out now.
-    Done(PathBuf),
-    /// An earlier campaign had carried out the very same run.
-    Kept(PathBuf),
-    /// It was ended before its time; the recording has what was measured until then.
-    Cut(PathBuf),
-    /// It has no recording.
-    Failed(SubstrateError),
-    /// The campaign was interrupted before it or in it.
-    Interrupted,
-}
-
-impl Outcome {
-    /// Where the recording is, if there is one.
-    pub fn directory(&self) -> Option<&Path> {
-        match self {
-            Outcome::Done(path) | Outcome::Kept(path) | Outcome::Cut(path) => Some(path),
-            Outcome::Failed(_) | Outcome::Interrupted => None,
-        }
-    }
-}
-
-/// Follows a campaign; called from several threads.
-pub trait Observer: Sync {
-    /// Run number `index` has begun.
-    fn started(&self, index: usize);
-    /// It has come this far.
-    fn progressed(&self, index: usize, progress: Progress);
-    /// It has ended.
-    fn ended(&self, index: usize, outcome: &Outcome);
-}
+use wirespeed_substrates::{Substrate, SubstrateError};
 
 /// The runs of a study on a substrate.
 pub struct Campaign<'a> {
-    /// What to run.
+    /// The runs, in the order of their results.
     pub runs: &'a [Run],
-    /// What carries them out.
+    /// The substrate that they are for.
     pub substrate: &'a dyn Substrate,
-    /// Each run gets a directory of its name in here.
+    /// Executes those that are missing, on that substrate.
+    pub executor: &'a dyn Executor,
+    /// Each run gets a directory of its name in this folder.
     pub folder: &'a Path,
-    /// How many runs at a time, at least one.
-    pub jobs: usize,
-    /// Carry out again what is there already.
+    /// Whether complete runs are executed again.
     pub fresh: bool,
-    /// The program, for the recordings.
-    pub tool: ToolInfo,
-    /// The command that repeats a run, for its recording.
+    /// The command that repeats a run, for the recordings of copies.
     pub command: &'a (dyn Fn(&Run) -> String + Sync),
 }
 
 impl Campaign<'_> {
-    /// Carries out what is not there yet; the outcomes are in the order of the runs. Setting `cancel` ends the
-    /// campaign after tidying up; what was done is kept.
+    /// Executes the runs that are missing; the outcomes are in the order of the runs. Setting `cancel` ends the
+    /// campaign after tidying up; complete runs are kept.
     ///
-    /// Repetitions that differ by nothing but a seed that nothing draws from are carried out once and copied.
+    /// Repetitions that differ only in a seed that nothing draws from are executed once and copied.
     pub fn carry_out(&self, cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome> {
         let originals = self.originals();
         let (copies, own): (Vec<usize>, Vec<usize>) =
             (0..self.runs.len()).partition(|index| originals.contains_key(index));
-        let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(self.runs.iter().map(|_| None).collect());
+        let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
         // Copies last: their originals are there then.
         for part in [own, copies] {
-            let next = AtomicUsize::new(0);
-            thread::scope(|scope| {
-                for _ in 0..self.jobs.clamp(1, part.len().max(1)) {
-                    scope.spawn(|| {
-                        while let Some(index) = part.get(next.fetch_add(1, Relaxed)).copied() {
-                            let original = originals.get(&index).map(|index| &self.runs[*index]);
-                            let outcome = self.one(index, original, cancel, observer);
-                            observer.ended(index, &outcome);
-                            outcomes.lock().expect("workers do not panic holding the list")[index] =
-                                Some(outcome);
-                        }
-                    });
+            let mut tasks = Vec::new();
+            for index in part {
+                let run = &self.runs[index];
+                let original = originals.get(&index).map(|index| &self.runs[*index]);
+                match self.without_execution(index, original, cancel, observer) {
+                    Some(outcome) => {
+                        observer.ended(index, &outcome);
+                        outcomes.insert(index, outcome);
+                    }
+                    None => tasks.push(Task { index, run, directory: self.folder.join(&run.id) }),
                 }
-            });
+            }
+            let executed = self.executor.execute(&tasks, cancel, observer);
+            outcomes.extend(tasks.iter().map(|task| task.index).zip(executed));
         }
-        let outcomes = outcomes.into_inner().expect("workers do not panic holding the list");
-        outcomes.into_iter().map(|outcome| outcome.expect("every run was taken by a worker")).collect()
+        outcomes.into_values().collect()
     }
 
     /// For each run that has to give what an earlier one gives, that one.
@@ -120,38 +75,29 @@ impl Campaign<'_> {
         originals
     }
 
-    /// One run: kept, copied from its `original` if that is there, or carried out.
-    fn one(
+    /// The outcome of a run that is kept, or copied from its `original` if that is there; `None` if it has to be executed.
+    fn without_execution(
         &self,
         index: usize,
         original: Option<&Run>,
         cancel: &AtomicBool,
         observer: &dyn Observer,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
         let run = &self.runs[index];
         let path = self.folder.join(&run.id);
         if cancel.load(Relaxed) {
-            return Outcome::Interrupted;
+            return Some(Outcome::Interrupted);
         }
         if !self.fresh && self.is_there(&path, run) {
-            return Outcome::Kept(path);
+            return Some(Outcome::Kept(path));
         }
+        let original =
+            original.filter(|original| self.is_there(&self.folder.join(&original.id), original))?;
         observer.started(index);
-        if let Some(original) =
-            original.filter(|original| self.is_there(&self.folder.join(&original.id), original))
-        {
-            return match self.copy(run, original, &path) {
-                Ok(()) => Outcome::Done(path),
-                Err(error) => Outcome::Failed(error),
-            };
-        }
-        let control = Control { cancel, progress: &|progress| observer.progressed(index, progress) };
-        match self.record(run, &path, &control) {
-            Ok(info) if info.interrupted => Outcome::Cut(path),
-            Ok(_) => Outcome::Done(path),
-            Err(SubstrateError::Interrupted) => Outcome::Interrupted,
+        Some(match self.copy(run, original, &path) {
+            Ok(()) => Outcome::Done(path),
             Err(error) => Outcome::Failed(error),
-        }
+        })
     }
 
     /// Whether the very same run is there, whole: same resolved scenario, same substrate. What another version of the model
@@ -178,38 +124,15 @@ impl Campaign<'_> {
         };
         Ok(RunDirectory::create(path)?.finish_as_copy(&from, &info)?)
     }
-
-    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, SubstrateError> {
-        // A metric that needs clocks cannot be computed again.
-        if self.substrate.one_at_a_time() {
-            set_aside(path, &self.folder.with_file_name(EARLIER))?;
-        }
-        let directory = RunDirectory::create(path)?;
-        match self.substrate.carry_out(run, &directory, control) {
-            Ok(mut recording) => {
-                let program = self.substrate.program().map(str::to_owned);
-                recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
-                recording.info.tool = ToolInfo { program, ..self.tool.clone() };
-                recording.info.command = (self.command)(run);
-                if self.substrate.kind() == SubstrateKind::Model {
-                    recording.info.validated_region = Some(region::stamp(run));
-                }
-                directory.finish(&recording)?;
-                Ok(recording.info)
-            }
-            Err(error) => {
-                // The reason stays with what was measured; that it cannot be written must not hide the error.
-                let _ = directory.mark(&error.to_string());
-                Err(error)
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::Recording;
+    use crate::threads::{EARLIER, Threads};
+    use std::sync::atomic::AtomicUsize;
+    use wirespeed_record::{Recording, SubstrateKind, ToolInfo};
+    use wirespeed_substrates::{Control, Progress};
 
     /// Carries out runs by writing down what they are; the second of the study fails.
     #[derive(Default)]
@@ -274,17 +197,18 @@ mod tests {
         wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap().runs
     }
 
-    fn campaign<'a>(runs: &'a [Run], scribe: &'a Scribe, folder: &'a Path, fresh: bool) -> Campaign<'a> {
-        let tool = ToolInfo::default();
-        Campaign {
-            runs,
-            substrate: scribe,
-            folder,
-            jobs: 2,
-            fresh,
-            tool,
-            command: &|run| format!("run {}", run.id),
-        }
+    /// The outcomes of a campaign with a pool of two threads.
+    fn carry_out(
+        runs: &[Run],
+        scribe: &Scribe,
+        folder: &Path,
+        fresh: bool,
+        cancel: &AtomicBool,
+    ) -> Vec<Outcome> {
+        let command: &(dyn Fn(&Run) -> String + Sync) = &|run| format!("run {}", run.id);
+        let threads = Threads { substrate: scribe, jobs: 2, tool: ToolInfo::default(), command };
+        let campaign = Campaign { runs, substrate: scribe, executor: &threads, folder, fresh, command };
+        campaign.carry_out(cancel, &Silent)
     }
 
     #[test]
@@ -292,7 +216,7 @@ mod tests {
         let runs = runs();
         for (kind, is_stamped) in [(SubstrateKind::Model, true), (SubstrateKind::Kernel, false)] {
             let (folder, scribe) = (tempfile::tempdir().unwrap(), Scribe { kind, ..Default::default() });
-            campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
+            carry_out(&runs, &scribe, folder.path(), false, &AtomicBool::new(false));
             let info = read_info(&folder.path().join(&runs[0].id)).unwrap();
             let stamp = info.validated_region.map(|region| region.to_string());
             assert_eq!(stamp.as_deref(), is_stamped.then_some("Validated region: inside (section paths)"));
@@ -304,13 +228,46 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (runs, scribe) = (runs(), Scribe::default());
         let go = AtomicBool::new(false);
-        let first = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        let first = carry_out(&runs, &scribe, folder.path(), false, &go);
         assert!(matches!(first[..], [Outcome::Done(_), Outcome::Failed(_), Outcome::Done(_)]), "{first:?}");
-        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        let again = carry_out(&runs, &scribe, folder.path(), false, &go);
         assert!(matches!(again[..], [Outcome::Kept(_), Outcome::Failed(_), Outcome::Kept(_)]), "{again:?}");
         assert_eq!(scribe.count.load(Relaxed), 4);
-        let fresh = campaign(&runs, &scribe, folder.path(), true).carry_out(&go, &Silent);
+        let fresh = carry_out(&runs, &scribe, folder.path(), true, &go);
         assert!(matches!(fresh[0], Outcome::Done(_)));
+    }
+
+    /// Executes nothing, and keeps the numbers of the runs that it was asked for.
+    #[derive(Default)]
+    struct Idle(std::sync::Mutex<Vec<usize>>);
+
+    impl Executor for Idle {
+        fn execute(&self, tasks: &[Task<'_>], _: &AtomicBool, _: &dyn Observer) -> Vec<Outcome> {
+            self.0.lock().unwrap().extend(tasks.iter().map(|task| task.index));
+            tasks.iter().map(|_| Outcome::Interrupted).collect()
+        }
+    }
+
+    #[test]
+    fn executor_gets_the_missing_runs_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, scribe, idle) = (runs(), Scribe::default(), Idle::default());
+        let go = AtomicBool::new(false);
+        carry_out(&runs[..2], &scribe, folder.path(), false, &go);
+        let campaign = Campaign {
+            runs: &runs,
+            substrate: &scribe,
+            executor: &idle,
+            folder: folder.path(),
+            fresh: false,
+            command: &|_| String::new(),
+        };
+        let outcomes = campaign.carry_out(&go, &Silent);
+        assert!(
+            matches!(outcomes[..], [Outcome::Kept(_), Outcome::Interrupted, Outcome::Interrupted]),
+            "{outcomes:?}"
+        );
+        assert_eq!(*idle.0.lock().unwrap(), [1, 2]);
     }
 
     #[test]
@@ -319,8 +276,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let (runs, scribe) = (runs(), Scribe { is_in_real_time, ..Default::default() });
             for _ in 0..2 {
-                campaign(&runs[..1], &scribe, &folder.path().join("runs"), true)
-                    .carry_out(&AtomicBool::new(false), &Silent);
+                carry_out(&runs[..1], &scribe, &folder.path().join("runs"), true, &AtomicBool::new(false));
             }
             let earlier = wirespeed_record::find_runs(&folder.path().join(EARLIER)).unwrap_or_default();
             assert_eq!(earlier.len(), usize::from(is_in_real_time));
@@ -332,9 +288,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut runs, scribe) = (runs(), Scribe::default());
         let go = AtomicBool::new(false);
-        campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        carry_out(&runs, &scribe, folder.path(), false, &go);
         runs[0].seed += 1;
-        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        let again = carry_out(&runs, &scribe, folder.path(), false, &go);
         assert!(matches!(again[0], Outcome::Done(_)), "{again:?}");
     }
 
@@ -344,7 +300,7 @@ mod tests {
         let (runs, go) = (runs(), AtomicBool::new(false));
         let first_outcome = |program: Option<&'static str>| {
             let scribe = Scribe { program, ..Default::default() };
-            campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent).swap_remove(0)
+            carry_out(&runs, &scribe, folder.path(), false, &go).swap_remove(0)
         };
         // A recording of before programs were told apart is of nobody knows which.
         assert!(matches!(first_outcome(None), Outcome::Done(_)));
@@ -362,7 +318,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scribe = Scribe::default();
         let go = AtomicBool::new(false);
-        let outcomes = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        let outcomes = carry_out(&runs, &scribe, folder.path(), false, &go);
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Done(_))), "{outcomes:?}");
         assert_eq!(scribe.count.load(Relaxed), 4);
         let copied: Vec<_> = runs
@@ -372,7 +328,7 @@ mod tests {
             .collect();
         let expected = |(index, run): (usize, &Run)| ((1..3).contains(&index), run.id.clone(), run.seed);
         assert_eq!(copied, runs.iter().enumerate().map(expected).collect::<Vec<_>>());
-        let again = campaign(&runs, &scribe, folder.path(), false).carry_out(&go, &Silent);
+        let again = carry_out(&runs, &scribe, folder.path(), false, &go);
         assert!(again.iter().all(|outcome| matches!(outcome, Outcome::Kept(_))), "{again:?}");
     }
 
@@ -380,8 +336,7 @@ mod tests {
     fn a_cancelled_campaign_starts_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (runs, scribe) = (runs(), Scribe::default());
-        let outcomes =
-            campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(true), &Silent);
+        let outcomes = carry_out(&runs, &scribe, folder.path(), false, &AtomicBool::new(true));
         assert!(outcomes.iter().all(|o| matches!(o, Outcome::Interrupted)));
         assert_eq!(scribe.count.load(Relaxed), 0);
     }
@@ -390,7 +345,7 @@ mod tests {
     fn the_reason_of_a_failure_stays_in_its_directory() {
         let folder = tempfile::tempdir().unwrap();
         let (runs, scribe) = (runs(), Scribe::default());
-        campaign(&runs, &scribe, folder.path(), false).carry_out(&AtomicBool::new(false), &Silent);
+        carry_out(&runs, &scribe, folder.path(), false, &AtomicBool::new(false));
         let state = open(&folder.path().join(&runs[1].id)).unwrap();
         assert_eq!(state, RunState::Incomplete("no room".into()));
     }

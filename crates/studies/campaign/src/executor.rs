@@ -1,0 +1,62 @@
+//! How the runs of a campaign are executed, and what became of each.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use wirespeed_scenario::Run;
+use wirespeed_substrates::{Progress, SubstrateError};
+
+/// A run to execute.
+#[derive(Debug, Clone)]
+pub struct Task<'a> {
+    /// Its number in the campaign, from 0, for the observer.
+    pub index: usize,
+    /// The run, with nothing left to decide.
+    pub run: &'a Run,
+    /// The run directory to write. An earlier attempt in it is replaced.
+    pub directory: PathBuf,
+}
+
+/// Executes runs: on threads of this process ([`crate::Threads`]), or elsewhere, such as in jobs of a batch system that
+/// call `wirespeed execute`. The campaign decides which runs are missing. An executor decides only where and when they are
+/// executed.
+pub trait Executor {
+    /// Executes each task once, and returns their outcomes in the order of `tasks`. Reports start, progress and end of each
+    /// to `observer`. Setting `cancel` stops the tasks that are being executed; those that have not begun are
+    /// [`Outcome::Interrupted`].
+    fn execute(&self, tasks: &[Task<'_>], cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome>;
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Executed now.
+    Done(PathBuf),
+    /// An earlier campaign has executed the very same run.
+    Kept(PathBuf),
+    /// It was stopped early; the recording has the measurements until then.
+    Cut(PathBuf),
+    /// It has no recording.
+    Failed(SubstrateError),
+    /// The campaign was interrupted before it or in it.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Where the recording is, if there is one.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Outcome::Done(path) | Outcome::Kept(path) | Outcome::Cut(path) => Some(path),
+            Outcome::Failed(_) | Outcome::Interrupted => None,
+        }
+    }
+}
+
+/// Follows a campaign; called from several threads.
+pub trait Observer: Sync {
+    /// Run number `index` has begun.
+    fn started(&self, index: usize);
+    /// It has come this far.
+    fn progressed(&self, index: usize, progress: Progress);
+    /// It has ended.
+    fn ended(&self, index: usize, outcome: &Outcome);
+}

@@ -1,0 +1,92 @@
+//! Executes runs on threads of this process, several at a time.
+
+use crate::executor::{Executor, Observer, Outcome, Task};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use wirespeed_record::{RunDirectory, RunInfo, SubstrateKind, ToolInfo, set_aside};
+use wirespeed_scenario::Run;
+use wirespeed_substrates::{Control, Substrate, SubstrateError};
+use wirespeed_validation::region;
+
+/// The folder beside that of the runs for earlier measurements that were replaced.
+pub(crate) const EARLIER: &str = "earlier";
+
+/// A pool of threads that execute runs on a substrate.
+pub struct Threads<'a> {
+    /// The substrate that executes the runs.
+    pub substrate: &'a dyn Substrate,
+    /// How many runs at a time, at least one.
+    pub jobs: usize,
+    /// The program, for the recordings.
+    pub tool: ToolInfo,
+    /// The command that repeats a run, for its recording.
+    pub command: &'a (dyn Fn(&Run) -> String + Sync),
+}
+
+impl Executor for Threads<'_> {
+    fn execute(&self, tasks: &[Task<'_>], cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome> {
+        let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(tasks.iter().map(|_| None).collect());
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, tasks.len().max(1)) {
+                scope.spawn(|| {
+                    loop {
+                        let place = next.fetch_add(1, Relaxed);
+                        let Some(task) = tasks.get(place) else { return };
+                        let outcome = self.one(task, cancel, observer);
+                        observer.ended(task.index, &outcome);
+                        outcomes.lock().expect("workers do not panic holding the list")[place] =
+                            Some(outcome);
+                    }
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().expect("workers do not panic holding the list");
+        outcomes.into_iter().map(|outcome| outcome.expect("every task was taken by a worker")).collect()
+    }
+}
+
+impl Threads<'_> {
+    fn one(&self, task: &Task<'_>, cancel: &AtomicBool, observer: &dyn Observer) -> Outcome {
+        if cancel.load(Relaxed) {
+            return Outcome::Interrupted;
+        }
+        observer.started(task.index);
+        let control = Control { cancel, progress: &|progress| observer.progressed(task.index, progress) };
+        match self.record(task.run, &task.directory, &control) {
+            Ok(info) if info.interrupted => Outcome::Cut(task.directory.clone()),
+            Ok(_) => Outcome::Done(task.directory.clone()),
+            Err(SubstrateError::Interrupted) => Outcome::Interrupted,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, SubstrateError> {
+        // A metric that needs clocks cannot be computed again.
+        if self.substrate.one_at_a_time() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            set_aside(path, &folder.with_file_name(EARLIER))?;
+        }
+        let directory = RunDirectory::create(path)?;
+        match self.substrate.carry_out(run, &directory, control) {
+            Ok(mut recording) => {
+                let program = self.substrate.program().map(str::to_owned);
+                recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
+                recording.info.tool = ToolInfo { program, ..self.tool.clone() };
+                recording.info.command = (self.command)(run);
+                if self.substrate.kind() == SubstrateKind::Model {
+                    recording.info.validated_region = Some(region::stamp(run));
+                }
+                directory.finish(&recording)?;
+                Ok(recording.info)
+            }
+            Err(error) => {
+                // The reason stays with what was measured; that it cannot be written must not hide the error.
+                let _ = directory.mark(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+}
