@@ -1,6 +1,6 @@
 //! Scenarios that programs make: the same settings, checks and messages as those of a file, but no text is parsed.
 
-mod layout;
+mod text;
 
 use crate::error::ScenarioError;
 use crate::run::Family;
@@ -146,7 +146,7 @@ impl Scenario {
 
     /// The scenario as the text of a file.
     pub fn text(&self) -> String {
-        layout::layout(self, &Source::new("", "")).0
+        text::layout(self, &Source::new("", "")).0
     }
 
     /// Resolves it as [`crate::parse`] resolves a text. `file_name` stands in messages and in [`Study::path`]; the
@@ -161,7 +161,7 @@ impl Scenario {
         seed: Option<u64>,
     ) -> Result<Study, ScenarioError> {
         let source = Source::new(file_name, self.text());
-        let (_, root) = layout::layout(self, &source);
+        let (_, root) = text::layout(self, &source);
         Ok(study(root, &source, overrides, seed)?)
     }
 }

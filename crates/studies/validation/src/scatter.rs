@@ -7,6 +7,9 @@ use wirespeed_report::{Scatter, ScatterGroup, ScatterMark};
 /// Where 0 is drawn on an axis of whole counts, which has no place for it.
 const ZERO: f64 = 0.5;
 
+/// The group of cells whose algorithm has no family.
+const OTHERS: &str = "others";
+
 /// The plot of one of [`QUANTITIES`].
 pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
     let quantity = QUANTITIES[index];
@@ -25,10 +28,14 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
         let label = (!cell.agrees()).then(|| cell.cell.number.to_string());
         Some(ScatterMark { at: (kernel, model), hint, label })
     };
-    let group = |name: &str| {
-        let cells = comparison.cells.iter().filter(|cell| family(&cell.cell.values[0]) == Some(name));
-        ScatterGroup { name: name.into(), marks: cells.filter_map(mark).collect() }
+    let marks = |of: Option<&str>| {
+        let cells = comparison.cells.iter().filter(|cell| family(&cell.cell.values[0]) == of);
+        cells.filter_map(mark).collect::<Vec<_>>()
     };
+    let named =
+        families().into_iter().map(|name| ScatterGroup { name: name.into(), marks: marks(Some(name)) });
+    // Cells with several algorithms have no family.
+    let others = ScatterGroup { name: OTHERS.into(), marks: marks(None) };
     let note = format!(
         "One mark for each cell. Dashed lines: ±{:.0} %. Hollow marks with the number of the cell: goodput disagrees.",
         TOLERANCE * 100.0
@@ -40,7 +47,7 @@ pub fn plot(comparison: &Comparison, index: usize, other: &str) -> String {
         y: format!("{other}, {}", quantity.unit),
         zero,
         tolerance: TOLERANCE,
-        groups: families().into_iter().map(group).collect(),
+        groups: named.chain((!others.marks.is_empty()).then_some(others)).collect(),
     };
     scatter.svg()
 }
@@ -99,6 +106,12 @@ mod tests {
         let title = format!("cell 2: {}: kernel 100, model 200 Mbit/s", comparison.cells[1].cell.title());
         assert!(svg.contains(&title), "{svg}");
         assert!(svg.contains("stroke-dasharray=\"7 4\""));
+        // A cell whose algorithm has no family has a mark, and its group an entry of the legend.
+        let mut other = row(1, 0, 1e9);
+        other.cell.values[0] = "none of the list".into();
+        let svg = plot(&Comparison::new(&sections()[0], &[other.clone()], &[other]), 0, "model");
+        assert_eq!(svg.matches("<circle").count(), families().len() + 2);
+        assert!(svg.contains(OTHERS));
         // Nothing was sent again on either side: no place on the axis, but the plot is whole.
         let mut zero = row(1, 0, 1e9);
         zero.values[3] = Some(0.0);
