@@ -84,10 +84,9 @@ fn from_block(page: &str) -> Arrows {
     fenced(page, "arrows").lines().filter(|line| !line.trim().is_empty()).map(arrow).collect()
 }
 
-/// The table of the section on crates: the first column names a crate, the last one its dependencies, each in backquotes.
+/// The table of crates: the first column names a crate, the last one its dependencies, each in backquotes.
 fn from_table(page: &str) -> Arrows {
-    let Some((_, rest)) = page.split_once("\n## Crates\n") else { panic!("{PAGE} has no section `Crates`") };
-    let section = rest.split("\n## ").next().unwrap_or_default();
+    let Some((_, rest)) = page.split_once("\n| Crate |") else { panic!("{PAGE} has no table of crates") };
     let quoted =
         |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let row = |line: &str| {
@@ -95,7 +94,7 @@ fn from_table(page: &str) -> Arrows {
         let (first, last) = (cells.first()?, cells.last()?);
         Some((quoted(first).pop_first()?, quoted(last)))
     };
-    section.lines().filter(|line| line.starts_with('|')).filter_map(row).collect()
+    rest.lines().skip(1).take_while(|line| line.starts_with('|')).filter_map(row).collect()
 }
 
 /// The drawing, with lines such as `campaign --> lab & report`.
