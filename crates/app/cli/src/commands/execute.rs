@@ -23,7 +23,7 @@ Examples:
   wirespeed execute runs/rtt=20ms,r0.json --out results   # meanwhile, on another machine
   wirespeed report results                                # the report of all runs in the folder
 
-The run directory equals that of `wirespeed run`. A complete run is kept, so a job can be repeated. Several jobs can write \
+The run directory is the same as after a run of the whole scenario. A complete run is kept, so a job can be repeated. Several jobs can write \
 into one folder if each has another run.")]
 pub struct Arguments {
     /// Run as JSON: a file of `wirespeed run --write-runs`, or run.json of a recorded run.

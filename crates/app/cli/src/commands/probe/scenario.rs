@@ -103,7 +103,7 @@ mod tests {
         let path = Path { rtt_ns: 1_000_000, rate_bps: 1_000_000_000, family: Family::Ipv6 };
         let words = ["a=fd00::1", "b", "--udp", "1 Mbit/s"];
         let text = scenario(&arguments(&words).unwrap(), "cubic", &path).text();
-        assert!(text.contains("address = \"fd00::1\"") && text.contains("datagram = \"1452 B\""), "{text}");
+        assert!(text.contains("address = \"fd00::1\"") && text.contains("datagram = \"1.452 kB\""), "{text}");
         let study = wirespeed_scenario::parse(&text, "probe.toml", &[], None).unwrap();
         let families = study.runs[0].hosts.iter().map(|host| host.reach.as_ref().unwrap().asked_family());
         assert_eq!(families.collect::<Vec<_>>(), [Some(Family::Ipv6); 2]);
