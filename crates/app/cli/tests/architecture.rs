@@ -84,9 +84,12 @@ fn from_block(page: &str) -> Arrows {
     fenced(page, "arrows").lines().filter(|line| !line.trim().is_empty()).map(arrow).collect()
 }
 
-/// The table of crates: the first column names a crate, the last one its dependencies, each in backquotes.
-fn from_table(page: &str) -> Arrows {
-    let Some((_, rest)) = page.split_once("\n| Crate |") else { panic!("{PAGE} has no table of crates") };
+/// The rows of the table whose first heading is this one, in their order: the name in the first column, and those in the
+/// last one, each in backquotes.
+fn table(page: &str, heading: &str) -> Vec<(String, BTreeSet<String>)> {
+    let Some((_, rest)) = page.split_once(&format!("\n| {heading} |")) else {
+        panic!("{PAGE} has no table with the heading {heading}")
+    };
     let quoted =
         |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let row = |line: &str| {
@@ -157,7 +160,8 @@ fn assert_none(wrong: &[String]) {
 fn list_and_table_of_arrows_equal_the_manifests() {
     let (page, manifests) = (page(), from_manifests());
     let mut wrong = Vec::new();
-    for (part, found) in [("list", from_block(&page)), ("table", from_table(&page))] {
+    for (part, found) in [("list", from_block(&page)), ("table", table(&page, "Crate").into_iter().collect())]
+    {
         wrong.extend(other_crates(part, &manifests, &found));
         wrong.extend(differences(part, &manifests, &found));
     }
@@ -177,17 +181,6 @@ fn drawing_has_arrows_of_the_manifests_and_implies_all_of_them() {
     assert_none(&wrong);
 }
 
-/// The table of rooms, in its order: the folder of each, and its crates.
-fn rooms(page: &str) -> Vec<(String, BTreeSet<String>)> {
-    let Some((_, rest)) = page.split_once("\n| Room |") else { panic!("{PAGE} has no table of rooms") };
-    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-        Some((quoted(cells.first()?).pop_first()?, quoted(cells.last()?)))
-    };
-    rest.lines().skip(1).take_while(|line| line.starts_with('|')).filter_map(row).collect()
-}
-
 /// Arrows from a crate to one of a later room.
 fn upward(rooms: &[(String, BTreeSet<String>)], arrows: &Arrows) -> Vec<String> {
     let room = |name: &String| rooms.iter().position(|(_, crates)| crates.contains(name));
@@ -200,13 +193,13 @@ fn upward(rooms: &[(String, BTreeSet<String>)], arrows: &Arrows) -> Vec<String> 
 
 #[test]
 fn table_of_rooms_equals_the_folders_and_no_arrow_goes_to_a_later_room() {
-    let table = rooms(&page());
+    let rooms = table(&page(), "Room");
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (room, name, _) in manifests() {
         folders.entry(room).or_default().insert(name);
     }
-    assert_eq!(table.iter().cloned().collect::<BTreeMap<_, _>>(), folders, "{PAGE}, table of rooms");
-    assert_none(&upward(&table, &from_manifests()));
+    assert_eq!(rooms.iter().cloned().collect::<BTreeMap<_, _>>(), folders, "{PAGE}, table of rooms");
+    assert_none(&upward(&rooms, &from_manifests()));
 }
 
 #[test]

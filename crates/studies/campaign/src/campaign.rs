@@ -21,8 +21,8 @@ pub struct Campaign<'a> {
     pub folder: &'a Path,
     /// Whether complete runs are executed again.
     pub fresh: bool,
-    /// The command that repeats a run, for the recordings of copies.
-    pub command: &'a (dyn Fn(&Run) -> String + Sync),
+    /// The command that repeats a run, for its recording.
+    pub command: &'a dyn Fn(&Run) -> String,
 }
 
 impl Campaign<'_> {
@@ -46,7 +46,12 @@ impl Campaign<'_> {
                         observer.ended(index, &outcome);
                         outcomes.insert(index, outcome);
                     }
-                    None => tasks.push(Task { index, run, directory: self.folder.join(&run.id) }),
+                    None => tasks.push(Task {
+                        index,
+                        run,
+                        directory: self.folder.join(&run.id),
+                        command: (self.command)(run),
+                    }),
                 }
             }
             let executed = self.executor.execute(&tasks, cancel, observer);
@@ -205,8 +210,8 @@ mod tests {
         fresh: bool,
         cancel: &AtomicBool,
     ) -> Vec<Outcome> {
-        let command: &(dyn Fn(&Run) -> String + Sync) = &|run| format!("run {}", run.id);
-        let threads = Threads { substrate: scribe, jobs: 2, tool: ToolInfo::default(), command };
+        let command: &dyn Fn(&Run) -> String = &|run| format!("run {}", run.id);
+        let threads = Threads { substrate: scribe, jobs: 2, tool: ToolInfo::default() };
         let campaign = Campaign { runs, substrate: scribe, executor: &threads, folder, fresh, command };
         campaign.carry_out(cancel, &Silent)
     }

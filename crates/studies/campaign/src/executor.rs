@@ -1,4 +1,4 @@
-//! How the runs of a campaign are executed, and what became of each.
+//! The interface to execute the runs of a campaign, and the outcome of each.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -14,6 +14,8 @@ pub struct Task<'a> {
     pub run: &'a Run,
     /// The run directory to write. An earlier attempt in it is replaced.
     pub directory: PathBuf,
+    /// The command that repeats the run, for its recording.
+    pub command: String,
 }
 
 /// Executes runs: on threads of this process ([`crate::Threads`]), or elsewhere, such as in jobs of a batch system that
@@ -26,7 +28,7 @@ pub trait Executor {
     fn execute(&self, tasks: &[Task<'_>], cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome>;
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub enum Outcome {
     /// Executed now.
@@ -42,7 +44,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Where the recording is, if there is one.
+    /// The folder of the recording, if there is one.
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Outcome::Done(path) | Outcome::Kept(path) | Outcome::Cut(path) => Some(path),

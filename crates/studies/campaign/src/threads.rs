@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use wirespeed_record::{RunDirectory, RunInfo, SubstrateKind, ToolInfo, set_aside};
-use wirespeed_scenario::Run;
 use wirespeed_substrates::{Control, Substrate, SubstrateError};
 use wirespeed_validation::region;
 
@@ -21,8 +20,6 @@ pub struct Threads<'a> {
     pub jobs: usize,
     /// The program, for the recordings.
     pub tool: ToolInfo,
-    /// The command that repeats a run, for its recording.
-    pub command: &'a (dyn Fn(&Run) -> String + Sync),
 }
 
 impl Executor for Threads<'_> {
@@ -55,7 +52,7 @@ impl Threads<'_> {
         }
         observer.started(task.index);
         let control = Control { cancel, progress: &|progress| observer.progressed(task.index, progress) };
-        match self.record(task.run, &task.directory, &control) {
+        match self.record(task, &control) {
             Ok(info) if info.interrupted => Outcome::Cut(task.directory.clone()),
             Ok(_) => Outcome::Done(task.directory.clone()),
             Err(SubstrateError::Interrupted) => Outcome::Interrupted,
@@ -63,7 +60,8 @@ impl Threads<'_> {
         }
     }
 
-    fn record(&self, run: &Run, path: &Path, control: &Control) -> Result<RunInfo, SubstrateError> {
+    fn record(&self, task: &Task<'_>, control: &Control) -> Result<RunInfo, SubstrateError> {
+        let (run, path) = (task.run, &task.directory);
         // A metric that needs clocks cannot be computed again.
         if self.substrate.one_at_a_time() {
             let folder = path.parent().unwrap_or(Path::new(""));
@@ -75,7 +73,7 @@ impl Threads<'_> {
                 let program = self.substrate.program().map(str::to_owned);
                 recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
                 recording.info.tool = ToolInfo { program, ..self.tool.clone() };
-                recording.info.command = (self.command)(run);
+                recording.info.command.clone_from(&task.command);
                 if self.substrate.kind() == SubstrateKind::Model {
                     recording.info.validated_region = Some(region::stamp(run));
                 }
@@ -83,7 +81,7 @@ impl Threads<'_> {
                 Ok(recording.info)
             }
             Err(error) => {
-                // The reason stays with what was measured; that it cannot be written must not hide the error.
+                // The reason stays with the measurements. A failure to write it must not hide the error.
                 let _ = directory.mark(&error.to_string());
                 Err(error)
             }

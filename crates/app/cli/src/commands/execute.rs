@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let command = |_: &Run| command(arguments);
     let runs = [run];
     let display = Display::new(&runs, false, None);
-    let threads = Threads { substrate: &*substrate, jobs: 1, tool: tool(), command: &command };
+    let threads = Threads { substrate: &*substrate, jobs: 1, tool: tool() };
     let campaign = Campaign {
         runs: &runs,
         substrate: &*substrate,

@@ -293,7 +293,7 @@ fn carry_out(
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let outcomes = {
         let display = Display::new(&runs, arguments.json, None);
-        let threads = Threads { substrate: &*substrate, jobs, tool: tool(), command: &command };
+        let threads = Threads { substrate: &*substrate, jobs, tool: tool() };
         let campaign = Campaign {
             runs: &runs,
             substrate: &*substrate,

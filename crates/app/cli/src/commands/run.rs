@@ -198,7 +198,7 @@ pub(crate) fn carry_out(
     let outcomes = {
         let display = Display::new(&study.runs, arguments.json, arguments.interval);
         let jobs = if substrate.one_at_a_time() { 1 } else { arguments.jobs.unwrap_or_else(cores) };
-        let threads = Threads { substrate: &*substrate, jobs, tool: tool(), command: &command };
+        let threads = Threads { substrate: &*substrate, jobs, tool: tool() };
         let campaign = Campaign {
             runs: &study.runs,
             substrate: &*substrate,
