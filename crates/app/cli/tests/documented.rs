@@ -115,7 +115,7 @@ fn every_variable_that_the_program_reads_is_on_the_page_and_no_other() {
             }
         }
     }
-    // The first marks a guest, which nobody sets by hand; tests read the second.
+    // Only the program sets the first, in a guest. Tests read the second.
     for internal in ["WIRESPEED_GUEST", "WIRESPEED_BLESS"] {
         assert!(read.remove(internal), "{internal} is not read any more");
     }

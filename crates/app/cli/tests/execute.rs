@@ -94,13 +94,13 @@ fn files_that_are_not_runs_are_rejected_with_a_remedy() {
     let file = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     file("empty.json", "{}");
     file("outside.json", &text.replace("congestion=reno,r0", "../../x"));
-    file("nobody.json", &text.replace("\"to\": \"receiver\"", "\"to\": \"nobody\""));
+    file("unknown.json", &text.replace("\"to\": \"receiver\"", "\"to\": \"unknown\""));
     for (name, reason) in [
         ("missing.json", "missing.json: No such file or directory"),
         ("s.toml", "s.toml: not JSON: "),
         ("empty.json", "empty.json: not a resolved run: missing field `study`"),
         ("outside.json", "outside.json: not a possible run: `id`: `../../x` cannot name a folder"),
-        ("nobody.json", "nobody.json: not a possible run: flow `reno`: there is no host `nobody`"),
+        ("unknown.json", "unknown.json: not a possible run: flow `reno`: there is no host `unknown`"),
     ] {
         let output = wirespeed(folder, &["execute", name, "--out", "out"]);
         let printed = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");

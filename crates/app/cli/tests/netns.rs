@@ -123,7 +123,7 @@ fn drops_of_a_moment_are_in_the_interval_of_that_moment() {
     let is_whole = |run: &Value| {
         let is_whole = everything_sent_again_is_told(run);
         if !is_whole {
-            retried(test, &format!("too little was seen of what was sent again: {}", run["sent_again"]));
+            retried(test, &format!("too few retransmissions were seen: {}", run["sent_again"]));
         }
         is_whole
     };

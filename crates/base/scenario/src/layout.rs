@@ -20,7 +20,7 @@ pub struct Layout {
 pub struct Node {
     /// The host's name, or `router0`, `router1`, ...
     pub name: String,
-    /// Where packets for other wires go: (destination, next hop).
+    /// Routes to other wires: (destination, next hop).
     pub routes: Vec<(Ipv4Addr, Ipv4Addr)>,
     /// Whether it forwards.
     pub forwards: bool,
@@ -42,13 +42,13 @@ pub struct End {
     pub device: String,
     /// Address; the wire is a /30.
     pub address: Ipv4Addr,
-    /// What happens to packets that leave here.
+    /// Treatment of packets that leave here.
     pub egress: Egress,
     /// Whether packets that leave here go left to right.
     pub forward: bool,
 }
 
-/// What happens to packets that leave an interface.
+/// Treatment of packets that leave an interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Egress {
     /// The host's own queueing discipline (index of the host).
@@ -173,7 +173,7 @@ impl Layout {
         self.wires[host].ends[0].address
     }
 
-    /// Which wire, and which of its ends, an interface of a node is.
+    /// The wire, and the end of it, of an interface of a node.
     pub fn find(&self, node: usize, device: &str) -> Option<(usize, usize)> {
         self.wires.iter().enumerate().find_map(|(wire, pair)| {
             let side = pair.ends.iter().position(|end| end.node == node && end.device == device)?;

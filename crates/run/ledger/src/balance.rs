@@ -61,7 +61,7 @@ impl Balance {
             .fold(self.total(Entry::Sent), |rest, entry| rest.saturating_sub(self.total(entry)))
     }
 
-    /// Closes the account of a path whose both ends count packets: the rest is unexplained. `source` says what it may be.
+    /// Closes the account of a path whose both ends count packets: the rest is unexplained. `source` is its likely origin.
     pub fn close(mut self, source: &str) -> Vec<LedgerRow> {
         self.enter(Entry::Unexplained, None, "", self.rest(), source);
         self.rows

@@ -326,7 +326,7 @@ fn settings(comparison: &Comparison) -> Markup {
         .collect();
     plain_table(
         "Set differently",
-        "What the matched runs were told besides their factors, where it is not the same.",
+        "Settings of the matched runs that differ, besides their factors.",
         &heads,
         &rows,
     )

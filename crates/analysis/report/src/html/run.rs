@@ -201,7 +201,7 @@ fn balance(balance: Balance) -> Markup {
         @match balance {
             Balance::Even => span.pass { "✓ balances: every packet is accounted for" },
             Balance::Unexplained(n) => span.fail { "✗ " (whole(n)) " packets unexplained" },
-            Balance::Unseen(n) => { (whole(n)) " packets whose arrival nobody counts" },
+            Balance::Unseen(n) => { (whole(n)) " packets whose arrival is not counted" },
             Balance::Wrong(n) => span.fail { "✗ does not add up: off by " (whole(n)) " packets" },
             Balance::Open => span.fail { "✗ cannot balance: what was sent is not recorded" },
         }

@@ -15,7 +15,7 @@ const TALL: usize = 17;
 /// Every run with every factor and metric; sortable.
 pub(super) fn summary(report: &Report) -> Markup {
     let columns = report.metric_columns();
-    // If nothing is marked as headline there is no short table to begin with.
+    // Without a headline metric there is no short table.
     let short = columns.iter().any(|c| c.headline) && columns.iter().any(|c| !c.headline);
     let keys = report.factor_keys();
     let forms: Vec<Column> = columns.iter().map(|c| form(report, &c.name, &c.unit)).collect();

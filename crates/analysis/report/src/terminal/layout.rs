@@ -20,7 +20,7 @@ pub(crate) struct Cells {
     cells: Vec<String>,
     is_number: bool,
     marked: Vec<bool>,
-    /// The column is no narrower than this.
+    /// Smallest width of the column.
     least: usize,
 }
 

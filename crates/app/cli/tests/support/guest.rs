@@ -44,7 +44,7 @@ pub fn in_guest(name: &str, test: impl FnOnce()) {
 /// What a test prints, before the reason, that finds the guest lacking.
 pub const LACKS: &str = "the guest lacks ";
 
-/// What a test prints, before the reason, that tries once more in the guest.
+/// Text before the reason, when a test repeats its attempt in the guest.
 pub const AGAIN: &str = "once more: ";
 
 /// What came of the guest.

@@ -178,7 +178,7 @@ impl Writer<'_> {
         Place::new(self.source, from..self.text.len() - 1)
     }
 
-    /// What was written from there on.
+    /// The place of the text written since `from`.
     fn since(&self, from: usize) -> Place {
         Place::new(self.source, from..self.text.len())
     }
