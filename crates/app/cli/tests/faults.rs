@@ -173,8 +173,9 @@ fn two_large_flows_that_one_core_takes_in_are_named() {
         return skip(test, &format!("packets cannot be steered: {why}"));
     }
     let attempt = || run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\ncount = 2\n{SHORT}"));
-    let names_it =
-        |told: &&str| told.starts_with("large flows") && told.ends_with("one core of receiver, core 0");
+    let names_it = |printed: &&str| {
+        printed.starts_with("large flows") && printed.ends_with("one core of receiver, core 0")
+    };
     expect(test, attempt, |run| findings(run).iter().any(names_it));
 }
 
@@ -230,7 +231,7 @@ fn a_receiver_that_stands_still_drops_in_its_buffer() {
         "TCPBacklogDrop",
         "OfoPruned",
     ];
-    let counts = || bed.counted(-1, "TcpExt:", &COUNTERS);
+    let counts = || bed.counted(-1, "TcpExt", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         receiver.while_stopped(|| {
             sleep(Duration::from_millis(20));
@@ -266,7 +267,7 @@ fn packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue() {
     let _alone = alone();
     let test = "packets_of_the_moment_an_mtu_is_lowered_are_found_above_the_queue";
     let Some(bed) = Bed::new(test, 0) else { return };
-    let counts = || bed.counted(0, "Ip:", &["FragFails"])[0];
+    let counts = || bed.counted(0, "Ip", &["FragFails"])[0];
     let (run, ()) = beside_a_flow(&bed, || {
         sleep(WELL_BEGUN);
         let began = Instant::now();
@@ -304,7 +305,7 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
     bed.inside(bed.name(-1), "sysctl -qw net.ipv4.tcp_rmem='4096 1600000 1600000'").unwrap();
     const COUNTERS: [&str; 5] =
         ["TCPBacklogDrop", "TCPRcvQDrop", "TCPZeroWindowDrop", "BeyondWindow", "TCPOFODrop"];
-    let counts = || bed.counted(-1, "TcpExt:", &COUNTERS);
+    let counts = || bed.counted(-1, "TcpExt", &COUNTERS);
     let run = with_receiver(&bed, |receiver| {
         const SMALL: i32 = 150_000;
         const LARGE: i32 = 800_000;

@@ -46,8 +46,8 @@ fn datagrams_for(bed: &Bed, rate: &str, time: &str) -> Value {
 
 /// Packets for which the interface of the receiving machine had no descriptor, by its driver's own statistics.
 fn out_of_descriptors(bed: &Bed) -> i64 {
-    let told = bed.told(bed.name(-1), "ethtool -S left");
-    let of_queues = told.lines().filter_map(|line| line.trim().strip_prefix("pkts rx OOB: "));
+    let text = bed.read(bed.name(-1), "ethtool -S left");
+    let of_queues = text.lines().filter_map(|line| line.trim().strip_prefix("pkts rx OOB: "));
     of_queues.map(|value| value.parse::<i64>().expect("a number")).sum()
 }
 
@@ -65,8 +65,8 @@ fn counted<T>(bed: &Bed, during: impl FnOnce() -> T) -> (T, i64) {
 /// The processor that serves the receive ring. The interface has four, but QEMU fills the first only.
 fn serving_core(bed: &Bed) -> usize {
     let line = "$(sed -n 's/^ *\\([0-9]*\\):.*left-rxtx-0$/\\1/p' /proc/interrupts)";
-    let told = bed.told(bed.name(-1), &format!("cat /proc/irq/{line}/effective_affinity_list"));
-    told.trim().parse().unwrap_or_else(|_| panic!("one processor serves the ring, not {told:?}"))
+    let text = bed.read(bed.name(-1), &format!("cat /proc/irq/{line}/effective_affinity_list"));
+    text.trim().parse().unwrap_or_else(|_| panic!("one processor serves the ring, not {text:?}"))
 }
 
 /// Leaves a core to nobody else but for the kernel's 5 % (`sched_rt_runtime_us`) while something goes on.
@@ -135,7 +135,7 @@ fn tcp_losses_in_the_ring_are_found_there() {
 
 /// Packets that came in, by the interface's own count.
 fn received(bed: &Bed) -> i64 {
-    bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_packets").trim().parse().expect("a number")
+    bed.read(bed.name(-1), "cat /sys/class/net/left/statistics/rx_packets").trim().parse().expect("a number")
 }
 
 /// The core is taken only while packets come. What still waits in the rings of the two interfaces at the end of a run
@@ -178,8 +178,8 @@ fn drops_of_netem_in_the_middle_are_the_networks() {
         bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
         bed.inside(bed.name(1), "tc qdisc add dev right root netem loss 5%").unwrap();
         let run = datagrams(&bed, "20 Mbit/s");
-        let told = bed.told(bed.name(1), "tc -s qdisc show dev right");
-        let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let text = bed.read(bed.name(1), "tc -s qdisc show dev right");
+        let dropped = text.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         let dropped: i64 = dropped.parse().unwrap();
         println!("netem counts {dropped}");
         assert!(dropped > 20 + GREETING, "{dropped}");
@@ -191,10 +191,10 @@ fn drops_of_netem_in_the_middle_are_the_networks() {
 
 /// Packets that the backlogs of all processors dropped.
 fn dropped_by_backlogs() -> i64 {
-    let told = std::fs::read_to_string("/proc/net/softnet_stat").expect("/proc is there");
+    let printed = std::fs::read_to_string("/proc/net/softnet_stat").expect("/proc is there");
     let second =
         |line: &str| line.split_whitespace().nth(1).and_then(|word| i64::from_str_radix(word, 16).ok());
-    told.lines().filter_map(second).sum()
+    printed.lines().filter_map(second).sum()
 }
 
 /// What is told while packets go to other processors by their backlogs, each of which holds one. The limit is that of
@@ -237,18 +237,18 @@ fn a_backlog_of_one_packet_is_found_there() {
 
 /// Packets of each receive queue, by the driver's own statistics.
 fn by_queue(bed: &Bed) -> Vec<i64> {
-    let told = bed.told(bed.name(-1), "ethtool -S left");
+    let text = bed.read(bed.name(-1), "ethtool -S left");
     let of_queue = |line: &str| -> Option<i64> {
         let (name, value) = line.trim().split_once(": ")?;
         let queue = name.strip_prefix("rx_queue_")?.strip_suffix("_packets")?;
         queue.parse::<u32>().is_ok().then(|| value.parse().ok())?
     };
-    told.lines().filter_map(of_queue).collect()
+    text.lines().filter_map(of_queue).collect()
 }
 
 #[test]
-fn flows_that_share_a_queue_are_told_by_its_counter() {
-    in_guest("flows_that_share_a_queue_are_told_by_its_counter", || {
+fn flows_that_share_a_queue_are_found_by_its_counter() {
+    in_guest("flows_that_share_a_queue_are_found_by_its_counter", || {
         let Some(bed) = with_queues() else { return };
         for end in [(0, "right"), (-1, "left")] {
             bed.inside(bed.name(end.0), &format!("ethtool -L {} combined 4", end.1)).unwrap();
@@ -314,9 +314,9 @@ fn in_namespaces(links: &str, flow: &str) -> Option<Value> {
 fn is_measured(run: &Value, quantity: &str, asked: f64, parts: [f64; 2]) {
     let all = run["path_checks"].as_array().expect("the path was measured");
     let check = all.iter().find(|check| check["quantity"] == quantity).expect("each quantity once");
-    let [told, measured, tolerance] = ["asked", "measured", "tolerance"]
+    let [printed, measured, tolerance] = ["asked", "measured", "tolerance"]
         .map(|word| check[word].as_f64().unwrap_or_else(|| panic!("{check}")));
-    assert_eq!(told, asked, "{check}");
+    assert_eq!(printed, asked, "{check}");
     assert!((asked * parts[0]..=asked * parts[1]).contains(&measured), "{check}");
     let warnings = run["warnings"].as_array().expect("a run has warnings, if none");
     let warned = warnings.iter().filter_map(Value::as_str).any(|warning| {

@@ -57,22 +57,22 @@ fn four_machines_have_one_recording() {
 }
 
 #[test]
-fn an_address_that_is_translated_on_the_way_is_told_of() {
-    let Some(bed) = Bed::new("an_address_that_is_translated_on_the_way_is_told_of", 0) else { return };
+fn an_address_that_is_translated_on_the_way_is_reported() {
+    let Some(bed) = Bed::new("an_address_that_is_translated_on_the_way_is_reported", 0) else { return };
     // Not who it should be, as behind a NAT: the sender's packets leave with another address of its own.
     let other = "ip addr add 10.77.0.9/24 dev right && ip route replace 10.77.0.0/24 dev right src 10.77.0.9";
     bed.inside(bed.name(0), other).unwrap();
     let file = bed.scenario(&format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
     let output = bed.wirespeed(&["run", &file, "--on", "hosts", "--json", "--out", "out"]);
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("refused a connection from 10.77.0.9") && told.contains("NAT"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("refused a connection from 10.77.0.9") && printed.contains("NAT"), "{printed}");
     until(PATIENCE, "the agents end", || bed.agents().is_empty());
 }
 
 #[test]
 fn an_ordinary_user_is_enough() {
     let Some(bed) = Bed::new("an_ordinary_user_is_enough", 0) else { return };
-    let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let allowed = bed.read(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
     let control = allowed.split_whitespace().next().expect("one is always allowed");
     let file = bed.scenario(&format!("[[flow]]\ncongestion = \"{control}\"\n{SHORT}"));
     let (from, to) = (format!("ordinary@{}", bed.name(0)), format!("ordinary@{}", bed.name(-1)));
@@ -104,8 +104,8 @@ fn drops_of_a_router_are_the_networks_once_both_hosts_are_cleared() {
     bed.inside(bed.name(0), "ip link set right gso_max_segs 1").unwrap();
     bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 200mbit burst 16kb limit 60kb").unwrap();
     let run = run(&bed, &format!("[[flow]]\ncongestion = \"cubic\"\n{SHORT}"));
-    let told = bed.told(bed.name(1), "tc -s qdisc show dev right");
-    let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let text = bed.read(bed.name(1), "tc -s qdisc show dev right");
+    let dropped = text.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let dropped: i64 = dropped.parse().unwrap();
     assert!(dropped > 0);
     assert_eq!(lost(&run, "network"), dropped, "{}", run["ledger"]);
@@ -119,7 +119,7 @@ fn run_with_a_fault(bed: &Bed, flows: &str, place: isize, script: &str) -> (Valu
     let mut command = bed.command(&["run", &file, "--on", "hosts", "--json", "--out", "out"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let arrived =
-        || bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes").trim().parse::<u64>();
+        || bed.read(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes").trim().parse::<u64>();
     let (mut earliest, began) = (Instant::now(), Instant::now());
     // Before the run only some SYNs pass.
     loop {

@@ -16,7 +16,7 @@ use support::{errors, skip};
 /// The machines of a test, with addresses of both versions of IP.
 fn bed(test: &str) -> Option<Bed> {
     let bed = Bed::new(test, 0)?;
-    bed.add_ipv6();
+    bed.add_ipv6().unwrap();
     Some(bed)
 }
 
@@ -53,9 +53,9 @@ fn goodput(run: &Value) -> f64 {
 
 /// A counter of IPv6 of a machine.
 fn counted(bed: &Bed, place: isize, name: &str) -> u64 {
-    let told = bed.told(bed.name(place), "cat /proc/net/snmp6");
-    let found = told.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    found.unwrap_or_else(|| panic!("no {name}: {told}"))
+    let text = bed.read(bed.name(place), "cat /proc/net/snmp6");
+    let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    found.unwrap_or_else(|| panic!("no {name}: {text}"))
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn version_of_ip_is_chosen_by_option_or_by_what_machines_have() {
     assert_eq!(mixed.status.code(), Some(2), "{}", errors(&mixed));
     // Long messages are wrapped, with a bar in front of each further line.
     let words: Vec<String> = errors(&mixed).split_whitespace().map(str::to_owned).collect();
-    let told = words.into_iter().filter(|word| word != "|").collect::<Vec<_>>().join(" ");
-    assert!(told.contains("addresses of different versions of IP"), "{told}");
+    let printed = words.into_iter().filter(|word| word != "|").collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("addresses of different versions of IP"), "{printed}");
     for name in names {
         bed.inside(name, "ip -4 addr flush scope global").unwrap();
     }
@@ -172,8 +172,8 @@ fn code_point_is_that_of_the_packets_in_both_directions() {
         let rate = ["--max-rate", "20 Mbit/s"];
         let rate = if protocol == 6 { &rate[..] } else { &[] };
         results(&probe(&bed, names, &[options, rate, &["--dscp", "af21"]].concat()));
-        let told = String::from_utf8(watch.wait_with_output().unwrap().stdout).unwrap();
-        let seen: Value = serde_json::from_str(told.lines().last().expect("it prints")).expect("JSON");
+        let printed = String::from_utf8(watch.wait_with_output().unwrap().stdout).unwrap();
+        let seen: Value = serde_json::from_str(printed.lines().last().expect("it prints")).expect("JSON");
         let of =
             |way: &str, mark: u8| seen[format!("{version} {protocol} {way} {mark}")].as_u64().unwrap_or(0);
         assert!(of("in", 18) > 30, "{options:?}: {seen}");
@@ -193,6 +193,6 @@ fn code_point_out_of_range_is_refused_before_any_login() {
     let folder = tempfile::tempdir().unwrap();
     let refused = support::wirespeed(folder.path(), &["probe", "no.such.host", "nor.this", "--dscp", "64"]);
     assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
-    let told = errors(&refused);
-    assert!(told.contains("--dscp") && told.contains("0 to 63"), "{told}");
+    let printed = errors(&refused);
+    assert!(printed.contains("--dscp") && printed.contains("0 to 63"), "{printed}");
 }

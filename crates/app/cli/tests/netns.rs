@@ -75,9 +75,9 @@ fn agents(folder: &Path) -> Vec<u32> {
     let ours = folder.display().to_string();
     let numbered = |entry: fs::DirEntry| -> Option<u32> {
         let pid = entry.file_name().to_str()?.parse().ok()?;
-        let told = fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        let printed = fs::read_to_string(entry.path().join("cmdline")).ok()?;
         let here = fs::read_link(entry.path().join("cwd")).ok()?;
-        (told.contains("\0agent\0") && here.display().to_string().starts_with(&ours)).then_some(pid)
+        (printed.contains("\0agent\0") && here.display().to_string().starts_with(&ours)).then_some(pid)
     };
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered).collect()
 }
@@ -149,9 +149,9 @@ fn packets(run: &Value, of: impl Fn(&Value) -> bool) -> i64 {
 fn everything_sent_again_is_told(run: &Value) -> bool {
     let moments = run["ledger_intervals"].as_array().expect("the ledger by interval");
     let counted: i64 = moments.iter().filter_map(|moment| moment["sent_again"].as_i64()).sum();
-    let told = packets(run, |_| true);
-    assert!(told <= counted, "{counted} sent again: {}", run["sent_again"]);
-    told == 0 || told == counted
+    let printed = packets(run, |_| true);
+    assert!(printed <= counted, "{counted} sent again: {}", run["sent_again"]);
+    printed == 0 || printed == counted
 }
 
 /// What TCP sent again was dropped by a queue before, packet by packet, where this user may watch what the kernel drops.
@@ -178,9 +178,9 @@ fn a_path_is_measured_before_it_is_used() {
         command(folder.path(), &arguments).output().expect("the program was built for this test")
     };
     let refused = run("1 Tbit/s");
-    let told = String::from_utf8_lossy(&refused.stdout).into_owned();
-    assert_eq!(refused.status.code(), Some(3), "{told}{}", errors(&refused));
-    assert!(told.contains("rate asked 1000000.000 Mbit/s"), "{told}");
+    let printed = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{printed}{}", errors(&refused));
+    assert!(printed.contains("rate asked 1000000.000 Mbit/s"), "{printed}");
     let measured = results(&run("20 Mbit/s"));
     let checks = measured["path_checks"].clone();
     let quantities: Vec<&str> =
@@ -289,8 +289,8 @@ fn interrupted_or_killed_run_leaves_nothing() {
 }
 
 #[test]
-fn an_agent_that_is_killed_is_told_of() {
-    let test = "an_agent_that_is_killed_is_told_of";
+fn an_agent_that_is_killed_is_reported() {
+    let test = "an_agent_that_is_killed_is_reported";
     let Some(folder) = folder(test, "[[flow]]\ncongestion = \"cubic\"\n") else { return };
     let controller = long_run(folder.path());
     for agent in agents(folder.path()) {
@@ -299,6 +299,6 @@ fn an_agent_that_is_killed_is_told_of() {
     }
     let output = ended(controller);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("signal: 9"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("signal: 9"), "{printed}");
 }

@@ -42,7 +42,7 @@ fn bed(test: &str, routers: usize) -> Option<Bed> {
 
 /// Whether a machine has a socket on port 5201 (0x1451) in a state, as the kernel numbers them.
 fn has_socket(bed: &Bed, place: isize, state: &str) -> bool {
-    let all = bed.told(bed.name(place), "cat /proc/net/tcp /proc/net/tcp6");
+    let all = bed.read(bed.name(place), "cat /proc/net/tcp /proc/net/tcp6");
     all.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         words.len() > 3 && words[1].ends_with(":1451") && words[3] == state
@@ -76,11 +76,11 @@ fn tcp(test: &str, flows: &str) {
     assert!(run["metrics"]["loss_fraction"].is_null(), "{}", run["metrics"]);
     assert!(run["ledger"]["data"]["delivered"].is_null(), "{}", run["ledger"]);
     assert!(run["ledger"]["ack"].is_null(), "{}", run["ledger"]);
-    let told = warnings(&run);
-    assert!(told.contains("By its word it received"), "{told}");
+    let printed = warnings(&run);
+    assert!(printed.contains("By its word it received"), "{printed}");
     // The server has read to the last byte what its kernel acknowledged.
-    assert!(!told.contains("were acknowledged: it"), "{told}");
-    assert!(!told.contains("ended early"), "{told}");
+    assert!(!printed.contains("were acknowledged: it"), "{printed}");
+    assert!(!printed.contains("ended early"), "{printed}");
     until(PATIENCE, "the agent ends", || bed.agents().is_empty());
     let there = bed.folder().join("home").join(bed.name(-1)).join(".cache");
     assert!(!there.exists(), "nothing of ours is on the server's machine");
@@ -118,15 +118,15 @@ fn tcp_from(test: &str, flows: &str) {
     assert!(run["metrics"]["unexplained_packets"].is_null(), "{}", run["metrics"]);
     assert!(entry(&run, "ack", "sent") > 10, "{}", run["ledger"]);
     assert_eq!(entry(&run, "ack", "unseen"), entry(&run, "ack", "sent"), "{}", run["ledger"]);
-    let told = warnings(&run);
-    assert!(told.contains("By its word it wrote"), "{told}");
+    let printed = warnings(&run);
+    assert!(printed.contains("By its word it wrote"), "{printed}");
     let mut runs = std::fs::read_dir(bed.folder().join("out/runs")).unwrap().flatten();
     let info = std::fs::read_to_string(runs.next().unwrap().path().join("run.json")).unwrap();
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["flows"][0]["congestion"], "reno", "the server keeps its own: {}", info["flows"][0]);
     // All that it wrote has been read here, to the byte.
-    assert!(!told.contains("were read at"), "{told}");
-    assert!(!told.contains("ended early"), "{told}");
+    assert!(!printed.contains("were read at"), "{printed}");
+    assert!(!printed.contains("ended early"), "{printed}");
     until(PATIENCE, "the agent ends", || bed.agents().is_empty());
     until(PATIENCE, "the server is free again", || !has_socket(&bed, -1, "01"));
 }
@@ -166,10 +166,10 @@ fn datagrams_that_a_router_drops_are_missed_by_the_server_one_by_one() {
     bed.inside(bed.name(1), "tc qdisc add dev right root tbf rate 10mbit burst 16kb limit 20kb").unwrap();
     let (_server, to) = server(&bed);
     let run = probe(&bed, &to, &["--udp", "20 Mbit/s", "--datagram", "1000"]);
-    let told = bed.told(bed.name(1), "tc -s qdisc show dev right");
-    let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let text = bed.read(bed.name(1), "tc -s qdisc show dev right");
+    let dropped = text.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let dropped: i64 = dropped.parse().unwrap();
-    assert!(dropped > 100, "{told}");
+    assert!(dropped > 100, "{text}");
     // On a machine that is busy the sender gives up what it is late with.
     let sent = entry(&run, "data", "sent");
     assert!((1250..=2500).contains(&sent), "{sent}");
@@ -206,12 +206,12 @@ fn datagrams_from(bed: &Bed, flows: &str, rate: &str) -> Value {
     assert!(recording.datagrams.iter().all(|row| !row.duplicate && row.reordered_by == 0));
     let took = |row: &wirespeed_record::Datagram| row.arrived_ns.map(|arrived_ns| arrived_ns - row.sent_ns);
     assert_eq!(recording.datagrams.iter().filter_map(took).min(), Some(0));
-    let told = warnings(&run);
+    let printed = warnings(&run);
     assert!(
-        told.contains(&format!("By its word it sent {sent} datagrams of {} bytes", sent * 1000)),
-        "{told}"
+        printed.contains(&format!("By its word it sent {sent} datagrams of {} bytes", sent * 1000)),
+        "{printed}"
     );
-    assert!(!told.contains("ended early"), "{told}");
+    assert!(!printed.contains("ended early"), "{printed}");
     until(PATIENCE, "the agent ends", || bed.agents().is_empty());
     until(PATIENCE, "the server is free again", || !has_socket(bed, -1, "01"));
     run
@@ -235,29 +235,29 @@ fn datagrams_from_a_server_that_a_router_drops_are_missed_one_by_one() {
     };
     bed.inside(bed.name(1), "tc qdisc add dev left root tbf rate 10mbit burst 16kb limit 20kb").unwrap();
     let run = datagrams_from(&bed, "1", "20 Mbit/s");
-    let told = bed.told(bed.name(1), "tc -s qdisc show dev left");
-    let dropped = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let text = bed.read(bed.name(1), "tc -s qdisc show dev left");
+    let dropped = text.split("dropped ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let dropped: i64 = dropped.parse().unwrap();
-    assert!(dropped > 100, "{told}");
+    assert!(dropped > 100, "{text}");
     // The server's TCP passes there as well, and is sent again.
     let of_control = dropped - lost(&run, "network_or_host");
-    assert!((0..10).contains(&of_control), "{of_control} of {told}: {}", run["ledger"]);
+    assert!((0..10).contains(&of_control), "{of_control} of {text}: {}", run["ledger"]);
 }
 
 #[test]
 fn the_servers_word_is_printed_as_its_word() {
     let Some(bed) = bed("the_servers_word_is_printed_as_its_word", 0) else { return };
     let (_server, to) = server(&bed);
-    let told = |rest: &[&str]| {
+    let printed = |rest: &[&str]| {
         let fixed = ["probe", bed.name(0), &to, "--time", "0.5 s", "--out", "out"];
         let output = bed.wirespeed(&[&fixed[..], rest].concat());
         assert!(output.status.success(), "{}", errors(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    let said = told(&[]);
+    let said = printed(&[]);
     assert!(said.contains("whose arrival is not counted") && !said.contains(" delivered, "), "{said}");
     assert!(said.contains("reported by receiver, iperf3 server 10.77.0.2:5201: received"), "{said}");
-    let said = told(&["--udp", "5 Mbit/s"]);
+    let said = printed(&["--udp", "5 Mbit/s"]);
     assert!(said.contains(" delivered, 0 lost") && said.contains("lost 0 datagrams, jitter"), "{said}");
 }
 
@@ -271,8 +271,8 @@ fn refused(bed: &Bed, code: i32, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_server_that_is_not_there_busy_or_first_is_told_of() {
-    let Some(bed) = bed("a_server_that_is_not_there_busy_or_first_is_told_of", 0) else { return };
+fn a_server_that_is_not_there_busy_or_first_is_reported() {
+    let Some(bed) = bed("a_server_that_is_not_there_busy_or_first_is_reported", 0) else { return };
     let to = format!("iperf3://{}", bed.address(-1));
     let arguments = ["probe", bed.name(0), &to, "--time", "1 s"];
     refused(&bed, 3, &arguments, &["10.77.0.2:5201", "cannot connect", "is `iperf3 -s` running there"]);

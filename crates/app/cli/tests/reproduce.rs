@@ -305,9 +305,9 @@ fn setting_that_an_own_claim_cannot_have_is_refused_by_name() {
         assert!(OWN.contains(from), "{from}");
         let output = study_and_own_claims(folder.path(), &OWN.replace(from, to));
         assert_eq!(output.status.code(), Some(2), "{to}");
-        let told = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        let printed = errors(&output).split_whitespace().collect::<Vec<_>>().join(" ");
         for part in parts {
-            assert!(told.contains(part), "{part} is not in: {told}");
+            assert!(printed.contains(part), "{part} is not in: {printed}");
         }
     };
     refused("flows = 3", "colour = 3", &["claim own", "`colour`", "path.toml", "can be set there", "flows"]);

@@ -23,9 +23,9 @@ fn state(bed: &Bed) -> BTreeSet<String> {
     const SETTINGS: &str = "grep -rs . /proc/sys/net /proc/sys/kernel /proc/sys/vm | \
         grep -vE '/(random/|ns_last_pid|.*-nr:|.*_count:|.*state:|nf_conntrack|pty/nr|seccomp|perf_event|stat)'";
     const LINKS: &str = "ip -d -o addr; tc qdisc show; ip route show table all; ip neigh show nud permanent";
-    let told = |name: &str| bed.told(name, SETTINGS) + &bed.told(name, LINKS);
+    let printed = |name: &str| bed.read(name, SETTINGS) + &bed.read(name, LINKS);
     bed.names()
-        .flat_map(|name| told(name).lines().map(|line| format!("{name}: {line}")).collect::<Vec<_>>())
+        .flat_map(|name| printed(name).lines().map(|line| format!("{name}: {line}")).collect::<Vec<_>>())
         .collect()
 }
 
@@ -65,7 +65,7 @@ macro_rules! machines {
 #[test]
 fn two_machines_by_ssh_as_root_and_as_an_ordinary_user() {
     machines!("two_machines_by_ssh_as_root_and_as_an_ordinary_user", 0, bed, servers);
-    let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let allowed = bed.read(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
     let control = allowed.split_whitespace().next().expect("one is always allowed");
     let file = bed.scenario(&format!("[[flow]]\ncongestion = \"{control}\"\ncount = 2\n{SHORT}"));
     for user in ["", ORDINARY] {
@@ -188,8 +188,8 @@ fn a_copy_that_is_cut_short_leaves_no_part_of_a_program() {
 }
 
 #[test]
-fn a_full_disk_is_told_of_and_nothing_is_left_on_it() {
-    machines!("a_full_disk_is_told_of_and_nothing_is_left_on_it", 0, bed, servers);
+fn a_full_disk_is_reported_and_nothing_is_left_on_it() {
+    machines!("a_full_disk_is_reported_and_nothing_is_left_on_it", 0, bed, servers);
     let cache = bed.home(bed.name(0)).join("root/.cache");
     std::fs::create_dir_all(&cache).unwrap();
     let cache = cache.display().to_string();

@@ -62,13 +62,13 @@ macro_rules! rule {
 
 /// What the rule of a machine has dropped.
 fn by_rule(bed: &Bed, place: isize) -> i64 {
-    number_after(&bed.told(bed.name(place), "nft list ruleset"), "counter packets ")
+    number_after(&bed.read(bed.name(place), "nft list ruleset"), "counter packets ")
 }
 
 /// What the queueing disciplines of an interface have dropped.
 fn by_queue(bed: &Bed, place: isize) -> i64 {
     // The innermost one drops; those above count it as well.
-    let text = bed.told(bed.name(place), "tc -s qdisc show dev right");
+    let text = bed.read(bed.name(place), "tc -s qdisc show dev right");
     number_after(text.rsplit("qdisc ").next().unwrap_or_default(), "(dropped ")
 }
 
@@ -242,7 +242,7 @@ fn find(index: usize, test: &str, loaded: bool) -> Option<Result<String, String>
     bed.inside(bed.name(fault.make.0), fault.make.1).unwrap();
     let hogs = (loaded || index == HOG).then(hogs);
     let arrived = || {
-        bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes").trim().parse().unwrap_or(0u64)
+        bed.read(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes").trim().parse().unwrap_or(0u64)
     };
     let before = arrived();
     let time = if index == DOWN { "6 s" } else { "3 s" };

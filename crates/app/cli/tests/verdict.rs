@@ -70,8 +70,8 @@ fn drop_at(bed: &Bed, place: isize, hook: &str, rule: &str) {
 
 /// What the rule has dropped.
 fn dropped_by_rule(bed: &Bed, place: isize) -> i64 {
-    let told = bed.told(bed.name(place), "nft list ruleset");
-    let count = told.split("counter packets ").nth(1).and_then(|rest| rest.split(' ').next());
+    let text = bed.read(bed.name(place), "nft list ruleset");
+    let count = text.split("counter packets ").nth(1).and_then(|rest| rest.split(' ').next());
     count.and_then(|count| count.parse().ok()).expect("the rule counts")
 }
 
@@ -131,8 +131,8 @@ fn a_filter_at_the_receiver_is_the_receivers() {
     }
     // The answer and the page agree.
     let output = bed.wirespeed(&["report", "out"]);
-    let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("all of them in stage netfilter"), "{told} {}", errors(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("all of them in stage netfilter"), "{printed} {}", errors(&output));
     let page = std::fs::read_to_string(bed.folder().join("out/report.html")).expect("the page was written");
     for words in [
         "Limiting factor over time",
@@ -214,7 +214,7 @@ fn short_queue(test: &str, user: &str) {
     let queue = "tc qdisc add dev right root handle 1: tbf rate 300mbit burst 64kb limit 1mb && tc qdisc add dev right \
                  parent 1:1 pfifo limit 10";
     bed.inside(bed.name(0), queue).unwrap();
-    let allowed = bed.told(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let allowed = bed.read(bed.name(0), "cat /proc/sys/net/ipv4/tcp_allowed_congestion_control");
     let control = allowed.split_whitespace().next().expect("one is always allowed");
     let samples = ["1 ms", "10 ms", "100 ms"];
     for (sample, others) in samples.iter().flat_map(|s| [None, Some(false), Some(true)].map(|o| (s, o))) {
@@ -268,10 +268,10 @@ fn an_mtu_that_differs_between_two_ends_is_named() {
     let test = "an_mtu_that_differs_between_two_ends_is_named";
     let Some(bed) = Bed::new(test, 0) else { return };
     bed.inside(bed.name(0), "ip link set right mtu 9000").unwrap();
-    let told = warnings(&run(&bed, TCP));
+    let printed = warnings(&run(&bed, TCP));
     let expected = "MTU mismatch: the interface of sender (right) has an MTU of 9000, that of receiver 1500";
-    assert!(told.contains(expected) && told.contains("ip link set right mtu 1500"), "{told}");
-    assert!(!told.contains("black hole"), "{told}");
+    assert!(printed.contains(expected) && printed.contains("ip link set right mtu 1500"), "{printed}");
+    assert!(!printed.contains("black hole"), "{printed}");
 }
 
 #[test]
@@ -287,9 +287,9 @@ fn large_packets_that_vanish_on_the_path_are_named_with_the_largest_that_pass() 
         let hogs = loaded.then(hogs);
         let run = run(&bed, TCP);
         drop(hogs);
-        let told = warnings(&run);
-        assert!(told.contains("MTU black hole: packets of 1500 bytes, the MTU of right"), "{told}");
-        assert!(told.contains("The largest that pass have 1400 bytes"), "{told}");
+        let printed = warnings(&run);
+        assert!(printed.contains("MTU black hole: packets of 1500 bytes, the MTU of right"), "{printed}");
+        assert!(printed.contains("The largest that pass have 1400 bytes"), "{printed}");
         let by = run["held_back"][0]["by"].as_str().unwrap_or_default();
         assert_eq!(
             by, "nothing delivered (0 bit/s): packets of more than 1400 bytes are lost",
@@ -322,8 +322,8 @@ fn a_link_that_went_down_is_named() {
         let run = std::thread::scope(|scope| {
             let flow = "[[flow]]\ncongestion = \"cubic\"\n[run]\nduration = \"6 s\"\n";
             let arrived = || {
-                let told = bed.told(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes");
-                told.trim().parse::<u64>().unwrap_or(0)
+                let text = bed.read(bed.name(-1), "cat /sys/class/net/left/statistics/rx_bytes");
+                text.trim().parse::<u64>().unwrap_or(0)
             };
             let before = arrived();
             let running = scope.spawn(|| run(&bed, flow));
@@ -416,10 +416,13 @@ fn a_process_that_fills_a_core_is_named() {
     let pid = hogs.0[0].id();
     let output = bed.wirespeed(&["probe", bed.name(0), bed.name(-1), "--time", "2 s"]);
     drop(hogs);
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        told.contains("Other load on the hosts") && told.contains(&format!("bash (pid {pid})")),
-        "{told}"
+        printed.contains("Other load on the hosts") && printed.contains(&format!("bash (pid {pid})")),
+        "{printed}"
     );
-    assert!(told.contains("are one machine (they have the same boot ID)"), "warnings are printed: {told}");
+    assert!(
+        printed.contains("are one machine (they have the same boot ID)"),
+        "warnings are printed: {printed}"
+    );
 }

@@ -96,7 +96,7 @@ fn two_agents_that_wait_are_probed() {
 #[test]
 fn agents_that_wait_at_ipv6_addresses_are_probed_over_ipv6() {
     let Some(bed) = Bed::new("agents_that_wait_at_ipv6_addresses_are_probed_over_ipv6", 0) else { return };
-    bed.add_ipv6();
+    bed.add_ipv6().unwrap();
     let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
     let _agents = [0, -1].map(|place| {
         let listen = format!("[{}]:5999", bed.address_v6(place));
@@ -138,8 +138,8 @@ fn of_another_version(bed: &Bed) -> PathBuf {
 }
 
 #[test]
-fn an_agent_of_another_version_is_told_of() {
-    let Some(bed) = Bed::new("an_agent_of_another_version_is_told_of", 0) else { return };
+fn an_agent_of_another_version_is_reported() {
+    let Some(bed) = Bed::new("an_agent_of_another_version_is_reported", 0) else { return };
     let secret = token(bed.folder(), "token", "a secret of this test, 31 chars\n");
     let other = of_another_version(&bed);
     let agents = [Waiting::on(&bed, 0, &secret, "60 s"), Waiting::with(&other, &bed, -1, &secret, "60 s")];

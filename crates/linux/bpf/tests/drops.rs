@@ -49,13 +49,14 @@ fn watched<T>(
         let bed = bed(test)?;
         let watch = prepare(&bed);
         let made = traffic(&bed);
-        let (told, counted) = numbers(&bed, &watch, &made);
-        assert!(told <= counted, "{told} told, {counted} counted");
+        let (recorded, counted) = numbers(&bed, &watch, &made);
+        assert!(recorded <= counted, "{recorded} recorded, {counted} counted");
         let missed = watch.cost().unwrap().missed;
-        if missed == 0 && told == counted {
+        if missed == 0 && recorded == counted {
             return Some((bed, watch, made));
         }
-        let _ = writeln!(std::io::stderr(), "{test} retried: {told} of {counted} told, {missed} missed");
+        let _ =
+            writeln!(std::io::stderr(), "{test} retried: {recorded} of {counted} recorded, {missed} missed");
     }
     panic!("each of five times some were not seen");
 }
@@ -86,13 +87,13 @@ fn sent_again(watch: &Watch) -> u64 {
 }
 
 fn queue_drops(bed: &Bed) -> u64 {
-    let text = bed.told(&bed.router, "tc -s qdisc show dev right");
+    let text = bed.output(&bed.router, "tc -s qdisc show dev right").unwrap();
     let (_, rest) = text.split_once("dropped ").unwrap_or_else(|| panic!("{text}"));
     rest.split(',').next().unwrap().parse().unwrap()
 }
 
 fn device(bed: &Bed, name: &str, device: &str) -> u32 {
-    bed.told(name, &format!("cat /sys/class/net/{device}/ifindex")).trim().parse().unwrap()
+    bed.output(name, &format!("cat /sys/class/net/{device}/ifindex")).unwrap().trim().parse().unwrap()
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn a_socket_that_does_not_read_is_counted_as_the_host_counts_it() {
         datagrams(bed, 1_500, 1_200);
         socket
     };
-    let lost = |bed: &Bed| bed.counter(&bed.receiver, "Udp", "RcvbufErrors");
+    let lost = |bed: &Bed| bed.count(&bed.receiver, "Udp", "RcvbufErrors");
     let numbers =
         |bed: &Bed, watch: &Watch, _: &_| (sum(&watch.read().unwrap(), "SOCKET_RCVBUFF").0, lost(bed));
     let Some((bed, watch, socket)) = watched(test, prepare, traffic, numbers) else { return };
@@ -180,7 +181,7 @@ fn losses_and_retransmissions_are_counted_as_the_hosts_count_them() {
     assert!(sent.retransmitted > 0, "the queue was long enough");
     let [again] = &again[..] else { panic!("one flow: {again:?}") };
     assert_eq!((again.flow.protocol, again.flow.target.port()), (Protocol::Tcp, port));
-    assert_eq!(again.packets, bed.counter(&bed.sender, "Tcp", "RetransSegs"));
+    assert_eq!(again.packets, bed.count(&bed.sender, "Tcp", "RetransSegs"));
     assert_eq!(again.packets, u64::from(sent.retransmitted));
     assert_eq!(again.namespace, bed.inode(&bed.sender));
     // Trains are longer than the bucket, so the queue cuts them, and each packet of one is lost by itself.
@@ -216,11 +217,11 @@ fn retransmissions_into_a_full_queue_are_counted_as_the_sender_counts_them() {
     // For a while the router loses everything, and what is then sent again finds a queue that has room for nothing.
     let faults = |bed: &Bed| {
         std::thread::sleep(Duration::from_millis(300));
-        bed.inside(&bed.router, "ip route add blackhole 10.78.1.2/32").unwrap();
-        bed.inside(&bed.sender, "tc qdisc add dev wire root tbf rate 8kbit burst 1600 limit 100").unwrap();
+        bed.inside(&bed.router, "ip route add blackhole 10.77.1.2/32").unwrap();
+        bed.inside(&bed.sender, "tc qdisc add dev right root tbf rate 8kbit burst 1600 limit 100").unwrap();
         std::thread::sleep(Duration::from_millis(1500));
-        bed.inside(&bed.sender, "tc qdisc del dev wire root").unwrap();
-        bed.inside(&bed.router, "ip route del blackhole 10.78.1.2/32").unwrap();
+        bed.inside(&bed.sender, "tc qdisc del dev right root").unwrap();
+        bed.inside(&bed.router, "ip route del blackhole 10.77.1.2/32").unwrap();
     };
     let traffic = |bed: &Bed| {
         std::thread::scope(|scope| {
@@ -233,7 +234,7 @@ fn retransmissions_into_a_full_queue_are_counted_as_the_sender_counts_them() {
     }
     let numbers = |_: &Bed, watch: &Watch, sent: &Sent| (sent_again(watch), u64::from(sent.retransmitted));
     let Some((bed, watch, _)) = watched(test, prepare, traffic, numbers) else { return };
-    assert!(bed.counter(&bed.sender, "TcpExt", "TCPRetransFail") > 0, "the queue had room");
+    assert!(bed.count(&bed.sender, "TcpExt", "TCPRetransFail") > 0, "the queue had room");
     // Each stands after the drop that it makes good and before its own.
     let (mut ranges, _) = watch.ranges();
     ranges.sort_by_key(|range| range.monotonic_ns);
@@ -283,7 +284,7 @@ fn a_train_that_is_dropped_whole_counts_as_its_packets() {
 fn dropped_datagrams_of_ipv6_are_counted_as_the_queue_counts_them() {
     let test = "dropped_datagrams_of_ipv6_are_counted_as_the_queue_counts_them";
     let prepare = |bed: &Bed| {
-        bed.add_ipv6();
+        bed.add_ipv6().unwrap();
         bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 20mbit burst 20kb limit 30kb").unwrap();
         watch(PORT, Some(bed.inode(&bed.router)))
     };
@@ -304,7 +305,7 @@ fn retransmissions_over_ipv6_follow_the_drops_they_make_good() {
     let test = "retransmissions_over_ipv6_follow_the_drops_they_make_good";
     let port = PORT + 30;
     let prepare = |bed: &Bed| {
-        bed.add_ipv6();
+        bed.add_ipv6().unwrap();
         bed.inside(&bed.router, "tc qdisc add dev right root tbf rate 300mbit burst 1600 limit 120kb")
             .unwrap();
         watch(port, None)
@@ -328,9 +329,9 @@ fn retransmissions_over_ipv6_follow_the_drops_they_make_good() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_is_missing() {
+fn an_ordinary_user_gets_a_list_of_missing_rights() {
     if let Err(reason) = can_watch() {
-        return skip("an_ordinary_user_is_told_what_is_missing", &reason.to_string());
+        return skip("an_ordinary_user_gets_a_list_of_missing_rights", &reason.to_string());
     }
     let thread = std::thread::spawn(|| {
         const NOBODY: libc::uid_t = 65_534;

@@ -103,8 +103,8 @@ fn a_control_of_the_kernel_is_left_alone() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_is_missing() {
-    const TEST: &str = "an_ordinary_user_is_told_what_is_missing";
+fn an_ordinary_user_gets_a_list_of_missing_rights() {
+    const TEST: &str = "an_ordinary_user_gets_a_list_of_missing_rights";
     let Some(_turn) = turn(TEST) else { return };
     let thread = std::thread::spawn(|| {
         const NOBODY: libc::uid_t = 65_534;

@@ -1,35 +1,11 @@
 //! This machine, in a network namespace of the test's own. Needs the right to make one; without it each test is
 //! skipped by name with the reason.
 
-use std::io::{self, Write};
 use std::net::UdpSocket;
-use std::process::Command;
-use std::thread;
 use std::time::Duration;
 use wirespeed_host::{Root, Snapshot, Unavailable, Unit, Way, take};
 use wirespeed_record::Stage;
-
-/// Runs `work` in a thread with a new network namespace, which ends with the thread.
-fn in_namespace(test: &str, work: fn()) {
-    let ran = thread::spawn(move || {
-        // SAFETY: unshare takes no pointers; only this thread's namespace changes.
-        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            return Err(format!("a network namespace: {}", io::Error::last_os_error()));
-        }
-        match Command::new("ip").args(["link", "set", "lo", "up"]).status() {
-            Ok(status) if status.success() => {}
-            other => return Err(format!("`ip link set lo up`: {other:?}")),
-        }
-        work();
-        Ok(())
-    });
-    match ran.join() {
-        Ok(Ok(())) => {}
-        // Past libtest's capture, which hides what a passing test prints.
-        Ok(Err(reason)) => drop(writeln!(io::stderr(), "{test} skipped: {reason}")),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
+use wirespeed_testbed::in_new_namespace;
 
 fn taken(root: &mut Root) -> (Snapshot, Vec<Unavailable>) {
     let (snapshot, unavailable) = take(root);
@@ -41,7 +17,7 @@ fn taken(root: &mut Root) -> (Snapshot, Vec<Unavailable>) {
 
 #[test]
 fn datagrams_that_find_no_room_are_counted_exactly() {
-    in_namespace("datagrams_that_find_no_room_are_counted_exactly", || {
+    in_new_namespace("datagrams_that_find_no_room_are_counted_exactly", || {
         const SENT: u64 = 500;
         let mut root = Root::live();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -78,7 +54,7 @@ fn datagrams_that_find_no_room_are_counted_exactly() {
 
 #[test]
 fn a_packet_on_the_loopback_is_seen_by_interface_and_protocol() {
-    in_namespace("a_packet_on_the_loopback_is_seen_by_interface_and_protocol", || {
+    in_new_namespace("a_packet_on_the_loopback_is_seen_by_interface_and_protocol", || {
         let mut root = Root::live();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (before, _) = taken(&mut root);

@@ -35,14 +35,14 @@ fn tcp_forward(name: &str, streams: u32) {
     let writers: Vec<_> = copies.into_iter().map(|stream| write_until(stream, until)).collect();
     session.watch().unwrap();
     let written: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-    let told = session.finish(|| results(&written, SHORT.as_secs_f64())).unwrap();
-    assert_eq!(told.streams.len(), streams as usize);
-    for (written, told) in written.iter().zip(&told.streams) {
-        assert!(told.bytes > 0 && told.bytes <= *written, "{} of {written} arrived", told.bytes);
+    let printed = session.finish(|| results(&written, SHORT.as_secs_f64())).unwrap();
+    assert_eq!(printed.streams.len(), streams as usize);
+    for (written, printed) in written.iter().zip(&printed.streams) {
+        assert!(printed.bytes > 0 && printed.bytes <= *written, "{} of {written} arrived", printed.bytes);
         // What is on its way when the end is told is not read any more.
-        assert!(told.bytes as f64 > *written as f64 * 0.5, "{} of {written} arrived", told.bytes);
-        assert!(told.lasted_s > 0.4, "{} s", told.lasted_s);
-        assert_eq!(told.retransmits, None);
+        assert!(printed.bytes as f64 > *written as f64 * 0.5, "{} of {written} arrived", printed.bytes);
+        assert!(printed.lasted_s > 0.4, "{} s", printed.lasted_s);
+        assert_eq!(printed.retransmits, None);
     }
 }
 
@@ -66,12 +66,12 @@ fn a_server_sends_tcp() {
     let readers: Vec<_> =
         sockets.iter().map(|socket| read_all(socket.as_fd().try_clone_to_owned().unwrap().into())).collect();
     thread::sleep(SHORT);
-    let told = session.finish(|| results(&[0, 0], SHORT.as_secs_f64())).unwrap();
+    let printed = session.finish(|| results(&[0, 0], SHORT.as_secs_f64())).unwrap();
     drop(sockets);
-    for (reader, told) in readers.into_iter().zip(&told.streams) {
+    for (reader, printed) in readers.into_iter().zip(&printed.streams) {
         let read = reader.join().unwrap();
-        assert!(read > 0 && read <= told.bytes, "{read} of {} read", told.bytes);
-        assert!(told.retransmits.is_some(), "a sender on Linux knows what it sent again");
+        assert!(read > 0 && read <= printed.bytes, "{read} of {} read", printed.bytes);
+        assert!(printed.retransmits.is_some(), "a sender on Linux knows what it sent again");
     }
 }
 
@@ -102,8 +102,8 @@ fn a_server_counts_our_datagrams() {
         send_datagrams(&sockets[0], 1000, 200, |_| false),
         send_datagrams(&sockets[1], 1000, 201, |number| number % 10 == 0),
     ];
-    let told = session.finish(|| results(&[200_000, 181_000], 0.3)).unwrap();
-    let found: Vec<_> = told.streams.iter().map(|s| (s.packets, s.lost, s.bytes)).collect();
+    let printed = session.finish(|| results(&[200_000, 181_000], 0.3)).unwrap();
+    let found: Vec<_> = printed.streams.iter().map(|s| (s.packets, s.lost, s.bytes)).collect();
     assert_eq!(found, [(sent[0], 0, 200_000), (sent[1], 20, 181_000)]);
 }
 
@@ -125,8 +125,8 @@ fn a_server_sends_datagrams() {
     }
     assert!(numbers.len() > 100, "{} datagrams", numbers.len());
     assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "in order and without a gap");
-    let told = session.finish(|| results(&[numbers.len() as u64 * 1000], SHORT.as_secs_f64())).unwrap();
-    assert!(told.streams[0].packets >= numbers.len() as u64);
+    let printed = session.finish(|| results(&[numbers.len() as u64 * 1000], SHORT.as_secs_f64())).unwrap();
+    assert!(printed.streams[0].packets >= numbers.len() as u64);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn other_servers_are_detected_soon() {
 }
 
 /// Results in this form, from a server that does everything else right.
-fn told(answer: &[u8]) -> Result<Results, String> {
+fn printed(answer: &[u8]) -> Result<Results, String> {
     let answer = answer.to_vec();
     let address = foreign(move |mut stream| {
         // The second connection carries the data.
@@ -230,17 +230,17 @@ fn told(answer: &[u8]) -> Result<Results, String> {
 
 #[test]
 fn results_are_bounded_in_length_and_in_time() {
-    let endless = told(b"\x7f\xff\xff\xffxxxx").unwrap_err();
+    let endless = printed(b"\x7f\xff\xff\xffxxxx").unwrap_err();
     assert!(endless.contains("2147483647 bytes, where at most"), "{endless}");
-    let torn = told(b"\x00\x00\x01\x00{").unwrap_err();
+    let torn = printed(b"\x00\x00\x01\x00{").unwrap_err();
     assert!(torn.contains("timed out after"), "{torn}");
-    let foreign = told(b"\x00\x00\x00\x02[]").unwrap_err();
+    let foreign = printed(b"\x00\x00\x00\x02[]").unwrap_err();
     assert!(foreign.contains("its results"), "{foreign}");
-    let failed = told(b"\xfe\x00\x00\x00\x77\x00\x00\x00\x00").unwrap_err();
+    let failed = printed(b"\xfe\x00\x00\x00\x77\x00\x00\x00\x00").unwrap_err();
     assert!(failed.contains("it found the connection of wirespeed closed"), "{failed}");
     let body = br#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":18446744073709551615,
         "streams":[{"id":1,"bytes":5e9,"retransmits":-1,"end_time":2.5}]}"#;
     let framed = [&(body.len() as u32).to_be_bytes()[..], body, &[14]].concat();
-    let good = told(&framed).unwrap();
+    let good = printed(&framed).unwrap();
     assert_eq!((good.streams[0].bytes, good.streams[0].lasted_s), (5_000_000_000, 2.5));
 }

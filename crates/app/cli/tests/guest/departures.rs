@@ -30,9 +30,9 @@ fn timed_by(recording: &Recording) -> &str {
 
 /// Packets that the sender's queueing discipline dropped, by its own count.
 fn dropped(bed: &Bed) -> i64 {
-    let told = bed.told(bed.name(0), "tc -s qdisc show dev right");
-    let count = told.split("dropped ").nth(1).and_then(|rest| rest.split(',').next());
-    count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{told}"))
+    let text = bed.read(bed.name(0), "tc -s qdisc show dev right");
+    let count = text.split("dropped ").nth(1).and_then(|rest| rest.split(',').next());
+    count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }
 
 /// How far the distances of arrivals are from those that were asked for: median and 99th percentile, in microseconds.

@@ -28,14 +28,15 @@ pub fn in_guest(name: &str, test: impl FnOnce()) {
             let ended = log.lines().any(|line| line.starts_with("test result: "));
             let failures = log.rsplit_once("\nfailures:\n").map_or("", |(_, names)| names);
             let ok = ran && ended && !failures.lines().any(|line| line.trim() == name);
-            let told = told_by(name, log);
-            assert!(ok, "in the guest:\n{told}");
-            told.lines()
+            let printed = told_by(name, log);
+            assert!(ok, "in the guest:\n{printed}");
+            printed
+                .lines()
                 .filter_map(|line| line.strip_prefix(AGAIN))
                 .for_each(|why| super::retried(name, why));
-            match told.lines().find_map(|line| line.strip_prefix(LACKS)) {
+            match printed.lines().find_map(|line| line.strip_prefix(LACKS)) {
                 Some(why) => super::skip(name, why),
-                None => println!("{told}"),
+                None => println!("{printed}"),
             }
         }
     }

@@ -6,8 +6,9 @@ use std::process::Output;
 
 /// The only run of the results.
 pub fn results(output: &Output) -> Value {
-    let told = || format!("{}: {}{}", output.status, String::from_utf8_lossy(&output.stdout), errors(output));
-    assert!(output.status.success(), "{}", told());
+    let printed =
+        || format!("{}: {}{}", output.status, String::from_utf8_lossy(&output.stdout), errors(output));
+    assert!(output.status.success(), "{}", printed());
     let results: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
     results["runs"][0].clone()
 }

@@ -88,10 +88,5 @@ pub fn retried(test: &str, why: &str) {
     let _ = std::io::stderr().write_all(format!("{test} retried: {why}\n").as_bytes());
 }
 
-/// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
-#[allow(dead_code, reason = "not every test needs more than the program")]
-pub fn skip(test: &str, why: &str) {
-    use std::io::Write;
-    // In one piece: tests run at the same time.
-    let _ = std::io::stderr().write_all(format!("{test} skipped: {why}\n").as_bytes());
-}
+#[allow(unused_imports, reason = "not every test needs more than the program")]
+pub use wirespeed_testbed::skip;

@@ -1,11 +1,12 @@
 //! Real SSH between the machines of a bed: a server (dropbear) on each, OpenSSH's client where the program runs, and a
 //! network of its own between them, which carries no test traffic.
 
-use super::bed::{Bed, run};
+use super::bed::Bed;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use wirespeed_testbed::run;
 
 /// Who logs in.
 pub const ROOT: &str = "root";
@@ -43,7 +44,7 @@ impl<'a> Servers<'a> {
         Some(servers)
     }
 
-    fn build(&mut self) -> Result<(), String> {
+    fn build(&mut self) -> Result<(), Box<dyn std::error::Error>> {
         let (folder, desk) = (self.bed.folder(), &self.desk);
         run("ip", &["netns", "add", desk])?;
         run("ip", &["-n", desk, "link", "set", "lo", "up"])?;
@@ -67,38 +68,39 @@ impl<'a> Servers<'a> {
             self.servers.push(serve(&self.bed.home(name), name, &format!("{there}:22"))?);
         }
         let known_hosts = self.known_hosts();
-        fs::write(&known_hosts, known).map_err(|e| e.to_string())?;
+        fs::write(&known_hosts, known)?;
         config += &format!(
             "Host *\nUser {ROOT}\nIdentityFile {key}\nIdentitiesOnly yes\nStrictHostKeyChecking yes\nLogLevel ERROR\n\
              UserKnownHostsFile {}\nGlobalKnownHostsFile none\n",
             known_hosts.display()
         );
-        fs::write(folder.join("ssh_config"), config).map_err(|e| e.to_string())
+        Ok(fs::write(folder.join("ssh_config"), config)?)
     }
 
     /// Homes with our key and a list of users for a machine; returns the key of its server.
-    fn machine(&self, name: &str, key: &str) -> Result<String, String> {
+    fn machine(&self, name: &str, key: &str) -> Result<String, Box<dyn std::error::Error>> {
         let folder = self.bed.home(name);
-        let public = fs::read_to_string(format!("{key}.pub")).map_err(|e| e.to_string())?;
+        let public = fs::read_to_string(format!("{key}.pub"))?;
         let mut users = String::new();
         for (user, id) in [(ROOT, "0"), (ORDINARY, "65534")] {
             let home = folder.join(user);
-            fs::create_dir_all(home.join(".ssh")).map_err(|e| e.to_string())?;
-            fs::write(home.join(".ssh/authorized_keys"), &public).map_err(|e| e.to_string())?;
+            fs::create_dir_all(home.join(".ssh"))?;
+            fs::write(home.join(".ssh/authorized_keys"), &public)?;
             let home = home.display().to_string();
             run("chown", &["-R", &format!("{id}:{id}"), &home])?;
             // The server trusts no home that others may write to.
             run("chmod", &["-R", "u=rwX,go=", &home])?;
             users += &format!("{user}:x:{id}:{id}::{home}:/bin/sh\n");
         }
-        fs::write(folder.join("passwd"), users).map_err(|e| e.to_string())?;
+        fs::write(folder.join("passwd"), users)?;
         let file = folder.join("host_key").display().to_string();
         run("dropbearkey", &["-t", "ed25519", "-f", &file])?;
-        let told =
-            Command::new("dropbearkey").args(["-y", "-f", &file]).output().map_err(|e| e.to_string())?;
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
-        let line =
-            told.lines().find(|line| line.starts_with("ssh-ed25519 ")).ok_or("dropbearkey tells no key")?;
+        let printed = Command::new("dropbearkey").args(["-y", "-f", &file]).output()?;
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        let line = printed
+            .lines()
+            .find(|line| line.starts_with("ssh-ed25519 "))
+            .ok_or("dropbearkey tells no key")?;
         Ok(line.to_owned())
     }
 
@@ -169,25 +171,24 @@ impl Drop for Servers<'_> {
 }
 
 /// Starts a server on a machine, whose users are those of its folder, and waits until it listens.
-fn serve(folder: &Path, name: &str, address: &str) -> Result<Child, String> {
+fn serve(folder: &Path, name: &str, address: &str) -> Result<Child, Box<dyn std::error::Error>> {
     // The users are in the place of the machine's, for this server alone.
     let script = format!(
         "mount --bind '{0}/passwd' /etc/passwd && exec dropbear -F -E -s -P '{0}/server-{address}' -r '{0}/host_key' \
          -p {address}",
         folder.display()
     );
-    let log = fs::File::create(folder.join("server.log")).map_err(|e| e.to_string())?;
+    let log = fs::File::create(folder.join("server.log"))?;
     let server = Command::new("ip")
         .args(["netns", "exec", name, "unshare", "--mount", "sh", "-c", &script])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)
-        .spawn()
-        .map_err(|e| e.to_string())?;
+        .spawn()?;
     let began = std::time::Instant::now();
     while !folder.join(format!("server-{address}")).exists() {
         if began.elapsed().as_secs() > 10 {
-            return Err(fs::read_to_string(folder.join("server.log")).unwrap_or_default());
+            return Err(fs::read_to_string(folder.join("server.log")).unwrap_or_default().into());
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

@@ -1,158 +1,57 @@
-//! A sender, a router and a receiver: network namespaces joined by veth pairs, gone when the test ends; and sockets in
-//! them.
+//! A sender, a router and a receiver, and sockets on them.
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::ops::Deref;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use wirespeed_testbed::{Row, address, address_v6};
+pub use wirespeed_testbed::{skip, within};
 
 /// Addresses of the two ends.
-pub const SENDER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
-pub const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 78, 1, 2);
-/// The same of IPv6, after [`Bed::add_ipv6`].
-pub const SENDER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
-pub const RECEIVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 1, 0, 0, 0, 2);
+pub const SENDER: Ipv4Addr = address(0, 1);
+pub const RECEIVER: Ipv4Addr = address(1, 2);
+/// The same for IPv6, after [`Row::add_ipv6`].
+pub const SENDER_V6: Ipv6Addr = address_v6(0, 1);
+pub const RECEIVER_V6: Ipv6Addr = address_v6(1, 2);
 
-/// The ends, each with a device `wire`, and a router with `left` and `right`.
+/// A [`Row`] of a sender, a router and a receiver.
 pub struct Bed {
+    row: Row,
     pub sender: String,
     pub router: String,
     pub receiver: String,
 }
 
+impl Deref for Bed {
+    type Target = Row;
+
+    fn deref(&self) -> &Row {
+        &self.row
+    }
+}
+
 impl Bed {
-    /// `None`, and the test is told to be skipped, where namespaces cannot be made.
+    /// `None`, with a report that the test is skipped, if this machine does not allow namespaces.
     pub fn new(test: &str) -> Option<Bed> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Relaxed);
-        let name = |end: &str| format!("wsbpf{}-{number}-{end}", std::process::id());
-        let bed = Bed { sender: name("a"), router: name("r"), receiver: name("b") };
-        if let Err(why) = run(&["ip", "netns", "add", &bed.sender]) {
-            skip(test, &format!("no network namespaces here: {why}"));
-            return None;
-        }
-        bed.build().unwrap_or_else(|why| panic!("{why}"));
-        Some(bed)
-    }
-
-    fn build(&self) -> Result<(), String> {
-        let Bed { sender, router, receiver } = self;
-        run(&["ip", "netns", "add", router])?;
-        run(&["ip", "netns", "add", receiver])?;
-        // No packet but those of the test.
-        let quiet = "for set in default all; do echo 1 > /proc/sys/net/ipv6/conf/$set/disable_ipv6; done; \
-                     ip link set lo up";
-        for name in [sender, router, receiver] {
-            self.inside(name, quiet)?;
-        }
-        for (end, device, network) in [(sender, "left", 0), (receiver, "right", 1)] {
-            let veth = [
-                "ip", "-n", end, "link", "add", "wire", "type", "veth", "peer", "name", device, "netns",
-                router,
-            ];
-            run(&veth)?;
-            // Addresses of the ends are those of SENDER and RECEIVER.
-            let (own, other) = if network == 0 { (1, 2) } else { (2, 1) };
-            for (name, device, number, peer) in [(end, "wire", own, other), (router, device, other, own)] {
-                self.inside(
-                    name,
-                    &format!(
-                        "ip link set {device} address 02:00:00:78:0{network}:0{number}; \
-                     ip addr add 10.78.{network}.{number}/24 dev {device}; ip link set {device} up; \
-                     ip neigh add 10.78.{network}.{peer} lladdr 02:00:00:78:0{network}:0{peer} dev {device}"
-                    ),
-                )?;
+        match Row::new(3) {
+            Ok(row) => {
+                let [sender, router, receiver] = [0, 1, 2].map(|place| row.name(place).to_owned());
+                Some(Bed { row, sender, router, receiver })
             }
-            self.inside(end, &format!("ip route add default via 10.78.{network}.{other}"))?;
-        }
-        self.inside(router, "echo 1 > /proc/sys/net/ipv4/ip_forward")
-    }
-
-    /// Gives the three machines addresses and routes of IPv6 beside those of IPv4.
-    pub fn add_ipv6(&self) {
-        let Bed { sender, router, receiver } = self;
-        for (end, device, network) in [(sender, "left", 0), (receiver, "right", 1)] {
-            let (own, other) = if network == 0 { (1, 2) } else { (2, 1) };
-            for (name, device, number, peer) in [(end, "wire", own, other), (router, device, other, own)] {
-                self.inside(
-                    name,
-                    &format!(
-                        "echo 0 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6; \
-                     ip addr add fd78:0:0:{network}::{number}/64 dev {device} nodad; \
-                     ip neigh add fd78:0:0:{network}::{peer} lladdr 02:00:00:78:0{network}:0{peer} dev {device}"
-                    ),
-                )
-                .unwrap();
+            Err(reason) => {
+                skip(test, &format!("no network namespaces here: {reason}"));
+                None
             }
-            self.inside(end, &format!("ip -6 route add default via fd78:0:0:{network}::{other}")).unwrap();
-        }
-        self.inside(router, "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding").unwrap();
-    }
-
-    /// A shell command in a namespace.
-    pub fn inside(&self, name: &str, script: &str) -> Result<(), String> {
-        run(&["ip", "netns", "exec", name, "sh", "-ec", script])
-    }
-
-    /// What a shell command in a namespace prints.
-    pub fn told(&self, name: &str, script: &str) -> String {
-        let output = Command::new("ip").args(["netns", "exec", name, "sh", "-ec", script]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// The number by which the kernel knows a namespace.
-    pub fn inode(&self, name: &str) -> u32 {
-        std::fs::metadata(path(name)).unwrap().ino() as u32
-    }
-
-    /// A counter of `/proc/net/snmp` or `/proc/net/netstat`, such as `Tcp`, `RetransSegs`.
-    pub fn counter(&self, name: &str, group: &str, counter: &str) -> u64 {
-        let text = self.told(name, "cat /proc/net/snmp /proc/net/netstat");
-        let mut lines = text.lines().filter_map(|line| line.strip_prefix(&format!("{group}: ")));
-        let (heads, values) = (lines.next().unwrap(), lines.next().unwrap());
-        let place = heads.split(' ').position(|head| head == counter).unwrap();
-        values.split(' ').nth(place).unwrap().parse().unwrap()
-    }
-}
-
-impl Drop for Bed {
-    fn drop(&mut self) {
-        for name in [&self.sender, &self.router, &self.receiver] {
-            let _ = run(&["ip", "netns", "del", name]);
         }
     }
-}
 
-fn path(name: &str) -> String {
-    format!("/var/run/netns/{name}")
-}
-
-fn run(words: &[&str]) -> Result<(), String> {
-    let output =
-        Command::new(words[0]).args(&words[1..]).output().map_err(|e| format!("{}: {e}", words[0]))?;
-    if output.status.success() {
-        return Ok(());
+    /// A counter of a host that this kernel has.
+    pub fn count(&self, name: &str, protocol: &str, counter: &str) -> u64 {
+        let count = self.counter(name, protocol, counter).expect("the kernel has the counter");
+        count.try_into().expect("a counter is not negative")
     }
-    Err(format!("{}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
-}
-
-/// Carries out `work` in a namespace, in a thread of its own.
-pub fn within<R: Send>(name: &str, work: impl FnOnce() -> R + Send) -> R {
-    let file = File::open(path(name)).unwrap();
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(move || {
-            // SAFETY: the file is a namespace; only this thread moves there.
-            let result = unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) };
-            assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-            work()
-        });
-        thread.join().unwrap()
-    })
 }
 
 /// What the sender's socket says at the end of a flow.
@@ -241,9 +140,4 @@ fn option(socket: &impl AsRawFd, which: i32, value: &mut [u8]) -> std::io::Resul
         )
     };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
-/// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
-pub fn skip(test: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "{test} skipped: {why}");
 }

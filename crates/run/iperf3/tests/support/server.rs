@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wirespeed_iperf3::peer::{Results, StreamResult};
+use wirespeed_testbed::skip;
 
 /// A server of iperf3's own, for one test; gone when this is.
 pub struct Server {
@@ -75,12 +76,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Says that a test finds its environment lacking; past the test harness, which shows nothing of tests that pass.
-pub fn skip(test: &str, why: &str) {
-    // In one piece: tests run at the same time.
-    let _ = std::io::stderr().write_all(format!("{test} skipped: {why}\n").as_bytes());
 }
 
 /// Something that listens on loopback and is no iperf3 server: for each connection `serve` is called.
