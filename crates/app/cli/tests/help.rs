@@ -34,7 +34,7 @@ fn help_of_every_command_is_as_reviewed() {
         "kernel",
         "kernel build",
         "cc",
-        "cc list",
+        "cc status",
         "cc load",
         "cc unload",
         "completions",

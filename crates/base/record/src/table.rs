@@ -70,11 +70,11 @@ pub(crate) fn read<C: Cell>(batch: &RecordBatch, name: &str) -> Result<Vec<C>, S
 }
 
 macro_rules! table {
-    ($(#[doc = $doc:literal])* $table:literal $name:ident {
+    ($(#[doc = $doc:literal])* $(#[derive($derive:ident)])? $table:literal $name:ident {
         $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)+
     }) => {
         $(#[doc = $doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, PartialEq, $($derive,)? serde::Serialize, serde::Deserialize)]
         pub struct $name { $($(#[doc = $cdoc])* pub $column: $type,)+ }
 
         #[expect(non_upper_case_globals, reason = "a column is called the same everywhere")]

@@ -9,6 +9,7 @@ table! {
     /// State of a flow at one instant of the sampling grid; sender and receiver share one clock.
     /// TCP columns are null for UDP, and what only an end knows that was not observed is null too. Counters are cumulative since
     /// the flow's start.
+    #[derive(Default)]
     "flows" FlowSample {
         /// Time since the start of the run.
         t_ns: i64,
@@ -133,57 +134,7 @@ impl CoreSample {
 impl FlowSample {
     /// A sample with nothing measured.
     pub fn empty(t_ns: i64, flow: u32) -> FlowSample {
-        FlowSample {
-            t_ns,
-            flow,
-            delivered_bytes: None,
-            read_bytes: None,
-            sent_bytes: None,
-            acked_bytes: None,
-            retrans_bytes: None,
-            data_packets_out: None,
-            data_packets_in: None,
-            retrans_packets: None,
-            cwnd_bytes: None,
-            ssthresh_bytes: None,
-            rtt_ns: None,
-            rttvar_ns: None,
-            min_rtt_ns: None,
-            rto_ns: None,
-            mss_bytes: None,
-            unacked_packets: None,
-            sacked_packets: None,
-            lost_packets: None,
-            retrans_out_packets: None,
-            ca_state: None,
-            backoff: None,
-            delivered_packets: None,
-            delivered_ce_packets: None,
-            delivery_rate_bps: None,
-            delivery_app_limited: None,
-            pacing_rate_bps: None,
-            busy_ns: None,
-            rwnd_limited_ns: None,
-            sndbuf_limited_ns: None,
-            reordering_packets: None,
-            reordering_seen: None,
-            dsack_dups: None,
-            rto_count: None,
-            notsent_bytes: None,
-            snd_wnd_bytes: None,
-            ooo_packets: None,
-            rcv_space_bytes: None,
-            rcv_rtt_ns: None,
-            bbr_bw_bps: None,
-            bbr_min_rtt_ns: None,
-            bbr_pacing_gain_ratio: None,
-            bbr_cwnd_gain_ratio: None,
-            vegas_enabled: None,
-            vegas_rtt_count: None,
-            vegas_rtt_ns: None,
-            vegas_min_rtt_ns: None,
-            dctcp_alpha_ratio: None,
-        }
+        FlowSample { t_ns, flow, ..FlowSample::default() }
     }
 }
 

@@ -142,7 +142,7 @@ pub enum LoadError {
         log: String,
     },
     /// It is not gone after its removal.
-    #[error("{name} is still registered; see `wirespeed cc list` for the process that uses it")]
+    #[error("{name} is still registered; see `wirespeed cc status` for the process that uses it")]
     Remains {
         /// The control.
         name: String,

@@ -26,7 +26,7 @@ pub struct Registered {
 #[derive(Debug, Error)]
 pub enum UnloadError {
     /// There is none.
-    #[error("{name} is not registered by wirespeed; see `wirespeed cc list`")]
+    #[error("{name} is not registered by wirespeed; see `wirespeed cc status`")]
     None {
         /// What was asked for.
         name: String,

@@ -17,7 +17,7 @@ use wirespeed_units::Span;
 
 pub const EXAMPLES: &str = "\
 Examples:
-  wirespeed cc list                                     # what is here, and what can be loaded
+  wirespeed cc status                                     # what is here, and what can be loaded
   sudo wirespeed cc load bic htcp                       # until Ctrl-C
   sudo wirespeed cc load bic --time \"10 min\"
   sudo wirespeed cc load bic -- iperf3 -c dtn2 -C bic   # while the command runs
@@ -26,8 +26,9 @@ Examples:
 /// Subcommands of `wirespeed cc`.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// List what this kernel has and what can be loaded into it, or why not.
-    List {
+    /// List the algorithms that this kernel has, those that can be loaded, and why others cannot.
+    #[command(alias = "list")]
+    Status {
         /// Print it as JSON.
         #[arg(long)]
         json: bool,
@@ -64,13 +65,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Carries the command out.
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
-        Action::List { json } => print(&if *json { list_json() } else { list_text() }),
+        Action::Status { json } => print(&if *json { list_json() } else { list_text() }),
         Action::Load(arguments) => load(arguments),
         Action::Unload { names } => names.iter().try_for_each(|name| {
             unload(name).map_err(|error| match error {
                 UnloadError::None { .. } => Failure::Usage {
                     message: error.to_string(),
-                    remedy: "`wirespeed cc list` shows what is there".into(),
+                    remedy: "`wirespeed cc status` shows what is there".into(),
                 },
                 error => Failure::Environment(error.to_string()),
             })?;

@@ -35,7 +35,7 @@ impl Features {
         let module = if name.starts_with("tcp_") { name.to_owned() } else { format!("sch_{name}") };
         let instead = match name {
             _ if name.starts_with("tcp_") => {
-                "; as root wirespeed loads it by BPF, if `wirespeed cc list` has it"
+                "; as root wirespeed loads it by BPF, if `wirespeed cc status` has it"
             }
             "netem" => "; without it only paths without delay and loss can be built (path.rtt = \"0 ms\")",
             _ => "",
