@@ -1,5 +1,9 @@
 //! ethtool: names and values of a driver's own statistics, and who the driver is, by ioctl or from recorded text.
 
+mod knob;
+
+pub use knob::{Knob, parse_settings, print_settings, read_knob};
+
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

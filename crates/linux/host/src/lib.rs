@@ -10,6 +10,7 @@ mod collector;
 pub mod drivers;
 pub mod ethtool;
 mod fixture;
+mod inventory;
 pub mod netlink;
 pub mod pattern;
 mod reading;
@@ -22,10 +23,11 @@ pub mod tcp_info;
 
 pub use collector::Collector;
 pub use fixture::record_fixture;
+pub use inventory::inventory;
 pub use reading::{
     CounterMeaning, Device, Meaning, Origin, Place, Reading, Row, Socket, Unit, Way, Width, row,
 };
 pub use reference::reference;
-pub use root::{Clock, Interface, Root};
+pub use root::{Clock, Facts, Interface, Root};
 pub use snapshot::{Change, Changes, Delta, Snapshot, take, take_of};
 pub use source::{Source, Unavailable, source, sources};

@@ -1,5 +1,7 @@
 //! The host that is read: this machine, or a folder in which one was recorded.
 
+mod facts;
+
 use crate::ethtool;
 use crate::netlink::{Connection, Request};
 use crate::pattern::matches;
@@ -12,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::sources::link::Interface;
+pub use facts::Facts;
 
 /// When something was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +29,9 @@ pub struct Clock {
 ///
 /// A recorded host is a folder: `proc/...` and `sys/...` hold copies of files, `netlink/NAME.bin` answers of the
 /// kernel byte for byte, `ethtool/DEVICE/statistics` and `ethtool/DEVICE/driver` what `ethtool -S` and `ethtool -i`
-/// print, `clock` two numbers. Beside any of them, `NAME.errno` holds the number of the error that was given
-/// instead.
+/// print, `ethtool/DEVICE/rings` and its like the settings of the device ([`ethtool::Knob`]), `clock` two numbers,
+/// `facts` the name of the kernel and such, `processes` numbers and names of some processes. Beside any of them,
+/// `NAME.errno` holds the number of the error that was given instead, `NAME.link` the folder that a link leads to.
 ///
 /// A live root reads the network namespace of the thread that calls it, but connections stay in the one they were
 /// opened in: use one root per namespace.
@@ -85,11 +89,19 @@ impl Root {
     /// # Errors
     /// As `open(2)` and `read(2)`.
     pub fn text(&mut self, path: &str) -> io::Result<String> {
+        self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The content of a file, by its path as in [`Root::text`].
+    ///
+    /// # Errors
+    /// As `open(2)` and `read(2)`.
+    pub fn bytes(&mut self, path: &str) -> io::Result<Vec<u8>> {
         let found = match &self.side {
             Side::Live(_) => fs::read(live_path(path)),
             Side::Recorded(folder) => recorded(folder, path),
         };
-        self.keep(path, found).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.keep(path, found)
     }
 
     /// The names in a folder, sorted.
@@ -101,15 +113,19 @@ impl Root {
             Side::Live(_) => live_path(path),
             Side::Recorded(folder) => folder.join(path),
         };
-        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let names = fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         let mut names = names.collect::<io::Result<Vec<String>>>()?;
+        if matches!(self.side, Side::Recorded(_)) {
+            names.retain(|name| !name.ends_with(".errno") && !name.ends_with(".link"));
+        }
         names.sort();
         if let Some(copy) = &self.copy {
-            let folder = copy.join(path);
-            fs::create_dir_all(&folder)?;
+            let to = copy.join(path);
+            fs::create_dir_all(&to)?;
             // Files of the same name that were read before keep their content.
-            names.iter().try_for_each(|name| {
-                fs::OpenOptions::new().append(true).create(true).open(folder.join(name)).map(drop)
+            names.iter().try_for_each(|name| match folder.join(name).is_dir() {
+                true => fs::create_dir_all(to.join(name)),
+                false => fs::OpenOptions::new().append(true).create(true).open(to.join(name)).map(drop),
             })?;
         }
         Ok(names)

@@ -112,7 +112,7 @@ pub fn parse(text: &str) -> Vec<Line> {
 }
 
 /// The interface that each line belongs to by the bus, where sysfs tells (PCI).
-fn by_bus(root: &mut Root, interfaces: &[Interface]) -> HashMap<String, Device> {
+pub(crate) fn by_bus(root: &mut Root, interfaces: &[Interface]) -> HashMap<String, Device> {
     let mut found = HashMap::new();
     for interface in interfaces {
         let folder = format!("sys/class/net/{}/device/msi_irqs", interface.device.name);
@@ -125,7 +125,11 @@ fn by_bus(root: &mut Root, interfaces: &[Interface]) -> HashMap<String, Device> 
 
 /// By the name of the interface or of its device on the bus in the line's name, else by the bus: two interfaces of
 /// one card share a device there.
-fn owner(line: &Line, interfaces: &[Interface], lines_of: &HashMap<String, Device>) -> Option<Device> {
+pub(crate) fn owner(
+    line: &Line,
+    interfaces: &[Interface],
+    lines_of: &HashMap<String, Device>,
+) -> Option<Device> {
     let named = |name: &str| has_word(&line.name, name);
     let by_name = interfaces.iter().find(|i| named(&i.device.name));
     let by_parent = || interfaces.iter().find(|i| i.parent.as_deref().is_some_and(named));

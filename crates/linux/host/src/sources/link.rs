@@ -121,7 +121,7 @@ const IFINFOMSG: usize = 16;
 
 /// Names become parts of paths, and a recorded answer may come from anybody: what the kernel would not take as a name
 /// (`dev_valid_name` of net/core/dev.c) is none.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let taken = |c: char| c != '/' && c != ':' && !c.is_whitespace();
     !name.is_empty() && name.len() < libc::IFNAMSIZ && name != "." && name != ".." && name.chars().all(taken)
 }
