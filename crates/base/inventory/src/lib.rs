@@ -6,9 +6,11 @@
 
 mod cpu;
 mod cpu_set;
+pub mod drawing;
 mod interface;
 mod interface_parts;
 mod inventory;
+mod redaction;
 mod setting;
 
 pub use cpu::{Cache, Cpu, CpuPackage, FrequencyPolicy, IdleState, Memory, MemoryModule, Node};
