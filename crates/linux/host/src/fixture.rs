@@ -1,5 +1,6 @@
 //! Records a host as a fixture, by reading it once and keeping all that was read.
 
+use crate::inventory::inventory;
 use crate::root::Root;
 use crate::snapshot::take;
 use crate::source::Unavailable;
@@ -7,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Reads every source once and writes all that was read to a new folder, from which [`Root::recorded`] reads it again.
+/// Reads every source and the inventory once, and writes all that was read to a new folder, from which [`Root::recorded`] reads it again.
 /// Addresses of sockets and interfaces are kept as they are: look at the folder before you give it away.
 ///
 /// # Errors
@@ -20,6 +21,7 @@ pub fn record_fixture(root: &mut Root, folder: &Path) -> io::Result<Vec<Unavaila
     fs::create_dir_all(folder)?;
     root.copy_to(Some(folder));
     let (_, unavailable) = take(root);
+    inventory(root);
     root.copy_to(None);
     Ok(unavailable)
 }

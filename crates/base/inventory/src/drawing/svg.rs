@@ -16,7 +16,7 @@ const GAP: f64 = 6.0;
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9"];
 
 const STYLE: &str = "\
-text{font:13px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink)}\
+text{white-space:pre;font:13px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink)}\
 .h{font-weight:bold;font-size:15px}.s{font-size:11px}.q{fill:var(--quiet)}\
 .socket{fill:var(--socket)}.node{fill:var(--node)}.core{fill:var(--core)}.nic{fill:var(--nic)}\
 .box{stroke:var(--edge);stroke-width:1}.app{fill:none;stroke:var(--ink);stroke-dasharray:3 2;stroke-width:1.5}\

@@ -87,10 +87,10 @@ pub(super) fn sees_kernel_threads(root: &mut Root) -> bool {
     word(root, "proc/2/comm").as_deref() == Some("kthreadd")
 }
 
-/// Whether this process has CAP_NET_ADMIN, capability 12 (linux/capability.h).
+/// Whether this thread has CAP_NET_ADMIN, capability 12 (linux/capability.h).
 fn is_privileged(root: &mut Root) -> bool {
     const NET_ADMIN: u32 = 12;
-    let status = root.text("proc/self/status").unwrap_or_default();
+    let status = root.text("proc/thread-self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask >> NET_ADMIN & 1 == 1)
