@@ -16,6 +16,7 @@ pub mod pattern;
 mod reading;
 mod reference;
 mod root;
+pub mod settings;
 mod snapshot;
 mod source;
 pub mod sources;
