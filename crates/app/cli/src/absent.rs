@@ -10,13 +10,14 @@ const HAS_LINUX: bool = cfg!(feature = "linux");
 const SUBSTRATES: [&str; 3] = ["kernel", "netns", "hosts"];
 
 /// Commands that need Linux, with a feature that brings them.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 7] = [
     ("probe", "hosts"),
     ("mesh", "hosts"),
     ("agent", "hosts"),
     ("serve-agent", "hosts"),
     ("kernel", "kernel"),
     ("cc", "hosts"),
+    ("tune", "hosts"),
 ];
 
 /// A substrate that was asked for.

@@ -109,6 +109,9 @@ pub enum Failure {
     /// The same in a measurement, which is not resumed.
     #[error("interrupted; what was measured until then is kept")]
     InterruptedProbe,
+    /// The same while settings were changed.
+    #[error("interrupted; every setting that was changed is put back")]
+    InterruptedTune,
 }
 
 impl Failure {
@@ -117,7 +120,7 @@ impl Failure {
             Failure::Expectation | Failure::Threshold(_) => 1,
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Command { code, .. } => *code,
-            Failure::Interrupted | Failure::InterruptedProbe => 130,
+            Failure::Interrupted | Failure::InterruptedProbe | Failure::InterruptedTune => 130,
             #[cfg(feature = "linux")]
             Failure::Kernel(KernelError::Cancelled) => 130,
             #[cfg(feature = "linux")]

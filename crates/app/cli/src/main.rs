@@ -53,6 +53,10 @@ enum Command {
     /// Accept tests from controllers without ssh access (`agent serve`).
     #[cfg(feature = "linux")]
     Agent(commands::agent::Arguments),
+    /// Change settings of this host as a transaction: plan, apply, confirm, revert.
+    #[cfg(feature = "linux")]
+    #[command(subcommand, after_help = commands::tune::EXAMPLES)]
+    Tune(commands::tune::Action),
     /// Run a scenario or every setting of its sweep: table and report.
     Run(commands::run::Arguments),
     /// Compare result folders: model and kernel, before and after.
@@ -94,8 +98,9 @@ enum Command {
 }
 
 /// The commands by what they are for. A test checks that none is missing.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
+    ("Fix", &["tune"]),
     ("Experiment", &["run", "compare", "report", "import", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
@@ -190,6 +195,8 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => commands::validate::run(&arguments),
         #[cfg(feature = "linux")]
         Command::Cc(action) => commands::cc::run(&action),
+        #[cfg(feature = "linux")]
+        Command::Tune(action) => commands::tune::run(&action),
         Command::Schema => commands::schema(),
         #[cfg(feature = "linux")]
         Command::Kernel(action) => commands::kernel::run(action),

@@ -4,6 +4,8 @@
 #[path = "guest/departures.rs"]
 mod departures;
 mod support;
+#[path = "guest/tuning.rs"]
+mod tuning;
 
 use serde_json::Value;
 use std::process::Command;

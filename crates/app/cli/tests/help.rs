@@ -37,6 +37,12 @@ fn help_of_every_command_is_as_reviewed() {
         "cc status",
         "cc load",
         "cc unload",
+        "tune",
+        "tune plan",
+        "tune apply",
+        "tune revert",
+        "tune confirm",
+        "tune status",
         "completions",
         "man",
     ] {

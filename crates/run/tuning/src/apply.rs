@@ -137,13 +137,7 @@ pub fn apply(
     if obstacles > 0 {
         return Err(ApplyError::Obstacles(obstacles));
     }
-    if let Some(open) = folder.newest_open()? {
-        match open.state() {
-            State::Unfinished => return Err(ApplyError::Unfinished(open.path().to_owned())),
-            State::Unconfirmed => return Err(ApplyError::Unconfirmed(open.path().to_owned())),
-            State::Applied | State::Reverted => {}
-        }
-    }
+    check_ready(folder)?;
     let files = persist::check(options.root, options.files)?;
     let header = Header {
         format: 0,
@@ -165,6 +159,19 @@ pub fn apply(
         .and_then(|()| check_flow(observer, Point::JournalWritten))
         .and_then(|()| make_changes(host, &mut journal, observer));
     finish(host, journal, done, observer)
+}
+
+/// Whether a new transaction may begin.
+///
+/// # Errors
+/// If an earlier one is unfinished, or waits for its confirmation.
+pub fn check_ready(folder: &Folder) -> Result<(), ApplyError> {
+    let Some(open) = folder.newest_open()? else { return Ok(()) };
+    match open.state() {
+        State::Unfinished => Err(ApplyError::Unfinished(open.path().to_owned())),
+        State::Unconfirmed => Err(ApplyError::Unconfirmed(open.path().to_owned())),
+        State::Applied | State::Reverted => Ok(()),
+    }
 }
 
 /// Completes the newest transaction, which a crash left unfinished. The caller holds the lock of the folder.

@@ -18,7 +18,7 @@ mod persist;
 mod plan;
 mod revert;
 
-pub use apply::{ApplyError, Cause, Options, Timer, apply, resume};
+pub use apply::{ApplyError, Cause, Options, Timer, apply, check_ready, resume};
 pub use deadman::{ConfirmError, TimerOutcome, confirm, wait_for_confirmation};
 pub use folder::{DEFAULT_FOLDER, Folder, FolderError, Lock};
 pub use host::{Host, ThisHost};

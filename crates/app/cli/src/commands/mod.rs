@@ -28,6 +28,8 @@ pub mod run;
 #[cfg(feature = "linux")]
 pub mod serve_agent;
 pub mod shell;
+#[cfg(feature = "linux")]
+pub mod tune;
 pub mod validate;
 
 use crate::failure::Failure;
