@@ -31,6 +31,9 @@ pub struct Interface {
     pub operational_state: Option<String>,
     /// Speed of the link in bit/s.
     pub speed_bps: Option<u64>,
+    /// Whether the link carries both directions at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_full_duplex: Option<bool>,
     /// MTU in bytes.
     pub mtu_bytes: Option<u64>,
     /// Largest MTU that the driver allows, in bytes.
