@@ -60,6 +60,11 @@ const CASES: &[(&str, Change, Change)] = &[
     ("path.flows", |c| c.path.flows = 2, |c| c.path.flows = 3),
     ("path.pacing", |c| c.path.buffer_bytes = Some(249_999_999), |c| c.path.buffer_bytes = Some(250_000_000)),
     (
+        "path.memory",
+        |c| c.host.memory.total_bytes = Some(1_999_999_999),
+        |c| c.host.memory.total_bytes = Some(2_000_000_000),
+    ),
+    (
         "tcp.rmem",
         |c| c.sysctl("net.ipv4.tcp_rmem", "4096 87380 249999999"),
         |c| c.sysctl("net.ipv4.tcp_rmem", "4096 87380 250000000"),

@@ -57,6 +57,8 @@ enum Command {
     #[cfg(feature = "linux")]
     #[command(subcommand, after_help = commands::tune::EXAMPLES)]
     Tune(commands::tune::Action),
+    /// Compare hosts with the needs of a path, and print the changes to make.
+    Doctor(commands::doctor::Arguments),
     /// Run a scenario or every setting of its sweep: table and report.
     Run(commands::run::Arguments),
     /// Compare result folders: model and kernel, before and after.
@@ -71,10 +73,10 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// Compare the model with the kernel over the validation grid.
     Validate(commands::validate::Arguments),
-    /// List congestion controls, metrics, presets, tables, scenarios, studies or runs.
+    /// List congestion controls, metrics, presets, rules, tables, scenarios, studies or runs.
     #[command(subcommand, after_help = commands::list::EXAMPLES)]
     List(commands::list::What),
-    /// Explain a metric, congestion control, preset, column or term.
+    /// Explain a metric, congestion control, preset, audit rule, column or term.
     Explain(commands::explain::Arguments),
     /// Print the JSON Schema of scenario files.
     #[command(after_help = commands::SCHEMA_EXAMPLES)]
@@ -100,7 +102,7 @@ enum Command {
 /// The commands by what they are for. A test checks that none is missing.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
-    ("Fix", &["tune"]),
+    ("Fix", &["doctor", "tune"]),
     ("Experiment", &["run", "compare", "report", "import", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
@@ -185,6 +187,7 @@ fn main() -> ExitCode {
         Command::Probe(arguments) => commands::probe::run(&arguments),
         #[cfg(feature = "linux")]
         Command::Mesh(arguments) => commands::mesh::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),

@@ -20,6 +20,7 @@ fn help_of_every_command_is_as_reviewed() {
         "mesh",
         "agent",
         "agent serve",
+        "doctor",
         "run",
         "compare",
         "report",

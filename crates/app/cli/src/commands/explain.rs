@@ -14,10 +14,11 @@ use wirespeed_scenario::{CongestionControl, Parameter, Preset, When, congestion_
 Examples:
   wirespeed explain jain_index     # a metric
   wirespeed explain cubic          # a congestion control, with its parameters
-  wirespeed explain rx_ring        # a stage of the loss ledger")]
+  wirespeed explain rx_ring        # a stage of the loss ledger
+  wirespeed explain tcp.rmem       # a rule of `wirespeed doctor`")]
 pub struct Arguments {
-    /// Name of a metric, congestion control, preset, table or column, or a term of a diagnosis: a stage, limiting factor,
-    /// cause or drop reason.
+    /// Name of a metric, congestion control, preset, audit rule, table, column or term of a diagnosis. Such a term is a
+    /// stage, limiting factor, cause or drop reason.
     #[arg(required = true)]
     name: Vec<String>,
 }
@@ -30,6 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     found.extend(wirespeed_metrics::find(name).map(wirespeed_metrics::explain));
     found.extend(congestion_control(name).map(explain_congestion));
     found.extend(presets().iter().filter(|preset| preset.name == name).map(explain_preset));
+    found.extend(wirespeed_diagnosis::audit::rule(name).map(|rule| rule.explain()));
     found.extend(words::explain(name));
     for (table, about, columns) in wirespeed_record::tables() {
         if table == name {
@@ -44,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let near = if near.is_empty() { String::new() } else { format!("near it: {near}; ") };
         return Err(Failure::Usage {
             message: format!("nothing is called `{name}`"),
-            remedy: format!("{near}`wirespeed list metrics|cc|presets|tables` shows all"),
+            remedy: format!("{near}`wirespeed list metrics|cc|presets|rules|tables` shows all"),
         });
     }
     print(&found.join("\n"))

@@ -12,6 +12,7 @@ Examples:
   wirespeed list cc                   # then, for one of them: wirespeed explain cubic
   wirespeed list metrics              # then: wirespeed explain jain_index
   wirespeed list presets              # then: wirespeed explain onl-pc1core
+  wirespeed list rules                # then: wirespeed explain tcp.rmem
   wirespeed list tables               # then, for the columns of one: wirespeed explain flows
   wirespeed list scenarios            # then: wirespeed run scenarios/first-look.toml
   wirespeed list studies              # then: wirespeed reproduce ulm-2016
@@ -26,6 +27,8 @@ pub enum What {
     Metrics,
     /// Presets of hosts and paths.
     Presets,
+    /// Rules of `wirespeed doctor`, with their severity.
+    Rules,
     /// Tables of a run, with their number of columns.
     Tables,
     /// Scenarios that come with wirespeed.
@@ -61,6 +64,10 @@ pub fn run(what: &What) -> Result<(), Failure> {
                 };
                 [p.name.into(), kind.into(), p.about.into()]
             })
+            .collect(),
+        What::Rules => wirespeed_diagnosis::audit::rules()
+            .iter()
+            .map(|rule| [rule.id.into(), rule.severity.word().into(), rule.title.into()])
             .collect(),
         What::Tables => wirespeed_record::tables()
             .into_iter()

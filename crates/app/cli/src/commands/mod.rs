@@ -6,10 +6,12 @@ mod analysis;
 #[cfg(feature = "linux")]
 pub mod cc;
 pub mod compare;
+pub mod doctor;
 pub mod execute;
 pub mod explain;
 mod folder;
 pub mod import;
+mod inventory_source;
 #[cfg(feature = "linux")]
 pub mod kernel;
 #[cfg(feature = "linux")]

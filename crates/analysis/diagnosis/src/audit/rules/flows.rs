@@ -31,6 +31,18 @@ pub(super) const RULES: &[Rule] = &[
         source: "tc-fq(8), maxrate; arXiv 2603.12660 (shaping before the wide-area network)",
         check: pacing,
     },
+    Rule {
+        id: "path.memory",
+        title: "memory for the buffers of all flows",
+        reads: "MemTotal; rate, RTT and flows of the path",
+        applies: "every path",
+        wanted: "twice flows x largest buffer",
+        unit: "bytes",
+        severity: Severity::Warning,
+        effect: "All flows can have their buffers, and half of the memory is left.",
+        source: "tcp(7), tcp_mem; tcp_init_mem of net/ipv4/tcp.c, which gives TCP a part of the memory only",
+        check: memory,
+    },
 ];
 
 fn flows(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
@@ -55,4 +67,21 @@ fn pacing(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
         need.value
     );
     vec![AuditFinding::new(rule, audit.host(), text).needs("unknown", &need).remedy(remedy)]
+}
+
+fn memory(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
+    let Some(found) = audit.inventory.memory.total_bytes else { return Vec::new() };
+    // In pages of one byte, the memory in bytes.
+    let buffers = needs::memory_pages(&audit.path, audit.adv_win_scale(), 1).value;
+    let wanted = buffers.saturating_mul(2);
+    if found >= wanted {
+        return Vec::new();
+    }
+    let text =
+        format!("buffers of {} flows need {buffers} bytes, more than half of the memory", audit.path.flows());
+    let formula =
+        format!("2 x {} flows x {} bytes = {wanted}", audit.path.flows(), buffers / audit.path.flows());
+    let remedy = "Add memory, or use a lower rate for each flow.";
+    let finding = AuditFinding::new(rule, audit.host(), text).values(found, wanted);
+    vec![finding.formula(formula).remedy(remedy)]
 }

@@ -57,7 +57,7 @@ fn tuned(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
     let text = format!("TuneD sets tcp_rmem to at most {LARGEST} bytes when it starts");
     let finding =
         AuditFinding::new(rule, audit.host(), text).values(profile, "wirespeed").formula(need.formula);
-    let remedy = "Write a profile that includes it: `wirespeed doctor --shell` prints one as /etc/tuned/wirespeed/tuned.conf.";
+    let remedy = "Use a profile of your own: `wirespeed doctor --files DIR` writes a tuned.conf for /etc/tuned/wirespeed.";
     vec![finding.remedy(remedy)]
 }
 

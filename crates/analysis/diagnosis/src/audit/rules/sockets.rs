@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         wanted: "flows x largest buffer / bytes of a page, at most half of the memory",
         unit: "pages",
         severity: Severity::Warning,
-        effect: "Buffers keep growing: above this value the kernel stops to enlarge them.",
+        effect: "Buffers keep growing: above this value the kernel stops enlarging them.",
         source: "tcp(7), tcp_mem; kit-2019, tuning table",
         check: tcp_mem,
     },
