@@ -4,7 +4,7 @@
 //! were written by hand from the sources before the rules ran.
 
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use wirespeed_diagnosis::Subject;
@@ -150,6 +150,25 @@ fn wanted_sysctls_are_accepted_by_their_rules() {
         }
     }
     assert!(compared > 30, "only {compared} sysctls were compared");
+}
+
+/// No two findings want different values for one setting.
+#[test]
+fn changes_do_not_contradict_each_other() {
+    let mut compared = 0;
+    for name in names() {
+        let (inventory, expected) = (inventory(&name), expected(&name));
+        let audit =
+            Audit::new(&inventory, expected.path, expected.profile, Some(&expected.interface)).unwrap();
+        let mut values = BTreeMap::new();
+        for change in audit.findings().into_iter().flat_map(|finding| finding.changes) {
+            compared += 1;
+            let earlier = values.insert(change.setting.clone(), change.value.clone());
+            let is_same = earlier.as_ref().is_none_or(|earlier| *earlier == change.value);
+            assert!(is_same, "{name}: {} to {earlier:?} and {}", change.setting, change.value);
+        }
+    }
+    assert!(compared > 100, "only {compared} changes were compared");
 }
 
 #[test]

@@ -72,7 +72,8 @@ mod tests {
     fn memory_carries_a_third_of_its_bandwidth() {
         let module = |rate| MemoryModule { megatransfers_per_s: rate, ..Default::default() };
         // Four modules of DDR4-1866: 4 x 1866 x 64 / 3 Mbit/s.
-        assert_eq!(memory_bps(&vec![module(Some(1866)); 4]), Some(159_232_000_000));
+        let four: [MemoryModule; 4] = std::array::from_fn(|_| module(Some(1866)));
+        assert_eq!(memory_bps(&four), Some(159_232_000_000));
         assert_eq!(memory_bps(&[module(Some(1866)), module(None)]), None, "unknown is not slow");
         assert_eq!(memory_bps(&[]), None);
     }

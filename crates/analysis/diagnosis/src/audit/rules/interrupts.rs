@@ -131,9 +131,8 @@ fn moving(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
         let formula = format!("interrupt {} fired on CPUs {}", first.irq, cores.join(", "));
         let mut finding = AuditFinding::new(rule, audit.on(interface), text);
         finding = finding.values(format!("{} lines", moved.len()), "one core a line").formula(formula);
-        for interrupt in moved {
-            // The core that served most of them keeps the line.
-            if let Some((cpu, _)) = interrupt.fired.iter().max_by_key(|(_, count)| **count) {
+        for (interrupt, cpu) in audit.placed(interface) {
+            if moved.iter().any(|line| line.irq == interrupt.irq) {
                 finding = finding.change(Setting::InterruptAffinity { irq: interrupt.irq }, cpu);
             }
         }
@@ -161,7 +160,7 @@ fn one_core(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
         let formula = format!("min({} queues, {} CPUs) = {wanted}", queues.len(), near.len());
         let mut finding =
             AuditFinding::new(rule, audit.on(interface), text).values(1, wanted).formula(formula);
-        for (interrupt, cpu) in queues.iter().zip(cycle(&near)) {
+        for (interrupt, cpu) in audit.placed(interface) {
             finding = finding.change(Setting::InterruptAffinity { irq: interrupt.irq }, cpu);
         }
         findings.push(finding);

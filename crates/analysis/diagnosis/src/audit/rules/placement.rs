@@ -7,7 +7,7 @@ use crate::audit::finding::AuditFinding;
 use crate::audit::needs;
 use crate::audit::rule::Rule;
 use crate::id::Severity;
-use wirespeed_inventory::{CpuSet, Interface, Node, Setting};
+use wirespeed_inventory::{CpuSet, Interface, Interrupt, Node, Setting};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -115,6 +115,26 @@ impl Audit<'_> {
         node.map_or_else(|| self.inventory.cpu.online.clone(), |node| node.cpus.clone())
     }
 
+    /// Cores that an interface's interrupts should go to: one CPU of each physical core of its node.
+    ///
+    /// At high rates the last cores are left to applications: as many as flows, at most half of the node.
+    fn serving_cores(&self, interface: &Interface) -> CpuSet {
+        let cores = self.first_of_cores(&self.near(interface));
+        let own = if self.path.rate_bps > PLACED_BPS { self.own_cores(&cores) } else { 0 };
+        cores.iter().take(cores.len() - own).collect()
+    }
+
+    /// Physical cores that applications need.
+    fn own_cores(&self, cores: &CpuSet) -> usize {
+        usize::try_from(self.path.flows()).unwrap_or(usize::MAX).min(cores.len() / 2)
+    }
+
+    /// The interrupts of the queues with the CPU that each should go to. All rules move an interrupt to the same CPU.
+    pub(super) fn placed<'i>(&self, interface: &'i Interface) -> Vec<(&'i Interrupt, u32)> {
+        let cores = self.serving_cores(interface);
+        of_queues(interface).into_iter().zip(cycle(&cores)).collect()
+    }
+
     /// The node of an interface, if the host has several.
     fn own_node(&self, interface: &Interface) -> Option<&Node> {
         let id = interface.node.filter(|_| self.inventory.nodes.len() > 1)?;
@@ -158,8 +178,7 @@ fn interrupt_node(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
         let formula = format!("{} is on node {}, CPUs {}", interface.name, node.id, node.cpus);
         let mut finding =
             AuditFinding::new(rule, audit.on(interface), text).values(found, &node.cpus).formula(formula);
-        let cores = audit.first_of_cores(&node.cpus);
-        for (interrupt, cpu) in far.iter().zip(cycle(&cores)) {
+        for (interrupt, cpu) in audit.placed(interface).into_iter().filter(|(line, _)| is_far(cpus(line))) {
             finding = finding.change(Setting::InterruptAffinity { irq: interrupt.irq }, cpu);
         }
         findings.push(finding);
@@ -180,12 +199,12 @@ fn own_cores(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
             continue;
         }
         let free = audit.first_of_cores(&near.without(&audit.with_siblings(&used)));
-        let wanted = (audit.path.flows() as usize).min(cores.len() / 2);
+        let wanted = audit.own_cores(&cores);
         if free.len() >= wanted {
             continue;
         }
         // Interrupts go to the first cores of the node. The last ones are left to applications.
-        let serving: Vec<u32> = cores.iter().take(cores.len() - wanted).collect();
+        let serving = audit.serving_cores(interface);
         let text = format!(
             "interrupts of {} use all but {} of the {} cores of its node",
             interface.name,
@@ -199,10 +218,12 @@ fn own_cores(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
         if more {
             finding = finding.change(Setting::Channels { interface: interface.name.clone() }, serving.len());
         }
-        for (interrupt, cpu) in queues.iter().zip(serving.iter()) {
+        // Queues beyond the channels that stay have no interrupt any more.
+        let staying = if more { serving.len() } else { queues.len() };
+        for (interrupt, cpu) in audit.placed(interface).into_iter().take(staying) {
             finding = finding.change(Setting::InterruptAffinity { irq: interrupt.irq }, cpu);
         }
-        let free: CpuSet = cores.iter().skip(serving.len()).collect();
+        let free = cores.without(&serving);
         findings.push(finding.remedy(format!("Run applications on CPUs {free}: `taskset -c {free}`.")));
     }
     findings
