@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
         unit: "bytes",
         severity: Severity::Warning,
         effect: "The value takes effect; the kernel rejects larger ones, and the old value stays.",
-        source: "proc_dointvec of kernel/sysctl.c",
+        source: "proc_dointvec of kernel/sysctl.c; tried on Linux 6.18, which rejects 2147483648 and keeps the old value",
         check: int31,
     },
     Rule {
