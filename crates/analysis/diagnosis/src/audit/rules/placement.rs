@@ -354,7 +354,7 @@ fn numa_balancing(rule: &Rule, audit: &Audit) -> Vec<AuditFinding> {
     let matters = audit.profile.is_repeatable() || audit.path.rate_bps > PLACED_BPS;
     let name = "kernel.numa_balancing";
     let found = audit.inventory.sysctl_number(name);
-    if !matters || audit.inventory.nodes.len() < 2 || !found.is_some_and(|found| found != 0) {
+    if !matters || audit.inventory.nodes.len() < 2 || found.is_none_or(|found| found == 0) {
         return Vec::new();
     }
     let finding = AuditFinding::new(rule, audit.host(), "the kernel moves pages and threads between nodes");
