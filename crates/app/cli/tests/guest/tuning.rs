@@ -12,16 +12,21 @@ const DUMP: &str = "\
     find /proc/sys/net $device -type f -readable -not -path '*/statistics/*' -not -path '*/power/*' \
         -not -path '*/byte_queue_limits/*' -not -name uevent -not -name nf_conntrack_count \
         -not -name tcp_fastopen_key -not -name carrier_changes -not -name carrier_up_count -not -name carrier_down_count \
-        | sort | while read -r file; do printf '%s\\t%s\\n' \"$file\" \"$(tr '\\n\\t' '  ' < \"$file\" 2>/dev/null)\"; done\n\
-    for irq in /proc/irq/[0-9]*; do printf '%s\\t%s\\n' $irq \"$(cat $irq/smp_affinity_list)\"; done\n\
+        | sort | xargs grep -sHZ ''\n\
+    grep -sHZ '' /proc/irq/*/smp_affinity_list\n\
     for command in 'ip -d link show dev left' 'tc qdisc show dev left' 'ethtool -g left' 'ethtool -l left' \
         'ethtool -c left' 'ethtool -k left' 'ethtool -a left' 'ethtool -x left'; do\n\
-        printf '%s\\t%s\\n' \"$command\" \"$($command 2>&1 | sort | tr '\\n\\t' '  ')\"; done\n";
+        printf '%s\\0%s\\n' \"$command\" \"$($command 2>&1 | sort | tr '\\n\\t' '  ')\"; done\n";
 
 fn dump(bed: &Bed) -> BTreeMap<String, String> {
     let text = bed.told(bed.name(-1), DUMP);
-    let lines = text.lines().filter_map(|line| line.split_once('\t'));
-    let all: BTreeMap<String, String> = lines.map(|(name, value)| (name.into(), value.into())).collect();
+    let mut all = BTreeMap::new();
+    // A file of several lines has its name before each.
+    for (name, value) in text.lines().filter_map(|line| line.split_once('\0')) {
+        let values: &mut String = all.entry(name.to_owned()).or_default();
+        values.push_str(value);
+        values.push('\n');
+    }
     assert!(all.len() > 100, "only {} values are read", all.len());
     all
 }
@@ -79,7 +84,7 @@ fn interrupt(bed: &Bed) -> u32 {
 
 #[test]
 fn rings_and_qdiscs_of_a_driver_are_tuned_and_reverted() {
-    in_guest("rings_and_qdiscs_of_a_driver_are_tuned_and_reverted", || {
+    in_guest("tuning::rings_and_qdiscs_of_a_driver_are_tuned_and_reverted", || {
         let bed = with_a_ring_that_drops();
         let left = |kind: &str| json!({ "kind": kind, "interface": "left" });
         let changes = [
@@ -95,7 +100,7 @@ fn rings_and_qdiscs_of_a_driver_are_tuned_and_reverted() {
 
 #[test]
 fn channels_and_steering_of_a_driver_are_tuned_and_reverted() {
-    in_guest("channels_and_steering_of_a_driver_are_tuned_and_reverted", || {
+    in_guest("tuning::channels_and_steering_of_a_driver_are_tuned_and_reverted", || {
         let Some(bed) = with_queues() else { return };
         bed.inside(bed.name(-1), "ethtool -L left combined 4").unwrap();
         let left = |kind: &str| json!({ "kind": kind, "interface": "left" });
@@ -113,7 +118,7 @@ fn channels_and_steering_of_a_driver_are_tuned_and_reverted() {
 /// Trees of kinds that the kernel of this machine may not have.
 #[test]
 fn qdisc_trees_of_the_guest_are_restored() {
-    in_guest("qdisc_trees_of_the_guest_are_restored", || {
+    in_guest("tuning::qdisc_trees_of_the_guest_are_restored", || {
         let bed = with_a_ring_that_drops();
         let qdiscs = || bed.told(bed.name(-1), "tc qdisc show dev left | sort");
         let change = change(json!({ "kind": "qdisc", "interface": "left" }), "pfifo");

@@ -16,9 +16,9 @@ const DUMP: &str = "\
     device=$(readlink -f /sys/class/net/va)\n\
     find /proc/sys/net $device -type f -readable -not -path '*/statistics/*' -not -path '*/power/*' \
         -not -name uevent -not -name nf_conntrack_count -not -name tcp_fastopen_key -not -name stable_secret | sort | \
-        while read -r file; do printf '%s\\t%s\\n' \"$file\" \"$(tr '\\n\\t' '  ' < \"$file\" 2>/dev/null)\"; done\n\
+        xargs grep -sHZ ''\n\
     for command in 'ip -d link show dev va' 'ip addr show dev va' 'tc qdisc show dev va'; do\n\
-        printf '%s\\t%s\\n' \"$command\" \"$($command | tr '\\n' ' ')\"; done\n";
+        printf '%s\\0%s\\n' \"$command\" \"$($command | tr '\\n' ' ')\"; done\n";
 
 impl Namespace {
     /// Makes one.
@@ -28,11 +28,12 @@ impl Namespace {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         run(Command::new("ip").args(["netns", "add", &name]))?;
         let namespace = Namespace { name, folder };
-        namespace.shell("echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad")?;
         namespace.shell(
             "ip link add name va numtxqueues 4 numrxqueues 4 type veth peer name vb && \
              ip link set va up && ip link set vb up && ip link set lo up",
         )?;
+        // Addresses of IPv6 are complete after a while.
+        namespace.shell("while ip addr show | grep -q tentative; do sleep 0.1; done")?;
         Ok(namespace)
     }
 
@@ -66,9 +67,13 @@ impl Namespace {
     /// Everything that can be read.
     pub fn dump(&self) -> BTreeMap<String, String> {
         let text = self.shell(DUMP).expect("the dump is made");
-        let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        let all: BTreeMap<String, String> =
-            lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut all = BTreeMap::new();
+        // A file of several lines has its name before each.
+        for (name, value) in text.lines().filter_map(|line| line.split_once('\0')) {
+            let values: &mut String = all.entry(name.to_owned()).or_default();
+            values.push_str(value);
+            values.push('\n');
+        }
         assert!(all.len() > 100, "only {} values are read", all.len());
         all
     }

@@ -38,9 +38,9 @@ pub fn shell(line: &str) -> Result<String, String> {
 
 /// A pair of interfaces with four queues each, up.
 pub fn pair() {
-    // Addresses of IPv6 are complete at once.
-    shell("echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad").unwrap();
     let queues = "numtxqueues 4 numrxqueues 4";
     shell(&format!("ip link add name va {queues} type veth peer name vb {queues}")).unwrap();
     shell("ip link set va up && ip link set vb up && ip link set lo up").unwrap();
+    // Addresses of IPv6 are complete after a while.
+    shell("while ip addr show | grep -q tentative; do sleep 0.1; done").unwrap();
 }
