@@ -133,40 +133,32 @@ pub(crate) fn put_back(
     remove_files(journal, force, &mut report, observer)?;
     let steps: Vec<(Step, StepState)> =
         journal.steps().into_iter().map(|(step, state)| (step.clone(), state)).collect();
+    let mut postponed = Vec::new();
     for (at, (step, state)) in steps.iter().enumerate().rev() {
         if !matches!(state, StepState::Started | StepState::Done) {
             continue;
         }
-        let setting = &step.change.setting;
-        let mark = match decide(host, step, *state, selected, force) {
+        match decide(host, step, *state, selected, force) {
             Ok(Put::Back) => {
-                // A crash in the middle of it must not look like a change by another program.
-                if let Err(error) = journal.mark(Mark::Started(at)) {
+                if restore_step(host, journal, (at, step), &mut report, observer)?.is_err() {
+                    postponed.push(at);
+                }
+            }
+            Ok(put) => {
+                if matches!(put, Put::Gone) {
+                    report.gone.push(step.change.setting.clone());
+                }
+                if let Err(error) = journal.mark(Mark::Left(at)) {
                     report.failed.push(error.into());
                 }
-                passed(observer, Point::PuttingBack(setting))?;
-                if let Err(error) = host.restore(setting, &step.before) {
-                    report.failed.push(error.into());
-                    continue;
-                }
-                report.restored.push(setting.clone());
-                Mark::Restored(at)
             }
-            Ok(Put::Gone) => {
-                report.gone.push(setting.clone());
-                Mark::Left(at)
-            }
-            Ok(Put::Left) => Mark::Left(at),
-            Err(failed) => {
-                report.failed.push(failed);
-                continue;
-            }
-        };
-        passed(observer, Point::PutBack(setting))?;
-        if let Err(error) = journal.mark(mark) {
-            report.failed.push(error.into());
+            Err(failed) => report.failed.push(failed),
         }
-        passed(observer, Point::Restored(setting))?;
+    }
+    // A qdisc tree of four queues needs the four channels that were restored after it.
+    for at in postponed {
+        let outcome = restore_step(host, journal, (at, &steps[at].0), &mut report, observer)?;
+        report.failed.extend(outcome.err().map(Failed::from));
     }
     let unsettled = journal.unsettled();
     let done: Vec<(&Setting, &Saved)> =
@@ -181,6 +173,32 @@ pub(crate) fn put_back(
         report.failed.push(error.into());
     }
     Some(report)
+}
+
+/// Puts the setting of one step back. `None` if the observer stopped it.
+fn restore_step(
+    host: &mut dyn Host,
+    journal: &mut Journal,
+    (at, step): (usize, &Step),
+    report: &mut Report,
+    observer: &mut dyn Observer,
+) -> Option<Result<(), SettingError>> {
+    let setting = &step.change.setting;
+    // A crash in the middle of it must not look like a change by another program.
+    if let Err(error) = journal.mark(Mark::Started(at)) {
+        report.failed.push(error.into());
+    }
+    passed(observer, Point::PuttingBack(setting))?;
+    if let Err(error) = host.restore(setting, &step.before) {
+        return Some(Err(error));
+    }
+    report.restored.push(setting.clone());
+    passed(observer, Point::PutBack(setting))?;
+    if let Err(error) = journal.mark(Mark::Restored(at)) {
+        report.failed.push(error.into());
+    }
+    passed(observer, Point::Restored(setting))?;
+    Some(Ok(()))
 }
 
 /// `None` if the observer stops. A restoration that has begun is not interrupted.

@@ -18,6 +18,8 @@ pub struct FakeHost {
     pub failing: Vec<usize>,
     /// Steering that a change of channels resets, as drivers do.
     pub reset_by_channels: bool,
+    /// The qdisc can be restored only while there are eight channels.
+    pub qdisc_needs_channels: bool,
 }
 
 impl FakeHost {
@@ -65,6 +67,14 @@ impl Host for FakeHost {
     }
 
     fn restore(&mut self, setting: &Setting, saved: &Saved) -> Result<(), SettingError> {
+        let eight = self
+            .values
+            .iter()
+            .any(|(other, value)| matches!(other, Setting::Channels { .. }) && value == "8");
+        if self.qdisc_needs_channels && !eight && matches!(setting, Setting::Qdisc { .. }) {
+            let (wanted, found) = (saved.value.clone(), "two leaves".into());
+            return Err(SettingError::Differs { place: Place::of(setting), wanted, found });
+        }
         if self.read(setting)? != saved.value {
             self.change(setting, &saved.value)?;
         }
@@ -97,7 +107,7 @@ pub fn host() -> FakeHost {
     let old = ["256", "8", "1", "212992", "pfifo_fast", "1500"];
     let values =
         changes().into_iter().zip(old).map(|(change, old)| (change.setting, old.to_owned())).collect();
-    FakeHost { values, reset_by_channels: true, ..Default::default() }
+    FakeHost { values, reset_by_channels: true, qdisc_needs_channels: true, ..Default::default() }
 }
 
 /// The values after the changes.
