@@ -88,13 +88,13 @@ fn rings_and_qdiscs_of_a_driver_are_tuned_and_reverted() {
         let bed = with_a_ring_that_drops();
         let left = |kind: &str| json!({ "kind": kind, "interface": "left" });
         let changes = [
-            change(json!({ "kind": "ring", "interface": "left", "way": "rx" }), "1024"),
+            change(json!({ "kind": "ring", "interface": "left", "way": "rx" }), "2048"),
             change(left("mtu"), "4000"),
             change(left("qdisc"), "fq"),
             change(json!({ "kind": "feature", "interface": "left", "name": "rx-gro" }), "off"),
             change(json!({ "kind": "interrupt_affinity", "irq": interrupt(&bed) }), "1"),
         ];
-        nothing_differs_after(&bed, &changes, &[0, 2, 5, 8, 11, 14]);
+        nothing_differs_after(&bed, &changes, &[2, 8, 14]);
     });
 }
 
@@ -111,7 +111,7 @@ fn channels_and_steering_of_a_driver_are_tuned_and_reverted() {
             change(json!({ "kind": "rps", "interface": "left", "queue": 1 }), "2"),
             change(json!({ "kind": "interrupt_affinity", "irq": interrupt(&bed) }), "3"),
         ];
-        nothing_differs_after(&bed, &changes, &[1, 2, 3, 5, 8, 11, 14]);
+        nothing_differs_after(&bed, &changes, &[2, 3, 5, 8, 14]);
     });
 }
 

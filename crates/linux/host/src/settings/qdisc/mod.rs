@@ -160,7 +160,13 @@ pub(super) fn restore(place: &Place, interface: &str, wanted: &Tree) -> Result<(
         && found.root() == Some(root)
         && wanted.0.iter().filter(|node| !found.0.contains(node)).all(|node| node.handle != 0);
     if !only_leaves_differ {
-        if found.root().is_some_and(|root| root.handle != 0) {
+        let is_default = found.root().is_none_or(|root| root.handle == 0);
+        if is_default && root.handle == 0 {
+            // Queues that were added to a default root have other leaves than one that is made for all of them. Only a
+            // root with a handle can be removed, so that the kernel makes its default again.
+            kernel.create(&Node { kind: "pfifo".into(), handle: 0, parent: ROOT, options: String::new() })?;
+        }
+        if !is_default || root.handle == 0 {
             kernel.delete_root()?;
         }
         if root.handle != 0 {
