@@ -84,7 +84,7 @@ pub enum ApplyError {
         /// The first error.
         cause: Cause,
         /// The restoration.
-        report: Report,
+        report: Box<Report>,
     },
     /// The observer stopped the transaction; nothing was put back.
     #[error("stopped; `wirespeed tune revert` puts everything back")]
@@ -282,7 +282,7 @@ fn finish(
         Err(cause) => cause,
     };
     match put_back(host, &mut journal, &|_, _| true, true, observer) {
-        Some(report) => Err(ApplyError::Failed { cause, report }),
+        Some(report) => Err(ApplyError::Failed { cause, report: Box::new(report) }),
         None => Err(ApplyError::Stopped),
     }
 }

@@ -22,7 +22,7 @@ pub enum Failed {
     )]
     Conflict {
         /// The change.
-        change: Change,
+        change: Box<Change>,
         /// The present value.
         present: String,
         /// The value before.
@@ -258,7 +258,7 @@ fn decide(
     if !force && state == StepState::Done {
         let present = present?;
         if present != change.value && present != before.value {
-            let (change, before) = (change.clone(), before.value.clone());
+            let (change, before) = (Box::new(change.clone()), before.value.clone());
             return Err(Failed::Conflict { change, present, before });
         }
     }

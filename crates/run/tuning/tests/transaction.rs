@@ -201,7 +201,7 @@ fn after_another_boot_only_values_that_are_still_set_are_put_back() {
     assert_eq!(still_set(&mut host, &bed.newest()).len(), 1);
     let report = revert(&mut host, &mut bed.newest(), false, &mut go_on).unwrap();
     assert!(report.failed.is_empty(), "{:?}", report.failed);
-    assert_eq!(report.restored, [name.clone()]);
+    assert_eq!(report.restored, std::slice::from_ref(&name));
     assert_eq!((&host.values[&name], bed.persistent().len()), (&before[&name], 0));
     assert_eq!(bed.newest().state(), State::Reverted);
 }
