@@ -89,6 +89,15 @@ fn every_line_fits_and_every_cpu_is_drawn() {
 }
 
 #[test]
+fn interfaces_beyond_the_alphabet_have_no_letter() {
+    let mut many = host(1, 2);
+    many.interfaces = vec![many.interfaces[0].clone(); 300];
+    let text = drawing::terminal(&many, &[]);
+    assert_eq!(text.matches("ens3f0np0").count(), 300);
+    assert!(text.contains("Z  ens3f0np0"), "{text}");
+}
+
+#[test]
 fn a_core_shows_the_share_of_the_interrupts() {
     let text = drawing::terminal(&host(2, 8), &[]);
     assert!(text.contains("A56%"), "9 of 16 thousand: {text}");

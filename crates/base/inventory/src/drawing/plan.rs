@@ -77,8 +77,8 @@ pub(super) fn plan(inventory: &Inventory, applications: &[(String, CpuSet)]) -> 
         .interfaces
         .iter()
         .filter(|interface| interface.kind == InterfaceKind::Hardware)
-        .zip(0..)
-        .map(|(interface, at)| (interface, Lines::of(interface, at, &online)))
+        .enumerate()
+        .map(|(at, interface)| (interface, Lines::of(interface, at, &online)))
         .collect();
     let nics = |node: Option<u32>| -> Vec<Nic> {
         lines
@@ -177,7 +177,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(interface: &Interface, at: u8, online: &CpuSet) -> Lines {
+    fn of(interface: &Interface, at: usize, online: &CpuSet) -> Lines {
         let has_queues = interface.interrupts.iter().any(|line| line.queue.is_some());
         let own = interface.interrupts.iter().filter(|line| line.queue.is_some() || !has_queues);
         let (mut fired, mut allowed): (BTreeMap<u32, u64>, _) = (BTreeMap::new(), CpuSet::default());
@@ -186,7 +186,7 @@ impl Lines {
             line.fired.iter().for_each(|(cpu, count)| *fired.entry(*cpu).or_default() += count);
         }
         // The 27th interface and later ones have no letter.
-        let letter = Some(char::from(b'A' + at.min(26))).filter(|letter| letter.is_ascii_uppercase());
+        let letter = ('A'..='Z').nth(at);
         Lines {
             letter: letter.filter(|_| !interface.interrupts.is_empty()),
             total: fired.values().sum(),
