@@ -18,6 +18,7 @@ const COMMANDS: [(&str, &str); 7] = [
     ("kernel", "kernel"),
     ("cc", "hosts"),
     ("tune", "hosts"),
+    ("inventory", "hosts"),
 ];
 
 /// A substrate that was asked for.

@@ -59,6 +59,9 @@ enum Command {
     Tune(commands::tune::Action),
     /// Compare hosts with the needs of a path, and print the changes to make.
     Doctor(commands::doctor::Arguments),
+    /// Describe a host: cores, memory, interfaces and their settings.
+    #[cfg(feature = "linux")]
+    Inventory(commands::inventory::Arguments),
     /// Run a scenario or every setting of its sweep: table and report.
     Run(commands::run::Arguments),
     /// Compare result folders: model and kernel, before and after.
@@ -102,7 +105,7 @@ enum Command {
 /// The commands by what they are for. A test checks that none is missing.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
-    ("Fix", &["doctor", "tune"]),
+    ("Fix", &["doctor", "inventory", "tune"]),
     ("Experiment", &["run", "compare", "report", "import", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
@@ -196,6 +199,8 @@ fn main() -> ExitCode {
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Validate(arguments) => commands::validate::run(&arguments),
+        #[cfg(feature = "linux")]
+        Command::Inventory(arguments) => commands::inventory::run(&arguments),
         #[cfg(feature = "linux")]
         Command::Cc(action) => commands::cc::run(&action),
         #[cfg(feature = "linux")]

@@ -21,6 +21,7 @@ fn help_of_every_command_is_as_reviewed() {
         "agent",
         "agent serve",
         "doctor",
+        "inventory",
         "run",
         "compare",
         "report",

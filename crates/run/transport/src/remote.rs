@@ -128,6 +128,19 @@ impl Remote {
             command.args(["agent", "--connect", name]).process_group(0).stdin(Stdio::piped());
             return Remote::spawn(command).map_err(TransportError::io("run", &program.path));
         }
+        Remote::run(name, program, "agent", Stdio::piped())
+    }
+
+    /// Runs `program` on machine `name` with `words`, if an undamaged copy of it is there.
+    ///
+    /// # Errors
+    /// If ssh cannot be started.
+    pub(crate) fn run(
+        name: &str,
+        program: &Program,
+        words: &str,
+        input: Stdio,
+    ) -> Result<Remote, TransportError> {
         let path = program.remote_path().map_err(TransportError::io("read", &program.path))?;
         let Copy { content, digest } = program.copy().map_err(TransportError::io("read", &program.path))?;
         // One that is damaged is as good as none. Where nothing computes digests its size has to do.
@@ -135,9 +148,9 @@ impl Remote {
         let script = format!(
             "test -x {path} || exit 127; if command -v sha256sum > /dev/null; then \
              test \"$(sha256sum < {path} | cut -c 1-{length})\" = {digest} || exit 127; \
-             else test \"$(wc -c < {path})\" -eq {size} || exit 127; fi; exec {path} agent"
+             else test \"$(wc -c < {path})\" -eq {size} || exit 127; fi; exec {path} {words}"
         );
-        Remote::start(name, &[], &script, Stdio::piped())
+        Remote::start(name, &[], &script, input)
     }
 
     /// Copies `program` to machine `name`, whole or not at all.
@@ -210,6 +223,11 @@ impl Remote {
     /// Its standard input and output, once.
     pub fn pipes(&mut self) -> Option<(std::process::ChildStdin, std::process::ChildStdout)> {
         self.child.stdin.take().zip(self.child.stdout.take())
+    }
+
+    /// Its standard output, once.
+    pub(crate) fn output(&mut self) -> Option<std::process::ChildStdout> {
+        self.child.stdout.take()
     }
 
     /// Waits for its end.

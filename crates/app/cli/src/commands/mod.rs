@@ -13,6 +13,8 @@ mod folder;
 pub mod import;
 mod inventory_source;
 #[cfg(feature = "linux")]
+pub mod inventory;
+#[cfg(feature = "linux")]
 pub mod kernel;
 #[cfg(feature = "linux")]
 mod linux;
