@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use wirespeed_inventory::Inventory;
 
 /// Version of the run directory's format. A reader refuses newer ones and fixes up older ones.
 pub const FORMAT_VERSION: u32 = 1;
@@ -169,6 +170,9 @@ pub struct HostInfo {
     /// Its host model, if the run gave it one. A real host has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_model: Option<HostModel>,
+    /// Its processors, interfaces and settings before the run, if it is real. Absent in recordings made before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<Inventory>,
 }
 
 /// A transfer.
@@ -236,6 +240,17 @@ pub struct Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inventory_of_a_host_is_read_as_written_and_older_recordings_have_none() {
+        let inventory = Inventory { host: "dtn1".into(), ..Inventory::default() };
+        let host = HostInfo { name: "a".into(), inventory: Some(inventory), ..HostInfo::default() };
+        let text = serde_json::to_string(&host).unwrap();
+        assert_eq!(serde_json::from_str::<HostInfo>(&text).unwrap(), host);
+        let older: HostInfo = serde_json::from_str(r#"{"name": "a", "settings": {}}"#).unwrap();
+        assert_eq!(older.inventory, None);
+        assert!(!serde_json::to_string(&older).unwrap().contains("inventory"));
+    }
 
     #[test]
     fn against_the_data_go_acknowledgements_unless_flows_run_that_way() {

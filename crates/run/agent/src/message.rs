@@ -94,6 +94,13 @@ pub enum Message {
         /// What there is.
         topology: Topology,
     },
+    /// The inventory of a host, read before the run. It is JSON, because this encoding cannot leave fields out.
+    Inventory {
+        /// Name of the host.
+        host: String,
+        /// Text of a snapshot.
+        json: String,
+    },
     /// Where an end of a flow was worked on.
     Placement(Placement),
     /// What of TCP was dropped or sent again, by sequence numbers.

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
+use wirespeed_host::{Root, inventory};
 use wirespeed_ledger::intervals::Borders;
 use wirespeed_scenario::layout::Layout;
 use wirespeed_scenario::run::{Congestion, FlowKind, Run};
@@ -71,6 +72,11 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
     }
     for (host, node) in run.hosts.iter().zip(&world.nodes) {
         writer.write(&Message::Settings { host: host.name.clone(), settings: node.settings.clone() })?;
+        // Only a real machine has hardware that limits it; the virtual-time guest does not.
+        if ground == Ground::Machine {
+            let json = node.namespace.within(|| Ok(inventory(&mut Root::live()).to_json()))?;
+            writer.write(&Message::Inventory { host: host.name.clone(), json })?;
+        }
     }
     conduct(Arc::new(run), &layout, &mut world, ground, shared, writer)?;
     match ground {

@@ -28,7 +28,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 use wirespeed_bpf::drops::this_namespace;
-use wirespeed_host::{Change, Changes, Delta, Root, Snapshot, take};
+use wirespeed_host::{Change, Changes, Delta, Root, Snapshot, inventory, take};
 use wirespeed_ledger::hosts::drop_reasons;
 use wirespeed_ledger::intervals::Borders;
 use wirespeed_record::{Event, EventKind};
@@ -148,7 +148,8 @@ fn session(
     let run = Arc::new(plan.check().map_err(io::Error::other)?);
     end.put_off(PATIENCE + Duration::from_secs_f64(run.duration.as_secs_f64()));
     let mut ends = Ends::prepare(&run, &plan)?;
-    // Both take long on a busy or slow machine; nothing of the run may come before they are done.
+    // All take long on a busy or slow machine; nothing of the run may come before they are done.
+    let json = inventory(&mut Root::live()).to_json();
     let mut drops = Drops::watch(&run, this_namespace(), |told| ends.warn(&told));
     let (before, _) = take(&mut Root::live());
     drops.begin_counting();
@@ -172,6 +173,7 @@ fn session(
     }
     out.write(&Message::Settings { host: host.clone(), settings })?;
     out.write(&Message::Topology { host: host.clone(), topology: here.topology() })?;
+    out.write(&Message::Inventory { host: host.clone(), json })?;
     let mut peer = ends.peer.take();
     let clock = Clock::starting_at(origin_ns);
     let beside = Beside { before: &before, drops: &mut drops, ends: &ends, peer: peer.as_mut() };

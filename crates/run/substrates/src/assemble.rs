@@ -33,6 +33,8 @@ pub struct Assembler {
     recording: Recording,
     settings: BTreeMap<String, BTreeMap<String, String>>,
     topologies: BTreeMap<String, Topology>,
+    /// Snapshots by host, as the agents sent them.
+    inventories: BTreeMap<String, String>,
     in_flight: BTreeMap<String, u64>,
     /// Packets dropped and lost by queue and cause, where causes are told apart.
     drops: BTreeMap<String, Vec<(Cause, u64)>>,
@@ -103,7 +105,7 @@ impl Assembler {
     pub fn described(mut self, run: &Run, substrate: SubstrateKind) -> (Recording, BTreeMap<String, u64>) {
         let mut recording = std::mem::take(&mut self.recording);
         recording.events.sort_by_key(|event| event.t_ns);
-        let RunInfo { warnings, cost, mut placement, .. } = std::mem::take(&mut recording.info);
+        let RunInfo { mut warnings, cost, mut placement, .. } = std::mem::take(&mut recording.info);
         let mut packets = BTreeMap::new();
         for row in &recording.flows {
             packets.insert(row.flow, row.data_packets_out.unwrap_or(0));
@@ -111,6 +113,13 @@ impl Assembler {
         recording.info = describe(run, substrate, &mut self.settings);
         for host in &mut recording.info.hosts {
             host.topology = self.topologies.remove(&host.name);
+            let json = self.inventories.remove(&host.name);
+            match json.map(|json| serde_json::from_str(&json)).transpose() {
+                Ok(inventory) => host.inventory = inventory,
+                Err(error) => {
+                    warnings.push(format!("the inventory of {} cannot be read: {error}", host.name))
+                }
+            }
         }
         // Real hosts tell in any order.
         placement.sort_by(|a, b| (a.flow, &a.host).cmp(&(b.flow, &b.host)));

@@ -32,6 +32,7 @@ impl Assembler {
                 self.interims.push(Interim { t_ns, took_ns, counters, in_flight, rows });
             }
             Message::Topology { host, topology } => drop(self.topologies.insert(host, topology)),
+            Message::Inventory { host, json } => drop(self.inventories.insert(host, json)),
             Message::Placement(placement) => recording.info.placement.push(placement),
             Message::Used { cpu_ns, peak_rss_bytes } => {
                 // Between real hosts there is an agent on each.
