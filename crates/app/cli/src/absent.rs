@@ -10,7 +10,7 @@ const HAS_LINUX: bool = cfg!(feature = "linux");
 const SUBSTRATES: [&str; 3] = ["kernel", "netns", "hosts"];
 
 /// Commands that need Linux, with a feature that brings them.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 8] = [
     ("probe", "hosts"),
     ("mesh", "hosts"),
     ("agent", "hosts"),

@@ -225,11 +225,6 @@ impl Remote {
         self.child.stdin.take().zip(self.child.stdout.take())
     }
 
-    /// Its standard output, once.
-    pub(crate) fn output(&mut self) -> Option<std::process::ChildStdout> {
-        self.child.stdout.take()
-    }
-
     /// Waits for its end.
     ///
     /// # Errors

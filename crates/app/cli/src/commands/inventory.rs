@@ -1,13 +1,13 @@
 //! `wirespeed inventory`: hosts with everything that decides how fast TCP can be.
 
+use super::inventory_source::{self, Source};
 use crate::failure::Failure;
 use crate::{print, print_plain, tell};
 use clap::Args;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use wirespeed_host::{Root, inventory};
 use wirespeed_inventory::{Inventory, drawing};
 use wirespeed_transport::TransportError;
 use wirespeed_transport::inventory::of_host;
@@ -40,9 +40,6 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
-
-/// The largest snapshot that is read, as over ssh.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -82,10 +79,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The inventories in the order of the hosts, and the reasons why others are missing.
 fn read(arguments: &Arguments) -> Result<(Vec<Inventory>, Vec<TransportError>), Failure> {
     if let Some(file) = &arguments.from {
-        return Ok((vec![snapshot(file)?], Vec::new()));
+        return Ok((vec![inventory_source::read(&Source::File(file.clone()))?], Vec::new()));
     }
     if arguments.hosts.is_empty() {
-        return Ok((vec![inventory(&mut Root::live())], Vec::new()));
+        return Ok((vec![inventory_source::read(&Source::Local)?], Vec::new()));
     }
     let results: Vec<Result<Inventory, TransportError>> = thread::scope(|scope| {
         let readers: Vec<_> = arguments.hosts.iter().map(|host| scope.spawn(|| of_host(host))).collect();
@@ -99,20 +96,6 @@ fn read(arguments: &Arguments) -> Result<(Vec<Inventory>, Vec<TransportError>), 
         }
     }
     Ok((found, failures))
-}
-
-fn snapshot(file: &Path) -> Result<Inventory, Failure> {
-    let wrong = |reason: String| Failure::Usage {
-        message: format!("cannot read {}: {reason}", file.display()),
-        remedy: "name a file that `wirespeed inventory --json > FILE` wrote".into(),
-    };
-    let mut text = String::new();
-    let opened = File::open(file).map_err(|error| wrong(error.to_string()))?;
-    opened.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(wrong(format!("it is larger than {} MiB", MOST_BYTES >> 20)));
-    }
-    Inventory::from_json(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// The drawing, the table of interfaces, and everything that could not be read.

@@ -17,25 +17,42 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// The largest snapshot that is read, 16 MiB. That of a host with 1,000 queues has 1 MiB.
-const MOST_BYTES: u64 = 16 << 20;
+/// The largest snapshot that is read, as over ssh. That of a host with 1,000 queues has 1 MiB.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads an inventory.
 ///
 /// # Errors
-/// If the snapshot cannot be read or is not an inventory, or if this build does not read hosts.
+/// If the snapshot cannot be read or is not an inventory, if ssh or the program on the host fails, or if this build does
+/// not read hosts.
 pub fn read(source: &Source) -> Result<Inventory, Failure> {
     match source {
         Source::File(path) => snapshot(path),
-        Source::Local => Err(unavailable("this host")),
-        Source::Host(name) => Err(unavailable(name)),
+        Source::Local => local(),
+        Source::Host(name) => remote(name),
     }
 }
 
-fn unavailable(host: &str) -> Failure {
-    Failure::Environment(format!(
+#[cfg(feature = "linux")]
+fn local() -> Result<Inventory, Failure> {
+    Ok(wirespeed_host::inventory(&mut wirespeed_host::Root::live()))
+}
+
+#[cfg(feature = "linux")]
+fn remote(host: &str) -> Result<Inventory, Failure> {
+    wirespeed_transport::inventory::of_host(host).map_err(|error| Failure::Environment(error.to_string()))
+}
+
+#[cfg(not(feature = "linux"))]
+fn local() -> Result<Inventory, Failure> {
+    remote("this host")
+}
+
+#[cfg(not(feature = "linux"))]
+fn remote(host: &str) -> Result<Inventory, Failure> {
+    Err(Failure::Environment(format!(
         "cannot read the inventory of {host}: this build reads snapshots only; give one with `--from FILE`"
-    ))
+    )))
 }
 
 fn snapshot(path: &Path) -> Result<Inventory, Failure> {
@@ -81,6 +98,7 @@ mod tests {
         assert!(of_text("{").unwrap_err().to_string().contains("not an inventory"));
     }
 
+    #[cfg(not(feature = "linux"))]
     #[test]
     fn hosts_that_cannot_be_read_are_reported_with_the_alternative() {
         for source in [Source::Local, Source::Host("dtn1".into())] {

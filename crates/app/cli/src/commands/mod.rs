@@ -11,9 +11,9 @@ pub mod execute;
 pub mod explain;
 mod folder;
 pub mod import;
-mod inventory_source;
 #[cfg(feature = "linux")]
 pub mod inventory;
+mod inventory_source;
 #[cfg(feature = "linux")]
 pub mod kernel;
 #[cfg(feature = "linux")]

@@ -3,6 +3,7 @@
 mod changes;
 mod output;
 mod persist;
+mod prove;
 mod timer;
 
 use crate::failure::Failure;
@@ -26,6 +27,7 @@ Examples:
   sudo wirespeed tune confirm                        # without it they are put back after 60 s
   sudo wirespeed tune apply --changes changes.json --persist
   sudo wirespeed tune apply --resume                 # finish after a crash
+  wirespeed tune prove dtn1 dtn2 --receiver changes.json                 # which of them help on this path?
   sudo wirespeed tune revert                         # put the old values back
   wirespeed tune status";
 
@@ -38,6 +40,8 @@ pub enum Action {
     Apply(ApplyArguments),
     /// Put the old values of the newest transaction back, and remove its files.
     Revert(RevertArguments),
+    /// Measure between two hosts with and without each change, keep those that help, and put the others back.
+    Prove(prove::Arguments),
     /// Keep the changes that were applied with --confirm-within.
     Confirm(State),
     /// Print the transactions, and the changes that are still in effect.
@@ -134,6 +138,7 @@ pub fn run(action: &Action) -> Result<(), Failure> {
             print_plain(&if arguments.json { output::json(&plan)? } else { plan.to_string() })
         }
         Action::Apply(arguments) => run_apply(arguments),
+        Action::Prove(arguments) => prove::run(arguments),
         Action::Revert(arguments) => run_revert(arguments),
         Action::Confirm(state) => {
             require_root("confirm")?;
