@@ -40,7 +40,7 @@ pub struct PcieLink {
 }
 
 impl PcieLink {
-    /// Bandwidth of the negotiated link in bit/s: lanes x GT/s x line code, less 1 Gbit/s for headers.
+    /// Bandwidth of the negotiated link in bit/s: lanes, GT/s and line code multiplied. Headers cost 1 Gbit/s.
     /// 16 lanes at 8 GT/s have about 125 Gbit/s (kit-2019, section 4).
     pub fn bandwidth_bps(&self) -> Option<f64> {
         Some(bandwidth(self.speed_gt_s?, self.width?))

@@ -1,4 +1,4 @@
-//! Where measurements come from.
+//! The source of measurements.
 
 use serde::Serialize;
 

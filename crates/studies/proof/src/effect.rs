@@ -17,7 +17,7 @@ pub struct Effect {
     pub pairs: usize,
 }
 
-/// What the interval shows.
+/// The conclusion from an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -37,7 +37,7 @@ impl fmt::Display for Verdict {
             Verdict::Helps => "helps",
             Verdict::Harms => "harms",
             Verdict::NoEffect => "no effect",
-            Verdict::Unknown => "cannot tell",
+            Verdict::Unknown => "inconclusive",
         })
     }
 }

@@ -23,8 +23,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Reads an inventory.
 ///
 /// # Errors
-/// If the snapshot cannot be read or is not an inventory, if ssh or the program on the host fails, or if this build does
-/// not read hosts.
+/// If the snapshot cannot be read or is not an inventory, or if ssh or the program on the host fails. A build without
+/// Linux substrates reads snapshots only.
 pub fn read(source: &Source) -> Result<Inventory, Failure> {
     match source {
         Source::File(path) => snapshot(path),

@@ -115,7 +115,8 @@ fn next_step(host: &Judged) -> String {
             format!("Findings: {counts}. Next: repair the critical ones first; no setting makes up for them.")
         }
         () if has_changes => format!(
-            "Findings: {counts}. Next: repeat the command with `--shell > tune.sh`, read the script, and run it as root."
+            "Findings: {counts}. Next: repeat the command with `--json > changes.json`, then `wirespeed tune plan --changes \
+             changes.json`."
         ),
         () => format!("Findings: {counts}. Next: decide about each step above; no setting has to change."),
     }

@@ -1,12 +1,14 @@
 //! The changes that a plan is made of.
 
 use crate::failure::Failure;
+use serde::Deserialize;
 use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
 use wirespeed_inventory::Change;
 
-/// The changes in a JSON file: a list of changes, or the findings of `wirespeed doctor --json`. `-` is standard input.
+/// The changes in a JSON file: a list of changes, or the output of `wirespeed doctor --json` for one host, without those of
+/// severity info. `-` is standard input.
 pub fn changes(file: &Path) -> Result<Vec<Change>, Failure> {
     let wrong = |reason: String| Failure::Usage {
         message: format!("{}: {reason}", file.display()),
@@ -26,24 +28,39 @@ pub fn changes(file: &Path) -> Result<Vec<Change>, Failure> {
     parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
-fn parse(text: &str) -> Result<Vec<Change>, serde_json::Error> {
-    match serde_json::from_str(text)? {
-        Value::Object(mut object) if object.contains_key("findings") => {
-            let findings = match object.remove("findings") {
-                Some(Value::Array(findings)) => findings,
-                _ => Vec::new(),
-            };
-            let mut all = Vec::new();
-            for mut finding in findings {
-                if let Some(changes) = finding.get_mut("changes") {
-                    all.extend(serde_json::from_value::<Vec<Change>>(changes.take())?);
-                }
-            }
-            Ok(all)
-        }
+fn parse(text: &str) -> Result<Vec<Change>, ParseError> {
+    let Value::Object(object) = serde_json::from_str(text)? else {
         // From the text, so that an error has its line.
-        _ => serde_json::from_str(text),
+        return Ok(serde_json::from_str(text)?);
+    };
+    let host = match object.get("hosts").and_then(Value::as_array).map(Vec::as_slice) {
+        None => &Value::Object(object),
+        Some([host]) => host,
+        Some(several) => return Err(ParseError::Hosts(several.len())),
+    };
+    let Some(findings) = host["findings"].as_array() else { return Err(ParseError::NoFindings) };
+    let mut all = Vec::new();
+    // A finding of severity info is a decision of the user.
+    for finding in findings.iter().filter(|finding| finding["severity"] != "info") {
+        if let Some(changes) = finding.get("changes") {
+            all.extend(Vec::<Change>::deserialize(changes)?);
+        }
     }
+    Ok(all)
+}
+
+/// A file without usable changes.
+#[derive(Debug, thiserror::Error)]
+enum ParseError {
+    /// It is not JSON, or a part of it is not a change.
+    #[error(transparent)]
+    Syntax(#[from] serde_json::Error),
+    /// Settings of one host would be made on another.
+    #[error("it has the findings of {0} hosts; write a file for each with `wirespeed doctor HOST --json`")]
+    Hosts(usize),
+    /// An object of another program.
+    #[error("it is neither a list of changes nor the output of `wirespeed doctor --json`")]
+    NoFindings,
 }
 
 #[cfg(test)]
@@ -57,8 +74,15 @@ mod tests {
     fn lists_and_findings_are_read() {
         let list = parse(&format!("[{CHANGE}]")).unwrap();
         assert_eq!(list[0].setting.to_string(), "e: MTU");
-        let findings = format!(r#"{{"findings": [{{"id": "a"}}, {{"id": "b", "changes": [{CHANGE}]}}]}}"#);
-        assert_eq!(parse(&findings).unwrap(), list);
+        let host = format!(
+            r#"{{"findings": [{{"rule": "a"}}, {{"rule": "b", "severity": "warning", "changes": [{CHANGE}]}},
+                {{"rule": "c", "severity": "info", "changes": [{CHANGE}]}}]}}"#
+        );
+        assert_eq!(parse(&host).unwrap(), list);
+        assert_eq!(parse(&format!(r#"{{"hosts": [{host}]}}"#)).unwrap(), list);
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(error(&format!(r#"{{"hosts": [{host}, {host}]}}"#)).contains("findings of 2 hosts"));
+        assert!(error("{}").contains("neither a list of changes"));
         assert!(parse(r#"[{"setting": {"kind": "mtu"}}]"#).unwrap_err().to_string().contains("interface"));
     }
 }

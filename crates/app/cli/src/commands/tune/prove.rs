@@ -34,7 +34,7 @@ pub struct Arguments {
     /// JSON file with changes for the receiver.
     #[arg(long, value_name = "FILE")]
     receiver: Option<PathBuf>,
-    /// Test all changes as one, instead of one by one.
+    /// Test all changes as one, instead of each alone.
     #[arg(long)]
     together: bool,
     /// Length of a measurement, without its warm-up.

@@ -66,7 +66,7 @@ pub struct Path {
     pub count: usize,
 }
 
-/// Where a host keeps the old values of a change under test, apart from those of changes to keep.
+/// The folder with the old values of a change under test, apart from those of changes to keep.
 const STATE: &str = "--state \"$HOME\"/.cache/wirespeed/prove";
 
 impl Path {
