@@ -18,8 +18,8 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What was said on standard error, in one line.
-fn printed(output: &Output) -> String {
+/// Standard error in one line.
+fn reported(output: &Output) -> String {
     errors(output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -102,7 +102,7 @@ fn each_probe_has_a_folder_of_its_own_with_time_and_settings() {
     // A regression is one: the window is 64 KiB now, as the exit code of a stricter comparison says.
     let strict = ["--baseline", &folders[0], "--max-drop", "0.001", "--max-rate", "10 Mbit/s"];
     let worse = probed(&bed, &[&short[..], &strict].concat(), 1);
-    assert!(printed(&worse).contains("--max-drop"), "{}", printed(&worse));
+    assert!(reported(&worse).contains("--max-drop"), "{}", reported(&worse));
 }
 
 trait Text {
@@ -149,8 +149,8 @@ fn overlapping_probes_are_each_right_or_refused_with_the_holder() {
                 assert!(goodput > 1e7, "{apart_ms} ms: {goodput}");
                 assert_eq!(entry(&run, "ack", "unexplained"), 0, "{apart_ms} ms: {}", run["ledger"]);
             } else {
-                assert_eq!(output.status.code(), Some(3), "{apart_ms} ms: {}", printed(&output));
-                let printed = printed(&output);
+                assert_eq!(output.status.code(), Some(3), "{apart_ms} ms: {}", reported(&output));
+                let printed = reported(&output);
                 assert!(
                     printed.contains("port 5001 is in use by another test of wirespeed"),
                     "{apart_ms} ms: {printed}"
@@ -161,7 +161,7 @@ fn overlapping_probes_are_each_right_or_refused_with_the_holder() {
     // A port that is not given back soon is not waited for.
     let first = probe(&bed, &["--time", "8 s", "--json"]).spawn().unwrap();
     sleep(Duration::from_millis(1500));
-    let second = printed(&probed(&bed, &["--time", "1 s"], 3));
+    let second = reported(&probed(&bed, &["--time", "1 s"], 3));
     assert!(second.contains("port 5001 is in use by another test of wirespeed (process "), "{second}");
     assert!(run(&first.wait_with_output().unwrap())["metrics"]["goodput_bps"].as_f64().is_some());
     // Another port is another test; both share the link.
@@ -180,7 +180,7 @@ fn folder_in_use_is_refused_with_the_holder() {
     let first = probe(&bed, &["--time", "3 s", "--out", "out"]).spawn().unwrap();
     support::until(Duration::from_secs(20), "the first has begun", || bed.folder().join("out/runs").exists());
     let second = probed(&bed, &["--time", "1 s", "--out", "out"], 3);
-    assert!(printed(&second).contains("is in use by `wirespeed probe"), "{}", printed(&second));
+    assert!(reported(&second).contains("is in use by `wirespeed probe"), "{}", reported(&second));
     assert!(first.wait_with_output().unwrap().status.success());
 }
 
@@ -194,7 +194,7 @@ fn close_port(bed: &Bed, test: &str, place: isize, device: &str) -> bool {
     match bed.inside(bed.name(place), &rules) {
         Ok(()) => true,
         Err(why) => {
-            support::skip(test, &why);
+            support::skip(test, &why.to_string());
             false
         }
     }
@@ -211,16 +211,16 @@ fn closed_port_is_named_and_leaves_no_folder() {
     probed(&bed, &["--time", "1 s", "--out", "out"], 0);
     let output = probed(&bed, &["--time", "1 s", "--bidir"], 3);
     assert!(
-        printed(&output).contains("10.77.0.1 does not answer 10.77.0.2 on TCP port 5001"),
+        reported(&output).contains("10.77.0.1 does not answer 10.77.0.2 on TCP port 5001"),
         "{}",
-        printed(&output)
+        reported(&output)
     );
     assert!(close_port(&bed, test, -1, "left"));
     let output = probed(&bed, &["--time", "1 s", "--prometheus", "probe.prom"], 3);
     assert!(
-        printed(&output).contains("10.77.0.2 does not answer 10.77.0.1 on TCP port 5001"),
+        reported(&output).contains("10.77.0.2 does not answer 10.77.0.1 on TCP port 5001"),
         "{}",
-        printed(&output)
+        reported(&output)
     );
     assert!(!pair(&bed).exists());
     let text = fs::read_to_string(bed.folder().join("probe.prom")).unwrap();
@@ -235,7 +235,7 @@ fn missed_threshold_is_exit_code_1_after_the_results() {
     let Some(bed) = Bed::new("missed_threshold_is_exit_code_1_after_the_results", 0) else { return };
     let output = probed(&bed, &["--time", "1 s", "--fail-below", "90 Tbit/s"], 1);
     assert!(printed(&output).contains("Where the packets went"), "{}", printed(&output));
-    assert!(printed(&output).contains("below --fail-below"), "{}", printed(&output));
+    assert!(reported(&output).contains("below --fail-below"), "{}", reported(&output));
     let options =
         ["--time", "1 s", "--fail-below", "1 Mbit/s", "--fail-loss", "0.5", "--prometheus", "probe.prom"];
     probed(&bed, &options, 0);
@@ -254,7 +254,7 @@ fn ctrl_c_prints_and_keeps_what_was_measured() {
         // SAFETY: a process of this test's own.
         unsafe { libc::kill(running.id() as i32, libc::SIGINT) };
         let output = running.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{}", printed(&output));
+        assert_eq!(output.status.code(), Some(130), "{}", reported(&output));
         let run = run(&output);
         assert_eq!(run["interrupted"], true);
         assert!(run["metrics"]["goodput_bps"].as_f64().is_some_and(|goodput| goodput > 1e7), "{run}");
@@ -310,9 +310,9 @@ fn login_that_prints_is_named_with_its_words() {
         let words =
             if number == 0 { "Welcome to the machine" } else { "This account is currently not available." };
         assert!(
-            printed(&output).contains(words) && printed(&output).contains("login"),
+            reported(&output).contains(words) && reported(&output).contains("login"),
             "{}",
-            printed(&output)
+            reported(&output)
         );
     }
 }
@@ -341,9 +341,9 @@ fn kernel_is_asked_for_a_congestion_control_of_an_unknown_name() {
     };
     let output = probed(&bed, &["--time", "1 s", "--congestion", "bbr2"], 3);
     assert!(
-        printed(&output).contains("congestion control bbr2") && printed(&output).contains("cubic"),
+        reported(&output).contains("congestion control bbr2") && reported(&output).contains("cubic"),
         "{}",
-        printed(&output)
+        reported(&output)
     );
     assert_eq!(
         lost_anywhere(&run(&probed(&bed, &["--time", "1 s", "--json", "--max-rate", "10 Mbit/s"], 0))),
@@ -358,7 +358,7 @@ fn report_that_cannot_be_written_does_not_hide_the_results() {
     fs::create_dir_all(bed.folder().join("out/report.html/in-the-way")).unwrap();
     let output = probed(&bed, &["--time", "1 s", "--out", "out"], 3);
     assert!(printed(&output).contains("Where the packets went"), "{}", printed(&output));
-    assert!(printed(&output).contains("wirespeed report out"), "{}", printed(&output));
+    assert!(reported(&output).contains("wirespeed report out"), "{}", reported(&output));
 }
 
 #[test]

@@ -19,7 +19,7 @@ const DUMP: &str = "\
         printf '%s\\0%s\\n' \"$command\" \"$($command 2>&1 | sort | tr '\\n\\t' '  ')\"; done\n";
 
 fn dump(bed: &Bed) -> BTreeMap<String, String> {
-    let text = bed.told(bed.name(-1), DUMP);
+    let text = bed.read(bed.name(-1), DUMP);
     let mut all = BTreeMap::new();
     // A file of several lines has its name before each.
     for (name, value) in text.lines().filter_map(|line| line.split_once('\0')) {
@@ -75,7 +75,7 @@ fn nothing_differs_after(bed: &Bed, changes: &[Value], points: &[usize]) {
 /// The first interrupt of the interface.
 fn interrupt(bed: &Bed) -> u32 {
     let list = "ls /sys/class/net/left/device/msi_irqs /sys/class/net/left/device/../msi_irqs 2>/dev/null";
-    let found = bed.told(bed.name(-1), list);
+    let found = bed.read(bed.name(-1), list);
     let mut numbers: Vec<u32> = found.lines().filter_map(|line| line.trim().parse().ok()).collect();
     numbers.sort_unstable();
     // The first one of virtio is that of its configuration.
@@ -120,7 +120,7 @@ fn channels_and_steering_of_a_driver_are_tuned_and_reverted() {
 fn qdisc_trees_of_the_guest_are_restored() {
     in_guest("tuning::qdisc_trees_of_the_guest_are_restored", || {
         let bed = with_a_ring_that_drops();
-        let qdiscs = || bed.told(bed.name(-1), "tc qdisc show dev left | sort");
+        let qdiscs = || bed.read(bed.name(-1), "tc qdisc show dev left | sort");
         let change = change(json!({ "kind": "qdisc", "interface": "left" }), "pfifo");
         std::fs::write(bed.folder().join("changes.json"), Value::from(vec![change]).to_string()).unwrap();
         for tree in [
