@@ -1,7 +1,7 @@
 //! The audit: rules that compare a host with what a path needs.
 //!
 //! A [`Path`] and a [`Profile`] give the wanted values (`needs`). Each [`Rule`] compares values of an
-//! [`Inventory`](wirespeed_inventory::Inventory) with them, and returns [`AuditFinding`]s. A value that the inventory does not have gives
+//! [`Inventory`] with them, and returns [`AuditFinding`]s. A value that the inventory does not have gives
 //! no finding.
 
 mod baseline;

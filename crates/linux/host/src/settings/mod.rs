@@ -1,6 +1,6 @@
 //! Settings of this host: read, written and read back, saved and restored exactly.
 //!
-//! [`read`] gives the value as canonical text, so that two reads of an unchanged host are equal. [`write`] sets a value
+//! [`read`] gives the value as canonical text, so that two reads of an unchanged host are equal. [`write()`] sets a value
 //! and reads it back. [`save`] takes the value with all state that a change would disturb. Of a qdisc this is the whole
 //! tree, and of channels the steering of all queues. [`restore`] puts it back.
 

@@ -89,7 +89,7 @@ fn path(arguments: &Arguments, audit: &Audit, assumed: &mut Vec<String>) -> Resu
         }
     };
     let rtt_ns = match arguments.rtt {
-        Some(rtt) => i64::try_from(rtt.picoseconds() / 1000).unwrap_or(i64::MAX),
+        Some(rtt) => rtt.picoseconds() / 1000,
         None => {
             let rtt = audit.profile.assumed_rtt_ns();
             assumed.push(format!(

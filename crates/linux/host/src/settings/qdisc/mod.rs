@@ -71,7 +71,7 @@ impl Tree {
         kinds.join(",")
     }
 
-    /// Whether [`restore`] can make exactly this tree again.
+    /// Whether `restore` can make exactly this tree again.
     ///
     /// # Errors
     /// If not, with the qdisc and the reason.
