@@ -17,6 +17,7 @@ use wirespeed_inventory::Change;
 use wirespeed_proof::{Bench, Limits, Measurement, Proof, Stop, prove, summary, tornado};
 use wirespeed_record::replace_file;
 use wirespeed_transport::remote::Program;
+use wirespeed_tuning::DEFAULT_FOLDER;
 use wirespeed_units::Span;
 
 /// Arguments of `wirespeed tune prove`.
@@ -70,6 +71,9 @@ pub struct Arguments {
     /// Also make changes that a manager on the host owns: irqbalance, tuned, NetworkManager or bpftune.
     #[arg(long = "override", value_name = "MANAGER")]
     overridden: Vec<String>,
+    /// Folder on the hosts for the old values of the changes that stay.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
+    state: String,
     /// Folder for the results [default: wirespeed-out/prove/TIME].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -111,6 +115,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             flows: arguments.parallel,
             congestion: arguments.congestion.clone(),
             overridden: arguments.overridden.clone(),
+            state: arguments.state.clone(),
             out: out.clone(),
             program: Program::new(own_program()?),
             own: own_program()?,

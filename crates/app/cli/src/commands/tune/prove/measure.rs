@@ -1,5 +1,6 @@
 //! One measurement between two hosts, with a candidate in force.
 
+use crate::commands::run::quoted;
 use crate::failure::Failure;
 use serde_json::Value;
 use std::fmt;
@@ -56,6 +57,8 @@ pub struct Path {
     pub congestion: Option<String>,
     /// Managers whose settings may be changed.
     pub overridden: Vec<String>,
+    /// Folder on the hosts for the old values of changes to keep.
+    pub state: String,
     /// Folder for the results.
     pub out: PathBuf,
     /// This program, for the hosts.
@@ -92,7 +95,7 @@ impl Path {
     /// Makes the changes, to stay after this process.
     pub fn keep(&mut self, candidate: &Candidate) -> Result<(), Failure> {
         for (end, changes) in self.parts(candidate) {
-            self.apply(end, changes, "")?;
+            self.apply(end, changes, &format!("--state {}", quoted(&self.state)))?;
         }
         Ok(())
     }
@@ -111,11 +114,8 @@ impl Path {
 
     fn apply(&self, end: End, changes: &[Change], options: &str) -> Result<(), Failure> {
         let input = serde_json::to_string(changes).expect("changes are plain data");
-        let overridden: String = self
-            .overridden
-            .iter()
-            .map(|manager| format!(" --override '{}'", manager.replace('\'', "")))
-            .collect();
+        let overridden: String =
+            self.overridden.iter().map(|manager| format!(" --override {}", quoted(manager))).collect();
         self.command(end, &format!("tune apply --changes - {options}{overridden}"), &input)
     }
 
