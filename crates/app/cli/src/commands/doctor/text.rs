@@ -105,7 +105,9 @@ fn next_step(host: &Judged) -> String {
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     let counts = counts.join(", ");
-    let has_changes = host.findings.iter().any(|finding| !finding.changes.is_empty());
+    // `tune` leaves out those of severity info, which are decisions.
+    let is_due = |finding: &AuditFinding| finding.severity != Severity::Info && !finding.changes.is_empty();
+    let has_changes = host.findings.iter().any(is_due);
     let has_critical = host.count(Severity::Critical) > 0;
     match () {
         () if host.findings.is_empty() => {
