@@ -182,7 +182,7 @@ impl Bench for Hosts {
     }
 }
 
-/// Makes the helpful changes for good, measures once more, and returns their names.
+/// Makes the helpful changes again, to stay until the next boot, and returns their names.
 fn keep(hosts: &mut Hosts, proof: &Proof) -> Result<Vec<String>, Failure> {
     let mut all = Candidate { name: "kept".into(), sender: Vec::new(), receiver: Vec::new() };
     let mut names = Vec::new();

@@ -86,9 +86,10 @@ impl Path {
             applied.push(end);
         }
         let measured = result.and_then(|()| self.probe(&candidate.name));
-        for end in applied.into_iter().rev() {
-            self.command(end, &format!("tune revert {STATE}"), "")?;
-        }
+        // An error at one end does not keep the other from being put back.
+        let ends = applied.into_iter().rev();
+        let put_back = ends.map(|end| self.command(end, &format!("tune revert {STATE}"), ""));
+        put_back.fold(Ok(()), Result::and)?;
         measured
     }
 
