@@ -1,7 +1,7 @@
 //! Rings, channels, interrupt moderation and flow control of a driver, by SIOCETHTOOL (linux/ethtool.h).
 
 use super::{Place, SettingError};
-use crate::ethtool::ioctl;
+use crate::ethtool::{Knob, ioctl, read_knob};
 use crate::netlink::u32_at;
 use wirespeed_inventory::{CoalescingParameter, Way};
 
@@ -99,8 +99,25 @@ pub fn channels(place: &Place, interface: &str) -> Result<String, SettingError> 
 
 /// Changes the combined channels.
 pub fn set_channels(place: &Place, interface: &str, value: &str) -> Result<(), SettingError> {
-    let wanted = (number(place, value)?, value);
-    Numbers::<8>::change(place, interface, [GET_CHANNELS, SET_CHANNELS], COMBINED, wanted)
+    let wanted = number(place, value)?;
+    let changed =
+        Numbers::<8>::change(place, interface, [GET_CHANNELS, SET_CHANNELS], COMBINED, (wanted, value));
+    let Err(SettingError::Invalid { place, value, .. }) = changed else { return changed };
+    // The kernel rejects fewer channels than an indirection table that was set by hand names (ethtool(8), -X).
+    let remedy = match last_queue(interface) {
+        Some(last) if last >= wanted => format!(
+            "the RSS indirection table names queue {last} (`ethtool -x {interface}`); if it was set by hand, \
+             `ethtool -X {interface} default` resets it"
+        ),
+        _ => format!("`ethtool -l {interface}` prints how many there can be"),
+    };
+    Err(SettingError::Invalid { place, value, remedy })
+}
+
+/// The last receive queue that the RSS indirection table names; `None` if the device has no such table.
+fn last_queue(interface: &str) -> Option<u32> {
+    let table = read_knob(interface, Knob::Rss).ok()?;
+    table.iter().filter_map(|(name, _)| name.strip_prefix("queue-")?.parse().ok()).max()
 }
 
 /// Place of a parameter in `struct ethtool_coalesce`, and whether it is a switch.
