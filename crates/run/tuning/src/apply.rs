@@ -116,7 +116,11 @@ pub enum Cause {
 
 fn outcome(report: &Report) -> String {
     if report.failed.is_empty() {
-        return format!("all {} changes that were made are put back", report.restored.len());
+        return match report.restored.len() {
+            0 => "nothing was changed".to_owned(),
+            1 => "the change that was made is put back".to_owned(),
+            count => format!("all {count} changes that were made are put back"),
+        };
     }
     let failed: Vec<String> = report.failed.iter().map(Failed::to_string).collect();
     format!("and not everything could be put back: {}", failed.join("; "))
