@@ -47,4 +47,5 @@ pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;
 pub use scatter::{Scatter, ScatterGroup, ScatterMark};
+pub use svg::escape;
 pub use terminal::text_table;

@@ -1,9 +1,9 @@
-//! Escaped text for pictures. SVG files are XML, and the templates of the page write HTML only.
+//! Escaped text for XML: pictures, and test results. The templates of the page write HTML only.
 
 use crate::characters::is_printable;
 
 /// `text` for XML, in content and in quoted attributes. Characters that XML cannot hold become spaces.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

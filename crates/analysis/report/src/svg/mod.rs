@@ -8,7 +8,7 @@ mod scale;
 use crate::figure::{Axis, AxisKind, Figure, Layer, Shape};
 use crate::palette::{Palette, colours};
 use crate::shorten::shorten;
-use escape::escape;
+pub use escape::escape;
 use scale::{Mapping, Tick};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wirespeed_diagnosis::Severity;
 use wirespeed_diagnosis::audit::{AuditFinding, rules};
+use wirespeed_report::escape;
 
 /// One object with a list of hosts.
 pub fn json(hosts: &[Judged]) -> String {
@@ -47,19 +48,19 @@ pub fn junit(hosts: &[Judged]) -> String {
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\">",
-            xml(&host.host),
+            escape(&host.host),
             rules.len()
         );
         for rule in rules {
-            let _ = write!(out, "    <testcase classname=\"{}\" name=\"{}\">", xml(&host.host), rule.id);
+            let _ = write!(out, "    <testcase classname=\"{}\" name=\"{}\">", escape(&host.host), rule.id);
             let own: Vec<&AuditFinding> =
                 host.findings.iter().filter(|finding| finding.rule == rule.id).collect();
             // A test case has one failure at most; its text has all findings.
-            let lines: Vec<String> = own.iter().map(|finding| line(finding)).collect();
-            let lines = xml(&lines.join("\n"));
+            let lines: Vec<String> = own.iter().map(|finding| escape(&line(finding))).collect();
+            let lines = lines.join("\n");
             match own.iter().find(|finding| is_failure(finding)) {
                 Some(first) => {
-                    let _ = write!(out, "<failure message=\"{}\">{lines}</failure>", xml(&first.text));
+                    let _ = write!(out, "<failure message=\"{}\">{lines}</failure>", escape(&first.text));
                 }
                 None if !own.is_empty() => _ = write!(out, "<system-out>{lines}</system-out>"),
                 None => {}
@@ -110,30 +111,12 @@ fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Text in XML. Characters that XML 1.0 does not allow become a question mark.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push('?'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_of_others_are_escaped() {
-        assert_eq!(xml("a<b>&\"\u{1b}"), "a&lt;b&gt;&amp;&quot;?");
         assert_eq!(label("a\"b\\c\n"), "a\\\"b\\\\c\\n");
     }
 }
