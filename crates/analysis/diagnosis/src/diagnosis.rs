@@ -6,7 +6,7 @@ use crate::limiting_factor::{Interval, limiting_factors};
 use crate::limits::{judged, limits, windows};
 use crate::losses::losses;
 use crate::resources::{full_cores, full_link, nothing_delivered};
-use crate::{SECOND_NS, placement};
+use crate::{SECOND_NS, causes, placement};
 use wirespeed_metrics::View;
 use wirespeed_metrics::core_time::core_times;
 
@@ -39,6 +39,7 @@ pub fn diagnose(view: &View) -> Diagnosis {
     }
     findings.extend(losses(view, &cores));
     findings.extend(placement::findings(view));
+    causes::explain(&view.recording.info, &mut findings);
     Diagnosis { findings, intervals, flows }
 }
 

@@ -1,5 +1,6 @@
 //! The type of a finding, for people and for programs.
 
+use crate::audit::AuditFinding;
 use crate::id::{Id, Severity};
 use crate::thresholds::Threshold;
 use serde::Serialize;
@@ -22,6 +23,19 @@ pub struct Finding {
     pub remedy: String,
     /// The counter, document or measurement that the finding is based on.
     pub source: &'static str,
+    /// Settings of the hosts that explain it, the most direct first. Only recordings with the inventory of the hosts have any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+}
+
+/// A setting of a host of the run that does not fit the path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    /// Name of the host in the run.
+    pub host: String,
+    /// The finding of the audit about it.
+    #[serde(flatten)]
+    pub finding: AuditFinding,
 }
 
 /// The thing that a finding is about.
@@ -106,6 +120,7 @@ impl Finding {
             evidence,
             remedy: id.remedy().to_owned(),
             source: id.source(),
+            settings: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod audit;
+mod causes;
 mod diagnosis;
 mod finding;
 mod id;
@@ -23,7 +24,7 @@ mod testing;
 pub mod thresholds;
 
 pub use diagnosis::{Diagnosis, diagnose};
-pub use finding::{Evidence, Finding, Subject};
+pub use finding::{Evidence, Finding, Setting, Subject};
 pub use id::{Id, Severity};
 pub use limiting_factor::{Interval, LIMITS, LimitingFactor, limiting_factors};
 pub use outliers::{lossy_host, stands_out};

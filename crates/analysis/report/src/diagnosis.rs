@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use wirespeed_diagnosis::{Diagnosis, Finding, Interval, placement};
+use wirespeed_diagnosis::{Diagnosis, Finding, Interval, Setting, placement};
 use wirespeed_metrics::{Lost, Moment, View, timeline};
 use wirespeed_record::{
     Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, EventKind, HostInfo, LedgerRow, MISSED, RunInfo,
@@ -77,13 +77,33 @@ fn remedies(findings: &[Finding]) -> String {
     // Flows with the same finding have the same remedy, and need it once.
     let mut seen = BTreeSet::new();
     sorted.retain(|finding| seen.insert(&*finding.remedy));
-    let line = |finding: &&Finding| format!("{}: {}\n", finding.id.word(), finding.remedy);
+    let line = |finding: &&Finding| {
+        let settings: String = finding.settings.iter().take(MOST).map(setting).collect();
+        format!("{}: {}\n{settings}", finding.id.word(), finding.remedy)
+    };
     let left = sorted.len().saturating_sub(MOST);
     let mut text: String = sorted.iter().take(MOST).map(line).collect();
     if left > 0 {
         let _ = writeln!(text, "and {left} more findings (--json has them)");
     }
     text
+}
+
+/// A setting of a host that explains the finding above it, with the command that changes it.
+fn setting(setting: &Setting) -> String {
+    let Setting { host, finding } = setting;
+    let unit = if finding.unit.is_empty() { String::new() } else { format!(" {}", finding.unit) };
+    let values = match (finding.found.as_str(), finding.wanted.as_str()) {
+        ("", _) | (_, "") => finding.text.clone(),
+        (found, wanted) => format!("{found}, wanted {wanted}{unit}"),
+    };
+    let because = match finding.formula.as_str() {
+        "" => String::new(),
+        formula => format!(" ({formula})"),
+    };
+    let step = finding.commands().into_iter().next();
+    let step = step.map_or(String::new(), |step| format!(": {}", step.trim_end_matches('.')));
+    format!("  {host}, {}: {values}{because}{step}\n", finding.rule)
 }
 
 /// A line a flow, of the first few.
