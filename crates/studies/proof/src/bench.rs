@@ -21,11 +21,11 @@ pub trait Bench {
     type Error;
 
     /// Measures with the candidate of that number in force, or with the hosts as they are for `None`. When it returns,
-    /// also with an error, the hosts are as they were.
+    /// also with an error, the hosts are as they were. Without a measurement the bench was over before its end.
     ///
     /// # Errors
     /// If a change cannot be made or put back, or the measurement fails.
-    fn measure(&mut self, candidate: Option<usize>) -> Result<Measurement, Self::Error>;
+    fn measure(&mut self, candidate: Option<usize>) -> Result<Option<Measurement>, Self::Error>;
 
     /// Whether no further measurement may begin: the time is up, or the user interrupts.
     fn is_over(&self) -> bool;

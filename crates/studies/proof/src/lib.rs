@@ -7,11 +7,13 @@
 mod bench;
 mod effect;
 mod order;
+mod prediction;
 mod proof;
 mod table;
 
 pub use bench::{Bench, Measurement};
 pub use effect::{Effect, Verdict, effect};
 pub use order::Order;
+pub use prediction::{Host, NotModelled, Prediction, Setup, scenario};
 pub use proof::{Limits, LimitsError, Proof, Stop, prove};
 pub use table::{summary, tornado};

@@ -1,6 +1,6 @@
 //! Rounds of measurements, and when they end.
 
-use crate::{Bench, Effect, Measurement, Order, Verdict, effect};
+use crate::{Bench, Effect, Measurement, Order, Prediction, Verdict, effect};
 use serde::Serialize;
 
 /// When a proof ends, and how certain it is.
@@ -55,6 +55,8 @@ pub struct Proof {
     pub effects: Vec<Option<Effect>>,
     /// The verdict on each candidate.
     pub verdicts: Vec<Verdict>,
+    /// Predictions of the model: of the hosts as they are, then of each candidate. Empty if none was asked for.
+    pub predictions: Vec<Prediction>,
     /// Confidence of each interval: that of all together, divided among looks and candidates (Bonferroni).
     pub interval_confidence: f64,
     /// Why it ended.
@@ -115,6 +117,7 @@ pub fn prove<B: Bench>(
         with: vec![Vec::new(); count],
         effects: vec![None; count],
         verdicts: vec![Verdict::Unknown; count],
+        predictions: Vec::new(),
         interval_confidence: 1.0 - alpha,
         stop: Stop::Rounds,
         candidates,
@@ -155,7 +158,10 @@ fn round<B: Bench>(
         if bench.is_over() {
             return Ok(None);
         }
-        found[arm] = Some(bench.measure(arm.checked_sub(1).map(|at| open[at]))?);
+        let Some(measurement) = bench.measure(arm.checked_sub(1).map(|at| open[at]))? else {
+            return Ok(None);
+        };
+        found[arm] = Some(measurement);
     }
     Ok(found.into_iter().collect())
 }
@@ -223,12 +229,12 @@ mod tests {
     impl Bench for Simulated {
         type Error = LimitsError;
 
-        fn measure(&mut self, candidate: Option<usize>) -> Result<Measurement, LimitsError> {
+        fn measure(&mut self, candidate: Option<usize>) -> Result<Option<Measurement>, LimitsError> {
             self.left -= 1;
             self.measured.push(candidate);
             let gain = candidate.map_or(0.0, |at| self.gains[at]);
             let goodput_bps = 1e9 * (1.0 + gain) * (1.0 + self.noise * self.normal());
-            Ok(Measurement { goodput_bps, ..Default::default() })
+            Ok(Some(Measurement { goodput_bps, ..Default::default() }))
         }
 
         fn is_over(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `wirespeed tune prove`: whether changes help on the path between two hosts, by measurements with and without them.
 
 mod measure;
+mod prediction;
 
 use super::changes::changes;
 use crate::commands::folder::{cannot_write, create_locked};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use wirespeed_inventory::Change;
-use wirespeed_proof::{Bench, Limits, Measurement, Proof, Stop, prove, summary, tornado};
+use wirespeed_proof::{Bench, Limits, Measurement, Proof, prove, summary, tornado};
 use wirespeed_record::replace_file;
 use wirespeed_transport::remote::Program;
 use wirespeed_tuning::DEFAULT_FOLDER;
@@ -120,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             program: Program::new(own_program()?),
             own: own_program()?,
             count: 0,
+            first: None,
         },
         candidates,
         end: Instant::now() + Duration::from_secs_f64(arguments.budget.as_secs_f64()),
@@ -129,11 +131,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         message: error.to_string(),
         remedy: "see --rounds, --least-gain and --confidence".into(),
     };
-    let proof = prove(&mut path, names, limits, usage, |proof| tell(&progress(proof)))?;
-    let kept = if arguments.revert { Vec::new() } else { keep(&mut path, &proof)? };
+    let mut proof = prove(&mut path, names, limits, usage, |proof| tell(&progress(proof)))?;
+    let interrupted = interrupt::flag().load(Relaxed);
+    if !interrupted {
+        proof.predictions = prediction::predict(&path.path, &path.candidates);
+    }
+    let kept = if arguments.revert || interrupted { Vec::new() } else { keep(&mut path, &proof)? };
     write(&out, &proof)?;
     drop(lock);
-    conclude(arguments, &out, &proof, &kept)
+    conclude(arguments, &out, &proof, &kept, interrupted)
 }
 
 /// One candidate for each change, or one for all.
@@ -173,7 +179,7 @@ struct Hosts {
 impl Bench for Hosts {
     type Error = Failure;
 
-    fn measure(&mut self, candidate: Option<usize>) -> Result<Measurement, Failure> {
+    fn measure(&mut self, candidate: Option<usize>) -> Result<Option<Measurement>, Failure> {
         self.path.measure(candidate.map(|at| &self.candidates[at]))
     }
 
@@ -217,14 +223,15 @@ fn conclude(
     out: &std::path::Path,
     proof: &Proof,
     kept: &[String],
+    interrupted: bool,
 ) -> Result<(), Failure> {
-    let interrupted = proof.stop == Stop::Over && interrupt::flag().load(Relaxed);
     if arguments.json {
         let json = serde_json::json!({ "proof": proof, "kept": kept });
         print_plain(&format!("{json:#}\n"))?;
     } else {
         let mut text = summary(proof);
         text += &match (kept, arguments.revert) {
+            _ if interrupted => "Interrupted; every setting is as it was.\n".to_owned(),
             ([], false) => "Kept: nothing; every setting is as it was.\n".to_owned(),
             (_, true) => "Every setting is as it was.\n".to_owned(),
             (kept, false) => format!(

@@ -2,10 +2,12 @@
 
 use crate::commands::run::quoted;
 use crate::failure::Failure;
+use crate::interrupt;
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
 use wirespeed_inventory::Change;
 use wirespeed_proof::Measurement;
 use wirespeed_transport::command::on_host;
@@ -67,15 +69,20 @@ pub struct Path {
     pub own: PathBuf,
     /// Measurements so far.
     pub count: usize,
+    /// The folder of the first measurement of the hosts as they are.
+    pub first: Option<PathBuf>,
 }
+
+/// Name of a measurement of the hosts as they are.
+const WITHOUT: &str = "without changes";
 
 /// The folder with the old values of a change under test, apart from those of changes to keep.
 const STATE: &str = "--state \"$HOME\"/.cache/wirespeed/prove";
 
 impl Path {
-    /// Measures with the candidate in force, and puts the hosts back, also after an error.
-    pub fn measure(&mut self, candidate: Option<&Candidate>) -> Result<Measurement, Failure> {
-        let Some(candidate) = candidate else { return self.probe("without") };
+    /// Measures with the candidate in force, and puts the hosts back, also after an error. `None` if the user interrupted it.
+    pub fn measure(&mut self, candidate: Option<&Candidate>) -> Result<Option<Measurement>, Failure> {
+        let Some(candidate) = candidate else { return self.probe(WITHOUT) };
         let mut applied = Vec::new();
         let mut result = Ok(());
         for (end, changes) in self.parts(candidate) {
@@ -133,7 +140,7 @@ impl Path {
     }
 
     /// One `wirespeed probe`, in a folder of its own.
-    fn probe(&mut self, name: &str) -> Result<Measurement, Failure> {
+    fn probe(&mut self, name: &str) -> Result<Option<Measurement>, Failure> {
         self.count += 1;
         let folder = self.out.join("measurements").join(format!("{:03}", self.count));
         let mut command = Command::new(&self.own);
@@ -148,20 +155,33 @@ impl Path {
             .output()
             .map_err(|source| Failure::Output { what: "a probe".into(), source })?;
         let failed = |reason: String| Failure::Environment(format!("measurement {name}: {reason}"));
+        // Ctrl-C reaches the probe as well, which then has measured for a part of its time.
+        if interrupt::flag().load(Relaxed) {
+            return Ok(None);
+        }
         if !output.status.success() {
             return Err(failed(last_lines(&String::from_utf8_lossy(&output.stderr))));
         }
         let json: Value =
             serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))?;
-        measurement(&json).ok_or_else(|| failed("the probe reports no goodput".into()))
+        let found = measurement(&json).ok_or_else(|| failed("the probe reports no goodput".into()))?;
+        if name == WITHOUT {
+            self.first.get_or_insert(folder);
+        }
+        Ok(Some(found))
     }
 }
 
 /// The end of a message, where its reason is.
-fn last_lines(text: &str) -> String {
+pub(super) fn last_lines(text: &str) -> String {
     const LINES: usize = 4;
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LINES)..].join(" ")
+}
+
+/// The goodput of the first run in the output of `probe --json` or `run --json`, in bit/s.
+pub(super) fn goodput_bps(json: &Value) -> Option<f64> {
+    json["runs"][0]["metrics"]["goodput_bps"].as_f64()
 }
 
 /// The measurement in the output of `probe --json`.
@@ -170,7 +190,7 @@ fn measurement(json: &Value) -> Option<Measurement> {
     let lost = run["ledger"]["data"]["lost"].as_array().into_iter().flatten();
     let lost = lost.filter_map(|row| Some((row["stage"].as_str()?.to_owned(), row["packets"].as_u64()?)));
     Some(Measurement {
-        goodput_bps: run["metrics"]["goodput_bps"].as_f64()?,
+        goodput_bps: goodput_bps(json)?,
         retransmissions: run["metrics"]["retransmissions_packets"].as_f64().unwrap_or(0.0) as u64,
         limiting_factor: run["limit"].as_str().unwrap_or_default().to_owned(),
         lost: lost.filter(|(_, packets)| *packets > 0).collect(),
