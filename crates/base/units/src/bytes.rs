@@ -167,6 +167,51 @@ mod tests {
         assert_eq!("1.25 GB".parse(), Ok(Bytes::new(1_250_000_000)));
         assert_eq!("64KiB".parse(), Ok(Bytes::kib(64)));
         assert_eq!("0".parse(), Ok(Bytes::ZERO));
+        for (unit, bytes) in [
+            ("B", 1),
+            ("kB", 1_000),
+            ("KB", 1_000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("TB", 1_000_000_000_000),
+            ("KiB", 1_024),
+            ("MiB", 1_048_576),
+            ("GiB", 1_073_741_824),
+            ("TiB", 1_099_511_627_776),
+        ] {
+            assert_eq!(format!("3 {unit}").parse::<Bytes>().map(Bytes::get), Ok(3 * bytes), "{unit}");
+        }
+    }
+
+    #[test]
+    fn largest_size_is_read_and_a_larger_one_is_not() {
+        assert_eq!("18446744073709551615 B".parse(), Ok(Bytes::new(u64::MAX)));
+        assert!(matches!("18446744073709551616 B".parse::<Bytes>(), Err(ParseError::Range { .. })));
+    }
+
+    #[test]
+    fn messages_list_the_units() {
+        let message = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        let units = "B, kB, KB, MB, GB, TB, KiB, MiB, GiB, TiB";
+        assert_eq!(message("9000"), format!("`9000` has no unit: write a size with one of {units}"));
+        assert_eq!(message("9 ms"), format!("`ms` is not a unit of a size: use one of {units}"));
+    }
+
+    #[test]
+    fn sums_differences_and_multiples_are_exact() {
+        let (five, three) = (Bytes::new(5), Bytes::new(3));
+        assert_eq!((five + three, five - three, five * 3), (Bytes::new(8), Bytes::new(2), Bytes::new(15)));
+        assert_eq!([five, three, three].into_iter().sum::<Bytes>(), Bytes::new(11));
+        let mut sum = five;
+        sum += three;
+        assert_eq!(sum, Bytes::new(8));
+        assert_eq!((three.saturating_sub(five), five.saturating_sub(three)), (Bytes::ZERO, Bytes::new(2)));
+        assert_eq!(Bytes::new(u64::MAX).bits(), 8 * u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn packets_print_with_their_unit() {
+        assert_eq!((Packets::new(7).get(), Packets::new(7).to_string().as_str()), (7, "7 packets"));
     }
 
     #[test]
@@ -174,13 +219,19 @@ mod tests {
         assert!(matches!("1.5 B".parse::<Bytes>(), Err(ParseError::Range { .. })));
         assert!(matches!("9000".parse::<Bytes>(), Err(ParseError::NoUnit { .. })));
         assert!(matches!("9 ms".parse::<Bytes>(), Err(ParseError::Unit { .. })));
-        assert!(matches!("-9 B".parse::<Bytes>(), Err(ParseError::Negative { .. })));
+        for negative in ["-9 B", "-.5 kB"] {
+            assert!(matches!(negative.parse::<Bytes>(), Err(ParseError::Negative { .. })), "{negative}");
+        }
+        assert!(matches!("-B".parse::<Bytes>(), Err(ParseError::Form { .. })));
         assert!(matches!("much".parse::<Bytes>(), Err(ParseError::Form { .. })));
     }
 
     #[test]
     fn whole_binary_multiples_print_in_binary_units() {
-        assert_eq!(Bytes::mib(8).to_string(), "8 MiB");
+        for text in ["8 KiB", "8 MiB", "8 GiB"] {
+            assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
+        }
+        assert_eq!(Bytes::ZERO.to_string(), "0 B");
         assert_eq!(Bytes::new(6_225_000).to_string(), "6.225 MB");
     }
 

@@ -105,7 +105,26 @@ mod tests {
     }
 
     #[test]
+    fn volume_and_serialisation_are_inverse_to_the_byte() {
+        let rate = Rate::mbit(100);
+        assert_eq!((rate.get(), rate.bytes_per_second()), (100_000_000, 12_500_000));
+        assert_eq!(rate.volume(rate.serialisation(Bytes::new(1_500))), Bytes::new(1_500));
+        assert_eq!(rate.volume(Span::ZERO - Span::ms(1)), Bytes::ZERO);
+        // A third of a byte more does not fit.
+        assert_eq!(Rate::bps(3).serialisation(Bytes::new(1)), Span::ps(2_666_666_666_667));
+    }
+
+    #[test]
     fn reads_and_prints() {
+        for (text, bps) in [
+            ("7 bit/s", 7),
+            ("7 kbit/s", 7_000),
+            ("7 Mbit/s", 7_000_000),
+            ("7 Gbit/s", 7_000_000_000),
+            ("7 Tbit/s", 7_000_000_000_000),
+        ] {
+            assert_eq!(text.parse::<Rate>().map(Rate::get), Ok(bps), "{text}");
+        }
         assert_eq!("9.5 Gbit/s".parse(), Ok(Rate::bps(9_500_000_000)));
         assert_eq!(Rate::bps(9_500_000_000).to_string(), "9.5 Gbit/s");
         assert!(matches!("10 Gb/s".parse::<Rate>(), Err(ParseError::Unit { .. })));

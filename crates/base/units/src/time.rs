@@ -200,6 +200,42 @@ mod tests {
     }
 
     #[test]
+    fn reads_every_unit() {
+        for (text, span) in [
+            ("7 ps", Span::ps(7)),
+            ("7 ns", Span::ps(7_000)),
+            ("7 us", Span::ns(7_000)),
+            ("7 µs", Span::ns(7_000)),
+            ("7 ms", Span::us(7_000)),
+            ("7 s", Span::ms(7_000)),
+            ("7 min", Span::secs(420)),
+            ("7 h", Span::secs(25_200)),
+        ] {
+            assert_eq!(text.parse(), Ok(span), "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_differences_and_multiples_are_exact() {
+        let (five, three) = (Span::ms(5), Span::ms(3));
+        assert_eq!((five + three, three - five, five * 3), (Span::ms(8), Span::ms(-2), Span::ms(15)));
+        assert_eq!([five, three, three].into_iter().sum::<Span>(), Span::ms(11));
+        let mut sum = five;
+        sum += three;
+        assert_eq!(sum, Span::ms(8));
+        assert_eq!((Span::ps(7_999).nanoseconds(), Span::ps(-7_999).nanoseconds()), (7, -7));
+        assert_eq!(Span::ms(-1_500).as_secs_f64(), -1.5);
+    }
+
+    #[test]
+    fn instants_are_apart_by_spans() {
+        let later = SimTime::ps(2_500) + Span::ns(4);
+        assert_eq!((later.picoseconds(), later.nanoseconds()), (6_500, 6));
+        assert_eq!((later - SimTime::START, SimTime::START - later), (Span::ps(6_500), Span::ps(-6_500)));
+        assert_eq!(later.to_string(), "6.5 ns");
+    }
+
+    #[test]
     fn prints_with_the_unit_it_reaches() {
         assert_eq!(Span::us(12_200).to_string(), "12.2 ms");
         assert_eq!((Span::ZERO - Span::ms(3)).to_string(), "-3 ms");
