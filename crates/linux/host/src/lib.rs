@@ -24,7 +24,7 @@ pub mod tcp_info;
 
 pub use collector::Collector;
 pub use fixture::record_fixture;
-pub use inventory::inventory;
+pub use inventory::{inventory, managers};
 pub use reading::{
     CounterMeaning, Device, Meaning, Origin, Place, Reading, Row, Socket, Unit, Way, Width, row,
 };

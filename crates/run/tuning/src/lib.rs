@@ -24,7 +24,7 @@ pub use folder::{DEFAULT_FOLDER, Folder, FolderError, Lock};
 pub use host::{Host, ThisHost};
 pub use identity::{Identity, Process};
 pub use journal::{Header, Journal, Mark, State, StepState};
-pub use managers::{owner, running};
+pub use managers::owner;
 pub use observer::{Flow, Observer, Point};
 pub use persist::{FileRecord, PersistError, PersistentFile};
 pub use plan::{Conflict, Impossible, Plan, PlanError, Step, plan};

@@ -1,24 +1,6 @@
 //! Programs that change settings of the host by themselves, and the settings that each of them owns.
 
-use std::fs;
 use wirespeed_inventory::{Manager, Setting};
-
-/// Their names, as those of their processes (`comm`, at most 15 characters).
-const NAMES: [&str; 4] = ["irqbalance", "tuned", "NetworkManager", "bpftune"];
-
-/// Managers that run on this host.
-pub fn running() -> Vec<Manager> {
-    let mut found: Vec<Manager> = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let comm = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        let known = NAMES.into_iter().find(|name| *name == comm.trim());
-        if let Some(name) = known.filter(|name| !found.iter().any(|manager| manager.name == *name)) {
-            found.push(Manager { name: name.into(), pid: Some(pid), detail: None });
-        }
-    }
-    found
-}
 
 /// The running manager that would change a setting again by itself.
 pub fn owner<'a>(setting: &Setting, managers: &'a [Manager]) -> Option<&'a Manager> {
@@ -69,7 +51,8 @@ mod tests {
 
     #[test]
     fn each_manager_owns_its_settings() {
-        let all = NAMES.map(|name| Manager { name: name.into(), ..Default::default() });
+        let all = ["irqbalance", "tuned", "NetworkManager", "bpftune"]
+            .map(|name| Manager { name: name.into(), ..Default::default() });
         let owner_of = |setting: Setting| owner(&setting, &all).map(|manager| manager.name.clone());
         assert_eq!(owner_of(Setting::InterruptAffinity { irq: 1 }).as_deref(), Some("irqbalance"));
         assert_eq!(owner_of(Setting::Governor { cpus: "0".parse().unwrap() }).as_deref(), Some("tuned"));

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use wirespeed_tuning::{
     ApplyError, Cause, ConfirmError, DEFAULT_FOLDER, Flow, Folder, FolderError, Journal, Options, Plan,
     PlanError, Point, Report, RevertError, ThisHost, Timer, apply, check_ready, confirm, plan, resume,
-    revert, running,
+    revert,
 };
 use wirespeed_units::Span;
 
@@ -161,7 +161,12 @@ pub fn run(action: &Action) -> Result<(), Failure> {
 
 fn make_plan(file: &std::path::Path, overridden: &[String]) -> Result<Plan, Failure> {
     let changes = changes::changes(file)?;
-    plan(&mut ThisHost, changes, &running(), overridden).map_err(|error| match error {
+    let running = wirespeed_host::managers(&mut wirespeed_host::Root::live()).map_err(|error| {
+        Failure::Environment(format!(
+            "the programs that run on this host cannot be listed: {error}; mount /proc"
+        ))
+    })?;
+    plan(&mut ThisHost, changes, &running, overridden).map_err(|error| match error {
         PlanError::Contradiction { .. } => Failure::Usage {
             message: error.to_string(),
             remedy: "a list of changes has each setting once".into(),

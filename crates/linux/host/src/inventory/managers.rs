@@ -3,6 +3,7 @@
 use super::system::sees_kernel_threads;
 use super::{Notes, word};
 use crate::root::Root;
+use std::io;
 use wirespeed_inventory::{Manager, System};
 
 /// Process names, which the kernel cuts to 15 characters, with the name of the program.
@@ -21,26 +22,30 @@ const MANAGERS: [(&str, &str); 11] = [
 ];
 
 pub(super) fn read(root: &mut Root, system: &System, notes: &mut Notes) -> Vec<Manager> {
-    let names = MANAGERS.map(|(name, _)| name);
-    let found = match root.processes(&names) {
-        Ok(found) => found,
-        Err(error) => {
-            notes.error("programs that manage settings", &error, "mount /proc");
-            return Vec::new();
-        }
-    };
+    let managers = managers(root).unwrap_or_else(|error| {
+        notes.error("programs that manage settings", &error, "mount /proc");
+        Vec::new()
+    });
     if system.container.is_some() && !sees_kernel_threads(root) {
         let reason = "a container has no processes of its host";
         notes.add("programs that manage settings", reason, "run it on the host");
     }
+    managers
+}
+
+/// Programs that run and change settings of the host by themselves, each once.
+///
+/// # Errors
+/// If the processes cannot be listed.
+pub fn managers(root: &mut Root) -> io::Result<Vec<Manager>> {
     let mut managers: Vec<Manager> = Vec::new();
-    for (pid, process) in found {
+    for (pid, process) in root.processes(&MANAGERS.map(|(name, _)| name))? {
         let name = MANAGERS.iter().find(|(short, _)| *short == process).map_or("", |(_, name)| name);
         if managers.iter().all(|manager| manager.name != name) {
             managers.push(Manager { name: name.to_owned(), pid: Some(pid), detail: detail(root, name) });
         }
     }
-    managers
+    Ok(managers)
 }
 
 /// The TuneD profile, or the options of irqbalance.

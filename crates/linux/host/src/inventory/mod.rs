@@ -20,6 +20,8 @@ mod routes;
 mod sysctls;
 mod system;
 
+pub use managers::managers;
+
 use crate::root::Root;
 use std::collections::BTreeSet;
 use std::io;
