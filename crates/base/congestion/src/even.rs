@@ -57,3 +57,112 @@ impl EvenAcks<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::algorithms;
+    use crate::control::Observer;
+    use crate::event::Phase;
+    use crate::testing::{Flow, MSS};
+
+    /// The sample after the even ones: the 50th packet is the first one that is not acknowledged.
+    fn next() -> AckSample {
+        AckSample {
+            now: SimTime::ps(1_000_000_000_000),
+            phase: Phase::Open,
+            newly_acked: Packets::new(9),
+            newly_delivered: Packets::new(9),
+            may_grow: true,
+            cwnd_limited: true,
+            rtt: Some(Span::ms(1)),
+            snd_una: 50 * MSS,
+            in_flight: Packets::new(190),
+            delivered: Packets::new(100),
+            ..AckSample::default()
+        }
+    }
+
+    #[test]
+    fn samples_lie_evenly_before_the_next_one() {
+        let next = next();
+        let at = |us: i64| SimTime::ps(us * 1_000_000);
+        let sent = [(44, at(900_000)), (47, at(950_000)), (60, at(970_000))];
+        let acks = EvenAcks {
+            count: 3,
+            gap: Span::us(10),
+            stride: 2,
+            first_predicted: false,
+            mss: MSS,
+            sent: &sent,
+            next: &next,
+            next_una: 50,
+        };
+        let mut seen = Vec::new();
+        acks.each(|ack| {
+            assert_eq!((ack.newly_acked.get(), ack.newly_delivered.get(), ack.rate), (2, 2, None));
+            let counts = [ack.prior_in_flight, ack.in_flight, ack.delivered].map(Packets::get);
+            seen.push((ack.now, ack.rtt, ack.predicted, ack.snd_una, counts));
+        });
+        assert_eq!(
+            seen,
+            [
+                (at(999_970), Some(Span::us(99_970)), false, 44 * MSS, [198, 196, 94]),
+                (at(999_980), Some(Span::us(49_980)), true, 46 * MSS, [196, 194, 96]),
+                (at(999_990), Some(Span::us(29_990)), true, 48 * MSS, [194, 192, 98]),
+            ]
+        );
+        let mut predicted = Vec::new();
+        EvenAcks { first_predicted: true, ..acks }.each(|ack| predicted.push(ack.predicted));
+        assert_eq!(predicted, [true; 3]);
+    }
+
+    /// Everything that an algorithm reports.
+    fn state(flow: &Flow) -> (String, Vec<(&'static str, f64)>) {
+        struct Values(Vec<(&'static str, f64)>);
+        impl Observer for Values {
+            fn value(&mut self, name: &'static str, value: f64) {
+                self.0.push((name, value));
+            }
+        }
+        let mut values = Values(Vec::new());
+        flow.control.observe(&mut values);
+        (format!("{:?}", flow.output()), values.0)
+    }
+
+    #[test]
+    fn algorithms_take_even_acknowledgements_as_they_take_each() {
+        for row in algorithms() {
+            for (window, is_used) in [(40, true), (200, true), (200, false)] {
+                let [mut singly, mut together] = [(); 2].map(|()| Flow::new(row.name).at(window));
+                for round in 1..=40 {
+                    let una = 1_000 * round;
+                    let now = SimTime::ps(1_000_000_000 * 20 * una as i64 / 1_000);
+                    let next = AckSample {
+                        now,
+                        cwnd_limited: is_used,
+                        snd_una: una * MSS,
+                        snd_nxt: (una + window) * MSS,
+                        delivered: Packets::new(una),
+                        in_flight: Packets::new(window),
+                        ..next()
+                    };
+                    let sent = [(una, SimTime::ps(now.picoseconds() - Span::ms(9).picoseconds()))];
+                    let acks = EvenAcks {
+                        count: 7 + round as u32 % 30,
+                        gap: Span::us(5),
+                        stride: 1 + round % 3,
+                        first_predicted: round % 2 == 0,
+                        mss: MSS,
+                        sent: &sent,
+                        next: &next,
+                        next_una: una,
+                    };
+                    acks.each(|ack| singly.control.on_ack(ack));
+                    together.control.on_even_acks(&acks);
+                    assert_eq!(state(&singly), state(&together), "{}, {window}, round {round}", row.name);
+                }
+            }
+        }
+    }
+}
