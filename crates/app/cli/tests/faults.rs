@@ -95,7 +95,14 @@ fn a_small_receive_window_is_named() {
         assert_eq!(entry(&run, "data", "unexplained"), 0, "{}", run["ledger"]);
         run
     };
-    expect(test, attempt, |run| held_back(run) == "receive window");
+    let explains = |run: &Value| {
+        let findings = run["findings"].as_array().expect("findings are a list");
+        let window = findings.iter().find(|finding| finding["id"] == "limit.receive-window");
+        let settings = window.and_then(|finding| finding["settings"].as_array());
+        let setting = settings.and_then(|settings| settings.first());
+        setting.is_some_and(|setting| setting["host"] == "receiver" && setting["rule"] == "tcp.rmem")
+    };
+    expect(test, attempt, |run| held_back(run) == "receive window" && explains(run));
 }
 
 /// Programs that keep a core busy; they end with this value.

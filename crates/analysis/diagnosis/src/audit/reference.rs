@@ -97,7 +97,8 @@ pub fn wanted_values() -> String {
     out.push_str(
         "\n[Audit rules](rules.md) has the sources of the formulas. A pause is the time for which a core may leave its queues alone:\n\
          4 ms in profiles `wan` and `measurement`, 2 ms in `lan`, 1 ms in `low-latency`.\n\n## Other guides\n\n\
-         The largest receive buffer of a guide is a ceiling for one flow: half of it in a round trip.\n\n\
+         The largest receive buffer of a guide is a ceiling for one flow: half of it in a round trip. Runs that show which \
+         value is\nright are in [Where tuning guides differ](../explanation/where-guides-differ.md).\n\n\
          | Guide | Largest buffer (bytes) | 1 ms | 20 ms | 100 ms |\n|---|--:|--:|--:|--:|\n",
     );
     for value in conflicts::VALUES.iter().filter(|value| value.rule == "tcp.rmem") {
