@@ -13,15 +13,21 @@ pub struct PersistentFile {
     pub text: String,
 }
 
+/// The first line of the files of [`files`].
 const HEAD: &str = "# Written by `wirespeed doctor`. Remove the file to undo it.\n";
+
+/// The place of [`sysctl_fragment`].
+pub const SYSCTL_FRAGMENT: &str = "/etc/sysctl.d/90-wirespeed.conf";
+/// The place of [`udev_rules`].
+pub const UDEV_RULES: &str = "/etc/udev/rules.d/90-wirespeed.rules";
 
 /// All forms that some change has. Forms without content are left out.
 pub fn files(changes: &[Change]) -> Vec<PersistentFile> {
     let forms: [(&'static str, Option<String>); 5] = [
-        ("/etc/sysctl.d/90-wirespeed.conf", sysctl_fragment(changes)),
+        (SYSCTL_FRAGMENT, sysctl_fragment(HEAD, changes)),
         ("/etc/systemd/system/wirespeed-tune.service", systemd_unit(changes)),
         ("/etc/tuned/wirespeed/tuned.conf", tuned_profile(changes)),
-        ("/etc/udev/rules.d/90-wirespeed.rules", udev_rules(changes)),
+        (UDEV_RULES, udev_rules(HEAD, changes)),
         ("wirespeed-vars.yml", ansible_variables(changes)),
     ];
     forms.into_iter().filter_map(|(path, text)| Some(PersistentFile { path, text: text? })).collect()
@@ -53,14 +59,14 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A fragment for sysctl.d(5).
-pub fn sysctl_fragment(changes: &[Change]) -> Option<String> {
+/// A fragment for sysctl.d(5), with `head` above it.
+pub fn sysctl_fragment(head: &str, changes: &[Change]) -> Option<String> {
     let sysctls = sysctls(changes);
     let line = |(name, change): (&&str, &&Change)| {
         format!("# {}: {}\n{name} = {}\n", change.rule, one_line(&change.reason), one_line(&change.value))
     };
     let lines: String = sysctls.iter().map(line).collect();
-    (!lines.is_empty()).then(|| format!("{HEAD}{lines}"))
+    (!lines.is_empty()).then(|| format!("{head}{lines}"))
 }
 
 /// A service of systemd that makes the changes which are not sysctls.
@@ -104,8 +110,8 @@ pub fn tuned_profile(changes: &[Change]) -> Option<String> {
     Some(text)
 }
 
-/// Rules of udev that make the changes of an interface when it appears.
-pub fn udev_rules(changes: &[Change]) -> Option<String> {
+/// Rules of udev that make the changes of an interface when it appears, with `head` above them.
+pub fn udev_rules(head: &str, changes: &[Change]) -> Option<String> {
     let of_interface =
         others(changes).into_iter().filter_map(|change| Some((change.setting.interface()?, change)));
     let mut text = String::new();
@@ -118,7 +124,7 @@ pub fn udev_rules(changes: &[Change]) -> Option<String> {
             one_line(&command).replace('"', "\\\"")
         );
     }
-    (!text.is_empty()).then(|| format!("{HEAD}{text}"))
+    (!text.is_empty()).then(|| format!("{head}{text}"))
 }
 
 /// Variables for a playbook of Ansible: a map of sysctls and a list of commands.
@@ -182,7 +188,7 @@ mod tests {
     #[test]
     fn sysctls_and_commands_are_written_in_each_form() {
         let changes = changes();
-        let fragment = sysctl_fragment(&changes).unwrap();
+        let fragment = sysctl_fragment(HEAD, &changes).unwrap();
         assert!(
             fragment
                 .ends_with("# tcp.rmem: the path needs it now\nnet.ipv4.tcp_rmem = 4096 131072 250000000\n")
@@ -194,7 +200,7 @@ mod tests {
             "the ring resets the link, and is last"
         );
         assert!(tuned_profile(&changes).unwrap().contains("[sysctl]\nnet.core.default_qdisc=fq\n"));
-        let udev = udev_rules(&changes).unwrap();
+        let udev = udev_rules(HEAD, &changes).unwrap();
         assert!(udev.contains("KERNEL==\"eth2\", RUN+=\"/bin/sh -c 'ethtool -G eth2 rx 8192'\"\n"), "{udev}");
         let ansible = ansible_variables(&changes).unwrap();
         assert!(ansible.contains("  net.ipv4.tcp_rmem: '4096 131072 250000000'\n"));

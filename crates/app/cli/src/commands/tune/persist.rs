@@ -2,8 +2,8 @@
 
 use super::output::note;
 use crate::failure::Failure;
-use std::fmt::Write;
-use wirespeed_inventory::Setting;
+use wirespeed_diagnosis::audit::persist::{SYSCTL_FRAGMENT, UDEV_RULES, sysctl_fragment, udev_rules};
+use wirespeed_inventory::{Change, Setting};
 use wirespeed_tuning::{PersistentFile, Plan};
 
 const HEADER: &str = "# Written by wirespeed (`wirespeed tune apply --persist`).\n\
@@ -11,38 +11,20 @@ const HEADER: &str = "# Written by wirespeed (`wirespeed tune apply --persist`).
 
 /// A fragment of sysctl.d, and udev rules for the settings of interfaces. Others are printed as not persistent.
 pub fn files(plan: &Plan) -> Result<Vec<PersistentFile>, Failure> {
-    let (mut sysctls, mut rules) = (String::new(), String::new());
-    for step in &plan.steps {
-        let (setting, value) = (&step.change.setting, step.change.value.as_str());
-        match setting {
-            Setting::Sysctl { name } => {
-                check(name, value)?;
-                let _ = writeln!(sysctls, "# {}\n{name} = {value}", step.change.rule);
-            }
-            _ => match setting.interface() {
-                Some(interface) => {
-                    check(interface, value)?;
-                    let command = setting.command(value);
-                    let _ = writeln!(
-                        rules,
-                        "# {}\nACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", RUN+=\"/bin/sh -c '{command}'\"",
-                        step.change.rule
-                    );
-                }
-                None => note(&format!("not persistent: {setting} is set until the next boot only")),
-            },
+    let changes: Vec<Change> = plan.steps.iter().map(|step| step.change.clone()).collect();
+    for Change { setting, value, .. } in &changes {
+        match (setting, setting.interface()) {
+            (Setting::Sysctl { name }, _) => check(name, value)?,
+            (_, Some(interface)) => check(interface, value)?,
+            (_, None) => note(&format!("not persistent: {setting} is set until the next boot only")),
         }
     }
-    let file =
-        |path: &str, body: String| PersistentFile { path: path.into(), content: format!("{HEADER}{body}") };
-    let mut all = Vec::new();
-    if !sysctls.is_empty() {
-        all.push(file("/etc/sysctl.d/90-wirespeed.conf", sysctls));
-    }
-    if !rules.is_empty() {
-        all.push(file("/etc/udev/rules.d/90-wirespeed.rules", rules));
-    }
-    Ok(all)
+    let forms =
+        [(SYSCTL_FRAGMENT, sysctl_fragment(HEADER, &changes)), (UDEV_RULES, udev_rules(HEADER, &changes))];
+    let file = |(path, content): (&str, Option<String>)| {
+        Some(PersistentFile { path: path.into(), content: content? })
+    };
+    Ok(forms.into_iter().filter_map(file).collect())
 }
 
 /// Names and values of a file that a shell of root reads have no special characters.
@@ -60,7 +42,6 @@ fn check(name: &str, value: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_inventory::Change;
     use wirespeed_tuning::{Saved, Step};
 
     fn plan(changes: Vec<(Setting, &str)>) -> Plan {
