@@ -6,11 +6,12 @@ mod support;
 #[path = "tune/namespace.rs"]
 mod namespace;
 
-use namespace::{Namespace, differences};
+use namespace::Namespace;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Output, Stdio};
 use std::time::Duration;
+use support::settings::differences;
 use support::{errors, skip, until};
 
 fn change(setting: Value, value: &str) -> Value {

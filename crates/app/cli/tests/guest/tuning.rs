@@ -2,38 +2,24 @@
 
 use super::support::bed::Bed;
 use super::support::guest::{in_guest, with_a_ring_that_drops, with_queues};
+use super::support::settings::{Settings, differences, parse, script};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::process::Output;
 
-/// Everything of interface `left` that can be read, a line each.
-const DUMP: &str = "\
-    device=$(readlink -f /sys/class/net/left)\n\
-    find /proc/sys/net $device -type f -readable -not -path '*/statistics/*' -not -path '*/power/*' \
-        -not -path '*/byte_queue_limits/*' -not -name uevent -not -name nf_conntrack_count \
-        -not -name tcp_fastopen_key -not -name carrier_changes -not -name carrier_up_count -not -name carrier_down_count \
-        | sort | xargs grep -sHZ ''\n\
-    grep -sHZ '' /proc/irq/*/smp_affinity_list\n\
-    for command in 'ip -d link show dev left' 'tc qdisc show dev left' 'ethtool -g left' 'ethtool -l left' \
-        'ethtool -c left' 'ethtool -k left' 'ethtool -a left' 'ethtool -x left'; do\n\
-        printf '%s\\0%s\\n' \"$command\" \"$($command 2>&1 | sort | tr '\\n\\t' '  ')\"; done\n";
-
-fn dump(bed: &Bed) -> BTreeMap<String, String> {
-    let text = bed.read(bed.name(-1), DUMP);
-    let mut all = BTreeMap::new();
-    // A file of several lines has its name before each.
-    for (name, value) in text.lines().filter_map(|line| line.split_once('\0')) {
-        let values: &mut String = all.entry(name.to_owned()).or_default();
-        values.push_str(value);
-        values.push('\n');
-    }
-    assert!(all.len() > 100, "only {} values are read", all.len());
-    all
-}
-
-fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
-    let names = before.keys().filter(|name| before.get(*name) != after.get(*name));
-    names.map(|name| format!("{name}: {:?} then {:?}", before.get(name), after.get(name))).collect()
+/// Everything of interface `left` that can be read.
+fn dump(bed: &Bed) -> Settings {
+    let commands = [
+        "ip -d link show dev left",
+        "tc qdisc show dev left",
+        "ethtool -g left",
+        "ethtool -l left",
+        "ethtool -c left",
+        "ethtool -k left",
+        "ethtool -a left",
+        "ethtool -x left",
+        "grep -sH . /proc/irq/*/smp_affinity_list",
+    ];
+    parse(&bed.read(bed.name(-1), &script("left", &commands)))
 }
 
 fn tune(bed: &Bed, arguments: &[&str]) -> Output {

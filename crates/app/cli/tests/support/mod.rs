@@ -12,6 +12,8 @@ pub mod receiver;
 pub mod recordings;
 #[allow(dead_code, reason = "only guests have the modules that are to be held against")]
 pub mod rivals;
+#[allow(dead_code, reason = "only tests of changes compare settings")]
+pub mod settings;
 #[allow(dead_code, reason = "most tests between hosts do with what stands in for ssh")]
 pub mod sshd;
 

@@ -1,6 +1,6 @@
 //! A network namespace with a pair of interfaces, and everything that can be read of it.
 
-use std::collections::BTreeMap;
+use super::support::settings::{Settings, parse, script};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -10,15 +10,6 @@ pub struct Namespace {
     name: String,
     folder: tempfile::TempDir,
 }
-
-/// Prints every file below /proc/sys/net and of the interface that does not change by itself, and the output of commands.
-const DUMP: &str = "\
-    device=$(readlink -f /sys/class/net/va)\n\
-    find /proc/sys/net $device -type f -readable -not -path '*/statistics/*' -not -path '*/power/*' \
-        -not -name uevent -not -name nf_conntrack_count -not -name tcp_fastopen_key -not -name stable_secret | sort | \
-        xargs grep -sHZ ''\n\
-    for command in 'ip -d link show dev va' 'ip addr show dev va' 'tc qdisc show dev va'; do\n\
-        printf '%s\\0%s\\n' \"$command\" \"$($command | tr '\\n' ' ')\"; done\n";
 
 impl Namespace {
     /// Makes one.
@@ -65,17 +56,9 @@ impl Namespace {
     }
 
     /// Everything that can be read.
-    pub fn dump(&self) -> BTreeMap<String, String> {
-        let text = self.shell(DUMP).expect("the dump is made");
-        let mut all = BTreeMap::new();
-        // A file of several lines has its name before each.
-        for (name, value) in text.lines().filter_map(|line| line.split_once('\0')) {
-            let values: &mut String = all.entry(name.to_owned()).or_default();
-            values.push_str(value);
-            values.push('\n');
-        }
-        assert!(all.len() > 100, "only {} values are read", all.len());
-        all
+    pub fn dump(&self) -> Settings {
+        let commands = ["ip -d link show dev va", "ip addr show dev va", "tc qdisc show dev va"];
+        parse(&self.shell(&script("va", &commands)).expect("the dump is made"))
     }
 }
 
@@ -91,11 +74,4 @@ fn run(command: &mut Command) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-}
-
-/// Values that differ between two dumps.
-pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
-    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let differs = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
-    differs.map(|name| format!("{name}: {:?} then {:?}", before.get(name), after.get(name))).collect()
 }
