@@ -54,6 +54,12 @@ fn change_that_helps_stays_and_one_without_effect_is_put_back() {
     assert!(proof["effects"][1]["low"].as_f64().unwrap() > 0.0, "{proof:#}");
     assert_ne!(proof["verdicts"][0], "helps", "{proof:#}");
     assert_eq!(found["kept"].as_array().unwrap().len(), 1, "{found:#}");
+    let [as_they_are, useless, helpful] = &proof["predictions"].as_array().unwrap()[..] else {
+        panic!("{proof:#}");
+    };
+    assert!(as_they_are["goodput_bps"].as_f64().unwrap() > 0.0, "{proof:#}");
+    assert!(useless["reason"].as_str().unwrap().contains(USELESS), "{proof:#}");
+    assert!(helpful["effect"].as_f64().unwrap() > 0.5, "{proof:#}");
     assert_eq!(sysctl(&bed, -1, RMEM), LARGE);
     assert_eq!(sysctl(&bed, 0, USELESS), before);
     assert!(fs::read_to_string(bed.folder().join("proof/tornado.svg")).unwrap().contains("tcp_rmem"));
