@@ -133,8 +133,15 @@ mod tests {
     #[test]
     fn algorithms_take_even_acknowledgements_as_they_take_each() {
         for row in algorithms() {
-            for (window, is_used) in [(40, true), (200, true), (200, false)] {
-                let [mut singly, mut together] = [(); 2].map(|()| Flow::new(row.name).at(window));
+            let avoiding = |window| Flow::new(row.name).at(window);
+            for (start, is_used) in [
+                (&(|| Flow::new(row.name)) as &dyn Fn() -> Flow, true),
+                (&|| avoiding(40), true),
+                (&|| avoiding(200), true),
+                (&|| avoiding(200), false),
+            ] {
+                let [mut singly, mut together] = [start(), start()];
+                let window = singly.cwnd();
                 for round in 1..=40 {
                     let una = 1_000 * round;
                     let now = SimTime::ps(1_000_000_000 * 20 * una as i64 / 1_000);

@@ -253,6 +253,18 @@ mod tests {
     }
 
     #[test]
+    fn acknowledgements_of_many_packets_are_made_up_for() {
+        let mut flow = Flow::new("bic").at(10_000).stretched(8);
+        // The average is at 8 packets an acknowledgement after some of them.
+        flow.round(Span::ms(100));
+        flow.lose();
+        let before = flow.cwnd();
+        flow.round(Span::ms(100));
+        let grown = flow.cwnd() - before;
+        assert!((124..=132).contains(&grown), "{grown}, not 16 x 8");
+    }
+
+    #[test]
     fn smax_is_an_alias() {
         let mut flow = Flow::with("bic", &[("smax", 32)]).at(10_000);
         flow.lose();

@@ -337,6 +337,12 @@ mod tests {
     use wirespeed_units::Span;
 
     #[test]
+    fn means_of_64_round_half_away_from_zero() {
+        let rounded = [-96, -95, -32, -31, 0, 31, 32, 95, 96].map(round_by_64);
+        assert_eq!(rounded, [-2, -1, -1, 0, 0, 0, 1, 1, 2]);
+    }
+
+    #[test]
     fn the_exponential_is_one() {
         for millionths in [0u64, 1, 1_000, 42_000, 693_147, 1_000_000, 5_000_000, 16_000_000] {
             let expected = (-(millionths as f64) / 1e6).exp();

@@ -1,8 +1,26 @@
 //! The engine around the plainest rule.
 
+use crate::control::Observer;
 use crate::event::{CongestionKind, Phase, Restart, RestartKind};
 use crate::testing::{Flow, MSS};
 use wirespeed_units::{Packets, Span};
+
+#[test]
+fn threshold_is_reported_once_it_is_set() {
+    struct Names(Vec<&'static str>);
+    impl Observer for Names {
+        fn value(&mut self, name: &'static str, _: f64) {
+            self.0.push(name);
+        }
+    }
+    let has_threshold = |flow: &Flow| {
+        let mut names = Names(Vec::new());
+        flow.control.observe(&mut names);
+        names.0.contains(&"ssthresh_packets")
+    };
+    assert!(!has_threshold(&Flow::new("reno")));
+    assert!(has_threshold(&Flow::new("reno").at(100)));
+}
 
 #[test]
 fn one_cut_for_one_window_of_data() {
