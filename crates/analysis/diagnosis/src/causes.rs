@@ -98,9 +98,10 @@ const CAUSES: &[(Id, End, &[&str])] = &[
 /// Round-trip time below which a path counts as one of a data centre or a campus, in nanoseconds.
 const LAN_NS: i64 = 2_000_000;
 
-/// Adds to each finding the settings that explain it, where the recording has the inventory of the hosts.
-pub(crate) fn explain(info: &RunInfo, findings: &mut [Finding]) {
-    let Some(path) = path(info) else { return };
+/// Adds to each finding the settings that explain it, where the recording has the inventory of the hosts. `goodput_bps`: that of
+/// the run.
+pub(crate) fn explain(info: &RunInfo, goodput_bps: Option<f64>, findings: &mut [Finding]) {
+    let Some(path) = path(info, goodput_bps) else { return };
     let audited: BTreeMap<&str, Vec<AuditFinding>> =
         info.hosts.iter().filter_map(|host| Some((host.name.as_str(), audit(host, path)?))).collect();
     if audited.is_empty() {
@@ -123,10 +124,15 @@ pub(crate) fn explain(info: &RunInfo, findings: &mut [Finding]) {
     }
 }
 
-/// The path of the run; `None` without its rate, since all needs follow from it.
-fn path(info: &RunInfo) -> Option<Path> {
-    let links = info.links.iter().filter(|link| !link.is_assumed && link.rate_bps > 0);
-    let rate_bps = links.map(|link| link.rate_bps).min()?;
+/// The path of the run; `None` without its rate, since all needs follow from it. If no interface reports a rate, the hosts are
+/// judged for twice the goodput: a window that limits a flow is then too small.
+fn path(info: &RunInfo, goodput_bps: Option<f64>) -> Option<Path> {
+    const MORE: f64 = 2.0;
+    let links = || info.links.iter().filter(|link| link.rate_bps > 0);
+    let mut rate_bps = links().map(|link| link.rate_bps).min()?;
+    if links().all(|link| link.is_assumed) {
+        rate_bps = rate_bps.min((MORE * goodput_bps?) as u64);
+    }
     let rtt_ns = info.flows.iter().map(|flow| flow.base_rtt_ns).max().filter(|rtt| *rtt > 0)?;
     let flows = u32::try_from(info.flows.len()).unwrap_or(u32::MAX);
     Some(Path { rate_bps, rtt_ns, mtu_bytes: 0, flows, buffer_bytes: None })
@@ -197,7 +203,7 @@ mod tests {
     fn explained(info: &RunInfo, id: Id) -> Vec<(String, &'static str)> {
         let subject = Subject::Flow { flow: 0, label: "a".into() };
         let mut findings = [Finding::new(id, subject, "text", Vec::new())];
-        explain(info, &mut findings);
+        explain(info, Some(10_000_000.0), &mut findings);
         let [finding] = findings;
         finding.settings.into_iter().map(|setting| (setting.host, setting.finding.rule)).collect()
     }
@@ -225,10 +231,17 @@ mod tests {
     }
 
     #[test]
-    fn path_without_a_known_rate_explains_nothing() {
+    fn hosts_of_a_path_without_a_known_rate_are_judged_for_twice_the_goodput() {
         let mut run = run();
         run.links[0].is_assumed = true;
-        assert_eq!(explained(&run, Id::LimitReceiveWindow), []);
+        // 20 Mbit/s x 20 ms are 50 kB: a window of 100 kB, a buffer of 200 kB.
+        let subject = Subject::Flow { flow: 0, label: "a".into() };
+        let mut findings = [Finding::new(Id::LimitReceiveWindow, subject, "text", Vec::new())];
+        explain(&run, Some(10_000_000.0), &mut findings);
+        assert_eq!(findings[0].settings[0].finding.wanted, "4096 16384 200000");
+        findings[0].settings.clear();
+        explain(&run, None, &mut findings);
+        assert_eq!(findings[0].settings, []);
     }
 
     #[test]

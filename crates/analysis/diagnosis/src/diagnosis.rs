@@ -39,8 +39,15 @@ pub fn diagnose(view: &View) -> Diagnosis {
     }
     findings.extend(losses(view, &cores));
     findings.extend(placement::findings(view));
-    causes::explain(&view.recording.info, &mut findings);
+    causes::explain(&view.recording.info, goodput_bps(view), &mut findings);
     Diagnosis { findings, intervals, flows }
+}
+
+/// Goodput of all flows in the measurement window; `None` if nothing was delivered.
+fn goodput_bps(view: &View) -> Option<f64> {
+    let delivered = view.flows.iter().filter_map(|flow| flow.delivered_bytes(view.from_ns, view.to_ns));
+    let seconds = (view.to_ns - view.from_ns) as f64 / SECOND_NS as f64;
+    Some(delivered.sum::<f64>() * 8.0 / seconds).filter(|goodput| goodput.is_finite() && *goodput > 0.0)
 }
 
 impl Diagnosis {

@@ -134,7 +134,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut proof = prove(&mut path, names, limits, usage, |proof| tell(&progress(proof)))?;
     let interrupted = interrupt::flag().load(Relaxed);
     if !interrupted {
-        proof.predictions = prediction::predict(&path.path, &path.candidates);
+        let measured = proof.without.iter().chain(proof.with.iter().flatten());
+        let highest_bps = measured.map(|measurement| measurement.goodput_bps).fold(0.0, f64::max);
+        proof.predictions = prediction::predict(&path.path, &path.candidates, highest_bps);
     }
     let kept = if arguments.revert || interrupted { Vec::new() } else { keep(&mut path, &proof)? };
     write(&out, &proof)?;

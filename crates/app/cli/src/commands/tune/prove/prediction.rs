@@ -6,8 +6,9 @@ use wirespeed_proof::{Host, Prediction, Setup, scenario};
 use wirespeed_record::{FlowInfo, RunInfo, find_runs, read_info};
 use wirespeed_scenario::Scenario;
 
-/// Predicts the hosts as they are, then each candidate. The scenarios and their runs stay in a folder of the results.
-pub fn predict(path: &Path, candidates: &[Candidate]) -> Vec<Prediction> {
+/// Predicts the hosts as they are, then each candidate. The scenarios and their runs stay in a folder of the results. If no
+/// interface reports its rate, that of the path is `highest_bps`, the highest goodput of all measurements.
+pub fn predict(path: &Path, candidates: &[Candidate], highest_bps: f64) -> Vec<Prediction> {
     let as_they_are =
         Candidate { name: "hosts as they are".into(), sender: Vec::new(), receiver: Vec::new() };
     let arms: Vec<&Candidate> = std::iter::once(&as_they_are).chain(candidates).collect();
@@ -18,7 +19,8 @@ pub fn predict(path: &Path, candidates: &[Candidate]) -> Vec<Prediction> {
     let mut predictions = Vec::new();
     let mut without = None;
     for (number, arm) in arms.into_iter().enumerate() {
-        let prediction = of_arm(path, &info, arm).and_then(|scenario| simulated(path, number, &scenario));
+        let prediction =
+            of_arm(path, &info, arm, highest_bps).and_then(|scenario| simulated(path, number, &scenario));
         if number == 0 {
             without = prediction.as_ref().ok().copied();
         }
@@ -40,16 +42,11 @@ fn measured(path: &Path) -> Result<RunInfo, String> {
     let folder = path.first.as_ref().ok_or("no measurement of the hosts as they are was completed")?;
     let runs = find_runs(folder).map_err(|error| error.to_string())?;
     let run = runs.first().ok_or("the first measurement has no recording")?;
-    let info = read_info(run).map_err(|error| error.to_string())?;
-    let is_known = |link: &wirespeed_record::LinkInfo| link.rate_bps > 0 && !link.is_assumed;
-    match info.links.iter().all(is_known) {
-        true => Ok(info),
-        false => Err("no interface of the path reports its rate".into()),
-    }
+    read_info(run).map_err(|error| error.to_string())
 }
 
 /// The scenario of an arm, or the reason why there is none.
-fn of_arm(path: &Path, info: &RunInfo, arm: &Candidate) -> Result<Scenario, String> {
+fn of_arm(path: &Path, info: &RunInfo, arm: &Candidate, highest_bps: f64) -> Result<Scenario, String> {
     let flow: &FlowInfo = info.flows.first().ok_or("the measurement has no flow")?;
     let host = |name: &str| -> Result<Host, String> {
         let host = info.hosts.iter().find(|host| host.name == name);
@@ -58,8 +55,9 @@ fn of_arm(path: &Path, info: &RunInfo, arm: &Candidate) -> Result<Scenario, Stri
         let interface = host.and_then(|host| host.settings.get("interface.device")).map(String::as_str);
         Ok(Host { inventory, interface })
     };
+    let link = info.links.iter().min_by_key(|link| link.rate_bps).ok_or("the path has no link")?;
     let setup = Setup {
-        rate_bps: info.links.iter().map(|link| link.rate_bps).min().ok_or("the path has no link")?,
+        rate_bps: if link.is_assumed { highest_bps as u64 } else { link.rate_bps },
         rtt_ns: flow.base_rtt_ns,
         congestion: flow.congestion.as_deref().ok_or("the flow has no congestion control")?,
         flows: path.flows,
