@@ -1,10 +1,13 @@
 //! Settings of the hosts that explain a finding of a run: rules of the audit, applied to the hosts of the recording.
 
+use crate::SECOND_NS;
 use crate::audit::{Audit, AuditFinding, Path, Profile};
 use crate::finding::{Finding, Setting, Subject};
 use crate::id::Id;
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_record::{FlowInfo, HostInfo, RunInfo};
+use wirespeed_metrics::View;
+use wirespeed_metrics::statistics::quantile;
+use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo};
 
 /// An end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +101,33 @@ const CAUSES: &[(Id, End, &[&str])] = &[
 /// Round-trip time below which a path counts as one of a data centre or a campus, in nanoseconds.
 const LAN_NS: i64 = 2_000_000;
 
-/// Adds to each finding the settings that explain it, where the recording has the inventory of the hosts. `goodput_bps`: that of
-/// the run.
-pub(crate) fn explain(info: &RunInfo, goodput_bps: Option<f64>, findings: &mut [Finding]) {
-    let Some(path) = path(info, goodput_bps) else { return };
+/// Measured values of a run that the needs of its hosts follow from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Measured {
+    /// Goodput of all flows in the measurement window, in bit/s.
+    goodput_bps: Option<f64>,
+    /// Median of the smoothed round-trip times in nanoseconds: with the queues of the path, and the waits of busy hosts.
+    rtt_ns: Option<f64>,
+}
+
+impl Measured {
+    /// Those of a run.
+    pub(crate) fn of(view: &View) -> Measured {
+        let delivered = view.flows.iter().filter_map(|flow| flow.delivered_bytes(view.from_ns, view.to_ns));
+        let seconds = (view.to_ns - view.from_ns) as f64 / SECOND_NS as f64;
+        let goodput_bps = delivered.sum::<f64>() * 8.0 / seconds;
+        let times = view.flow_samples.column(FlowSample::rtt_ns);
+        let times: Vec<f64> = times.iter().copied().filter(|time| !time.is_nan()).collect();
+        Measured {
+            goodput_bps: Some(goodput_bps).filter(|goodput| goodput.is_finite() && *goodput > 0.0),
+            rtt_ns: quantile(&times, 0.5),
+        }
+    }
+}
+
+/// Adds to each finding the settings that explain it, where the recording has the inventory of the hosts.
+pub(crate) fn explain(info: &RunInfo, measured: &Measured, findings: &mut [Finding]) {
+    let Some(path) = path(info, measured) else { return };
     let audited: BTreeMap<&str, Vec<AuditFinding>> =
         info.hosts.iter().filter_map(|host| Some((host.name.as_str(), audit(host, path)?))).collect();
     if audited.is_empty() {
@@ -126,14 +152,18 @@ pub(crate) fn explain(info: &RunInfo, goodput_bps: Option<f64>, findings: &mut [
 
 /// The path of the run; `None` without its rate, since all needs follow from it. If no interface reports a rate, the hosts are
 /// judged for twice the goodput: a window that limits a flow is then too small.
-fn path(info: &RunInfo, goodput_bps: Option<f64>) -> Option<Path> {
+fn path(info: &RunInfo, measured: &Measured) -> Option<Path> {
     const MORE: f64 = 2.0;
     let links = || info.links.iter().filter(|link| link.rate_bps > 0);
     let mut rate_bps = links().map(|link| link.rate_bps).min()?;
     if links().all(|link| link.is_assumed) {
-        rate_bps = rate_bps.min((MORE * goodput_bps?) as u64);
+        rate_bps = rate_bps.min((MORE * measured.goodput_bps?) as u64);
     }
-    let rtt_ns = info.flows.iter().map(|flow| flow.base_rtt_ns).max().filter(|rtt| *rtt > 0)?;
+    let base_ns = info.flows.iter().map(|flow| flow.base_rtt_ns).max()?;
+    let rtt_ns = base_ns.max(measured.rtt_ns.unwrap_or(0.0) as i64);
+    if rtt_ns <= 0 {
+        return None;
+    }
     let flows = u32::try_from(info.flows.len()).unwrap_or(u32::MAX);
     Some(Path { rate_bps, rtt_ns, mtu_bytes: 0, flows, buffer_bytes: None })
 }
@@ -203,7 +233,7 @@ mod tests {
     fn explained(info: &RunInfo, id: Id) -> Vec<(String, &'static str)> {
         let subject = Subject::Flow { flow: 0, label: "a".into() };
         let mut findings = [Finding::new(id, subject, "text", Vec::new())];
-        explain(info, Some(10_000_000.0), &mut findings);
+        explain(info, &Measured::default(), &mut findings);
         let [finding] = findings;
         finding.settings.into_iter().map(|setting| (setting.host, setting.finding.rule)).collect()
     }
@@ -237,11 +267,25 @@ mod tests {
         // 20 Mbit/s x 20 ms are 50 kB: a window of 100 kB, a buffer of 200 kB.
         let subject = Subject::Flow { flow: 0, label: "a".into() };
         let mut findings = [Finding::new(Id::LimitReceiveWindow, subject, "text", Vec::new())];
-        explain(&run, Some(10_000_000.0), &mut findings);
+        let measured = Measured { goodput_bps: Some(10_000_000.0), rtt_ns: Some(20_000_000.0) };
+        explain(&run, &measured, &mut findings);
         assert_eq!(findings[0].settings[0].finding.wanted, "4096 16384 200000");
         findings[0].settings.clear();
-        explain(&run, None, &mut findings);
+        explain(&run, &Measured::default(), &mut findings);
         assert_eq!(findings[0].settings, []);
+    }
+
+    #[test]
+    fn round_trip_time_is_that_of_the_run_with_its_queues() {
+        let wanted = |rtt_ns| {
+            let subject = Subject::Flow { flow: 0, label: "a".into() };
+            let mut findings = [Finding::new(Id::LimitReceiveWindow, subject, "text", Vec::new())];
+            explain(&run(), &Measured { goodput_bps: None, rtt_ns: Some(rtt_ns) }, &mut findings);
+            findings[0].settings[0].finding.wanted.clone()
+        };
+        assert_eq!(wanted(20e6), "4096 16384 10000000");
+        assert_eq!(wanted(30e6), "4096 16384 15000000");
+        assert_eq!(wanted(10e6), "4096 16384 10000000");
     }
 
     #[test]

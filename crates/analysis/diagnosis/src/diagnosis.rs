@@ -1,12 +1,13 @@
 //! All findings about a run, and its sentence.
 
+use crate::causes::{self, Measured};
 use crate::finding::{Finding, Subject};
 use crate::id::Id;
 use crate::limiting_factor::{Interval, limiting_factors};
 use crate::limits::{judged, limits, windows};
 use crate::losses::losses;
 use crate::resources::{full_cores, full_link, nothing_delivered};
-use crate::{SECOND_NS, causes, placement};
+use crate::{SECOND_NS, placement};
 use wirespeed_metrics::View;
 use wirespeed_metrics::core_time::core_times;
 
@@ -39,15 +40,8 @@ pub fn diagnose(view: &View) -> Diagnosis {
     }
     findings.extend(losses(view, &cores));
     findings.extend(placement::findings(view));
-    causes::explain(&view.recording.info, goodput_bps(view), &mut findings);
+    causes::explain(&view.recording.info, &Measured::of(view), &mut findings);
     Diagnosis { findings, intervals, flows }
-}
-
-/// Goodput of all flows in the measurement window; `None` if nothing was delivered.
-fn goodput_bps(view: &View) -> Option<f64> {
-    let delivered = view.flows.iter().filter_map(|flow| flow.delivered_bytes(view.from_ns, view.to_ns));
-    let seconds = (view.to_ns - view.from_ns) as f64 / SECOND_NS as f64;
-    Some(delivered.sum::<f64>() * 8.0 / seconds).filter(|goodput| goodput.is_finite() && *goodput > 0.0)
 }
 
 impl Diagnosis {
