@@ -3,6 +3,8 @@
 
 #[path = "guest/departures.rs"]
 mod departures;
+#[path = "guest/proof.rs"]
+mod proof;
 mod support;
 #[path = "guest/tuning.rs"]
 mod tuning;
