@@ -288,8 +288,11 @@ fn finished(journal: &Journal, report: &Report) -> Result<(), Failure> {
         note(&format!("{setting}: does not exist any more"));
     }
     if report.failed.is_empty() {
-        let (count, path) = (report.restored.len(), journal.path().display());
-        note(&format!("{count} settings are as before the transaction in {path}"));
+        let path = journal.path().display();
+        note(&match report.restored.len() {
+            1 => format!("1 setting is as before the transaction in {path}"),
+            count => format!("{count} settings are as before the transaction in {path}"),
+        });
         return Ok(());
     }
     let failed: Vec<String> = report.failed.iter().map(|failed| format!("  {failed}")).collect();
