@@ -103,7 +103,7 @@ const LAN_NS: i64 = 2_000_000;
 
 /// Measured values of a run that the needs of its hosts follow from.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Measured {
+struct Measured {
     /// Goodput of all flows in the measurement window, in bit/s.
     goodput_bps: Option<f64>,
     /// Median of the smoothed round-trip times in nanoseconds: with the queues of the path, and the waits of busy hosts.
@@ -112,7 +112,7 @@ pub(crate) struct Measured {
 
 impl Measured {
     /// Those of a run.
-    pub(crate) fn of(view: &View) -> Measured {
+    fn of(view: &View) -> Measured {
         let delivered = view.flows.iter().filter_map(|flow| flow.delivered_bytes(view.from_ns, view.to_ns));
         let seconds = (view.to_ns - view.from_ns) as f64 / SECOND_NS as f64;
         let goodput_bps = delivered.sum::<f64>() * 8.0 / seconds;
@@ -126,7 +126,16 @@ impl Measured {
 }
 
 /// Adds to each finding the settings that explain it, where the recording has the inventory of the hosts.
-pub(crate) fn explain(info: &RunInfo, measured: &Measured, findings: &mut [Finding]) {
+pub(crate) fn explain(view: &View, findings: &mut [Finding]) {
+    let info = &view.recording.info;
+    // Most runs are computed and have none: their samples need not be read for it.
+    if info.hosts.iter().any(|host| host.inventory.is_some()) {
+        explain_by(info, &Measured::of(view), findings);
+    }
+}
+
+/// The same by measured values.
+fn explain_by(info: &RunInfo, measured: &Measured, findings: &mut [Finding]) {
     let Some(path) = path(info, measured) else { return };
     let audited: BTreeMap<&str, Vec<AuditFinding>> =
         info.hosts.iter().filter_map(|host| Some((host.name.as_str(), audit(host, path)?))).collect();
@@ -233,7 +242,7 @@ mod tests {
     fn explained(info: &RunInfo, id: Id) -> Vec<(String, &'static str)> {
         let subject = Subject::Flow { flow: 0, label: "a".into() };
         let mut findings = [Finding::new(id, subject, "text", Vec::new())];
-        explain(info, &Measured::default(), &mut findings);
+        explain_by(info, &Measured::default(), &mut findings);
         let [finding] = findings;
         finding.settings.into_iter().map(|setting| (setting.host, setting.finding.rule)).collect()
     }
@@ -268,10 +277,10 @@ mod tests {
         let subject = Subject::Flow { flow: 0, label: "a".into() };
         let mut findings = [Finding::new(Id::LimitReceiveWindow, subject, "text", Vec::new())];
         let measured = Measured { goodput_bps: Some(10_000_000.0), rtt_ns: Some(20_000_000.0) };
-        explain(&run, &measured, &mut findings);
+        explain_by(&run, &measured, &mut findings);
         assert_eq!(findings[0].settings[0].finding.wanted, "4096 16384 200000");
         findings[0].settings.clear();
-        explain(&run, &Measured::default(), &mut findings);
+        explain_by(&run, &Measured::default(), &mut findings);
         assert_eq!(findings[0].settings, []);
     }
 
@@ -280,7 +289,7 @@ mod tests {
         let wanted = |rtt_ns| {
             let subject = Subject::Flow { flow: 0, label: "a".into() };
             let mut findings = [Finding::new(Id::LimitReceiveWindow, subject, "text", Vec::new())];
-            explain(&run(), &Measured { goodput_bps: None, rtt_ns: Some(rtt_ns) }, &mut findings);
+            explain_by(&run(), &Measured { goodput_bps: None, rtt_ns: Some(rtt_ns) }, &mut findings);
             findings[0].settings[0].finding.wanted.clone()
         };
         assert_eq!(wanted(20e6), "4096 16384 10000000");

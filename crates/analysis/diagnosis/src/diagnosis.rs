@@ -1,13 +1,12 @@
 //! All findings about a run, and its sentence.
 
-use crate::causes::{self, Measured};
 use crate::finding::{Finding, Subject};
 use crate::id::Id;
 use crate::limiting_factor::{Interval, limiting_factors};
 use crate::limits::{judged, limits, windows};
 use crate::losses::losses;
 use crate::resources::{full_cores, full_link, nothing_delivered};
-use crate::{SECOND_NS, placement};
+use crate::{SECOND_NS, causes, placement};
 use wirespeed_metrics::View;
 use wirespeed_metrics::core_time::core_times;
 
@@ -40,7 +39,7 @@ pub fn diagnose(view: &View) -> Diagnosis {
     }
     findings.extend(losses(view, &cores));
     findings.extend(placement::findings(view));
-    causes::explain(&view.recording.info, &Measured::of(view), &mut findings);
+    causes::explain(view, &mut findings);
     Diagnosis { findings, intervals, flows }
 }
 
