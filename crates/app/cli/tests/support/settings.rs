@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 /// Values by the file or the command that they are read with.
 pub type Settings = BTreeMap<String, String>;
 
-/// A shell script that prints what does not change by itself: all files below /proc/sys/net and of the interface, and the
-/// output of these commands.
-pub fn script(interface: &str, commands: &[&str]) -> String {
-    let quoted: Vec<String> = commands.iter().map(|command| format!("'{command}'")).collect();
+/// A shell script that prints all files below /proc/sys/net and of the interface, and the output of these commands. Files that
+/// change by themselves are left out, and so are those whose paths match a pattern of `changing`.
+pub fn script(interface: &str, changing: &[&str], commands: &[&str]) -> String {
+    let left_out: String = changing.iter().map(|pattern| format!(" -not -path '{pattern}'")).collect();
+    let commands: Vec<String> = commands.iter().map(|command| format!("'{command}'")).collect();
     format!(
         "device=$(readlink -f /sys/class/net/{interface})\n\
          find /proc/sys/net $device -type f -readable -not -path '*/statistics/*' -not -path '*/power/*' \
-             -not -path '*/byte_queue_limits/*' -not -name uevent -not -name nf_conntrack_count \
-             -not -name tcp_fastopen_key -not -name stable_secret -not -name 'carrier_*' \
+             -not -name uevent -not -name nf_conntrack_count -not -name tcp_fastopen_key{left_out} \
              | sort | xargs grep -sHZ ''\n\
          for command in {}; do\n\
-             printf '%s\\0%s\\n' \"$command\" \"$($command 2>&1 | sort | tr '\\n\\t' '  ')\"; done\n",
-        quoted.join(" ")
+             printf '%s\\0%s\\n' \"$command\" \"$(eval \"$command\" 2>&1 | tr '\\n\\t' '  ')\"; done\n",
+        commands.join(" ")
     )
 }
 
