@@ -3,7 +3,7 @@
 use super::measure::{Candidate, Path, goodput_bps, last_lines};
 use std::process::{Command, Stdio};
 use wirespeed_proof::{Host, Prediction, Setup, scenario};
-use wirespeed_record::{FlowInfo, RunInfo, find_runs, read_info};
+use wirespeed_record::{RunInfo, find_runs, read_info};
 use wirespeed_scenario::Scenario;
 
 /// Predicts the hosts as they are, then each candidate. The scenarios and their runs stay in a folder of the results. If no
@@ -47,7 +47,7 @@ fn measured(path: &Path) -> Result<RunInfo, String> {
 
 /// The scenario of an arm, or the reason why there is none.
 fn of_arm(path: &Path, info: &RunInfo, arm: &Candidate, highest_bps: f64) -> Result<Scenario, String> {
-    let flow: &FlowInfo = info.flows.first().ok_or("the measurement has no flow")?;
+    let flow = info.flows.first().ok_or("the measurement has no flow")?;
     let host = |name: &str| -> Result<Host, String> {
         let host = info.hosts.iter().find(|host| host.name == name);
         let inventory = host.and_then(|host| host.inventory.as_ref());
