@@ -6,8 +6,8 @@ use crate::finding::{Finding, Setting, Subject};
 use crate::id::Id;
 use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_metrics::View;
-use wirespeed_metrics::statistics::quantile;
 use wirespeed_record::{FlowInfo, FlowSample, HostInfo, RunInfo};
+use wirespeed_statistics::quantile;
 
 /// An end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

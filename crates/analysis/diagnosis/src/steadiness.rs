@@ -2,9 +2,9 @@
 //! have to run.
 
 use crate::limiting_factor::{LimitingFactor, limiting_factors};
-use wirespeed_metrics::statistics::{mean, quantile};
 use wirespeed_metrics::{FlowSeries, Values, View, window_cycles};
 use wirespeed_record::{FlowSample, Transport};
+use wirespeed_statistics::{mean, quantile};
 
 /// Fewer cycles are not a steady state: a mean over so few depends on where in its cycle the window was at the ends. The
 /// standard error of a mean over ten sawteeth is about a tenth of a sawtooth's height.

@@ -1,9 +1,9 @@
 //! How fast a new flow finds its rate, and how well it keeps it.
 
 use crate::registry::{Better, Metric};
-use crate::statistics::mean;
 use crate::view::{FlowSeries, View};
 use crate::{SHORT_BIN_NS, rates, series};
+use wirespeed_statistics::mean;
 
 /// Share of its long-term mean that a flow has to reach (ulm-2016).
 const EPSILON: f64 = 0.8;

@@ -1,9 +1,10 @@
 //! How flows share.
 
 use crate::registry::{Better, Metric};
-use crate::statistics::{jain, mean};
+use crate::statistics::jain;
 use crate::view::View;
 use crate::{SHORT_BIN_NS, rates, series};
+use wirespeed_statistics::mean;
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {

@@ -3,9 +3,9 @@
 use crate::LONG_BIN_NS;
 use crate::registry::{Better, Metric};
 use crate::series::rate;
-use crate::statistics::quantile;
 use crate::view::{View, bins};
 use wirespeed_record::FlowSample;
+use wirespeed_statistics::quantile;
 
 macro_rules! quantile_row {
     ($name:literal, $what:literal, $q:literal) => {

@@ -24,7 +24,7 @@ mod requeue;
 mod retransmission;
 mod samples;
 pub mod series;
-pub mod statistics;
+mod statistics;
 mod timeline;
 mod udp;
 mod view;

@@ -1,9 +1,10 @@
 //! Windows: how large they were, and what the sender waited for.
 
 use crate::registry::{Better, Metric};
-use crate::statistics::{mean, weighted_mean};
+use crate::statistics::weighted_mean;
 use crate::view::{FlowSeries, View};
 use wirespeed_record::FlowSample;
+use wirespeed_statistics::mean;
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {

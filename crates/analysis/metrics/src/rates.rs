@@ -1,9 +1,9 @@
 //! Goodput and throughput: means, and how they scatter over bins.
 
 use crate::registry::{Better, Metric};
-use crate::statistics::{mean, quantile, standard_deviation};
 use crate::view::{ANY_GAP, FlowSeries, View};
 use crate::{LONG_BIN_NS, SHORT_BIN_NS, series};
+use wirespeed_statistics::{mean, quantile, standard_deviation};
 
 macro_rules! frames {
     () => {

@@ -1,10 +1,10 @@
 //! What became of datagrams, one by one.
 
 use crate::registry::{Better, Metric};
-use crate::statistics::quantile;
 use crate::view::{FlowSeries, View};
 use std::collections::BTreeMap;
 use wirespeed_record::Datagram;
+use wirespeed_statistics::quantile;
 
 pub(crate) const ROWS: &[Metric] = &[
     Metric {

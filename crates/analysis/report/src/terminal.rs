@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::steadiness;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
 pub use text_table::text_table;
-use wirespeed_metrics::statistics::{mean, standard_deviation, student};
+use wirespeed_statistics::{Level, mean, student_t};
 
 /// Failed bounds that are told one by one; the page tells them all.
 const MOST_FAILURES: usize = 10;
@@ -119,8 +119,8 @@ fn metrics(report: &Report, rows: &[Group]) -> Vec<Cells> {
         let missed = |run: &RunDigest| run.expectations.iter().any(|e| e.metric == metric.name && !e.passed);
         let marked: Vec<bool> = rows.iter().map(|row| row.runs.iter().any(|run| missed(run))).collect();
         let cell = |((mean, values), bad): ((&Option<f64>, &Vec<f64>), &bool)| {
-            let half =
-                half_width(values).map_or(String::new(), |half| format!(" ±{}", form.cell(Some(half))));
+            let half = student_t(values, Level::NINETY_FIVE).map(|interval| interval.half_width());
+            let half = half.map_or(String::new(), |half| format!(" ±{}", form.cell(Some(half))));
             format!("{}{}{half}", if *bad { "✗" } else { "" }, form.cell(*mean))
         };
         let cells = means.iter().zip(&values).zip(&marked).map(cell).collect();
@@ -128,12 +128,6 @@ fn metrics(report: &Report, rows: &[Group]) -> Vec<Cells> {
         columns.push(Cells::number(words, clean(&form.unit), cells).marked(marked));
     }
     columns
-}
-
-/// Half of the 95 % confidence interval of a mean; `None` of fewer than two values.
-fn half_width(values: &[f64]) -> Option<f64> {
-    let n = values.len() as f64;
-    Some(student(0.975, n - 1.0)? * standard_deviation(values)? / n.sqrt())
 }
 
 fn failures(out: &mut String, report: &Report, total: usize, colour: bool) {

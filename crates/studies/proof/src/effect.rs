@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
-use wirespeed_metrics::statistics::{mean, standard_deviation, student};
+use wirespeed_statistics::{mean, standard_deviation, student};
 
 /// The change of goodput by a candidate, relative to goodput without it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

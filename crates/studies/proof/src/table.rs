@@ -2,8 +2,8 @@
 
 use crate::{Effect, Measurement, Prediction, Proof, Verdict};
 use std::fmt::Write;
-use wirespeed_metrics::statistics::quantile;
 use wirespeed_report::{escape, text_table, with_unit};
+use wirespeed_statistics::quantile;
 
 /// The table for the terminal, with a sentence on its certainty.
 pub fn summary(proof: &Proof) -> String {

@@ -158,7 +158,7 @@ fn cell(plan: &ClaimPlan, cell: &CellPlan, found: &[Found], family: Option<&str>
             stages.entry(stage.clone()).or_default().push(*value);
         }
     }
-    let mean = wirespeed_metrics::statistics::mean;
+    let mean = wirespeed_statistics::mean;
     Cell {
         factors: cell.factors.clone(),
         value: mean(&values),

@@ -129,5 +129,5 @@ fn panel(substrate: SubstrateKind, cells: &[FigureCell], draw: &DrawRow) -> Opti
 }
 
 fn mean(values: &BTreeMap<String, Vec<f64>>, name: &str) -> Option<f64> {
-    wirespeed_metrics::statistics::mean(values.get(name)?)
+    wirespeed_statistics::mean(values.get(name)?)
 }

@@ -1,7 +1,7 @@
 //! The stated agreement of a section: bars, and whether a comparison meets them.
 
 use super::compare::{Compared, Comparison, QUANTITIES, Quantity};
-use wirespeed_metrics::statistics::quantile;
+use wirespeed_statistics::quantile;
 
 /// A part of the stated agreement.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,7 +7,7 @@ use super::data::Row;
 use super::section::Section;
 use super::statistics::Estimate;
 use std::collections::BTreeMap;
-use wirespeed_metrics::statistics::quantile;
+use wirespeed_statistics::quantile;
 
 /// A cell agrees if the mean goodput is off the kernel's mean by no more than this share of it, or lies in the kernel's
 /// 95 % confidence interval. The bars of the sections ask it of goodput, too.

@@ -3,7 +3,7 @@
 use super::compare::{QUANTITIES, Quantity};
 use super::data::Row;
 use std::collections::BTreeSet;
-use wirespeed_metrics::statistics::quantile;
+use wirespeed_statistics::quantile;
 
 /// The distance in one quantity over some of the runs.
 #[derive(Debug, Clone, PartialEq)]

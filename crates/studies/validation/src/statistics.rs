@@ -1,6 +1,6 @@
 //! Means and what is known of them.
 
-use wirespeed_metrics::statistics;
+use wirespeed_statistics::{mean, standard_deviation};
 
 /// 97.5 % quantiles of Student's t distribution by degrees of freedom, from 1.
 const T_975: [f64; 30] = [
@@ -25,8 +25,8 @@ pub struct Estimate {
 impl Estimate {
     /// Of independent values; `None` of none.
     pub fn of(values: &[f64]) -> Option<Estimate> {
-        let mean = statistics::mean(values)?;
-        let half_width = statistics::standard_deviation(values).map_or(0.0, |deviation| {
+        let mean = mean(values)?;
+        let half_width = standard_deviation(values).map_or(0.0, |deviation| {
             let t = T_975.get(values.len() - 2).copied().unwrap_or(Z_975);
             t * deviation / (values.len() as f64).sqrt()
         });

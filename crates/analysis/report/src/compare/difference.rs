@@ -1,7 +1,8 @@
 //! Two lots of repeats, and whether they differ by more than repeats do.
 
 use crate::number::{Column, significant};
-use wirespeed_metrics::statistics::{mean, standard_deviation, student};
+use wirespeed_statistics::unpaired::Welch;
+use wirespeed_statistics::{Level, mean};
 
 /// The values of one metric over the repeats of one setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,12 +20,6 @@ impl Spread {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Some(Spread { mean, least, largest, values })
-    }
-
-    /// Variance of the mean and its degrees of freedom; `None` of a single run, which says nothing about the others.
-    fn variance_of_mean(&self) -> Option<(f64, f64)> {
-        let n = self.values.len() as f64;
-        Some((standard_deviation(&self.values)?.powi(2) / n, n - 1.0))
     }
 }
 
@@ -92,7 +87,7 @@ impl Difference {
             0.0 => None,
             mean => Some(absolute / mean.abs()),
         };
-        Difference { absolute, relative, test: Test::of(first, other, absolute), base: first.mean.abs() }
+        Difference { absolute, relative, test: Test::of(first, other), base: first.mean.abs() }
     }
 
     /// What is found of it.
@@ -141,25 +136,15 @@ impl Difference {
 }
 
 impl Test {
-    /// Welch's: the two may scatter differently (Biometrika 34, 1947; degrees of freedom after Satterthwaite). The
-    /// detectable difference is the usual sum of two quantiles, that of the test and that of its power, times the standard
-    /// error (Bloom, Evaluation Review 19, 1995).
-    fn of(first: &Spread, other: &Spread, difference: f64) -> Option<Test> {
-        const CONFIDENCE: f64 = 0.95;
-        const POWER: f64 = 0.8;
-        let ((a, a_freedom), (b, b_freedom)) = (first.variance_of_mean()?, other.variance_of_mean()?);
-        // Repeats that came out the same do not show what chance does.
-        if a + b == 0.0 {
-            return None;
-        }
-        let freedom = (a + b).powi(2) / (a * a / a_freedom + b * b / b_freedom);
-        let error = (a + b).sqrt();
-        let two_sided = student((1.0 + CONFIDENCE) / 2.0, freedom)?;
-        let half = two_sided * error;
+    /// Welch's. Repeats that came out the same do not show what chance does.
+    fn of(first: &Spread, other: &Spread) -> Option<Test> {
+        const LEVEL: Level = Level::NINETY_FIVE;
+        let (welch, power) = (Welch::of(&first.values, &other.values)?, Level::new(0.8)?);
+        let interval = welch.interval(LEVEL);
         Some(Test {
-            interval: (difference - half, difference + half),
-            detectable: (two_sided + student(POWER, freedom)?) * error,
-            open: difference.abs() + student(CONFIDENCE, freedom)? * error,
+            interval: (interval.low, interval.high),
+            detectable: welch.detectable(LEVEL, power),
+            open: welch.open(LEVEL),
         })
     }
 }

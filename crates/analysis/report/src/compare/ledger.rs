@@ -2,8 +2,8 @@
 
 use crate::ledger::{Account, Balance};
 use serde_json::{Value, json};
-use wirespeed_metrics::statistics::mean;
 use wirespeed_record::{Direction, Entry, Stage};
+use wirespeed_statistics::mean;
 
 /// One direction.
 #[derive(Debug, Clone, PartialEq)]
