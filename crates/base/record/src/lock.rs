@@ -13,10 +13,11 @@ use std::time::SystemTime;
 /// The file in a folder that its writer has locked.
 const LOCK: &str = ".wirespeed.lock";
 
-/// A folder that no other process of wirespeed writes to. The system unlocks it when this process ends, however it ends.
+/// A folder that no other process of wirespeed writes to, or a part of it. The system unlocks it when this process ends, however
+/// it ends.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    _files: Vec<File>,
 }
 
 impl FolderLock {
@@ -25,25 +26,50 @@ impl FolderLock {
     /// # Errors
     /// [`StoreError::Locked`] if another process has locked it; otherwise what the operating system says.
     pub fn take(folder: &Path, command: &str) -> Result<FolderLock, StoreError> {
-        let path = folder.join(LOCK);
-        let mut options = File::options();
-        options.create(true).truncate(false).read(true).write(true);
-        // A link in a folder that others can write to would be followed to a file of theirs.
-        reject_links(&mut options);
-        let mut file = options.open(&path).map_err(io_error("lock", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let holder = read_text(&path, 1 << 12).unwrap_or_default();
-                let holder = plain_line(holder.trim()).into_owned();
-                return Err(StoreError::Locked { path: folder.into(), holder });
-            }
-            Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
-        }
-        let written = file.set_len(0).and_then(|()| file.write_all(holder(command).as_bytes()));
-        written.map_err(io_error("write", &path))?;
-        Ok(FolderLock { _file: file })
+        Ok(FolderLock { _files: vec![lock(folder, LOCK, Mode::Exclusive, command)?] })
     }
+
+    /// Locks the part `part` of `folder` for `command`. Several processes can have a part each, and none the whole folder
+    /// meanwhile. On a shared file system the lock holds between hosts if the file system supports flock(2).
+    ///
+    /// # Errors
+    /// As [`FolderLock::take`].
+    pub fn take_part(folder: &Path, part: &str, command: &str) -> Result<FolderLock, StoreError> {
+        let whole = lock(folder, LOCK, Mode::Shared, command)?;
+        let part = lock(folder, &format!(".wirespeed.{part}.lock"), Mode::Exclusive, command)?;
+        Ok(FolderLock { _files: vec![whole, part] })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Exclusive,
+    Shared,
+}
+
+fn lock(folder: &Path, name: &str, mode: Mode, command: &str) -> Result<File, StoreError> {
+    let path = folder.join(name);
+    let mut options = File::options();
+    options.create(true).truncate(false).read(true).write(true);
+    // A link in a folder that others can write to would be followed to a file of theirs.
+    reject_links(&mut options);
+    let mut file = options.open(&path).map_err(io_error("lock", &path))?;
+    let locked = match mode {
+        Mode::Exclusive => file.try_lock(),
+        Mode::Shared => file.try_lock_shared(),
+    };
+    match locked {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let holder = read_text(&path, 1 << 12).unwrap_or_default();
+            let holder = plain_line(holder.trim()).into_owned();
+            return Err(StoreError::Locked { path: folder.into(), holder });
+        }
+        Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
+    }
+    let written = file.set_len(0).and_then(|()| file.write_all(holder(command).as_bytes()));
+    written.map_err(io_error("write", &path))?;
+    Ok(file)
 }
 
 /// Describes this process for an error message.
@@ -67,6 +93,20 @@ mod tests {
         }
         drop(first);
         FolderLock::take(folder.path(), "wirespeed run x").unwrap();
+    }
+
+    #[test]
+    fn parts_exclude_the_whole_folder_and_the_same_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let take = |part| FolderLock::take_part(folder.path(), part, "wirespeed campaign worker");
+        let (first, second) = (take("shard-1-2").unwrap(), take("shard-2-2").unwrap());
+        assert!(take("shard-1-2").unwrap_err().to_string().contains("campaign worker"));
+        assert!(FolderLock::take(folder.path(), "wirespeed run").is_err());
+        drop((first, second));
+        let whole = FolderLock::take(folder.path(), "wirespeed run").unwrap();
+        assert!(take("shard-1-2").is_err());
+        drop(whole);
+        take("shard-1-2").unwrap();
     }
 
     #[test]
