@@ -213,7 +213,7 @@ fn properties<R: Row>() -> WriterProperties {
     properties.build()
 }
 
-fn cannot_write(path: &Path, error: ParquetError) -> StoreError {
+pub(crate) fn cannot_write(path: &Path, error: ParquetError) -> StoreError {
     let source = match error {
         // As the operating system says it, e.g. that no space is left.
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
