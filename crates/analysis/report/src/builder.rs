@@ -35,6 +35,11 @@ impl Builder {
         Builder { study, runs: Vec::new(), incomplete: Vec::new() }
     }
 
+    /// Replaces the study that the report is about.
+    pub fn about(&mut self, study: StudyInfo) {
+        self.study = study;
+    }
+
     /// Adds a complete run; its recording may go afterwards.
     ///
     /// # Errors

@@ -94,7 +94,7 @@ pub(crate) fn factor_phrase(key: &str, value: &Value) -> String {
 }
 
 /// The value of a factor as a person wrote it.
-pub(crate) fn factor_text(value: &Value) -> String {
+pub fn factor_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
@@ -119,7 +119,7 @@ pub(crate) fn factor_head(key: &str, keys: &[String]) -> String {
 }
 
 /// What a factor's value is as a number: itself, or a quantity with a unit in base units (s, bit/s, byte).
-pub(crate) fn factor_number(value: &Value) -> Option<(f64, &'static str)> {
+pub fn factor_number(value: &Value) -> Option<(f64, &'static str)> {
     match value {
         Value::Number(number) => Some((number.as_f64()?, "")),
         Value::String(text) => {

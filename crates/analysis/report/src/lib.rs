@@ -43,6 +43,7 @@ mod thin;
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
 pub use diagnosis::{Section, diagnosis, missed};
+pub use digest::{factor_number, factor_text};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;

@@ -1,6 +1,7 @@
 //! A campaign: the runs of a study, each of which is kept, copied or executed.
 
 use crate::executor::{Executor, Observer, Outcome, Task};
+use crate::order::Order;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Campaign<'a> {
     pub folder: &'a Path,
     /// Whether complete runs are executed again.
     pub fresh: bool,
+    /// The order of execution.
+    pub order: Order,
     /// The command that repeats a run, for its recording.
     pub command: &'a dyn Fn(&Run) -> String,
 }
@@ -31,7 +34,7 @@ impl Campaign<'_> {
     ///
     /// Repetitions that differ only in a seed that nothing draws from are executed once and copied.
     pub fn carry_out(&self, cancel: &AtomicBool, observer: &dyn Observer) -> Vec<Outcome> {
-        let originals = self.originals();
+        let originals = originals(self.runs, self.substrate);
         let (copies, own): (Vec<usize>, Vec<usize>) =
             (0..self.runs.len()).partition(|index| originals.contains_key(index));
         let mut outcomes: BTreeMap<usize, Outcome> = BTreeMap::new();
@@ -54,30 +57,11 @@ impl Campaign<'_> {
                     }),
                 }
             }
+            self.order.arrange(&mut tasks);
             let executed = self.executor.execute(&tasks, cancel, observer);
             outcomes.extend(tasks.iter().map(|task| task.index).zip(executed));
         }
         outcomes.into_values().collect()
-    }
-
-    /// For each run that has to give what an earlier one gives, that one.
-    fn originals(&self) -> BTreeMap<usize, usize> {
-        let mut first: BTreeMap<String, usize> = BTreeMap::new();
-        let mut originals = BTreeMap::new();
-        for (index, run) in self.runs.iter().enumerate() {
-            if self.substrate.depends_on_seed(run) {
-                continue;
-            }
-            match first.entry(run.settings_but(&["id", "repeat", "seed"])) {
-                Entry::Vacant(entry) => {
-                    entry.insert(index);
-                }
-                Entry::Occupied(entry) => {
-                    originals.insert(index, *entry.get());
-                }
-            }
-        }
-        originals
     }
 
     /// The outcome of a run that is kept, or copied from its `original` if that is there; `None` if it has to be executed.
@@ -131,6 +115,26 @@ impl Campaign<'_> {
     }
 }
 
+/// For each run that has to give what an earlier one gives, that one.
+pub(crate) fn originals(runs: &[Run], substrate: &dyn Substrate) -> BTreeMap<usize, usize> {
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let mut originals = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        if substrate.depends_on_seed(run) {
+            continue;
+        }
+        match first.entry(run.settings_but(&["id", "repeat", "seed"])) {
+            Entry::Vacant(entry) => {
+                entry.insert(index);
+            }
+            Entry::Occupied(entry) => {
+                originals.insert(index, *entry.get());
+            }
+        }
+    }
+    originals
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +150,9 @@ mod tests {
         program: Option<&'static str>,
         kind: SubstrateKind,
         is_in_real_time: bool,
+        /// So many executions fail before the first one succeeds.
+        failures: usize,
+        retries: u32,
     }
 
     impl Substrate for Scribe {
@@ -173,8 +180,11 @@ mod tests {
             _: &RunDirectory,
             control: &Control,
         ) -> Result<Recording, SubstrateError> {
-            self.count.fetch_add(1, Relaxed);
+            let earlier = self.count.fetch_add(1, Relaxed);
             (control.progress)(Progress::default());
+            if earlier < self.failures {
+                return Err(SubstrateError::Environment(format!("failure {earlier}")));
+            }
             if run.id.contains("=bic") {
                 return Err(SubstrateError::Environment("no room".into()));
             }
@@ -211,8 +221,10 @@ mod tests {
         cancel: &AtomicBool,
     ) -> Vec<Outcome> {
         let command: &dyn Fn(&Run) -> String = &|run| format!("run {}", run.id);
-        let threads = Threads { substrate: scribe, jobs: 2, tool: ToolInfo::default() };
-        let campaign = Campaign { runs, substrate: scribe, executor: &threads, folder, fresh, command };
+        let threads = Threads { retries: scribe.retries, ..Threads::new(scribe, 2, ToolInfo::default()) };
+        let order = Order::Study;
+        let campaign =
+            Campaign { runs, substrate: scribe, executor: &threads, folder, fresh, order, command };
         campaign.carry_out(cancel, &Silent)
     }
 
@@ -242,6 +254,47 @@ mod tests {
         assert!(matches!(fresh[0], Outcome::Done(_)));
     }
 
+    #[test]
+    fn failed_run_is_tried_again_and_its_recording_has_the_causes() {
+        for (failures, is_done) in [(2, true), (3, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let (runs, go) = (runs(), AtomicBool::new(false));
+            let scribe = Scribe { failures, retries: 2, ..Default::default() };
+            let outcomes = carry_out(&runs[..1], &scribe, folder.path(), false, &go);
+            assert_eq!(matches!(outcomes[..], [Outcome::Done(_)]), is_done, "{outcomes:?}");
+            assert_eq!(scribe.count.load(Relaxed), 3);
+            let state = open(&folder.path().join(&runs[0].id)).unwrap();
+            match state {
+                RunState::Complete(info) => assert_eq!(
+                    info.warnings,
+                    ["attempt 1 of 3 failed: failure 0", "attempt 2 of 3 failed: failure 1"]
+                ),
+                RunState::Incomplete(reason) => assert_eq!(reason, "failure 2"),
+            }
+        }
+    }
+
+    #[test]
+    fn run_beyond_the_budget_is_postponed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, scribe, go) = (runs(), Scribe::default(), AtomicBool::new(false));
+        let budget = Some(crate::Budget::new(std::time::Duration::ZERO));
+        let threads = Threads { budget, ..Threads::new(&scribe, 2, ToolInfo::default()) };
+        let tasks: Vec<Task> = runs
+            .iter()
+            .enumerate()
+            .map(|(index, run)| Task {
+                index,
+                run,
+                directory: folder.path().join(&run.id),
+                command: String::new(),
+            })
+            .collect();
+        let outcomes = threads.execute(&tasks, &go, &Silent);
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Postponed)), "{outcomes:?}");
+        assert_eq!(scribe.count.load(Relaxed), 0);
+    }
+
     /// Executes nothing, and keeps the numbers of the runs that it was asked for.
     #[derive(Default)]
     struct Idle(std::sync::Mutex<Vec<usize>>);
@@ -265,6 +318,7 @@ mod tests {
             executor: &idle,
             folder: folder.path(),
             fresh: false,
+            order: Order::Study,
             command: &|_| String::new(),
         };
         let outcomes = campaign.carry_out(&go, &Silent);

@@ -41,6 +41,8 @@ pub enum Outcome {
     Failed(SubstrateError),
     /// The campaign was interrupted before it or in it.
     Interrupted,
+    /// The campaign's time would have ended before it; it was not begun.
+    Postponed,
 }
 
 impl Outcome {
@@ -48,7 +50,7 @@ impl Outcome {
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Outcome::Done(path) | Outcome::Kept(path) | Outcome::Cut(path) => Some(path),
-            Outcome::Failed(_) | Outcome::Interrupted => None,
+            Outcome::Failed(_) | Outcome::Interrupted | Outcome::Postponed => None,
         }
     }
 }
@@ -59,6 +61,8 @@ pub trait Observer: Sync {
     fn started(&self, index: usize);
     /// It has come this far.
     fn progressed(&self, index: usize, progress: Progress);
+    /// Attempt `attempt` of `of` failed, and another one follows.
+    fn failed_attempt(&self, _index: usize, _attempt: u32, _of: u32, _error: &SubstrateError) {}
     /// It has ended.
     fn ended(&self, index: usize, outcome: &Outcome);
 }

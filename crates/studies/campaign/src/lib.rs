@@ -1,12 +1,29 @@
-//! Executes the runs of a study in a pool of workers, and resumes an interrupted campaign. Judges the results by the
-//! study's expectations, and makes one report of them.
+//! Executes the runs of a study on threads of this process or on a cluster, and resumes an interrupted campaign. Judges the
+//! results by the study's expectations, and makes tables and one report of them.
 
+mod budget;
 mod campaign;
 mod executor;
+mod order;
+mod plan;
+mod repeats;
+mod result_tables;
+mod shard;
+mod slurm;
+mod status;
 mod threads;
 mod verdict;
+mod work;
 
+pub use budget::Budget;
 pub use campaign::Campaign;
 pub use executor::{Executor, Observer, Outcome, Task};
+pub use order::Order;
+pub use plan::{Plan, PlanError};
+pub use repeats::{Repeats, Uncertain};
+pub use result_tables::ResultTables;
+pub use shard::{Shard, ShardError, shards_of};
+pub use slurm::{Slurm, SlurmError, cancel_job, queue_of};
+pub use status::{Status, StatusFile, read_statuses};
 pub use threads::Threads;
-pub use verdict::{Judged, judge, report};
+pub use verdict::{Judged, StudyReport, judge};

@@ -1,10 +1,12 @@
 //! Executes runs on threads of this process, several at a time.
 
+use crate::budget::Budget;
 use crate::executor::{Executor, Observer, Outcome, Task};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
+use std::time::Instant;
 use wirespeed_record::{RunDirectory, RunInfo, SubstrateKind, ToolInfo, set_aside};
 use wirespeed_substrates::{Control, Substrate, SubstrateError};
 use wirespeed_validation::region;
@@ -18,8 +20,19 @@ pub struct Threads<'a> {
     pub substrate: &'a dyn Substrate,
     /// How many runs at a time, at least one.
     pub jobs: usize,
+    /// How often a run is tried again after it failed.
+    pub retries: u32,
+    /// The time that all runs together have; `None`: no limit.
+    pub budget: Option<Budget>,
     /// The program, for the recordings.
     pub tool: ToolInfo,
+}
+
+impl<'a> Threads<'a> {
+    /// A pool that tries each run once, however long all take.
+    pub fn new(substrate: &'a dyn Substrate, jobs: usize, tool: ToolInfo) -> Self {
+        Threads { substrate, jobs, retries: 0, budget: None, tool }
+    }
 }
 
 impl Executor for Threads<'_> {
@@ -50,17 +63,42 @@ impl Threads<'_> {
         if cancel.load(Relaxed) {
             return Outcome::Interrupted;
         }
-        observer.started(task.index);
-        let control = Control { cancel, progress: &|progress| observer.progressed(task.index, progress) };
-        match self.record(task, &control) {
-            Ok(info) if info.interrupted => Outcome::Cut(task.directory.clone()),
-            Ok(_) => Outcome::Done(task.directory.clone()),
-            Err(SubstrateError::Interrupted) => Outcome::Interrupted,
-            Err(error) => Outcome::Failed(error),
+        if self.budget.as_ref().is_some_and(|budget| !budget.allows(task.run)) {
+            return Outcome::Postponed;
         }
+        observer.started(task.index);
+        let began = Instant::now();
+        let control = Control { cancel, progress: &|progress| observer.progressed(task.index, progress) };
+        let attempts = self.retries.saturating_add(1);
+        // Why earlier attempts failed: the reader of a result that took several has to know.
+        let mut earlier = Vec::new();
+        let outcome = loop {
+            match self.record(task, &earlier, &control) {
+                Ok(info) if info.interrupted => break Outcome::Cut(task.directory.clone()),
+                Ok(_) => break Outcome::Done(task.directory.clone()),
+                Err(SubstrateError::Interrupted) => break Outcome::Interrupted,
+                Err(error) => {
+                    let attempt = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
+                    if attempt >= attempts || cancel.load(Relaxed) {
+                        break Outcome::Failed(error);
+                    }
+                    observer.failed_attempt(task.index, attempt, attempts, &error);
+                    earlier.push(format!("attempt {attempt} of {attempts} failed: {error}"));
+                }
+            }
+        };
+        if let (Some(budget), Outcome::Done(_)) = (&self.budget, &outcome) {
+            budget.learn(task.run, began.elapsed());
+        }
+        outcome
     }
 
-    fn record(&self, task: &Task<'_>, control: &Control) -> Result<RunInfo, SubstrateError> {
+    fn record(
+        &self,
+        task: &Task<'_>,
+        earlier: &[String],
+        control: &Control,
+    ) -> Result<RunInfo, SubstrateError> {
         let (run, path) = (task.run, &task.directory);
         // A metric that needs clocks cannot be computed again.
         if self.substrate.one_at_a_time() {
@@ -74,6 +112,7 @@ impl Threads<'_> {
                 recording.info.depends_on_seed = Some(self.substrate.depends_on_seed(run));
                 recording.info.tool = ToolInfo { program, ..self.tool.clone() };
                 recording.info.command.clone_from(&task.command);
+                recording.info.warnings.extend_from_slice(earlier);
                 if self.substrate.kind() == SubstrateKind::Model {
                     recording.info.validated_region = Some(region::stamp(run));
                 }

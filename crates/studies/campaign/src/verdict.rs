@@ -1,5 +1,6 @@
 //! Numbers and verdicts of recorded runs, and the report over them.
 
+use crate::result_tables::ResultTables;
 use wirespeed_diagnosis::{Diagnosis, diagnose};
 use wirespeed_metrics::{View, evaluate_view, find, per_flow};
 use wirespeed_record::{Recording, StoreError};
@@ -80,27 +81,49 @@ fn quantity(unit: &str, value: f64) -> String {
     }
 }
 
-/// The report over the runs of a study, in their order; incomplete ones come as name and reason.
-///
-/// # Errors
-/// If the samples of a run are on disk and cannot be read.
-pub fn report(
-    study: StudyInfo,
-    runs: impl IntoIterator<Item = Result<Judged, (String, String)>>,
-) -> Result<Report, StoreError> {
-    let mut builder = Builder::new(study);
-    for run in runs {
-        match run {
-            Ok(judged) => builder.add(RunResult {
-                recording: &judged.recording,
-                metrics: judged.metrics,
-                per_flow: judged.per_flow,
-                expectations: judged.expectations,
-            })?,
-            Err((id, reason)) => builder.add_incomplete(id, reason),
-        }
+/// Takes the judged runs of a study one by one, and keeps little of each.
+#[derive(Debug)]
+pub struct StudyReport {
+    builder: Builder,
+    tables: ResultTables,
+}
+
+impl StudyReport {
+    /// Of the study `study`.
+    pub fn new(study: StudyInfo) -> StudyReport {
+        StudyReport { builder: Builder::new(study), tables: ResultTables::default() }
     }
-    Ok(builder.finish())
+
+    /// Adds a complete run.
+    ///
+    /// # Errors
+    /// If the samples of the run are on disk and cannot be read.
+    pub fn add(&mut self, judged: Judged) -> Result<(), StoreError> {
+        self.tables.add(&judged);
+        self.builder.add(RunResult {
+            recording: &judged.recording,
+            metrics: judged.metrics,
+            per_flow: judged.per_flow,
+            expectations: judged.expectations,
+        })
+    }
+
+    /// The same runs as of the study `study`, if it is known only from them.
+    #[must_use]
+    pub fn about(mut self, study: StudyInfo) -> StudyReport {
+        self.builder.about(study);
+        self
+    }
+
+    /// Adds the name of a run that is not complete, with the reason.
+    pub fn add_incomplete(&mut self, id: impl Into<String>, reason: impl Into<String>) {
+        self.builder.add_incomplete(id, reason);
+    }
+
+    /// The report and the tables over all runs, in the order in which they were added.
+    pub fn finish(self) -> (Report, ResultTables) {
+        (self.builder.finish(), self.tables)
+    }
 }
 
 #[cfg(test)]

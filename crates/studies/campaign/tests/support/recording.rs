@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
-use wirespeed_campaign::{Judged, judge, report};
+use wirespeed_campaign::{Judged, StudyReport, judge};
 use wirespeed_record::{Recording, RunDirectory, read, read_lazily, tables};
 use wirespeed_report::StudyInfo;
 use wirespeed_substrates::{Control, Model, Substrate};
@@ -105,7 +105,7 @@ fn scripts(page: &str) -> [usize; 3] {
 }
 
 static OWN_SCRIPTS: LazyLock<[usize; 3]> = LazyLock::new(|| {
-    let empty = report(StudyInfo::default(), []).expect("there is nothing to read");
+    let (empty, _) = StudyReport::new(StudyInfo::default()).finish();
     scripts(&empty.html())
 });
 
@@ -113,7 +113,11 @@ static OWN_SCRIPTS: LazyLock<[usize; 3]> = LazyLock::new(|| {
 ///
 /// The page takes some MB and most of the time: it is looked at for one `length` in eight.
 fn show(judged: Judged, length: usize) {
-    let Ok(report) = report(StudyInfo::default(), [Ok(judged)]) else { return };
+    let mut results = StudyReport::new(StudyInfo::default());
+    if results.add(judged).is_err() {
+        return;
+    }
+    let (report, _) = results.finish();
     let told = report.terminal(100, false);
     let commands = |c: char| c != '\n' && c.is_control();
     assert!(!told.contains(commands), "the terminal is told what to do: {told:?}");

@@ -1,0 +1,68 @@
+//! How much work a run is expected to be.
+
+use wirespeed_scenario::Run;
+use wirespeed_scenario::run::{Flow, FlowKind};
+use wirespeed_units::Bytes;
+
+/// What a run costs without any packet: directory, tables and checksums. Measured on the model at 4 million packets a second.
+const FIXED_PACKETS: u64 = 20_000;
+/// Share of a packet that a sample of a flow costs on the model.
+const PACKETS_A_SAMPLE: u64 = 1;
+
+/// An upper bound of the data packets of a run, in packets of its smallest MTU: as many as its links carry or its flows send in
+/// its time, and something for its samples. Only the ratio between runs means anything.
+pub(crate) fn expected_packets(run: &Run) -> u64 {
+    let carried: u64 = run
+        .links
+        .iter()
+        .map(|link| volume(link.forward.rate.volume(run.duration)))
+        .fold(0, u64::saturating_add);
+    let sent = run.flows.iter().map(|flow| most_bytes(flow)).fold(0, u64::saturating_add);
+    let mtu = run.hosts.iter().map(|host| host.mtu.get()).min().unwrap_or(1500).max(1);
+    let grid = run.sample.nanoseconds().max(1);
+    let samples = run.duration.nanoseconds().max(0) / grid;
+    let samples = (samples as u64).saturating_mul(run.flows.len() as u64).saturating_mul(PACKETS_A_SAMPLE);
+    FIXED_PACKETS.saturating_add(carried.min(sent) / mtu).saturating_add(samples)
+}
+
+/// What a flow sends at most.
+fn most_bytes(flow: &Flow) -> u64 {
+    let time = flow.stop - flow.start;
+    let rate = match &flow.kind {
+        FlowKind::Udp { rate, .. } => Some(*rate),
+        FlowKind::Tcp { max_rate, .. } => *max_rate,
+    };
+    let by_rate = rate.map_or(u64::MAX, |rate| volume(rate.volume(time)));
+    by_rate.min(flow.bytes.map_or(u64::MAX, volume))
+}
+
+fn volume(bytes: Bytes) -> u64 {
+    bytes.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(text: &str) -> u64 {
+        let head =
+            "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n";
+        let study = wirespeed_scenario::parse(&format!("{head}{text}"), "t.toml", &[], None).unwrap();
+        expected_packets(&study.runs[0])
+    }
+
+    #[test]
+    fn longer_and_larger_runs_are_more_work() {
+        let second = packets("[[flow]]\n[run]\nduration = \"1 s\"\n");
+        let minute = packets("[[flow]]\n[run]\nduration = \"60 s\"\n");
+        // 1 Gbit/s are 83,333 packets of 1,500 bytes a second.
+        assert!((83_000..110_000).contains(&second), "{second}");
+        assert!(minute > 40 * second, "{minute}");
+    }
+
+    #[test]
+    fn short_transfer_is_little_work_however_long_the_run() {
+        let short = packets("[[flow]]\nbytes = \"15 kB\"\n[run]\nduration = \"60 s\"\n");
+        assert!(short < 30_000, "{short}");
+    }
+}
