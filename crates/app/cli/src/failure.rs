@@ -75,6 +75,15 @@ pub enum Failure {
         /// Of how many.
         total: usize,
     },
+    /// The time of a campaign is over.
+    #[error("the time of --budget is over: {complete} of {total} runs are complete")]
+    #[diagnostic(help("run the same command again to resume"))]
+    Budget {
+        /// Complete runs.
+        complete: usize,
+        /// All runs.
+        total: usize,
+    },
     /// A run directory cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -121,6 +130,7 @@ impl Failure {
             Failure::Scenario(_) | Failure::Usage { .. } => 2,
             Failure::Command { code, .. } => *code,
             Failure::Interrupted | Failure::InterruptedProbe | Failure::InterruptedTune => 130,
+            Failure::Budget { .. } => 124,
             #[cfg(feature = "linux")]
             Failure::Kernel(KernelError::Cancelled) => 130,
             #[cfg(feature = "linux")]

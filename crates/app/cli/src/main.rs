@@ -40,6 +40,7 @@ Exit codes:
   1    an expectation or threshold was missed
   2    usage or scenario error
   3    something is missing, unreachable or unreadable; the message names it and the remedy
+  124  the time of --budget is over; completed runs are kept
   130  interrupted; completed runs are kept";
 
 #[derive(Debug, Subcommand)]
@@ -64,6 +65,9 @@ enum Command {
     Inventory(commands::inventory::Arguments),
     /// Run a scenario or every setting of its sweep: table and report.
     Run(commands::run::Arguments),
+    /// Workers, state and end of a campaign on a cluster.
+    #[command(subcommand, after_help = commands::campaign::EXAMPLES)]
+    Campaign(commands::campaign::Action),
     /// Compare result folders: model and kernel, before and after.
     Compare(commands::compare::Arguments),
     /// Write the report of recorded runs again, also of several folders.
@@ -106,7 +110,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
-    ("Experiment", &["run", "compare", "report", "import", "execute"]),
+    ("Experiment", &["run", "campaign", "compare", "report", "import", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -192,6 +196,7 @@ fn main() -> ExitCode {
         Command::Mesh(arguments) => commands::mesh::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
+        Command::Campaign(action) => commands::campaign::run(&action),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Execute(arguments) => commands::execute::run(&arguments),

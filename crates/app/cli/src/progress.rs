@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wirespeed_campaign::{Observer, Outcome};
 use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
-use wirespeed_substrates::Progress;
+use wirespeed_substrates::{Progress, SubstrateError};
 use wirespeed_units::Span;
 
 /// Shows the runs that are going on and how many are left, and a line for each finished run; of many, for every so many.
@@ -138,6 +138,10 @@ impl Observer for Display<'_> {
         ));
     }
 
+    fn failed_attempt(&self, index: usize, attempt: u32, of: u32, error: &SubstrateError) {
+        self.line(&format!("{}: attempt {attempt} of {of} failed: {error}", self.runs[index].id));
+    }
+
     fn ended(&self, index: usize, outcome: &Outcome) {
         let id = &self.runs[index].id;
         let mut active = self.active.lock().expect("the display does not panic");
@@ -160,7 +164,7 @@ impl Observer for Display<'_> {
             Outcome::Cut(_) => self.line(&format!("{count} {id}: interrupted; what was measured is kept")),
             Outcome::Kept(_) => self.line(&format!("{count} {id}: kept from an earlier run")),
             Outcome::Failed(error) => self.line(&format!("{count} {id}: failed: {error}")),
-            Outcome::Interrupted => {}
+            Outcome::Interrupted | Outcome::Postponed => {}
         }
         self.total.inc(1);
     }

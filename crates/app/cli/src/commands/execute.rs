@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Campaign, Outcome, Threads};
+use wirespeed_campaign::{Campaign, Order, Outcome, Threads};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::FlowKind;
 use wirespeed_substrates::SelfChecked;
@@ -57,13 +57,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let command = |_: &Run| command(arguments);
     let runs = [run];
     let display = Display::new(&runs, false, None);
-    let threads = Threads { substrate: &*substrate, jobs: 1, tool: tool() };
+    let threads = Threads::new(&*substrate, 1, tool());
     let campaign = Campaign {
         runs: &runs,
         substrate: &*substrate,
         executor: &threads,
         folder: &folder,
         fresh: arguments.fresh,
+        order: Order::Study,
         command: &command,
     };
     let outcomes = campaign.carry_out(interrupt::flag(), &display);

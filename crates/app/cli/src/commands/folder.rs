@@ -16,6 +16,12 @@ pub fn create_locked(folder: &Path) -> Result<FolderLock, Failure> {
     Ok(FolderLock::take(folder, &command_line())?)
 }
 
+/// Makes a folder for results, and keeps other processes of wirespeed from the part `part` of its runs, and from the whole.
+pub fn create_part_locked(folder: &Path, part: &str) -> Result<FolderLock, Failure> {
+    create(folder)?;
+    Ok(FolderLock::take_part(folder, part, &command_line())?)
+}
+
 pub(super) fn cannot_write(path: &Path, source: std::io::Error) -> Failure {
     Failure::Output { what: path.display().to_string(), source }
 }

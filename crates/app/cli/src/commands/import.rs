@@ -2,14 +2,14 @@
 
 use super::folder::create;
 use super::report::show;
-use super::run::{quoted, write_report};
+use super::run::{quoted, write_report, write_tables};
 use crate::failure::Failure;
 use crate::print_plain;
 use clap::Args;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{judge, report};
+use wirespeed_campaign::{StudyReport, judge};
 use wirespeed_iperf3::{ImportError, MergeError, Source, parse, recording};
 use wirespeed_record::{RunDirectory, read_lazily};
 use wirespeed_report::StudyInfo;
@@ -68,8 +68,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..StudyInfo::default()
     };
     let judged = judge(read_lazily(&path)?, None, &[])?;
-    let report = report(study, [Ok(judged)])?;
+    let mut results = StudyReport::new(study);
+    results.add(judged)?;
+    let (report, tables) = results.finish();
     write_report(&out, &report, None)?;
+    write_tables(&out, &tables)?;
     show(&report, Some(&out))?;
     let told: String = recording.info.warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
     print_plain(&told)

@@ -3,10 +3,12 @@
 #[cfg(feature = "linux")]
 pub mod agent;
 mod analysis;
+pub mod campaign;
 #[cfg(feature = "linux")]
 pub mod cc;
 pub mod compare;
 pub mod doctor;
+mod engine;
 pub mod execute;
 pub mod explain;
 mod folder;
@@ -34,6 +36,7 @@ pub mod serve_agent;
 pub mod shell;
 #[cfg(feature = "linux")]
 pub mod tune;
+mod until_certain;
 pub mod validate;
 
 use crate::failure::Failure;

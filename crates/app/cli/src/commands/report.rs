@@ -2,13 +2,13 @@
 
 use super::folder::create;
 use super::results::Said;
-use super::run::{Figures, write_report};
+use super::run::{Figures, write_report, write_tables};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Judged, judge, report};
+use wirespeed_campaign::{Judged, StudyReport, judge};
 use wirespeed_record::{RunState, find_runs, open, read_lazily};
 use wirespeed_report::{Report, StudyInfo};
 
@@ -36,14 +36,19 @@ pub struct Arguments {
 
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut results = Vec::new();
-    let mut study = StudyInfo { generated_by: format!("wirespeed {}", crate::VERSION), ..Default::default() };
     let mut paths = Vec::new();
     for folder in &arguments.folders {
         paths.extend(runs_in(folder)?);
     }
     let (total, mut unreadable) = (paths.len(), 0);
     let mut said = Said::new(arguments.json, total);
+    let words: Vec<String> = arguments.folders.iter().map(|folder| folder.display().to_string()).collect();
+    let mut study = StudyInfo {
+        generated_by: format!("wirespeed {}", crate::VERSION),
+        command: format!("wirespeed report {}", words.join(" ")),
+        ..Default::default()
+    };
+    let mut results = StudyReport::new(StudyInfo::default());
     for path in paths {
         let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let found = match read(&path) {
@@ -57,24 +62,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         match found {
             Err(reason) => {
                 said.add_incomplete(&id, None, &reason);
-                results.push(Err((id, reason)));
+                results.add_incomplete(id, reason);
             }
             Ok(judged) => {
                 let info = &judged.recording.info;
                 study.name.clone_from(&info.study);
                 study.about.clone_from(&info.about);
                 said.add(&judged)?;
-                results.push(Ok(*judged));
+                results.add(*judged)?;
             }
         }
     }
-    let words: Vec<String> = arguments.folders.iter().map(|folder| folder.display().to_string()).collect();
-    study.command = format!("wirespeed report {}", words.join(" "));
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
     let name = study.name.clone();
-    let report = report(study, results)?;
+    let (report, tables) = results.about(study).finish();
     write_report(&out, &report, arguments.figures)?;
+    write_tables(&out, &tables)?;
     said.print(&name, &report, Some(&out))?;
     match unreadable {
         0 => Ok(()),

@@ -1,16 +1,17 @@
 //! `wirespeed reproduce`: a published study, run again and held against what it says.
 
+use super::engine::{EngineArguments, Work};
 use super::folder::create;
 use super::run::{On, cores, quoted, substrate};
 use crate::failure::Failure;
 use crate::progress::Display;
-use crate::{interrupt, print, tool};
+use crate::{interrupt, print};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wirespeed_campaign::{Campaign, Outcome, Threads};
+use wirespeed_campaign::Outcome;
 use wirespeed_record::replace_file;
 use wirespeed_reproduce::claims::{Claim, read};
 use wirespeed_reproduce::{
@@ -54,6 +55,8 @@ pub struct Arguments {
     /// Runs at a time [default: one a core].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    #[command(flatten)]
+    engine: EngineArguments,
     /// Folder for the results [default: wirespeed-out/NAME]. Results of other substrates in it are kept.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -113,7 +116,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut recorded = arguments.record.as_deref().map(recorded).transpose()?;
     let mut interrupted = false;
     for on in &arguments.on {
-        let (found, carried) = carry_out(arguments, *on, &plan, &out, &mode)?;
+        // Workers that the user starts execute it; the same command makes the page afterwards.
+        let Some((found, carried)) = carry_out(arguments, *on, &plan, &out, &mode)? else { return Ok(()) };
         interrupted |= interrupt::flag().load(std::sync::atomic::Ordering::Relaxed);
         let substrate = on.kind();
         results.add(substrate, &mode, &plan.claims, &plan.figures, &found);
@@ -270,7 +274,7 @@ fn carry_out(
     plan: &Plan,
     out: &Path,
     mode: &str,
-) -> Result<(Vec<Found>, CarriedOut), Failure> {
+) -> Result<Option<(Vec<Found>, CarriedOut)>, Failure> {
     let own: Vec<PathBuf> = plan.own_controls.iter().cloned().collect();
     let substrate = substrate(on, &own)?;
     let mut found: Vec<Option<Found>> = Vec::new();
@@ -286,26 +290,27 @@ fn carry_out(
         }
     }
     // Shortened runs do not take the place of whole ones.
-    let folder = out.join(on.kind().word()).join(if mode.is_empty() { "runs" } else { "runs-shortened" });
-    create(&folder)?;
+    let folder = out.join(on.kind().word());
+    let runs_folder = if mode.is_empty() { "runs" } else { "runs-shortened" };
     let began = Instant::now();
-    let command = |_: &Run| command(arguments);
+    create(&folder)?;
+    let _lock = arguments.engine.lock(&folder)?;
     let jobs = arguments.jobs.unwrap_or_else(cores);
-    let outcomes = {
-        let display = Display::new(&runs, arguments.json, None);
-        let threads = Threads { substrate: &*substrate, jobs, tool: tool() };
-        let campaign = Campaign {
-            runs: &runs,
-            substrate: &*substrate,
-            executor: &threads,
-            folder: &folder,
-            fresh: arguments.fresh,
-            command: &command,
-        };
-        let outcomes = campaign.carry_out(interrupt::flag(), &display);
-        display.finish();
-        outcomes
-    };
+    let display = Display::new(&runs, arguments.json, None);
+    let outcomes = arguments.engine.carry_out(&Work {
+        substrate: &*substrate,
+        on,
+        own_controls: &own,
+        runs: &runs,
+        folder: &folder,
+        runs_folder,
+        fresh: arguments.fresh,
+        jobs: arguments.jobs,
+        display: &display,
+        command: &|_| command(arguments),
+    })?;
+    drop(display);
+    let Some(outcomes) = outcomes else { return Ok(None) };
     let mut numbers = read_all(&outcomes, jobs)?.into_iter();
     let found: Vec<Found> = found
         .into_iter()
@@ -323,7 +328,7 @@ fn carry_out(
         packets: costs().map(|cost| cost.packets).sum(),
         virtual_s: with_numbers.map(|(run, _)| run.duration.as_secs_f64()).sum(),
     };
-    Ok((found, carried))
+    Ok(Some((found, carried)))
 }
 
 /// The command that repeats this.

@@ -1,14 +1,15 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
-use super::folder::{create, create_locked};
+use super::engine::{EngineArguments, Work};
+use super::folder::create;
 use super::results::Said;
+use super::until_certain::UntilCertain;
 use crate::failure::Failure;
 use crate::progress::Display;
-use crate::{interrupt, tool};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Campaign, Judged, Outcome, Threads, judge, report};
-use wirespeed_record::{SubstrateKind, replace_file};
+use wirespeed_campaign::{Judged, Outcome, ResultTables, StudyReport, judge};
+use wirespeed_record::{StoreError, SubstrateKind, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{Run, Study, load};
 use wirespeed_substrates::SelfChecked;
@@ -48,6 +49,10 @@ pub struct Arguments {
     /// Repeat runs that are already complete.
     #[arg(long, help_heading = "Execution")]
     fresh: bool,
+    #[command(flatten)]
+    engine: EngineArguments,
+    #[command(flatten)]
+    until_certain: UntilCertain,
     /// Check each emulated path first, and refuse to run if it differs from the scenario (netns, kernel).
     #[arg(
         long,
@@ -89,6 +94,11 @@ pub(crate) enum On {
 }
 
 impl On {
+    /// The value for a substrate of this build; `None` for others, as of imports.
+    pub(crate) fn of_kind(kind: SubstrateKind) -> Option<On> {
+        On::value_variants().iter().copied().find(|on| on.kind() == kind)
+    }
+
     /// The substrate, as recordings and results name it.
     pub(crate) fn kind(self) -> SubstrateKind {
         match self {
@@ -139,6 +149,8 @@ impl Arguments {
             seed: None,
             jobs: None,
             fresh: true,
+            engine: EngineArguments::default(),
+            until_certain: UntilCertain::default(),
             self_check: SelfCheck::Auto,
             figures: None,
             json,
@@ -155,7 +167,9 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let study = load(&arguments.file, &arguments.overrides, arguments.seed)?;
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(arguments.until_certain.override_of_scenario());
+    let study = load(&arguments.file, &overrides, arguments.seed)?;
     carry_out(&arguments, &study, &mut |_| Ok(()))
 }
 
@@ -191,27 +205,27 @@ pub(crate) fn carry_out(
         return write_runs(&study.runs, folder);
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
-    let _lock = create_locked(&out)?;
-    let runs = out.join("runs");
-    create(&runs)?;
-    let command = |run: &Run| command_for(arguments, Some(run));
-    let outcomes = {
-        let display = Display::new(&study.runs, arguments.json, arguments.interval);
-        let jobs = if substrate.one_at_a_time() { 1 } else { arguments.jobs.unwrap_or_else(cores) };
-        let threads = Threads { substrate: &*substrate, jobs, tool: tool() };
-        let campaign = Campaign {
-            runs: &study.runs,
+    let _lock = arguments.engine.lock(&out)?;
+    let execute = |runs: &[Run]| {
+        let display = Display::new(runs, arguments.json, arguments.interval);
+        arguments.engine.carry_out(&Work {
             substrate: &*substrate,
-            executor: &threads,
-            folder: &runs,
+            on: arguments.on,
+            own_controls: &study.own_controls,
+            runs,
+            folder: &out,
+            runs_folder: "runs",
             fresh: arguments.fresh,
-            command: &command,
-        };
-        let outcomes = campaign.carry_out(interrupt::flag(), &display);
-        display.finish();
-        outcomes
+            jobs: arguments.jobs,
+            display: &display,
+            command: &|run: &Run| command_for(arguments, Some(run)),
+        })
     };
-    conclude(arguments, study, &out, &outcomes, seen)
+    if let Some((runs, outcomes)) = arguments.until_certain.carry_out(study, &execute)? {
+        return conclude(arguments, study, &runs, &out, &outcomes, seen);
+    }
+    let Some(outcomes) = execute(&study.runs)? else { return Ok(()) };
+    conclude(arguments, study, &study.runs, &out, &outcomes, seen)
 }
 
 /// Writes resolved runs, a file each.
@@ -277,6 +291,7 @@ pub(crate) fn quoted(word: &str) -> String {
 fn conclude(
     arguments: &Arguments,
     study: &Study,
+    runs: &[Run],
     out: &Path,
     outcomes: &[Outcome],
     seen: &mut dyn FnMut(&Judged) -> Result<(), Failure>,
@@ -285,8 +300,8 @@ fn conclude(
     const FEW: usize = 20;
     let interrupted =
         || outcomes.iter().any(|outcome| matches!(outcome, Outcome::Interrupted | Outcome::Cut(_)));
+    let complete = outcomes.iter().filter(|outcome| outcome.directory().is_some()).count();
     if interrupted() && outcomes.len() > FEW {
-        let complete = outcomes.iter().filter(|outcome| outcome.directory().is_some()).count();
         let folder = quoted(&out.display().to_string());
         crate::tell(&format!(
             "{complete} of {} runs are complete; `wirespeed report {folder}` makes their report",
@@ -294,28 +309,8 @@ fn conclude(
         ));
         return Err(Failure::Interrupted);
     }
-    let mut said = Said::new(arguments.json, study.runs.len());
+    let mut said = Said::new(arguments.json, runs.len());
     let mut met = true;
-    let mut results = Vec::new();
-    for (run, outcome) in study.runs.iter().zip(outcomes) {
-        results.push(match outcome.directory() {
-            Some(directory) => {
-                let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
-                met &= judged.expectations.iter().all(|e| e.passed);
-                said.add(&judged)?;
-                seen(&judged)?;
-                Ok(judged)
-            }
-            None => {
-                let reason = match outcome {
-                    Outcome::Failed(error) => error.to_string(),
-                    _ => "interrupted".into(),
-                };
-                said.add_incomplete(&run.id, Some(&run.factors), &reason);
-                Err((run.id.clone(), reason))
-            }
-        });
-    }
     let info = StudyInfo {
         name: study.name.clone(),
         about: study.about.clone(),
@@ -323,8 +318,26 @@ fn conclude(
         scenario_text: study.source.clone(),
         generated_by: format!("wirespeed {}", crate::VERSION),
     };
-    let report = report(info, results)?;
-    let written = write_report(out, &report, arguments.figures);
+    let mut results = StudyReport::new(info);
+    for (run, outcome) in runs.iter().zip(outcomes) {
+        let reason = match outcome {
+            Outcome::Done(directory) | Outcome::Kept(directory) | Outcome::Cut(directory) => {
+                let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
+                met &= judged.expectations.iter().all(|e| e.passed);
+                said.add(&judged)?;
+                seen(&judged)?;
+                results.add(judged)?;
+                continue;
+            }
+            Outcome::Failed(error) => error.to_string(),
+            Outcome::Interrupted => "interrupted".into(),
+            Outcome::Postponed => "not begun, as the time of --budget would have ended before it".into(),
+        };
+        said.add_incomplete(&run.id, Some(&run.factors), &reason);
+        results.add_incomplete(&run.id, reason);
+    }
+    let (report, tables) = results.finish();
+    let written = write_report(out, &report, arguments.figures).and_then(|()| write_tables(out, &tables));
     // What was found does not depend on a disk that is full.
     said.print(&study.name, &report, written.is_ok().then_some(out))?;
     written.map_err(|failure| with_recording(failure, out))?;
@@ -333,11 +346,21 @@ fn conclude(
         Err(Failure::Interrupted)
     } else if failed > 0 {
         Err(Failure::Runs { failed, total: outcomes.len() })
+    } else if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Postponed)) {
+        Err(Failure::Budget { complete, total: outcomes.len() })
     } else if !met {
         Err(Failure::Expectation)
     } else {
         Ok(())
     }
+}
+
+/// Writes the tables of results. They are not needed to read a report, so that a failure is that of the report.
+pub fn write_tables(out: &Path, tables: &ResultTables) -> Result<(), Failure> {
+    tables.write(out).map_err(|error| match error {
+        StoreError::Io { path, source, .. } => Failure::Output { what: path.display().to_string(), source },
+        other => other.into(),
+    })
 }
 
 /// The failure of a report whose runs are recorded.
