@@ -1,6 +1,6 @@
 //! The answer in a few sentences, from the data alone.
 
-use crate::digest::{Group, factor_phrase, leading_metric, metric_words};
+use crate::digest::{Group, leading_metric, metric_words};
 use crate::input::MetricValue;
 use crate::ledger::{Balance, Extent, Loss};
 use crate::number::{significant, whole, with_unit};
@@ -8,8 +8,10 @@ use crate::observations::note;
 use crate::report::Report;
 use crate::share::share_of_link;
 use crate::steadiness;
+use crate::sweep;
 use std::collections::BTreeMap;
 use wirespeed_record::{Direction, Entry, Stage};
+use wirespeed_statistics::{Interval, Level, unpaired};
 
 /// First who leads and by how much, then what the reader must know to trust it.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
@@ -59,6 +61,11 @@ pub(crate) fn validated_regions(report: &Report) -> Vec<String> {
 }
 
 fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
+    // The highest and the lowest of all settings differ in several factors, so their ratio has no single cause.
+    if let Some(sentences) = sweep::answer::sentences(report, metric) {
+        out.extend(sentences);
+        return;
+    }
     let mut groups: Vec<(Group, f64)> =
         Group::all(&report.runs).into_iter().filter_map(|g| g.mean(metric).map(|m| (g, m))).collect();
     groups.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -81,15 +88,15 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
         return;
     }
     let (second, next) = &groups[1];
-    let close = overlap(first, second, metric);
-    let lead = if *next > 0.0 { lead_text(best / next) } else { "while the next carries nothing".into() };
-    let lead = match close {
-        true => format!(
-            "no clear lead over {} ({}): their repeats overlap",
-            second.name(&[]),
-            with_unit(*next, "bit/s")
-        ),
-        false => format!("{lead} {} ({})", second.name(&[]), with_unit(*next, "bit/s")),
+    let interval = lead_interval(first, second, metric);
+    let lead =
+        if *next > 0.0 { lead_text(best / next, interval) } else { "while the next carries nothing".into() };
+    let no_lead =
+        |why: &str| format!("no clear lead over {} ({}): {why}", second.name(&[]), with_unit(*next, "bit/s"));
+    let lead = match interval {
+        _ if overlap(first, second, metric) => no_lead("their repeats overlap"),
+        Some(interval) if interval.contains(1.0) => no_lead("the 95 % interval of their ratio includes 1"),
+        _ => format!("{lead} {} ({})", second.name(&[]), with_unit(*next, "bit/s")),
     };
     out.push(format!(
         "{} has the highest {words}: {}{mean}{share}, {lead}.",
@@ -103,9 +110,6 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
             String::new()
         };
         out.push(format!("{} is last with {}{times}.", last.name(&[]), with_unit(*least, "bit/s")));
-    }
-    if let Some(sentence) = by_setting(report, metric) {
-        out.push(sentence);
     }
 }
 
@@ -130,45 +134,22 @@ fn flow_by_flow(group: &Group, metric: &str) -> Option<String> {
     Some(format!("Flow by flow: {}.", parts.join(", ")))
 }
 
-/// How often each congestion control is first when everything else is equal, if that was varied too.
-fn by_setting(report: &Report, metric: &str) -> Option<String> {
-    let key = report.factor_keys().into_iter().find(|key| key.ends_with("congestion"))?;
-    if report.factor_keys().len() < 2 {
-        return None;
-    }
-    let groups = Group::all(&report.runs);
-    let mut settings: Vec<(String, Vec<(&Group, f64)>)> = Vec::new();
-    for group in &groups {
-        let Some(mean) = group.mean(metric) else { continue };
-        let setting = group.runs[0].factors_text(&[&key]);
-        match settings.iter_mut().find(|(name, _)| *name == setting) {
-            Some((_, members)) => members.push((group, mean)),
-            None => settings.push((setting, vec![(group, mean)])),
-        }
-    }
-    settings.retain(|(_, members)| members.len() > 1);
-    if settings.len() < 2 {
-        return None;
-    }
-    let mut wins: Vec<(String, usize)> = Vec::new();
-    for (_, members) in &settings {
-        let (winner, _) = members.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let name = factor_phrase(&key, winner.runs[0].info.factors.get(&key)?);
-        match wins.iter_mut().find(|(known, _)| *known == name) {
-            Some(known) => known.1 += 1,
-            None => wins.push((name, 1)),
-        }
-    }
-    wins.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let parts: Vec<String> = wins.iter().map(|(name, n)| format!("{name} in {n}")).collect();
-    Some(format!("With all else equal the first of {} comparisons is {}.", settings.len(), parts.join(", ")))
+/// The 95 % interval of the ratio of two means, if both settings have repeats that scatter.
+fn lead_interval(first: &Group, second: &Group, metric: &str) -> Option<Interval> {
+    let (best, next) = (first.values(metric), second.values(metric));
+    unpaired::ratio(&next, &best, Level::NINETY_FIVE).map(|found| found.interval)
 }
 
-fn lead_text(ratio: f64) -> String {
+fn lead_text(ratio: f64, interval: Option<Interval>) -> String {
+    let between = |number: &dyn Fn(f64) -> String| {
+        interval.map_or(String::new(), |i| format!(" [{}, {}]", number(i.low), number(i.high)))
+    };
+    let percent = |ratio: f64| significant((ratio - 1.0) * 100.0, 2);
     if ratio >= 1.995 {
-        format!("{} times that of", significant(ratio, 2))
+        let number = |ratio: f64| significant(ratio, 2);
+        format!("{} times{} that of", number(ratio), between(&number))
     } else if ratio >= 1.005 {
-        format!("{} % ahead of", significant((ratio - 1.0) * 100.0, 2))
+        format!("{} %{} ahead of", percent(ratio), between(&percent))
     } else {
         "practically level with".into()
     }

@@ -11,6 +11,9 @@ use wirespeed_record::{
     SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 
+/// Title of the section on what limited a run.
+pub(crate) const LIMITING_FACTOR: &str = "Limiting factor";
+
 /// A part of what is said of a run. A line that belongs to the one before it is indented by two spaces more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
@@ -45,7 +48,7 @@ pub fn diagnosis(view: &View, found: &Diagnosis, metric: impl Fn(&str) -> Option
     [
         Section::of("Path, measured before the run", &path_checks(info)),
         Section::of("Warnings", &warnings(info)),
-        Section::of("Limiting factor", &found.sentence().map_or(String::new(), |limit| limit + "\n")),
+        Section::of(LIMITING_FACTOR, &found.sentence().map_or(String::new(), |limit| limit + "\n")),
         Section::of("What to do", &remedies(&found.findings)),
         Section::of("Limiting factor over time", &over_time(&found.intervals, info)),
         Section::of("Other load on the hosts", &other_load(view)),

@@ -9,6 +9,7 @@ use crate::pairs::{Pair, pairs};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 use wirespeed_diagnosis::Unsteady;
 use wirespeed_record::RunInfo;
 
@@ -139,6 +140,12 @@ pub fn factor_number(value: &Value) -> Option<(f64, &'static str)> {
     }
 }
 
+/// The same text for the same factors, without factor `except`: a key by which runs are sorted into settings.
+pub(crate) fn factors_key(factors: &BTreeMap<String, Value>, except: Option<&str>) -> String {
+    let kept = factors.iter().filter(|(key, _)| except != Some(key.as_str()));
+    kept.map(|(key, value)| format!("{}={value}\n", Value::from(key.as_str()))).collect()
+}
+
 /// Runs with the same factors.
 pub(crate) struct Group<'a> {
     pub runs: Vec<&'a RunDigest>,
@@ -148,16 +155,16 @@ impl<'a> Group<'a> {
     /// All groups of `runs`, in the order in which they were added.
     pub fn all(runs: &'a [RunDigest]) -> Vec<Group<'a>> {
         let mut groups: Vec<Group> = Vec::new();
+        let mut places: HashMap<(String, Option<&str>), usize> = HashMap::new();
         for run in runs {
-            match groups.iter_mut().find(|g| g.runs[0].info.factors == run.info.factors) {
-                // Without factors the runs of one study may still be different scenarios.
-                Some(group)
-                    if !run.info.factors.is_empty() || group.runs[0].congestion() == run.congestion() =>
-                {
-                    group.runs.push(run);
-                }
-                _ => groups.push(Group { runs: vec![run] }),
-            }
+            // Without factors the runs of one study may still be different scenarios.
+            let congestion = if run.info.factors.is_empty() { run.congestion() } else { None };
+            let place =
+                *places.entry((factors_key(&run.info.factors, None), congestion)).or_insert_with(|| {
+                    groups.push(Group { runs: Vec::new() });
+                    groups.len() - 1
+                });
+            groups[place].runs.push(run);
         }
         groups
     }

@@ -37,6 +37,7 @@ mod shorten;
 mod source;
 mod steadiness;
 mod svg;
+mod sweep;
 mod terminal;
 mod thin;
 
@@ -49,4 +50,5 @@ pub use number::with_unit;
 pub use report::Report;
 pub use scatter::{Scatter, ScatterGroup, ScatterMark};
 pub use svg::escape;
+pub use sweep::{LevelComparison, Pairing, Scale};
 pub use terminal::text_table;

@@ -4,6 +4,7 @@ use crate::digest::RunDigest;
 use crate::figure::Figure;
 use crate::input::StudyInfo;
 use crate::palette::Palette;
+use crate::sweep::{self, LevelComparison};
 use crate::{html, svg, terminal};
 use std::collections::BTreeSet;
 
@@ -48,6 +49,20 @@ impl Report {
     /// `colour`: with ANSI colours; nothing is said by colour alone.
     pub fn terminal(&self, width: usize, colour: bool) -> String {
         terminal::table(self, width, colour)
+    }
+
+    /// The mean of every metric in every setting, as CSV: a row for each, in the order of the runs. The first columns are the
+    /// factors by their keys. Then follow `metric`, `unit`, `n` (observations), `mean`, `low` and `high` (95 % interval, with
+    /// its `method`; empty with fewer than two observations), `least`, `largest` and `outliers` (names of runs, separated by
+    /// `;`). Numbers are in `unit`, with all their digits.
+    pub fn means_csv(&self) -> String {
+        sweep::means::csv(self)
+    }
+
+    /// The levels of each factor with all else equal, by the leading metric: goodput, or throughput without it. Factor by factor,
+    /// first over all settings of the other factors, then by setting.
+    pub fn comparisons(&self) -> Vec<LevelComparison> {
+        sweep::comparisons(self)
     }
 
     /// Keys of all factors, sorted.

@@ -8,6 +8,7 @@ use crate::digest::{Group, RunDigest, factor_head, factor_text, metric_words};
 use crate::number::{Column, MISSING, whole, with_unit};
 use crate::report::Report;
 use crate::steadiness;
+use crate::sweep;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
 pub use text_table::text_table;
 use wirespeed_statistics::{Level, mean, student_t};
@@ -49,6 +50,7 @@ pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
             paragraph(&mut out, "Means over repeats, ± half of their 95 % confidence interval.", total, None);
         }
         out.push('\n');
+        out += &sweep::text::text(report, total, colour);
     }
     failures(&mut out, report, total, colour);
     for (id, reason) in &report.incomplete {

@@ -1,7 +1,7 @@
 //! Bootstrap intervals of any statistic: quantiles of its values over resamples.
 //!
-//! They need no distribution, and pay for it: a resample of few values has few different means, so the intervals are too
-//! narrow below about ten values. [`crate::student_t`] is the better interval of a mean there.
+//! They assume no distribution. Few values have few different resamples, so these intervals are too narrow below about ten
+//! values. [`crate::student_t`] is the better interval of a mean there.
 
 use crate::interval::{Interval, Method};
 use crate::level::Level;
@@ -43,8 +43,8 @@ pub fn percentile(
 /// The interval corrected for bias and acceleration (BCa; Efron, J. Am. Stat. Assoc. 82, 1987), with the acceleration from the
 /// jackknife. `None` and points are those of [`percentile`].
 ///
-/// Where the correction does not exist, the result is the percentile interval, and its `method` says so: if all resamples lie
-/// on one side of the statistic, if no omitted value changes it, or if the corrected quantiles leave 0 to 1.
+/// The correction does not exist if all resamples lie on one side of the statistic, or if no omitted value changes it,
+/// or at a pole of its formula. The result is then the percentile interval, with that `method`.
 pub fn bca(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> f64,

@@ -23,7 +23,9 @@ pub enum Method {
     PairedT,
     /// Geometric mean of the ratios of pairs: Student's t of the logarithms.
     PairedLogT,
-    /// Geometric mean of the ratios of several settings: Student's t of the logarithms.
+    /// Geometric mean of the ratios of several settings: t of the logarithms, by the scatter of the repeats.
+    RepeatsLogT,
+    /// The same by the scatter of the settings.
     SettingsLogT,
 }
 
@@ -38,7 +40,8 @@ impl Method {
             Method::WelchLog => "Welch's t of logarithms",
             Method::PairedT => "paired t",
             Method::PairedLogT => "paired t of logarithms",
-            Method::SettingsLogT => "t of logarithms over settings",
+            Method::RepeatsLogT => "t of logarithms, scatter of repeats",
+            Method::SettingsLogT => "t of logarithms, scatter of settings",
         }
     }
 }
@@ -84,6 +87,10 @@ pub struct Estimate {
     /// The probability of an estimate at least as far from "no difference" if there is none: two-sided, of the same test as
     /// the interval. From 0 to 1.
     pub p: f64,
+    /// Standard error: of the difference, or of the logarithm of the ratio.
+    pub error: f64,
+    /// Degrees of freedom of the test.
+    pub freedom: f64,
 }
 
 /// The interval of the mean of independent values by Student's t; exact for normal values. `None` of fewer than two values, or

@@ -5,6 +5,7 @@
 //! SciPy and statsmodels, and `tests/reference.rs` compares. `examples/coverage.rs` prints how often the intervals contain
 //! the true value.
 
+pub mod blocks;
 pub mod bootstrap;
 mod interval;
 mod level;

@@ -18,9 +18,8 @@ pub struct Outlier {
 
 /// The outliers of a sample, in its order; none of fewer than [`LEAST_VALUES`].
 ///
-/// Of normal values without any outlier, a sample has a mark in 1 of 5 cases with 5 values, in 1 of 8 with 10, and in 1 of 11
-/// with 30. If more than half of the values are equal, the median absolute deviation is 0, and the mean absolute deviation
-/// takes its place, with its own factor.
+/// Normal values without any outlier have marks, too: 1 of 5 samples of 5 values, 1 of 8 of 10, and 1 of 11 of 30. If more
+/// than half of the values are equal, the median absolute deviation is 0. The mean absolute deviation then takes its place.
 pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     /// Quartile of the normal distribution: median absolute deviation over standard deviation.
     const MEDIAN_FACTOR: f64 = 0.6745;

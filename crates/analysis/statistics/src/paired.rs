@@ -1,7 +1,7 @@
 //! Comparisons of pairs: two levels of a factor under the same seed, or one run before and one after a change.
 //!
-//! A pair is `(first, other)`; differences are `other - first`, ratios `other / first`. What both values of a pair share, such
-//! as the losses that a seed draws, cancels.
+//! A pair is `(first, other)`; differences are `other - first`, ratios `other / first`. The part that
+//! both values of a pair share, such as the losses that a seed draws, cancels.
 
 use crate::interval::{Estimate, Interval, Method, student_t};
 use crate::level::Level;
@@ -24,34 +24,24 @@ pub fn ratio(pairs: &[(f64, f64)], level: Level) -> Option<Estimate> {
     of_differences(&logs, level, Method::PairedLogT).map(exponential)
 }
 
-/// The geometric mean of ratios that are each above 0, one for each setting, with the t interval and test of their logarithms.
-/// It is about settings like these: their scatter counts, and that of the repeats only as far as it moves the ratios. `None` as
-/// for [`ratio`].
-pub fn over_settings(ratios: &[f64], level: Level) -> Option<Estimate> {
-    if !ratios.iter().all(|ratio| *ratio > 0.0) {
-        return None;
-    }
-    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    of_differences(&logs, level, Method::SettingsLogT).map(exponential)
-}
-
 fn differences(pairs: &[(f64, f64)]) -> Vec<f64> {
     pairs.iter().map(|(first, other)| other - first).collect()
 }
 
-fn of_differences(differences: &[f64], level: Level, method: Method) -> Option<Estimate> {
+/// The mean of differences or logarithms with its t interval and test.
+pub(crate) fn of_differences(differences: &[f64], level: Level, method: Method) -> Option<Estimate> {
     let deviation = standard_deviation(differences).filter(|deviation| *deviation > 0.0)?;
     let n = differences.len() as f64;
     let value = mean(differences)?;
     let interval = Interval { method, ..student_t(differences, level)? };
-    let p = two_sided_p(value / (deviation / n.sqrt()), n - 1.0)?;
-    Some(Estimate { value, interval, p })
+    let (error, freedom) = (deviation / n.sqrt(), n - 1.0);
+    Some(Estimate { value, interval, p: two_sided_p(value / error, freedom)?, error, freedom })
 }
 
 /// From logarithms to ratios.
 pub(crate) fn exponential(logs: Estimate) -> Estimate {
     let interval = Interval { low: logs.interval.low.exp(), high: logs.interval.high.exp(), ..logs.interval };
-    Estimate { value: logs.value.exp(), interval, p: logs.p }
+    Estimate { value: logs.value.exp(), interval, ..logs }
 }
 
 /// The result of Wilcoxon's signed-rank test.
@@ -140,7 +130,6 @@ mod tests {
         assert_eq!(difference(&[(1.0, 2.0)], Level::NINETY_FIVE), None);
         assert_eq!(difference(&[(1.0, 2.0), (3.0, 4.0)], Level::NINETY_FIVE), None);
         assert_eq!(ratio(&[(1.0, 0.0), (3.0, 4.0)], Level::NINETY_FIVE), None);
-        assert_eq!(over_settings(&[1.5], Level::NINETY_FIVE), None);
     }
 
     #[test]

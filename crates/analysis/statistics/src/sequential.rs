@@ -1,22 +1,23 @@
 //! Whether there are enough repeats: the mean within a share of itself, with a stated confidence.
 //!
-//! A rule that looks at the interval after every repeat, and stops at the first one that is narrow enough, stops too early: it
-//! prefers samples that scatter less than usual. This one spends half of the error probability on the repeated looks. Its
-//! interval at every look has the error probability `(1 - level) / 2`, and it begins with [`LEAST_REPEATS`]. `coverage.rs`
-//! simulates it: the mean at the stop lies within the wanted share of the true mean in at least `level` of the cases, whatever
-//! the scatter, for normal values. Fewer looks, as after batches of repeats, are only safer.
+//! A rule that stops at the first interval that is narrow enough stops too early: it prefers samples that scatter little. This
+//! one spends half of the error probability on the repeated looks. Its interval at every look has the error probability
+//! `(1 - level) / 2`, and it begins with [`LEAST_REPEATS`].
+//!
+//! `coverage.rs` simulates the rule with normal values. In at least `level` of the cases, the mean at the stop lies within the
+//! wanted share of the true mean, for any scatter. Fewer looks, as after batches of repeats, are only safer.
 
 use crate::interval::student_t;
 use crate::level::Level;
 use crate::sample::{mean, standard_deviation, student};
 use std::fmt;
 
-/// The rule does not stop before: the scatter of fewer repeats says too little.
+/// The rule does not stop before: the scatter of fewer repeats is too uncertain.
 pub const LEAST_REPEATS: usize = 5;
 /// Estimates end here.
 const MOST_REPEATS: usize = 1_000_000;
 
-/// What follows from the repeats so far.
+/// The conclusion from the repeats so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The mean is as certain as wanted.
@@ -48,8 +49,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Whether the mean of independent repeats lies within `relative_half_width` (0.05 is 5 %) of the true mean with confidence
-/// `level`, and how many more repeats that needs. Repeats that are all equal are enough.
+/// Whether the mean of independent repeats lies within a share of the true mean with confidence `level`, and how many more
+/// repeats that needs. `relative_half_width` is the share: 0.05 is 5 %. Repeats that are all equal are enough.
 pub fn needed(values: &[f64], level: Level, relative_half_width: f64) -> Decision {
     if relative_half_width.is_nan() || relative_half_width <= 0.0 {
         return Decision::Impossible(Reason::WidthNotPositive);

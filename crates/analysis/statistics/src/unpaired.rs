@@ -48,17 +48,23 @@ impl Welch {
         two_sided_p(self.difference / self.error, self.freedom).unwrap_or(1.0)
     }
 
-    /// The smallest difference that so many repeats of this scatter show with probability `power` (0.5 to 1): the usual sum of
-    /// two quantiles, that of the test and that of its power, times the standard error (Bloom, Evaluation Review 19, 1995).
+    /// The smallest difference that so many repeats of this scatter show with probability `power` (0.5 to 1). It is the sum of
+    /// the quantiles of test and power, times the standard error (Bloom, Evaluation Review 19, 1995).
     pub fn detectable(&self, level: Level, power: Level) -> f64 {
         (self.student(level.upper()) + self.student(power.get())) * self.error
     }
 
-    /// The largest difference, either way, that the values leave open: the farther end of the interval of level
+    /// The largest difference, of either sign, that the values leave open: the farther end of the interval of level
     /// `2 * level - 1`. Two one-sided tests of error 1 - `level` reject every larger one (Schuirmann, J. Pharmacokinet.
     /// Biopharm. 15, 1987). `level` is at least 0.5.
     pub fn open(&self, level: Level) -> f64 {
         self.difference.abs() + self.student(level.get()) * self.error
+    }
+
+    /// The difference with its interval and p-value.
+    pub fn estimate(&self, level: Level) -> Estimate {
+        let interval = self.interval(level);
+        Estimate { value: self.difference, interval, p: self.p(), error: self.error, freedom: self.freedom }
     }
 
     fn student(&self, q: f64) -> f64 {
@@ -71,8 +77,7 @@ impl Welch {
 /// [`Welch::of`], and if a mean is not above 0.
 ///
 /// The standard error of a logarithm is that of the mean over the mean (delta method). Fieller's interval (1954) needs no such
-/// approximation, but has no ends if the first mean is not clearly above 0, and is another one if the two sides are exchanged.
-/// Below a relative error of 0.2, as between runs, the two agree.
+/// approximation. But it has no ends if the first mean is not clearly above 0, and it changes if the two sides are exchanged.
 pub fn ratio(first: &[f64], other: &[f64], level: Level) -> Option<Estimate> {
     let means = [mean(first)?, mean(other)?];
     if !means.iter().all(|mean| *mean > 0.0) {
@@ -80,8 +85,8 @@ pub fn ratio(first: &[f64], other: &[f64], level: Level) -> Option<Estimate> {
     }
     let [a, b] = [variance_of_mean(first)? / means[0].powi(2), variance_of_mean(other)? / means[1].powi(2)];
     let logs = Welch::from_parts((means[1] / means[0]).ln(), [a, b], [first.len(), other.len()])?;
-    let interval = Interval { method: Method::WelchLog, ..logs.interval(level) };
-    Some(exponential(Estimate { value: logs.difference, interval, p: logs.p() }))
+    let logs = logs.estimate(level);
+    Some(exponential(Estimate { interval: Interval { method: Method::WelchLog, ..logs.interval }, ..logs }))
 }
 
 /// Hedges' g: the difference of the means, other minus first, in pooled standard deviations, without the bias of few values

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::sync::LazyLock;
+use wirespeed_statistics::blocks;
 use wirespeed_statistics::bootstrap::{Resampling, bca, percentile};
 use wirespeed_statistics::multiple::{benjamini_hochberg, holm};
 use wirespeed_statistics::outliers::outliers;
@@ -125,6 +126,17 @@ fn paired_comparisons_are_those_of_the_reference() {
         close(signed.rank_sum, &row["wilcoxon"]["rank_sum"], &what);
         close(signed.p, &row["wilcoxon"]["p"], &what);
     }
+}
+
+#[test]
+fn ratios_over_settings_are_those_of_the_reference() {
+    let row = &REFERENCE["blocks"];
+    let sides = list(&row["first"]).iter().zip(list(&row["other"]));
+    let ratios: Vec<Estimate> =
+        sides.map(|(a, b)| unpaired::ratio(&numbers(a), &numbers(b), Level::NINETY_FIVE).unwrap()).collect();
+    same_estimate(blocks::of_repeats(&ratios, Level::NINETY_FIVE).unwrap(), &row["repeats"], "repeats");
+    let values: Vec<f64> = ratios.iter().map(|ratio| ratio.value).collect();
+    same_estimate(blocks::of_settings(&values, Level::NINETY_FIVE).unwrap(), &row["settings"], "settings");
 }
 
 #[test]

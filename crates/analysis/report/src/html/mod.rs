@@ -12,6 +12,7 @@ use crate::answer;
 use crate::characters::printable;
 use crate::palette::{colours, declarations};
 use crate::report::Report;
+use crate::sweep;
 use data::PageData;
 use maud::{DOCTYPE, Markup, html};
 use std::collections::BTreeSet;
@@ -38,6 +39,7 @@ pub(crate) fn page(report: &Report) -> String {
             (answer_section(&answer::sentences(report)))
             @for region in answer::validated_regions(report) { p.hint { (region) "." } }
             (tables::summary(report))
+            (sweep::page::sections(report))
             (tables::expectations(report))
             (incomplete(report))
             (figures::across(&report.figures, &report.palette))

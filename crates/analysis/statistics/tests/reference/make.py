@@ -147,11 +147,38 @@ def paired(first, other):
     }
 
 
+def over_blocks(blocks):
+    """The mean of the logarithms of ratios: an average of independent means with errors of their own."""
+    logs, squares, squares_over_freedom = [], [], []
+    for first, other in blocks:
+        variances = [np.var(v, ddof=1) / len(v) / np.mean(v) ** 2 for v in (first, other)]
+        logs.append(math.log(np.mean(other) / np.mean(first)))
+        squares += variances
+        squares_over_freedom += [v**2 / (len(side) - 1) for v, side in zip(variances, (first, other))]
+    freedom, error = sum(squares) ** 2 / sum(squares_over_freedom), math.sqrt(sum(squares)) / len(blocks)
+    by_repeats, of_settings = np.mean(logs), stats.ttest_1samp(logs, 0)
+    ends = stats.t.interval(0.95, freedom, by_repeats, error)
+    return {
+        "first": [first for first, _ in blocks],
+        "other": [other for _, other in blocks],
+        "repeats": {"value": float(np.exp(by_repeats)), "interval": [float(np.exp(e)) for e in ends],
+                    "p": float(2 * stats.t.sf(abs(by_repeats / error), freedom))},
+        "settings": {"value": float(np.exp(by_repeats)),
+                     "interval": [float(np.exp(e)) for e in of_settings.confidence_interval(0.95)],
+                     "p": float(of_settings.pvalue)},
+    }
+
+
 def main():
     data = samples()
     random = np.random.default_rng(7)
     rounded = lambda values: [round(float(v), 6) for v in values]
     shifted = lambda name, by: rounded(np.asarray(data[name]) * by + random.normal(0, 0.1, len(data[name])))
+    blocks = [
+        (data["three"], shifted("three", 1.4)),
+        (data["normal_5"], rounded(random.normal(14, 1, 6))),
+        (data["lognormal_10"], rounded(np.asarray(data["lognormal_10"]) * 1.6 + random.uniform(0, 1, 10))),
+    ]
     families = [[0.01, 0.04, 0.03, 0.005], [0.5], [0.2, 0.2, 0.9, 1.0, 1e-12], rounded(random.uniform(0, 0.2, 20))]
     large = rounded(random.normal(5, 1, 60))
     reference = {
@@ -175,6 +202,7 @@ def main():
             paired(data["ties_9"], [3.0, 4.0, 2.0, 6.0, 7.0, 6.0, 4.0, 9.0, 5.0]),
             paired(large, rounded(np.asarray(large) + random.normal(0.2, 0.6, 60))),
         ],
+        "blocks": over_blocks(blocks),
         "multiple": [{"p": p, "holm": list(multipletests(p, method="holm")[1]),
                       "benjamini_hochberg": list(multipletests(p, method="fdr_bh")[1])} for p in families],
     }
