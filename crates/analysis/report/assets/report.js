@@ -40,7 +40,9 @@
         // Dots of single runs would lie on the numbers.
         text: layers.some((l) => l.shape === "dots") ? undefined : layer.px.map(number), textposition: "outside", cliponaxis: false, textfont: { color: colour("text"), size: 12 }, hoverinfo: "none" };
       case "stacked": return { ...base, type: "bar", orientation: "h", width: .64, marker: { color: tint, line: { width: 0 } }, hovertemplate: "%{x:.3~g}" };
-      case "dots": return { ...base, type: "scatter", mode: "markers", marker: { color: tint, size: 7, line: { color: colour("page"), width: 1 } } };
+      case "band": return { ...base, type: "scatter", mode: "lines", fill: "toself", line: { color: faded(tint, .35), width: 1 }, fillcolor: faded(tint, .2), hoverinfo: "skip" };
+      case "dots": return { ...base, type: "scatter", mode: "markers", marker: { color: tint, size: 7, line: { color: colour("page"), width: 1 } },
+        ...(layer.hints ? { text: layer.hints.map(plain), hovertemplate: "%{text}<extra></extra>" } : {}) };
       case "box": return { ...base, type: "box", orientation: "h", width: .56, boxpoints: "all", jitter: .5, pointpos: 0,
         line: { color: tint, width: 1.5 }, fillcolor: faded(tint, .22), marker: { color: tint, size: 5 }, hoverinfo: "x" };
     }
@@ -55,6 +57,11 @@
     if (spec.kind === "log") {
       Object.assign(out, { type: "log", range: spec.range.map(Math.log10), exponentformat: "power", dtick: 1, showgrid: true });
       if (Math.log10(spec.range[1] / spec.range[0]) < 1.5) out.dtick = "D2";
+      if (spec.zero) {
+        const powers = [];
+        for (let power = Math.ceil(Math.log10(spec.zero * 1.5)); power <= Math.log10(spec.range[1]); power++) powers.push(power);
+        Object.assign(out, { tickvals: [spec.zero, ...powers.map((p) => 10 ** p)], ticktext: ["0", ...powers.map((p) => "10<sup>" + p + "</sup>")] });
+      }
     } else if (spec.kind === "names") {
       const width = Math.max(10, Math.min(34, Math.floor(innerWidth / 32)));
       const brief = (name) => (name.length > width ? name.slice(0, width - 1) + "…" : name);

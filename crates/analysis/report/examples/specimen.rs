@@ -30,6 +30,7 @@ fn main() -> Result<(), std::io::Error> {
         command: "wirespeed run scenarios/first-look.toml --on kernel".into(),
         scenario_text: SCENARIO.into(),
         generated_by: "the specimen example of wirespeed-report".into(),
+        figures: Vec::new(),
     });
     match kind.as_str() {
         "sweep" => {

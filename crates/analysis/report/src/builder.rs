@@ -2,7 +2,8 @@
 
 use crate::diagnosis::diagnosis;
 use crate::digest::RunDigest;
-use crate::figures::REGISTRY;
+use crate::distribution::{flow_times, quantiles, rtts};
+use crate::figures::{REGISTRY, across};
 use crate::input::{RunResult, StudyInfo};
 use crate::palette::Palette;
 use crate::rate_series::total_throughput;
@@ -83,6 +84,8 @@ impl Builder {
             figures,
             events,
             throughput: thin(throughput, POINTS_A_LINE),
+            rtt_quantiles: quantiles(&rtts(&source)),
+            flow_times: flow_times(&source),
             ..RunDigest::plain(run)
         });
         Ok(())
@@ -104,9 +107,8 @@ impl Builder {
         }
         let flows = self.runs.iter().flat_map(|run| &run.info.flows);
         let palette = Palette::new(flows.map(|flow| (flow.congestion.as_deref(), flow.label.as_str())));
-        let figures = REGISTRY
-            .iter()
-            .filter_map(|draw| draw.of_study(&self.runs))
+        let figures = across(&self.runs, &self.study.figures)
+            .into_iter()
             .map(|figure| figure.thinned(POINTS_A_LINE))
             .collect();
         Report { study: self.study, runs: self.runs, incomplete: self.incomplete, palette, figures }

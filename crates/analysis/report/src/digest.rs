@@ -28,6 +28,10 @@ pub(crate) struct RunDigest {
     pub events: Vec<(i64, String)>,
     /// Throughput of all flows together; time in seconds, rate in bit/s.
     pub throughput: Vec<Point>,
+    /// Quantiles of the smoothed round-trip times that were sampled, in ns.
+    pub rtt_quantiles: Vec<f64>,
+    /// Completion times of flows, in ns.
+    pub flow_times: Vec<f64>,
     /// Losses of datagrams by pair of hosts.
     pub pairs: Vec<Pair>,
     /// Why it is not steady, if it is not.
@@ -50,6 +54,8 @@ impl RunDigest {
             figures: Vec::new(),
             events: Vec::new(),
             throughput: Vec::new(),
+            rtt_quantiles: Vec::new(),
+            flow_times: Vec::new(),
             unsteady: None,
             diagnosis: Vec::new(),
         }
@@ -167,6 +173,14 @@ impl<'a> Group<'a> {
             groups[place].runs.push(run);
         }
         groups
+    }
+
+    /// Whether a run is a repeat of its runs.
+    pub fn is_of(&self, run: &RunDigest) -> bool {
+        let first = self.runs[0];
+        // Without factors the runs of one study may still be different scenarios.
+        let is_same = || !run.info.factors.is_empty() || first.congestion() == run.congestion();
+        first.info.factors == run.info.factors && is_same()
     }
 
     /// The runs that are observations of their own.

@@ -1,5 +1,6 @@
 //! A drawing: boxes, words and arrows on a sheet, for what has no axes. Page and SVG file draw the same marks.
 
+use crate::colour_scale::Shade;
 use crate::figure::Ink;
 
 /// Width of every sheet.
@@ -49,12 +50,17 @@ pub(crate) enum Paint {
     Full(Ink),
     /// Words can be read on it.
     Tint(Ink),
+    /// A value of a scale, with an edge.
+    Shade(Shade),
+    /// The same without an edge.
+    Plain(Shade),
 }
 
 /// Which end of a text stands where it is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
+    Middle,
     End,
 }
 
@@ -64,6 +70,8 @@ pub(crate) enum Face {
     Strong,
     Quiet,
     Coloured(Ink),
+    /// To be read on that shade.
+    OnShade(Shade),
 }
 
 impl Drawing {

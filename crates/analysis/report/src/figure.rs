@@ -37,7 +37,7 @@ pub(crate) enum AxisKind {
     /// Time of the run; figures with such an axis zoom together.
     Time,
     Linear,
-    /// `zero` is where 0 is drawn on an axis of whole counts, which has no other place for it.
+    /// `zero` is where 0 is drawn, which has no other place.
     Log {
         zero: Option<f64>,
     },
@@ -81,6 +81,8 @@ pub(crate) enum Shape {
     /// The same behind each other, with their sum at the end.
     StackedBars,
     Dots,
+    /// A closed outline, filled faintly: an interval around a line.
+    Band,
     /// A box over all y of the layer (quartiles, whiskers to the farthest value within 1.5 times the interquartile range)
     /// with every value beside it.
     Box,

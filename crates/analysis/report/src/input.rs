@@ -1,6 +1,7 @@
 //! What a report is made from: plain data, so that nothing here depends on how metrics are computed.
 
 use wirespeed_record::Recording;
+use wirespeed_scenario::FigureRequest;
 
 /// The study a report is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct StudyInfo {
     pub scenario_text: String,
     /// Program and version that made the report, e.g. `wirespeed 0.1.0 (85f9235)`.
     pub generated_by: String,
+    /// Figures across runs besides those that the runs suggest. They come first, in this order.
+    pub figures: Vec<FigureRequest>,
 }
 
 /// One number about a run or a flow.

@@ -134,7 +134,7 @@ fn figures(recording: Recording) -> Vec<String> {
 #[test]
 fn a_figure_is_there_if_its_data_are() {
     let found = figures(one_run("reno", 0));
-    assert_eq!(found, ["throughput", "cwnd", "rtt", "queue", "drops"]);
+    assert_eq!(found, ["throughput", "cwnd", "rtt", "rtt-cdf", "queue", "drops"]);
 
     let mut without = one_run("reno", 0);
     without.flows.iter_mut().for_each(|s| s.cwnd_bytes = None);

@@ -77,7 +77,7 @@ impl DecodeError {
                 format!("{} at the top level", self.message)
             }
             What::UnknownKey | What::MissingKey => match place.as_str() {
-                "flow" | "link" | "capture" => format!("{} in [[{place}]]", self.message),
+                "flow" | "link" | "capture" | "figure" => format!("{} in [[{place}]]", self.message),
                 _ => format!("{} in [{place}]", self.message),
             },
         };

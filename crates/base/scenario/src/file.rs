@@ -17,6 +17,7 @@ pub(crate) use hardware::{
 pub(crate) use host::{FqTable, HostTable};
 pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
 
+use crate::figure::FigureRequest;
 use crate::room::Room;
 use crate::run::Dscp;
 use crate::run::{Factor, TopologyKind};
@@ -75,6 +76,10 @@ pub(crate) struct File {
     #[serde(default)]
     #[expect(dead_code, reason = "read from the tree, with its places")]
     pub expect: BTreeMap<String, Bounds>,
+    /// Figures that the report has besides those it chooses itself.
+    #[serde(default)]
+    #[expect(dead_code, reason = "read from the tree, with its places")]
+    pub figure: Vec<FigureRequest>,
     /// Packet captures.
     #[serde(default)]
     pub capture: Vec<CaptureTable>,

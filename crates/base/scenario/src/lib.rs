@@ -11,6 +11,7 @@ mod build;
 mod decode;
 mod error;
 mod expect;
+mod figure;
 mod file;
 pub mod layout;
 mod presets;
@@ -28,6 +29,7 @@ mod variant;
 pub use build::{Scenario, Setting, Table};
 pub use error::{Mistake, ScenarioError};
 pub use expect::Expectation;
+pub use figure::{DistributionOf, FigureKind, FigureRequest};
 
 /// Files of this house besides scenarios (claims, studies): the same tree of values that know their place, and the
 /// same messages.

@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::error::{Complaint, ScenarioError};
 use crate::expect::{self, Expectation};
+use crate::figure::{self, FigureRequest, MetricName};
 use crate::resolve::{Resolved, resolve};
 use crate::run::{Factor, Run};
 use crate::sweep::{self, Axis, Combination};
@@ -28,6 +29,8 @@ pub struct Study {
     pub runs: Vec<Run>,
     /// Bounds that decide the exit code.
     pub expect: Vec<Expectation>,
+    /// The figures that the report shall have besides its own choice: `[[figure]]`.
+    pub figures: Vec<FigureRequest>,
     /// The file's text, to be kept with the results.
     pub source: String,
     /// Where the file is, as it was given.
@@ -36,15 +39,19 @@ pub struct Study {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls (`[congestion.NAME]`), found from the scenario's folder.
     pub own_controls: Vec<PathBuf>,
+    /// The metrics that figures name.
+    metrics_of_figures: Vec<MetricName>,
 }
 
 impl Study {
-    /// Fails at the first bound in `[expect]` whose metric is not among `known` (name and unit of each).
+    /// Fails at the first bound in `[expect]` and the first `[[figure]]` whose metric is not among `known` (name and unit of
+    /// each).
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] at the metric's line, with the nearest name and all others.
     pub fn check_metrics(&self, known: &[(&str, &str)]) -> Result<(), ScenarioError> {
-        expect::check_metrics(&self.expect, known)
+        expect::check_metrics(&self.expect, known)?;
+        Ok(figure::check(&self.metrics_of_figures, known)?)
     }
 }
 
@@ -144,6 +151,13 @@ pub(crate) fn study(
         }
         None => Vec::new(),
     };
+    let (figures, metrics_of_figures) = match root.get("figure") {
+        Some(node) => {
+            let factors: Vec<&str> = axes.iter().map(|axis| axis.address.text.as_str()).collect();
+            figure::figures(node, &factors)?
+        }
+        None => Default::default(),
+    };
     let (runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
@@ -154,10 +168,12 @@ pub(crate) fn study(
         about,
         runs,
         expect,
+        figures,
         source: source.text.clone(),
         path: PathBuf::from(&source.name),
         warnings: warnings.into_iter().collect(),
         own_controls: own_controls.into_iter().map(|file| folder.join(file)).collect(),
+        metrics_of_figures,
     })
 }
 

@@ -23,7 +23,7 @@ pub(crate) type Combination<'a> = Vec<&'a Node>;
 pub(crate) const MOST_RUNS: usize = 100_000;
 
 /// Factors the study as a whole depends on.
-const FIXED: &[&str] = &["schema", "name", "about", "sweep", "expect"];
+const FIXED: &[&str] = &["schema", "name", "about", "sweep", "expect", "figure"];
 
 /// Reads the `[sweep]` table.
 pub(crate) fn axes(sweep: &Node) -> Result<Vec<Axis>, Complaint> {

@@ -165,7 +165,8 @@ fn setting(key: &str, at: &Place, node: &Node, what: &str) -> Result<(Address, N
             .label("a table")
             .help("write the whole path in quotes, for example \"path.rtt\" = \"6.2 ms\""));
     }
-    if ["schema", "name", "about", "sweep", "expect", "variant"].contains(&address.segments[0].as_str())
+    if ["schema", "name", "about", "sweep", "expect", "figure", "variant"]
+        .contains(&address.segments[0].as_str())
         || address.segments == ["run", "repeat"]
     {
         return Err(Complaint::at(at, format!("{what}: `{key}` cannot be a setting of a level"))

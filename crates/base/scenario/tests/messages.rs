@@ -444,6 +444,26 @@ fn metrics() {
 }
 
 #[test]
+fn figures() {
+    let figure = |lines: &str| and(&format!("[sweep]\n\"path.loss\" = [0, 1e-5]\n[[figure]]\n{lines}"));
+    let all = catalogue(&[
+        ("no kind", figure("x = \"loss\"")),
+        ("unknown kind", figure("kind = \"heatmap\"")),
+        ("unknown key", figure("kind = \"line\"\nxx = \"loss\"")),
+        ("a key of another kind", figure("kind = \"line\"\ny = \"loss\"")),
+        ("something that is not swept", figure("kind = \"line\"\nx = \"path.rtt\"")),
+        ("one factor twice", figure("kind = \"line\"\nx = \"loss\"\naverage = [\"path.loss\"]")),
+        ("a table instead of a list", and("[figure]\nkind = \"line\"")),
+    ]);
+    insta::assert_snapshot!(all);
+    let text = figure("kind = \"line\"\nmetric = \"goodput\"\nx = \"loss\"");
+    let study = parse(&text, "t.toml", &[], None).unwrap();
+    assert_eq!(study.figures[0].x.as_deref(), Some("path.loss"));
+    let error = study.check_metrics(&[("goodput_bps", "bit/s")]).unwrap_err();
+    assert!(error.to_string().contains("figure.metric: there is no metric `goodput`"), "{error}");
+}
+
+#[test]
 fn missing_file() {
     let error = wirespeed_scenario::load("no/such.toml".as_ref(), &[], None).unwrap_err();
     assert!(matches!(error, ScenarioError::Read { .. }));

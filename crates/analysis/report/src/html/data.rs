@@ -60,6 +60,9 @@ struct Axis<'a> {
     kind: &'static str,
     names: Option<&'a [String]>,
     range: [f64; 2],
+    /// The place of 0 on a logarithmic axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zero: Option<f64>,
 }
 
 impl<'a> Axis<'a> {
@@ -70,7 +73,8 @@ impl<'a> Axis<'a> {
             AxisKind::Log { .. } => ("log", None),
             AxisKind::Names(names) => ("names", Some(names.as_slice())),
         };
-        Axis { title: &axis.title, kind, names, range: [axis.range.0, axis.range.1] }
+        let zero = if let AxisKind::Log { zero } = axis.kind { zero } else { None };
+        Axis { title: &axis.title, kind, names, range: [axis.range.0, axis.range.1], zero }
     }
 }
 
@@ -91,6 +95,9 @@ struct Trace<'a> {
     legend: bool,
     px: Coordinates<'a>,
     py: Coordinates<'a>,
+    /// The text of each point under a pointer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<&'a str>,
 }
 
 impl<'a> Trace<'a> {
@@ -105,6 +112,7 @@ impl<'a> Trace<'a> {
             legend: layer.legend,
             px: Coordinates { points: &layer.points, of: |point| point.0, digits: 7 },
             py: Coordinates { points: &layer.points, of: |point| point.1, digits: 5 },
+            hints: layer.notes.iter().map(|note| note.hint.as_str()).collect(),
         }
     }
 }
@@ -117,6 +125,7 @@ fn shape(layer: &Layer) -> &'static str {
         Shape::HorizontalBars => "lying",
         Shape::StackedBars => "stacked",
         Shape::Dots => "dots",
+        Shape::Band => "band",
         Shape::Box => "box",
     }
 }

@@ -1,6 +1,7 @@
 //! Figures on the page: a frame each. The page's script draws into it from [`super::data`].
 
 use super::verbatim;
+use crate::drawing::{Drawing, SHEET};
 use crate::figure::{AxisKind, Figure};
 use crate::palette::Palette;
 use maud::{Markup, html};
@@ -25,7 +26,8 @@ pub(crate) fn across(figures: &[Figure], palette: &Palette) -> Markup {
 }
 
 fn is_narrow(figure: &Figure) -> bool {
-    matches!(figure.y.kind, AxisKind::Names(_))
+    let is_small = |drawing: &Drawing| drawing.width < SHEET;
+    matches!(figure.y.kind, AxisKind::Names(_)) || figure.drawing.as_ref().is_some_and(is_small)
 }
 
 /// A figure's place. What has nothing to draw is said in words.
@@ -42,7 +44,7 @@ pub(crate) fn frame(figure: &Figure, palette: &Palette, owner: &str, alone: bool
             }
             @if let Some(drawing) = &figure.drawing {
                 div.sheet {
-                    svg.drawing viewBox={ "0 0 " (drawing.width) " " (drawing.height) } role="img"
+                    svg.drawing.small[drawing.width < SHEET] viewBox={ "0 0 " (drawing.width) " " (drawing.height) } role="img"
                         aria-label=(figure.title) { (verbatim::drawing(drawing, palette)) }
                 }
             }

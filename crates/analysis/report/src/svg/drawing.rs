@@ -1,7 +1,8 @@
 //! Drawings: what has no axes.
 
 use super::escape::escape;
-use super::{NOTE, RIGHT, WIDE, opened, style, wrap};
+use super::{NOTE, opened, style, wrap};
+use crate::colour_scale::Shade;
 use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
 use crate::figure::{Figure, Ink};
 use crate::palette::Palette;
@@ -9,10 +10,16 @@ use std::fmt::Write;
 
 /// The figure of `drawing` as an SVG document.
 pub(super) fn render(figure: &Figure, drawing: &Drawing, palette: &Palette) -> String {
-    let notes = wrap(&figure.note, WIDE.width - RIGHT - 24.0, NOTE);
+    const MARGIN: f64 = 24.0;
+    let notes = wrap(&figure.note, drawing.width, NOTE);
     let top = 34.0 + notes.len() as f64 * 18.0 + 8.0;
-    let mut out = opened(figure, &notes, (WIDE.width, top + drawing.height + 20.0), &style(figure, palette));
-    let _ = writeln!(out, "<g transform=\"translate(24 {top:.1})\">");
+    let mut out = opened(
+        figure,
+        &notes,
+        (drawing.width + 2.0 * MARGIN, top + drawing.height + 20.0),
+        &style(figure, palette),
+    );
+    let _ = writeln!(out, "<g transform=\"translate({MARGIN} {top:.1})\">");
     marks(&mut out, drawing, palette);
     out.push_str("</g>\n</svg>\n");
     out
@@ -30,11 +37,18 @@ pub(crate) fn marks(out: &mut String, drawing: &Drawing, palette: &Palette) {
                     Paint::Outline => ("outline".into(), 5),
                     Paint::Full(ink) => (of("f", ink), 2),
                     Paint::Tint(ink) => (format!("tint {}", of("f", ink)), 0),
+                    Paint::Shade(_) => ("shade".into(), 0),
+                    Paint::Plain(_) => (String::new(), 0),
                 };
                 let _ = write!(
                     out,
                     "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round}\""
                 );
+                if let Paint::Shade(Shade { rgb: [r, g, b], .. })
+                | Paint::Plain(Shade { rgb: [r, g, b], .. }) = paint
+                {
+                    let _ = write!(out, " fill=\"#{r:02x}{g:02x}{b:02x}\"");
+                }
                 let _ = if hint.is_empty() {
                     writeln!(out, "/>")
                 } else {
@@ -44,6 +58,7 @@ pub(crate) fn marks(out: &mut String, drawing: &Drawing, palette: &Palette) {
             Mark::Text { x, y, anchor, face, content } => {
                 let anchor = match anchor {
                     Anchor::Start => "",
+                    Anchor::Middle => "middle ",
                     Anchor::End => "end ",
                 };
                 let face = match face {
@@ -51,6 +66,7 @@ pub(crate) fn marks(out: &mut String, drawing: &Drawing, palette: &Palette) {
                     Face::Strong => "strong".into(),
                     Face::Quiet => "quiet".into(),
                     Face::Coloured(ink) => format!("strong {}", of("f", ink)),
+                    Face::OnShade(shade) => if shade.is_dark { "on-dark" } else { "on-light" }.into(),
                 };
                 super::text(out, *x, *y, format!("{anchor}{face}").trim_end(), content);
             }

@@ -16,6 +16,7 @@ pub(super) fn draw(out: &mut String, figure: &Figure, palette: &Palette, x: &Map
         let colour = swatch.name();
         match layer.shape {
             Shape::Line(dash) => path(out, layer, colour, dash, x, y),
+            Shape::Band => band(out, layer, colour, x, y),
             Shape::Area => area(out, layer, colour, &mut tops, x, y),
             Shape::Bars { width } => bars(out, layer, width, colour, &mut tops, x, y),
             Shape::HorizontalBars => {
@@ -60,6 +61,16 @@ fn path(out: &mut String, layer: &Layer, colour: &str, dash: Dash, x: &Mapping, 
         out,
         "<path d=\"{d}\" fill=\"none\" class=\"s-{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{}/>",
         dashes(dash)
+    );
+}
+
+fn band(out: &mut String, layer: &Layer, colour: &str, x: &Mapping, y: &Mapping) {
+    let corners = layer.points.iter().map(|(px, py)| format!("{:.1} {:.1}", x.at(*px), y.at(*py)));
+    let outline = corners.collect::<Vec<_>>().join("L");
+    // If a single mean has an interval, the edge alone shows it.
+    let _ = writeln!(
+        out,
+        "<path d=\"M{outline}Z\" class=\"f-{colour} s-{colour}\" fill-opacity=\"0.2\" stroke-opacity=\"0.35\" stroke-width=\"1\"/>"
     );
 }
 

@@ -219,7 +219,7 @@ fn style(figure: &Figure, palette: &Palette) -> String {
          .title{{font-size:17px;font-weight:600}}.tick{{font-variant-numeric:tabular-nums}}\
          .end{{text-anchor:end}}.middle{{text-anchor:middle}}\
          .halo{{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}}.level{{stroke-dasharray:2 4}}\
-         .strong{{font-weight:640}}.tint{{fill-opacity:.32}}.panel{{fill-opacity:.4}}.way,.outline{{fill:none}}.outline{{pointer-events:all}}.way{{stroke-width:1.4}}\
+         .on-dark{{fill:#fff}}.on-light{{fill:#000}}.strong{{font-weight:640}}.tint{{fill-opacity:.32}}.panel{{fill-opacity:.4}}.way,.outline{{fill:none}}.outline{{pointer-events:all}}.way{{stroke-width:1.4}}\
          {}@media (prefers-color-scheme:dark){{{}}}",
         paints(false, &used),
         paints(true, &used)
@@ -230,7 +230,7 @@ fn paints(dark: bool, used: &BTreeSet<String>) -> String {
     let mut out = String::new();
     for (name, colour) in colours(dark) {
         let rules = match name.as_str() {
-            "page" => format!(".ground,.frame{{fill:{colour}}}.halo,.dot{{stroke:{colour}}}"),
+            "page" => format!(".ground,.frame{{fill:{colour}}}.halo,.dot,.shade{{stroke:{colour}}}"),
             "text" => format!("text{{fill:{colour}}}"),
             "muted" => format!(
                 "text.note,text.tick,text.label,text.quiet{{fill:{colour}}}.level,.way{{stroke:{colour}}}"

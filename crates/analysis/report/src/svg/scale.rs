@@ -85,7 +85,7 @@ fn is_whole(value: f64) -> bool {
     (value - value.round()).abs() < 1e-6
 }
 
-/// Every power of ten, and 2 and 5 between them when there are few. With a place for `zero`, 0 and those from 1 on.
+/// Every power of ten, and 2 and 5 between them when there are few. With a place for `zero`, 0 and those above it.
 fn log_ticks((from, to): (f64, f64), zero: Option<f64>) -> Vec<Tick> {
     let few = to - from < 2.0;
     let mut ticks = Vec::new();
@@ -102,7 +102,7 @@ fn log_ticks((from, to): (f64, f64), zero: Option<f64>) -> Vec<Tick> {
         }
     }
     if let Some(zero) = zero {
-        ticks.retain(|tick| tick.at >= 1.0);
+        ticks.retain(|tick| tick.at > zero * 1.5);
         if zero.log10() >= from {
             ticks.insert(0, Tick { at: zero, label: "0".into() });
         }

@@ -12,6 +12,7 @@ pub fn study() -> StudyInfo {
         command: "wirespeed run a.toml".into(),
         scenario_text: "schema = 1".into(),
         generated_by: "a test".into(),
+        figures: Vec::new(),
     }
 }
 

@@ -6,11 +6,12 @@ use super::run::{Figures, write_report, write_tables};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Judged, StudyReport, judge};
 use wirespeed_record::{RunState, find_runs, open, read_lazily};
-use wirespeed_report::{Report, StudyInfo};
+use wirespeed_report::{FigureRequest, Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
 #[derive(Debug, Args)]
@@ -18,7 +19,8 @@ use wirespeed_report::{Report, StudyInfo};
 Examples:
   wirespeed report wirespeed-out/first-look
   wirespeed report wirespeed-out/probe-dtn1-dtn2      # all measurements of a pair in one report
-  wirespeed report a b --out both --figures svg")]
+  wirespeed report a b --out both --figures svg
+  wirespeed report wirespeed-out/sweep --figure \"scatter against=loss_fraction by=congestion\"")]
 pub struct Arguments {
     /// Folders of runs: a single run, or the output folder of a study.
     #[arg(required = true, value_name = "DIR")]
@@ -29,6 +31,9 @@ pub struct Arguments {
     /// Write the figures of the report as files, too.
     #[arg(long, value_enum, value_name = "FORMAT")]
     figures: Option<Figures>,
+    /// Add a figure across runs, for example "line metric=rtt_q95_ns x=buffer"; may be repeated.
+    #[arg(long, value_name = "REQUEST")]
+    figure: Vec<String>,
     /// Print the results as JSON instead of the table, in the form of `wirespeed run --json`.
     #[arg(long)]
     json: bool,
@@ -37,6 +42,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut paths = Vec::new();
+    let mut factors = BTreeSet::new();
     for folder in &arguments.folders {
         paths.extend(runs_in(folder)?);
     }
@@ -68,11 +74,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let info = &judged.recording.info;
                 study.name.clone_from(&info.study);
                 study.about.clone_from(&info.about);
+                factors.extend(info.factors.keys().cloned());
                 said.add(&judged)?;
                 results.add(*judged)?;
             }
         }
     }
+    study.figures = requests(&arguments.figure, &factors.iter().map(String::as_str).collect::<Vec<_>>())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
     let name = study.name.clone();
@@ -84,6 +92,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         0 => Ok(()),
         failed => Err(Failure::Unreadable { failed, total }),
     }
+}
+
+/// The figures that `--figure` asks for, over runs with these factors.
+pub(crate) fn requests(texts: &[String], factors: &[&str]) -> Result<Vec<FigureRequest>, Failure> {
+    let metrics: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
+    let request = |text: &String| Ok(FigureRequest::parse(text, factors, &metrics)?);
+    texts.iter().map(request).collect()
 }
 
 /// A run in a folder, or why it has no recording.

@@ -2,6 +2,7 @@
 
 use super::engine::{EngineArguments, Work};
 use super::folder::create;
+use super::report::requests;
 use super::results::Said;
 use super::until_certain::UntilCertain;
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Judged, Outcome, ResultTables, StudyReport, judge};
 use wirespeed_record::{StoreError, SubstrateKind, replace_file};
 use wirespeed_report::{Report, StudyInfo};
-use wirespeed_scenario::{Run, Study, load};
+use wirespeed_scenario::{FigureRequest, Run, Study, load};
 use wirespeed_substrates::SelfChecked;
 #[cfg(not(feature = "linux"))]
 use wirespeed_substrates::Substrate;
@@ -25,6 +26,7 @@ Examples:
   wirespeed run scenarios/first-look.toml --on kernel --out k    # on Linux in virtual time
   wirespeed run lossy.toml --set path.rtt=\"50 ms\" --set run.repeat=5
   wirespeed run lossy.toml --json > results.json
+  wirespeed run sweep.toml --figure \"heat-map x=rtt y=loss by=congestion\"
 
 The folder of results has report.html and the recorded runs. Complete runs are kept: the same command again runs only \
 those that are missing.")]
@@ -66,11 +68,14 @@ pub struct Arguments {
     /// Write the figures of the report as files, too.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     figures: Option<Figures>,
+    /// Add a figure across runs, for example "heat-map x=rtt y=loss"; may be repeated.
+    #[arg(long, value_name = "REQUEST", help_heading = "Output")]
+    figure: Vec<String>,
     /// Print the results as JSON instead of the table.
     #[arg(long, help_heading = "Output")]
     json: bool,
     /// Write each run as DIR/NAME.json for `wirespeed execute`, and execute none.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "figures", "fresh"], help_heading = "Output")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "figures", "figure", "fresh"], help_heading = "Output")]
     write_runs: Option<PathBuf>,
     /// Print the rate so often.
     #[arg(skip)]
@@ -153,6 +158,7 @@ impl Arguments {
             until_certain: UntilCertain::default(),
             self_check: SelfCheck::Auto,
             figures: None,
+            figure: Vec::new(),
             json,
             write_runs: None,
             interval: None,
@@ -181,6 +187,7 @@ pub(crate) fn carry_out(
 ) -> Result<(), Failure> {
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
+    requested_figures(arguments, study)?;
     let mut substrate = substrate(arguments.on, &study.own_controls)?;
     if arguments.self_check.applies(arguments.on) {
         substrate = Box::new(SelfChecked::new(substrate));
@@ -317,6 +324,7 @@ fn conclude(
         command: command_for(arguments, None),
         scenario_text: study.source.clone(),
         generated_by: format!("wirespeed {}", crate::VERSION),
+        figures: requested_figures(arguments, study)?,
     };
     let mut results = StudyReport::new(info);
     for (run, outcome) in runs.iter().zip(outcomes) {
@@ -361,6 +369,14 @@ pub fn write_tables(out: &Path, tables: &ResultTables) -> Result<(), Failure> {
         StoreError::Io { path, source, .. } => Failure::Output { what: path.display().to_string(), source },
         other => other.into(),
     })
+}
+
+/// The figures that the command line and the scenario ask for.
+fn requested_figures(arguments: &Arguments, study: &Study) -> Result<Vec<FigureRequest>, Failure> {
+    let factors = study.runs.first().into_iter().flat_map(|run| run.factors.keys());
+    let mut figures = requests(&arguments.figure, &factors.map(String::as_str).collect::<Vec<_>>())?;
+    figures.extend(study.figures.iter().cloned());
+    Ok(figures)
 }
 
 /// The failure of a report whose runs are recorded.

@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 19] = [
+const TABLES: [Section; 20] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -43,6 +43,7 @@ const TABLES: [Section; 19] = [
     section("LoadTable", "`[[host.NAME.load]]`", "host.load"),
     section("BusTable", "`host.NAME.nic_bus`", "host.nic_bus"),
     section("Bound", "`[expect]`", "expect"),
+    section("FigureRequest", "`[[figure]]`", "figure"),
     section("CaptureTable", "`[[capture]]`", "capture"),
 ];
 
