@@ -140,7 +140,8 @@
   const sight = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) { sight.unobserve(entry.target); draw(entry.target); }
   }, { rootMargin: "600px" });
-  all(".plot").forEach((el) => sight.observe(el));
+  const watch = (within) => all(".plot", within).forEach((el) => sight.observe(el));
+  watch(document);
   const redraw = () => { nameTheme(); all(".plot.js-plotly-plot").forEach(draw); };
   themeButton.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; redraw(); });
   system.addEventListener("change", redraw);
@@ -153,6 +154,14 @@
   function show(index) {
     if (!panels[index]) return;
     current = index;
+    if (panels[index].content) { // a template until it is shown
+      const panel = document.createElement("div");
+      panel.className = "run";
+      panel.append(panels[index].content);
+      panels[index].replaceWith(panel);
+      panels[index] = panel;
+      watch(panel);
+    }
     panels.forEach((panel, i) => { panel.hidden = i !== index; });
     all(".selector [data-run]").forEach((button) => button.setAttribute("aria-pressed", String(+button.dataset.run === index)));
     if (select) select.value = String(index);
@@ -164,10 +173,41 @@
   if (select) select.addEventListener("change", () => show(+select.value));
 
   // Tables
+  const other = document.getElementById("other-run");
+  all("[data-other]").forEach((el) => el.addEventListener("click", () => { other.textContent = el.dataset.other; }));
+
   const allMetrics = document.getElementById("all-metrics");
-  if (allMetrics) allMetrics.addEventListener("change", () => document.querySelector("#summary table").classList.toggle("short", !allMetrics.checked));
-  all("table.sortable").forEach((table) => all("th", table).forEach((head, column) => {
-    head.addEventListener("click", () => {
+  // A large table gets the columns of all metrics only when they are asked for.
+  function complete(table) {
+    const make = (kind, text) => { const el = document.createElement(kind); el.className = "number extra"; el.textContent = text; return el; };
+    const head = table.tHead.rows[0], last = head.lastElementChild;
+    for (const column of data.summary) {
+      const cell = make("th", ""), button = document.createElement("button");
+      cell.scope = "col"; cell.title = column.title; button.type = "button"; button.textContent = column.name;
+      if (column.unit) { const unit = document.createElement("small"); unit.textContent = column.unit; button.append(unit); }
+      cell.append(button);
+      head.insertBefore(cell, last);
+    }
+    for (const row of table.tBodies[0].rows) {
+      const name = row.lastElementChild;
+      for (const column of data.summary) {
+        const text = column.cells[+row.dataset.row], cell = make("td", text), value = Number(text.replace(/,/g, ""));
+        if (Number.isFinite(value)) cell.dataset.sort = value;
+        row.insertBefore(cell, name);
+      }
+    }
+    delete data.summary;
+  }
+  if (allMetrics) allMetrics.addEventListener("change", () => {
+    const table = document.querySelector("#summary table");
+    if (data.summary) complete(table);
+    table.classList.toggle("short", !allMetrics.checked);
+  });
+  all("table.sortable").forEach((table) => {
+    table.tHead.addEventListener("click", (event) => {
+      const head = event.target.closest("th");
+      if (!head) return;
+      const column = head.cellIndex;
       // Numbers are looked at from the largest down, names from A on.
       const isNumber = head.classList.contains("number");
       const before = head.getAttribute("aria-sort");
@@ -183,5 +223,5 @@
       });
       table.tBodies[0].append(...rows);
     });
-  }));
+  });
 })();

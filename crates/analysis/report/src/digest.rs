@@ -21,6 +21,8 @@ pub(crate) struct RunDigest {
     pub per_flow: Vec<Vec<MetricValue>>,
     pub expectations: Vec<ExpectOutcome>,
     pub figures: Vec<Figure>,
+    /// Whether the page has its figures, ledgers and events. Others have their row only.
+    pub is_detailed: bool,
     /// The ledger of the whole run.
     pub accounts: Vec<Account>,
     /// The ledger of what the metrics are about.
@@ -52,6 +54,7 @@ impl RunDigest {
             accounts: Account::all(run.recording),
             measured: Measured::of(run.recording),
             figures: Vec::new(),
+            is_detailed: false,
             events: Vec::new(),
             throughput: Vec::new(),
             rtt_quantiles: Vec::new(),

@@ -15,6 +15,7 @@ pub mod claims;
 mod colour_scale;
 mod compare;
 mod core_time;
+mod details;
 mod diagnosis;
 mod digest;
 mod distribution;

@@ -65,6 +65,11 @@ impl Report {
         sweep::comparisons(self)
     }
 
+    /// The runs with figures, ledgers and events, in their order.
+    pub(crate) fn detailed(&self) -> impl Iterator<Item = &RunDigest> {
+        self.runs.iter().filter(|run| run.is_detailed)
+    }
+
     /// Keys of all factors, sorted.
     pub(crate) fn factor_keys(&self) -> Vec<String> {
         let keys: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.info.factors.keys()).collect();

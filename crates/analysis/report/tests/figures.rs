@@ -26,7 +26,9 @@ fn sweep(figures: Vec<FigureRequest>, repeats: u32) -> Report {
                     let mut run = one_run(control, repeat);
                     run.info.id = format!("{control}-{i}-{j}-{repeat}");
                     run.info.factors.insert("path.rtt".into(), rtt.into());
-                    run.info.factors.insert("path.loss".into(), loss.into());
+                    // A whole 0, as a person writes it.
+                    let loss = if loss == 0.0 { 0.into() } else { loss.into() };
+                    run.info.factors.insert("path.loss".into(), loss);
                     let rate = 9e8 / ((c + 1) * (i + 1) * (j + 1)) as f64 + 1e7 * f64::from(repeat);
                     let metrics = vec![
                         metric("goodput_bps", "bit/s", rate),
@@ -66,15 +68,14 @@ fn a_sweep_of_two_numbers_gets_a_heat_map_for_each_algorithm() {
     let report = sweep(Vec::new(), 3);
     let found = names(&report);
     for id in [
-        "heat-map-goodput-rtt-loss-bic",
-        "heat-map-goodput-rtt-loss-reno",
+        "heat-map-goodput-loss-rtt-bic",
+        "heat-map-goodput-loss-rtt-reno",
         "throughput-delay",
-        "goodput-by-factor-loss-0",
-        "goodput-by-factor-loss-0-001",
+        "goodput-by-factor-rtt-2-ms",
+        "goodput-by-factor-rtt-100-ms",
+        "repeats",
     ] {
-        let is_there = found.iter().any(|name| name == id)
-            || found.iter().any(|name| *name == id.replace("-rtt-loss", "-loss-rtt"));
-        assert!(is_there, "{id} is missing in {found:?}");
+        assert!(found.iter().any(|name| name == id), "{id} is missing in {found:?}");
     }
 }
 
@@ -150,7 +151,7 @@ fn the_scatter_has_a_mark_for_each_setting_and_an_ellipse_of_its_repeats() {
     // 18 settings, and two marks in the legend.
     assert_eq!(svg.matches("<circle").count(), 20);
     assert_eq!(svg.matches("fill-opacity=\"0.2\"").count(), 18);
-    assert!(svg.contains("<title>bic · loss 0 · rtt 2 ms: 460 Mbit/s, rtt q95 "), "{svg}");
+    assert!(svg.contains("<title>bic · loss 0 · rtt 2 ms: 460 Mbit/s, RTT q95 "), "{svg}");
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn boxes_are_by_the_factor_that_is_asked_for() {
     let (id, svg) = first_of(request);
     assert_eq!(id, "box-rtt-q95");
     assert!(svg.contains(">rtt 2 ms · bic<") && !svg.contains("loss 1e-5"), "{svg}");
-    assert!(svg.contains("Rtt q95 (ms)"), "{svg}");
+    assert!(svg.contains("RTT q95 (ms)"), "{svg}");
 }
 
 #[test]
@@ -197,9 +198,30 @@ fn a_request_without_data_is_answered_in_words() {
 fn two_requests_of_one_kind_keep_ids_of_their_own() {
     let request = |log_y| FigureRequest { log_y: Some(log_y), ..FigureRequest::new(FigureKind::Scatter) };
     let found = names(&sweep(vec![request(false), request(true)], 1));
+    assert_eq!(found[..3], ["throughput-delay", "throughput-delay-2", "goodput"]);
+}
+
+#[test]
+fn a_large_study_has_the_details_of_a_few_runs_and_a_row_of_each() {
+    // 18 settings of three repeats.
+    let report = sweep(Vec::new(), 3);
+    let page = report.html();
     assert_eq!(
-        found[..3],
-        ["throughput-delay", "throughput-delay-2", "heat-map-goodput-rtt-loss-bic"].map(String::from)[..],
-        "{found:?}"
+        page.matches("<template data-panel=").count(),
+        18,
+        "the firsts and the best run, less the one shown"
     );
+    assert_eq!(page.matches("class=\"name\"").count(), 54);
+    assert!(page.contains("Details of 19 of 54 runs"));
+    assert!(page.contains("data-other=\"reno-0-1-1\""));
+    let owners = report.svgs().into_iter().filter(|file| file.0.ends_with("-cwnd.svg")).count();
+    assert_eq!(owners, 19);
+}
+
+#[test]
+fn the_page_of_a_large_study_grows_by_little_for_each_run() {
+    let size = |repeats| sweep(Vec::new(), repeats).html().len();
+    let (some, many) = (size(6), size(20));
+    let each = (many - some) / (14 * 18);
+    assert!(each < 1200, "{each} bytes for each run");
 }

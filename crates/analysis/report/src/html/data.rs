@@ -13,6 +13,19 @@ use std::io::{self, Write};
 pub(crate) struct PageData<'a> {
     study: BTreeMap<&'a str, Plot<'a>>,
     runs: Vec<BTreeMap<&'a str, Plot<'a>>>,
+    /// Columns of the summary that the page makes when they are asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    summary: Vec<SummaryColumn>,
+}
+
+/// A column of the summary: its head, and the cell of each run.
+#[derive(Serialize)]
+pub(crate) struct SummaryColumn {
+    pub name: String,
+    pub unit: String,
+    /// The name of the metric.
+    pub title: String,
+    pub cells: Vec<String>,
 }
 
 impl<'a> PageData<'a> {
@@ -25,7 +38,13 @@ impl<'a> PageData<'a> {
         PageData {
             study: plots(across, palette),
             runs: runs.map(|figures| plots(figures, palette)).collect(),
+            summary: Vec::new(),
         }
+    }
+
+    /// With columns of the summary that are made when they are asked for.
+    pub fn with_summary(self, summary: Vec<SummaryColumn>) -> Self {
+        PageData { summary, ..self }
     }
 }
 

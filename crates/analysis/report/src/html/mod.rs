@@ -47,8 +47,8 @@ pub(crate) fn page(report: &Report) -> String {
             (repeat_section(report))
         }
     };
-    let runs = report.runs.iter().map(|run| run.figures.as_slice());
-    let data = PageData::new(&report.figures, runs, &report.palette);
+    let runs = report.detailed().map(|run| run.figures.as_slice());
+    let data = PageData::new(&report.figures, runs, &report.palette).with_summary(tables::on_demand(report));
     document(&report.study.name, &body, &report.study.generated_by, &data)
 }
 

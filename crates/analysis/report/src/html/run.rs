@@ -16,17 +16,36 @@ const MOST_BUTTONS: usize = 10;
 
 /// The section of single runs with its selector; none if there are none.
 pub(super) fn section(report: &Report) -> Markup {
-    let names: Vec<String> = report.runs.iter().map(|run| name(run, report)).collect();
+    let names: Vec<String> = report.detailed().map(|run| name(run, report)).collect();
     html! {
         @if !report.runs.is_empty() {
             section #runs {
                 h2 { "Run by run" }
+                @if names.len() < report.runs.len() { (others(report, names.len())) }
                 (selector(&names))
-                @for (index, run) in report.runs.iter().enumerate() {
-                    div.run data-panel=(index) hidden[index > 0] { (panel(run, index, &report.palette)) }
+                @for (index, run) in report.detailed().enumerate() {
+                    @if index == 0 {
+                        div.run data-panel=(index) { (panel(run, index, &report.palette)) }
+                    } @else {
+                        // The browser lays it out only when it is shown.
+                        template data-panel=(index) { (panel(run, index, &report.palette)) }
+                    }
                 }
             }
         }
+    }
+}
+
+/// How to see the runs whose details the page does not have.
+fn others(report: &Report, detailed: usize) -> Markup {
+    let example = report.runs.iter().find(|run| !run.is_detailed).map_or("RUN", |run| run.info.id.as_str());
+    html! {
+        p.hint {
+            "Details of " (detailed) " of " (whole(report.runs.len() as i64)) " runs: the first run of settings across the \
+             sweep, and runs with extremes. For another run, choose its name in the summary. This command, in the folder of \
+             the study, then writes its page to its own folder:"
+        }
+        pre.command { "wirespeed report 'runs/" span #other-run { (example) } "'" }
     }
 }
 
