@@ -95,6 +95,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "hosts": info.hosts.iter().map(|host| json!({ "name": host.name, "settings": host.settings })).collect::<Vec<_>>(),
         "validated_region": info.validated_region,
         "metrics": metrics,
+        "flows": json_flows(judged),
         "ledger": json_ledger(ledger),
         "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
@@ -133,6 +134,24 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "cost": info.cost,
         "complete": true,
     })
+}
+
+/// The flows in the order of their numbers, each with its metrics.
+fn json_flows(judged: &Judged) -> Vec<Value> {
+    let flows = judged.recording.info.flows.iter().enumerate();
+    let flow = flows.map(|(number, flow)| {
+        let metrics = judged.per_flow.get(number).into_iter().flatten();
+        let metrics: Map<String, Value> = metrics.map(|m| (m.name.clone(), json!(m.value))).collect();
+        json!({
+            "label": flow.label,
+            "kind": flow.kind.word(),
+            "congestion": flow.congestion,
+            "from": flow.from,
+            "to": flow.to,
+            "metrics": metrics,
+        })
+    });
+    flow.collect()
 }
 
 /// By direction: sent, delivered, unexplained, and what was lost or is in flight by place.
