@@ -12,7 +12,7 @@ pub(crate) const ROWS: &[Metric] = &[
         unit: "",
         definition: "(sum x)^2 / (n sum x^2) with x the throughput of each flow over its own time in the \
                      measurement window (a flow that starts later counts from its start). 1: all alike; 1/n: one \
-                     has it all. Absent with fewer than two flows.",
+                     has it all. Of TCP and UDP together, the flows of TCP count. Absent with fewer than two flows.",
         reference: "Jain, Chiu and Hawe 1984, DEC-TR-301; ulm-2016, fairness",
         better: Better::Higher,
         headline: true,
@@ -22,7 +22,7 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "jain_index_mean",
         unit: "",
         definition: "Mean over time of Jain's index in 100 ms bins, in each over the throughput of the flows that \
-                     live through all of it. Low where flows take turns though the whole run is fair.",
+                     live through all of it. Of TCP and UDP together, the flows of TCP count. Low where flows take turns though the whole run is fair.",
         reference: "Jain, Chiu and Hawe 1984, DEC-TR-301, over time",
         better: Better::Higher,
         headline: false,
@@ -35,7 +35,7 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "goodput_difference_bps",
         unit: "bit/s",
         definition: "Largest less least goodput of the flows, each over its own time in the measurement window. \
-                     Absent with fewer than two flows.",
+                     Of TCP and UDP together, the flows of TCP count. Absent with fewer than two flows.",
         reference: "ulm-2016, figure 10",
         better: Better::Lower,
         headline: false,
@@ -49,5 +49,5 @@ pub(crate) const ROWS: &[Metric] = &[
 ];
 
 fn own_rates(view: &View, rate: fn(&View, &crate::FlowSeries) -> Option<f64>) -> Vec<f64> {
-    view.flows.iter().filter_map(|f| rate(view, f)).collect()
+    view.sharing().filter_map(|f| rate(view, f)).collect()
 }

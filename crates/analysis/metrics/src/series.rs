@@ -78,7 +78,8 @@ pub(crate) fn sum_over(view: &View, from: i64, to: i64, bin_ns: i64) -> Vec<(i64
 
 pub(crate) fn jain_over(view: &View, from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {
     let index = |(a, b)| {
-        let alive = view.measured().filter(|f| f.start_ns <= a && f.end_ns >= b);
+        let measured = view.sharing().filter(|f| f.samples.len() >= 2);
+        let alive = measured.filter(|f| f.start_ns <= a && f.end_ns >= b);
         let rates: Option<Vec<f64>> = alive.map(|f| rate(&f.frames, a, b)).collect();
         jain(&rates?)
     };

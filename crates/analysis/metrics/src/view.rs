@@ -140,6 +140,13 @@ impl<'a> View<'a> {
         self.flows.iter().filter(|f| f.samples.len() >= 2)
     }
 
+    /// The flows whose shares are compared: of TCP and UDP together, those of TCP. The scenario decides the rate of UDP.
+    pub(crate) fn sharing(&self) -> impl Iterator<Item = &FlowSeries<'a>> {
+        let is_tcp = |flow: &FlowSeries| flow.info.is_some_and(|info| info.kind == Transport::Tcp);
+        let has_tcp = self.flows.iter().any(is_tcp);
+        self.flows.iter().filter(move |flow| !has_tcp || is_tcp(flow))
+    }
+
     /// Length of the measurement window in seconds; `None` if it is empty.
     pub(crate) fn seconds(&self) -> Option<f64> {
         seconds(self.from_ns, self.to_ns)
