@@ -39,9 +39,9 @@ pub struct Start {
 pub struct Connected {
     pub socket: i64,
     pub local_host: String,
-    pub local_port: u16,
+    pub local_port: Option<u16>,
     pub remote_host: String,
-    pub remote_port: u16,
+    pub remote_port: Option<u16>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Timestamp {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Host {
     pub host: String,
-    pub port: u16,
+    pub port: Option<u16>,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -50,8 +50,8 @@ pub enum Side {
     Client {
         /// The server as it was named.
         server: String,
-        /// Its port.
-        port: u16,
+        /// Its port; `None` if it is not recorded.
+        port: Option<u16>,
     },
     /// It was asked.
     Server {
@@ -87,8 +87,8 @@ pub enum Length {
 pub struct Endpoint {
     /// The address.
     pub host: String,
-    /// The port.
-    pub port: u16,
+    /// The port; `None` if it is not recorded.
+    pub port: Option<u16>,
 }
 
 /// One stream.

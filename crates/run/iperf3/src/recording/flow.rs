@@ -108,7 +108,9 @@ fn partner<'a>(
     stream: &Stream,
     number: usize,
 ) -> Result<End<'a>, MergeError> {
-    let same = |s: &&Stream| (s.local.port, s.remote.port) == (stream.remote.port, stream.local.port);
+    let same = |s: &&Stream| {
+        s.local.port.is_some() && (s.local.port, s.remote.port) == (stream.remote.port, stream.local.port)
+    };
     let streams = &other.report.streams;
     let found = streams.iter().find(same).unwrap_or(&streams[number]);
     if found.sends == stream.sends {
