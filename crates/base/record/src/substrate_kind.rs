@@ -5,6 +5,8 @@ use crate::words;
 words! {
     /// The system that a run runs on.
     SubstrateKind {
+        /// The program flent, whose data file was imported.
+        Flent = "flent",
         /// Real hosts.
         Hosts = "hosts",
         /// The program iperf3, whose JSON was imported.
@@ -15,6 +17,10 @@ words! {
         Model = "model",
         /// Network namespaces of the running kernel.
         Netns = "netns",
+        /// perfSONAR's pScheduler, whose result was imported.
+        Pscheduler = "pscheduler",
+        /// The program ss, whose log was imported.
+        Ss = "ss",
     }
 }
 
