@@ -72,8 +72,10 @@ enum Command {
     Compare(commands::compare::Arguments),
     /// Write the report of recorded runs again, also of several folders.
     Report(commands::report::Arguments),
-    /// Import iperf3 JSON (client, server or both) as a run.
+    /// Import a result of iperf3, flent, ss or pScheduler as a run.
     Import(commands::import::Arguments),
+    /// Export runs as CSV, iperf3 JSON or data files of flent.
+    Export(commands::export::Arguments),
     /// Execute one resolved run, in a job of a batch system.
     Execute(commands::execute::Arguments),
     /// Rerun a published study and check its claims.
@@ -110,7 +112,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
-    ("Experiment", &["run", "campaign", "compare", "report", "import", "execute"]),
+    ("Experiment", &["run", "campaign", "compare", "report", "import", "export", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -197,6 +199,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Campaign(action) => commands::campaign::run(&action),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Execute(arguments) => commands::execute::run(&arguments),

@@ -63,7 +63,7 @@ fn invalid_import_is_refused_with_the_file_and_the_remedy() {
         (fixture("tcp-two-streams-client-3.12.json"), fixture("udp-lossy-server-3.12.json"));
     let refused = fixture("refused-client-3.12.json");
     let cases: [(&[&str], &str); 4] = [
-        (&["import", "text.json"], "text.json: line 1 is no JSON"),
+        (&["import", "text.json"], "text.json: it is not in a format that can be imported; these are:"),
         (&["import", "nowhere.json"], "cannot read nowhere.json"),
         (&["import", &refused], "unable to connect to server: Connection refused"),
         (&["import", &client, &other], "are of different tests"),

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{StudyReport, judge};
-use wirespeed_iperf3::{ImportError, MergeError, Source, parse, recording};
+use wirespeed_exchange::{Content, ImportError, MOST_BYTES, Source, recording};
 use wirespeed_record::{RunDirectory, read_lazily};
 use wirespeed_report::StudyInfo;
 
@@ -20,31 +20,37 @@ use wirespeed_report::StudyInfo;
 Examples:
   wirespeed import client.json
   wirespeed import client.json server.json --out imported
+  wirespeed import tcp_nup-2026-11-24T180116.dtn1.flent.gz
+  wirespeed import ss.log                    # `ss -tin` again and again, each with the time before it (date +%s.%N)
+  wirespeed import pscheduler-result.json    # of: pscheduler result --format json RUN
 
-With both files, or with that of a client that ran with --get-server-output, goodput is what the server received. With \
-the file of a sending client alone it is what the client wrote. The JSON has no TCP packets, no queues and no counters of \
-the hosts; these are not recorded.")]
+The format is found out from the content. With both files of iperf3, or with that of a client that ran with \
+--get-server-output, goodput is what the server received. With the file of a sending client alone it is what the client wrote. \
+Queues, counters of the hosts and other things that a format does not have are not recorded.")]
 pub struct Arguments {
-    /// JSON of iperf3 (-J or --json-stream): of the client, the server, or both of one test.
-    #[arg(required = true, num_args = 1..=2, value_name = "FILE.json")]
+    /// File of iperf3 (-J or --json-stream), flent, ss (with times) or pScheduler. Of an iperf3 test, the client's, the
+    /// server's, or both.
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Folder for the results [default: wirespeed-out/import-FILE].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// The largest file taken, 64 MiB: a day of seconds of one stream is 40. In memory it is ten times as much.
-const MOST_BYTES: u64 = 64 << 20;
-
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let texts: Vec<String> = arguments.files.iter().map(|file| text(file)).collect::<Result<_, _>>()?;
-    let read = |(file, text): (&PathBuf, &String)| -> Result<Source, Failure> {
-        let report = parse(text).map_err(|error| refused(file, &error))?;
-        Ok(Source { name: file_name(file), report })
-    };
-    let sources = arguments.files.iter().zip(&texts).map(read).collect::<Result<Vec<_>, _>>()?;
-    let mut recording = recording(sources).map_err(|error| unfit(&error))?;
+    let (mut sources, mut originals) = (Vec::new(), Vec::new());
+    for file in &arguments.files {
+        let bytes = bytes(file)?;
+        originals.push(bytes.clone());
+        let content = Content::new(bytes).map_err(|error| refused(&[file], &error))?;
+        sources.push(Source { name: file_name(file), content });
+    }
+    let mut recording = recording(&sources).map_err(|error| {
+        let files: Vec<&PathBuf> = arguments.files.iter().collect();
+        refused(&files, &error)
+    })?;
+    drop(sources);
     let words: Vec<String> = arguments.files.iter().map(|file| quoted(&file.display().to_string())).collect();
     let command = format!("wirespeed import {}", words.join(" "));
     recording.info.tool = crate::tool();
@@ -54,9 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     create(&runs)?;
     let path = runs.join(&recording.info.id);
     let directory = RunDirectory::create(&path)?;
-    for (file, text) in arguments.files.iter().zip(&texts) {
+    for (file, bytes) in arguments.files.iter().zip(&originals) {
         let kept = directory.raw().join(file_name(file));
-        std::fs::write(&kept, text)
+        std::fs::write(&kept, bytes)
             .map_err(|source| Failure::Output { what: kept.display().to_string(), source })?;
     }
     directory.finish(&recording)?;
@@ -78,32 +84,36 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_plain(&told)
 }
 
-fn text(file: &Path) -> Result<String, Failure> {
+fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
     let cannot = |reason: String| Failure::Usage {
         message: format!("cannot read {}: {reason}", file.display()),
-        remedy: "give a file that `iperf3 -J --logfile FILE` or `iperf3 -J > FILE` wrote".into(),
+        remedy: "`wirespeed import --help` lists the files that can be imported".into(),
     };
     let mut bytes = Vec::new();
     let opened = File::open(file).map_err(|error| cannot(error.to_string()))?;
+    // One byte more than is imported shows that the file is too large.
     opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| cannot(error.to_string()))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(cannot(format!("it is larger than {} MiB", MOST_BYTES >> 20)));
-    }
-    String::from_utf8(bytes).map_err(|_| cannot("it is no text".into()))
+    Ok(bytes)
 }
 
-fn refused(file: &Path, error: &ImportError) -> Failure {
-    Failure::Usage {
-        message: format!("{}: {error}", file.display()),
-        remedy: "`iperf3 -c SERVER -J --logfile FILE` writes what can be imported".into(),
-    }
-}
-
-fn unfit(error: &MergeError) -> Failure {
-    Failure::Usage {
-        message: error.to_string(),
-        remedy: "`wirespeed import CLIENT.json SERVER.json` takes the two sides of one test".into(),
-    }
+fn refused(files: &[&PathBuf], error: &ImportError) -> Failure {
+    let message = match (files, error) {
+        // These name the files themselves.
+        (_, ImportError::Iperf3 { .. } | ImportError::Merge(_) | ImportError::SeveralFormats { .. }) => {
+            error.to_string()
+        }
+        ([file], _) => format!("{}: {error}", file.display()),
+        _ => error.to_string(),
+    };
+    let remedy = match error {
+        ImportError::Merge(_) | ImportError::OneFile { .. } => {
+            "`wirespeed import CLIENT.json SERVER.json` takes the two sides of one iperf3 test, and one file of any other program"
+        }
+        ImportError::Iperf3 { .. } => "`iperf3 -c SERVER -J --logfile FILE` writes what can be imported",
+        ImportError::Newer { .. } => "use a newer wirespeed, or export the file again in an older version",
+        _ => "`wirespeed import --help` has an example for each format",
+    };
+    Failure::Usage { message, remedy: remedy.into() }
 }
 
 fn file_name(file: &Path) -> String {
@@ -111,6 +121,9 @@ fn file_name(file: &Path) -> String {
 }
 
 fn default_folder(file: &Path) -> PathBuf {
-    let stem = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy();
+    let name = file_name(file);
+    let stem =
+        name.strip_suffix(".flent.gz").map(Path::new).or_else(|| Path::new(&name).file_stem().map(Path::new));
+    let stem = stem.unwrap_or(Path::new(&name)).display();
     Path::new("wirespeed-out").join(format!("import-{stem}"))
 }

@@ -11,6 +11,7 @@ pub mod doctor;
 mod engine;
 pub mod execute;
 pub mod explain;
+pub mod export;
 mod folder;
 pub mod import;
 #[cfg(feature = "linux")]
