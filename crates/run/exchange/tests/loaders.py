@@ -9,9 +9,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Plots of tcp_nup: of rates, of TCP's state in the raw values, and some that leave out the time before and after the flows.
+PLOTS = ["totals", "upload", "upload_box", "tcp_rtt", "tcp_cwnd", "box_totals", "bar_fairness", "upload_with_ping_and_tcp_rtt"]
+
 
 def flent(path):
-    """flent's own loader, its statistics, and each plot of the test of the file."""
+    """flent's own loader, its statistics, and its plots of the test of the file."""
     from flent.resultset import ResultSet
 
     results = ResultSet.load_file(path)
@@ -22,12 +25,13 @@ def flent(path):
     flows = [name for name in results.series_names if "::" in name]
     rtts = {name: list(results.raw_series(name, raw_key="tcp_rtt"))[:1] for name in flows}
 
-    command = [sys.executable, "-m", "flent", "-i", path]
-    listed = run(command + ["--list-plots"])
+    flent = [sys.executable, "-m", "flent"]
+    command = flent + ["-i", path]
+    listed = run(flent + [results.meta("NAME"), "--list-plots"])
     plots = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()]
     drawn = []
     with tempfile.TemporaryDirectory() as folder:
-        for plot in plots:
+        for plot in PLOTS:
             image = Path(folder) / "plot.svg"
             run(command + ["-p", plot, "-o", str(image)])
             if image.exists() and image.stat().st_size > 0:
@@ -43,7 +47,7 @@ def flent(path):
         "first_rtt": {name: rtt[0] if rtt else None for name, rtt in rtts.items()},
         "plots": plots,
         "drawn": drawn,
-        "csv_lines": len(table.splitlines()),
+        "csv_lines": sum("," in line for line in table.splitlines()),
         "stats": run(command + ["-f", "stats"]),
     }
 

@@ -24,7 +24,7 @@ Examples:
   wirespeed import ss.log                    # `ss -tin` again and again, each with the time before it (date +%s.%N)
   wirespeed import pscheduler-result.json    # of: pscheduler result --format json RUN
 
-The format is found out from the content. With both files of iperf3, or with that of a client that ran with \
+The format is recognised from the content. With both files of iperf3, or with that of a client that ran with \
 --get-server-output, goodput is what the server received. With the file of a sending client alone it is what the client wrote. \
 Queues, counters of the hosts and other things that a format does not have are not recorded.")]
 pub struct Arguments {

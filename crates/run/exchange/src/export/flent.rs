@@ -21,6 +21,8 @@ const FORMAT_VERSION: u32 = 4;
 const FLENT_VERSION: &str = "2.0.0";
 /// More points of time than this are thinned out.
 const MOST_POINTS: i64 = 10_000;
+/// Time before the flows start and after they stop in flent's tests. Its box and bar plots leave so much out at either end.
+const DELAY_NS: i64 = 5_000_000_000;
 /// Unit of rates in flent's files.
 const RATE_UNIT: &str = "Mbits/s";
 
@@ -181,14 +183,22 @@ struct Raw {
 impl File {
     fn of(run: &Recording, flows: &[Flow], file_name: String) -> File {
         let step_ns = step(run);
-        let times: Vec<i64> = (0..=run.info.duration_ns / step_ns).map(|place| place * step_ns).collect();
-        // flent needs a time of day. Computed time has none, and begins with 1970.
-        let zero = run.info.started.as_deref().and_then(Moment::parse).unwrap_or_default();
+        let before = (DELAY_NS + step_ns - 1) / step_ns;
+        let steps = -before..=run.info.duration_ns / step_ns + before;
+        let times: Vec<i64> = steps.map(|place| place * step_ns).collect();
+        let axis = Axis {
+            step_ns,
+            delay_ns: before * step_ns,
+            // flent needs a time of day. Computed time has none, and begins with 1970.
+            zero: match run.info.started.as_deref().and_then(Moment::parse) {
+                Some(started) => started.after(-before * step_ns),
+                None => Moment::default(),
+            },
+        };
         let mut results: BTreeMap<String, Vec<Option<f64>>> =
             flows.iter().map(|flow| (flow.name.clone(), flow.rates(&times, step_ns))).collect();
-        let raw_values = flows
-            .iter()
-            .map(|flow| (flow.name.clone(), flow.raw(&times, step_ns, zero, &results[&flow.name])));
+        let raw_values =
+            flows.iter().map(|flow| (flow.name.clone(), flow.raw(&times, axis, &results[&flow.name])));
         let raw_values = raw_values.collect();
         let mut units: Map<String, Value> =
             flows.iter().map(|flow| (flow.name.clone(), series_meta(flow, &results[&flow.name]))).collect();
@@ -208,12 +218,22 @@ impl File {
         }
         File {
             version: FORMAT_VERSION,
-            metadata: metadata(run, flows, step_ns, zero, file_name, units),
-            x_values: times.iter().map(|t_ns| seconds(*t_ns)).collect(),
+            metadata: metadata(run, flows, axis, file_name, units),
+            x_values: times.iter().map(|t_ns| seconds(t_ns + axis.delay_ns)).collect(),
             results,
             raw_values,
         }
     }
+}
+
+/// The points of time of a file.
+#[derive(Clone, Copy)]
+struct Axis {
+    step_ns: i64,
+    /// From the first point of time to the start of the run.
+    delay_ns: i64,
+    /// The first point of time.
+    zero: Moment,
 }
 
 /// Series that flent computes of several: their name, unit, and value at a point of time.
@@ -266,20 +286,20 @@ impl Flow<'_> {
     }
 
     /// The readings of it at the end of each step.
-    fn raw(&self, times: &[i64], step_ns: i64, zero: Moment, rates: &[Option<f64>]) -> Vec<Raw> {
+    fn raw(&self, times: &[i64], axis: Axis, rates: &[Option<f64>]) -> Vec<Raw> {
         let mut raw = Vec::new();
         for (to_ns, rate) in times.iter().zip(rates) {
             let Some(val) = rate else { continue };
             let after = self.rows.partition_point(|row| row.t_ns <= *to_ns);
-            let state = self.rows[..after].last().filter(|row| row.t_ns > to_ns - step_ns);
+            let state = self.rows[..after].last().filter(|row| row.t_ns > to_ns - axis.step_ns);
             let ms =
                 |of: fn(&FlowSample) -> Option<i64>| state.and_then(|row| of(row)).map(|ns| ns as f64 / 1e6);
             let mbit = |of: fn(&FlowSample) -> Option<u64>| {
                 state.and_then(|row| of(row)).map(|bps| bps as f64 / 1e6)
             };
             raw.push(Raw {
-                t: zero.after(*to_ns).unix_seconds(),
-                dur: seconds(step_ns),
+                t: axis.zero.after(to_ns + axis.delay_ns).unix_seconds(),
+                dur: seconds(axis.step_ns),
                 val: Some(*val),
                 tcp_rtt: ms(|row| row.rtt_ns),
                 tcp_rtt_var: ms(|row| row.rttvar_ns),
@@ -309,8 +329,7 @@ fn series_meta(flow: &Flow, rates: &[Option<f64>]) -> Value {
 fn metadata(
     run: &Recording,
     flows: &[Flow],
-    step_ns: i64,
-    zero: Moment,
+    axis: Axis,
     file_name: String,
     series: Map<String, Value>,
 ) -> Map<String, Value> {
@@ -318,26 +337,27 @@ fn metadata(
     let first = flows.first().map(|flow| flow.info);
     let hosts: BTreeSet<&str> =
         flows.iter().filter(|flow| !flow.is_download).map(|flow| flow.info.to.as_str()).collect();
-    let count =
-        |is_download: bool| flows.iter().filter(|flow| flow.is_download == is_download).count().to_string();
+    let streams = |is_download: bool| {
+        let all = flows.iter().filter(|flow| flow.info.kind == Transport::Tcp);
+        all.filter(|flow| flow.is_download == is_download).count().to_string()
+    };
     let length = seconds(info.duration_ns);
     let all = json!({
         "NAME": Test::of(&info.flows).name(),
         "TITLE": format!("{} {}", info.study, info.id),
         "NOTE": format!("exported by wirespeed {} ({}) from a run on {}: {}", info.tool.version, info.tool.git, info.substrate, info.about),
-        "TIME": zero.to_string(),
-        "T0": zero.to_string(),
+        "TIME": axis.zero.to_string(),
+        "T0": axis.zero.to_string(),
         "LENGTH": length,
-        "TOTAL_LENGTH": length,
-        "STEP_SIZE": seconds(step_ns),
-        "DELAY": 0,
+        "TOTAL_LENGTH": length + 2.0 * seconds(axis.delay_ns),
+        "STEP_SIZE": seconds(axis.step_ns),
         "LOCAL_HOST": first.map(|flow| &flow.from),
         "HOST": first.map(|flow| &flow.to),
         "HOSTS": hosts,
         "IP_VERSION": null,
         "FLENT_VERSION": FLENT_VERSION,
         "DATA_FILENAME": file_name,
-        "TEST_PARAMETERS": { "upload_streams": count(false), "download_streams": count(true) },
+        "TEST_PARAMETERS": { "upload_streams": streams(false), "download_streams": streams(true) },
         "KERNEL_RELEASE": info.kernel.as_ref().map(|kernel| &kernel.release),
         "KERNEL_NAME": info.kernel.as_ref().map(|_| "Linux"),
         "SERIES_META": series,

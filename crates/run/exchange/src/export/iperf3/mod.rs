@@ -3,9 +3,9 @@
 mod document;
 mod jitter;
 mod test;
+mod writer;
 
 use super::{Export, ExportError, Planned};
-use document::Document;
 use test::Test;
 use wirespeed_record::Recording;
 
@@ -45,7 +45,7 @@ impl Export for Iperf3 {
 }
 
 fn write(run: &Recording, number: usize, test: &Test, into: &mut dyn std::io::Write) -> std::io::Result<()> {
-    let document = Document::of(run, number, test);
+    let document = writer::document(run, number, test);
     serde_json::to_writer_pretty(&mut *into, &document)?;
     into.write_all(b"\n")
 }
