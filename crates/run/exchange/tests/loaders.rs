@@ -65,12 +65,9 @@ fn flent_loads_and_plots_what_is_exported() {
     assert_eq!(rtt[1], 10.001, "milliseconds");
     assert!((rtt[0].as_f64().unwrap() - 5.05).abs() < 1e-6, "{rtt}: seconds since the start");
     assert_eq!(read["csv_lines"], 282, "a header, and 5 s without values before and after the run");
-    for plot in
-        ["totals", "upload", "upload_box", "upload_with_ping_and_tcp_rtt", "box_totals", "bar_fairness"]
-    {
-        let drawn = read["drawn"].as_array().unwrap();
-        assert!(drawn.contains(&plot.into()), "{plot} of {} was not drawn", read["plots"]);
-    }
+    let drawn = read["drawn"].as_array().unwrap();
+    let listed = read["plots"].as_array().unwrap();
+    assert!(drawn.len() >= 8 && drawn.iter().all(|plot| listed.contains(plot)), "{drawn:?} of {listed:?}");
     assert!(read["stats"].as_str().unwrap().contains("TCP upload::1"));
 }
 
