@@ -262,7 +262,7 @@ fn at_each_time(series: &[Vec<Option<f64>>], over: fn(&[f64]) -> f64) -> Vec<Opt
 /// Step between the points of time: the sampling grid, or a multiple of it in a long run.
 fn step(run: &Recording) -> i64 {
     let sample_ns = run.info.sample_ns.max(1);
-    let samples = run.info.duration_ns / sample_ns;
+    let samples = (run.info.duration_ns + 2 * DELAY_NS) / sample_ns;
     sample_ns * (samples / MOST_POINTS + 1)
 }
 

@@ -5,6 +5,7 @@ use super::{Content, Import, ImportError, Source, only};
 use crate::clock::Moment;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use wirespeed_record::{FlowInfo, FlowSample, Recording, RunInfo, SubstrateKind, Transport};
 
 const FORMAT: &str = "pScheduler";
@@ -249,6 +250,7 @@ struct Flow {
 
 fn flows(outcome: &Outcome) -> Result<Vec<Flow>, ImportError> {
     let mut flows: Vec<Flow> = Vec::new();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     for (number, interval) in outcome.intervals.iter().enumerate() {
         for (place, stream) in interval.streams.iter().enumerate() {
             let id = match &stream.id {
@@ -256,12 +258,13 @@ fn flows(outcome: &Outcome) -> Result<Vec<Flow>, ImportError> {
                 Some(Value::Number(id)) => id.to_string(),
                 _ => (place + 1).to_string(),
             };
-            let at = match flows.iter().position(|flow| flow.id == id) {
-                Some(at) => at,
+            let at = match numbers.get(&id) {
+                Some(at) => *at,
                 None if flows.len() == super::MOST_FLOWS => {
                     return Err(ImportError::TooManyFlows { found: flows.len() + 1 });
                 }
                 None => {
+                    numbers.insert(id.clone(), flows.len());
                     flows.push(Flow::new(id, flows.len() as u32, stream));
                     flows.len() - 1
                 }

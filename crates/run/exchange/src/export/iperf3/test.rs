@@ -52,6 +52,9 @@ pub fn tests(run: &Recording) -> Vec<Test<'_>> {
             None => tests.push(Test { flows: vec![flow], ..test }),
         }
     }
+    for test in &mut tests {
+        test.borders = borders(run.info.sample_ns, test);
+    }
     tests
 }
 
@@ -69,7 +72,7 @@ impl<'a> Test<'a> {
             measured_from_ns,
             stop_ns: stop_ns.max(start_ns),
             flows: Vec::new(),
-            borders: borders(run.info.sample_ns, start_ns, measured_from_ns, stop_ns),
+            borders: Vec::new(),
         }
     }
 
@@ -87,10 +90,12 @@ impl<'a> Test<'a> {
 
 /// Borders of intervals: multiples of the sampling grid that iperf3 could have been asked for, which start again where the
 /// measurement starts.
-fn borders(sample_ns: i64, start_ns: i64, measured_from_ns: i64, stop_ns: i64) -> Vec<i64> {
-    /// More intervals than a day of seconds has are made longer instead.
-    const MOST: i64 = 86_400;
-    let least_ns = SHORTEST_NS.max((stop_ns - start_ns) / MOST);
+fn borders(sample_ns: i64, test: &Test) -> Vec<i64> {
+    /// More samples than this in a file are avoided by longer intervals.
+    const MOST_SAMPLES: usize = 1_000_000;
+    let Test { start_ns, measured_from_ns, stop_ns, .. } = *test;
+    let most = (MOST_SAMPLES / test.flows.len().max(1)).max(1) as i64;
+    let least_ns = SHORTEST_NS.max((stop_ns - start_ns) / most);
     let step_ns = if sample_ns > 0 { (least_ns + sample_ns - 1) / sample_ns * sample_ns } else { least_ns };
     let mut borders = vec![start_ns];
     for end_ns in [measured_from_ns, stop_ns] {
@@ -143,20 +148,34 @@ impl<'a> Flow<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::borders;
+    use super::*;
 
     const MS: i64 = 1_000_000;
 
+    fn borders_of(sample_ns: i64, start_ns: i64, measured_from_ns: i64, stop_ns: i64) -> Vec<i64> {
+        let (from, to, protocol, congestion) = ("a", "b", Transport::Tcp, None);
+        let (flows, borders) = (Vec::new(), Vec::new());
+        let test =
+            Test { from, to, protocol, congestion, start_ns, measured_from_ns, stop_ns, flows, borders };
+        super::borders(sample_ns, &test)
+    }
+
     #[test]
     fn intervals_are_counted_anew_after_the_omitted_time() {
-        assert_eq!(borders(10 * MS, 0, 150 * MS, 400 * MS), [0, 150 * MS, 250 * MS, 400 * MS]);
-        assert_eq!(borders(70 * MS, 0, 0, 300 * MS), [0, 140 * MS, 300 * MS]);
-        assert_eq!(borders(1000 * MS, 0, 0, 2500 * MS), [0, 1000 * MS, 2500 * MS]);
+        assert_eq!(borders_of(10 * MS, 0, 150 * MS, 400 * MS), [0, 150 * MS, 250 * MS, 400 * MS]);
+        assert_eq!(borders_of(70 * MS, 0, 0, 300 * MS), [0, 140 * MS, 300 * MS]);
+        assert_eq!(borders_of(1000 * MS, 0, 0, 2500 * MS), [0, 1000 * MS, 2500 * MS]);
     }
 
     #[test]
     fn a_test_without_length_has_no_interval() {
-        assert_eq!(borders(0, 5, 5, 5), [5]);
-        assert_eq!(borders(0, 0, 0, 10), [0, 10]);
+        assert_eq!(borders_of(0, 5, 5, 5), [5]);
+        assert_eq!(borders_of(0, 0, 0, 10), [0, 10]);
+    }
+
+    #[test]
+    fn a_long_test_has_longer_intervals() {
+        let borders = borders_of(10 * MS, 0, 0, 8_640_000_000 * MS);
+        assert!((900_000..=1_000_001).contains(&borders.len()), "{}", borders.len());
     }
 }

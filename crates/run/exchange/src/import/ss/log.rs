@@ -6,6 +6,8 @@ use crate::import::ImportError;
 
 /// Lines that are looked at to find out whether a text is a log of ss.
 const FIRST_LINES: usize = 50;
+/// The most sockets of a log, all outputs together: a file of the largest size with full details has a quarter of it.
+const MOST_SOCKETS: usize = 500_000;
 
 /// A log.
 #[derive(Default)]
@@ -41,6 +43,7 @@ pub fn read(text: &str) -> Result<Log, ImportError> {
     let mut time = None;
     // The socket whose second line may follow.
     let mut is_open = false;
+    let mut sockets = 0;
     for (number, line) in text.lines().enumerate() {
         let number = number + 1;
         if line.trim().is_empty() {
@@ -60,6 +63,11 @@ pub fn read(text: &str) -> Result<Log, ImportError> {
                 log.outputs.push(Reading { time, line: number, sockets: Vec::new() });
             }
             let socket = Socket::parse(line).map_err(|reason| ImportError::Line { line: number, reason })?;
+            if sockets == MOST_SOCKETS {
+                let reason = format!("it is more than the {MOST_SOCKETS} sockets that can be imported");
+                return Err(ImportError::Line { line: number, reason });
+            }
+            sockets += usize::from(socket.is_some());
             if let (Some(output), Some(socket)) = (log.outputs.last_mut(), socket) {
                 output.sockets.push(socket);
                 is_open = true;
