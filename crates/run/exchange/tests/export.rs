@@ -146,17 +146,14 @@ fn flent_file_has_rates_in_mbit_and_is_read_back_to_the_same_bytes() {
     assert_eq!(name, "size=1,r0.flent.gz");
     let file = unpacked(&bytes);
     assert_eq!((&file["version"], &file["metadata"]["NAME"]), (&4.into(), &"tcp_nup".into()));
-    // flent's plots leave out 5 s at either end, so the run starts at 5 s.
-    assert_eq!(file["metadata"]["TIME"], "2026-11-24T18:01:11.000000Z");
-    assert_eq!((&file["metadata"]["TOTAL_LENGTH"], &file["x_values"][100]), (&14.0.into(), &5.0.into()));
+    // flent's plots leave out 5 s at either end, so the measurement starts at 5 s.
+    assert_eq!(file["metadata"]["TIME"], "2026-11-24T18:01:12.000000Z");
+    assert_eq!((&file["metadata"]["TOTAL_LENGTH"], &file["x_values"][80]), (&13.0.into(), &4.0.into()));
     assert_eq!(file["metadata"]["SERIES_META"]["TCP upload::1"]["CONG_CONTROL"], "cubic");
     let results = &file["results"];
+    assert_eq!((&results["TCP upload::1"][80], &results["TCP upload::1"][90]), (&Value::Null, &100.0.into()));
     assert_eq!(
-        (&results["TCP upload::1"][100], &results["TCP upload::1"][110]),
-        (&Value::Null, &100.0.into())
-    );
-    assert_eq!(
-        (&results["TCP upload sum"][110], &results["TCP upload avg"][110]),
+        (&results["TCP upload sum"][90], &results["TCP upload avg"][90]),
         (&150.0.into(), &75.0.into())
     );
     assert!(results.get("Ping (ms) ICMP").is_none(), "no ping was measured");
@@ -165,10 +162,10 @@ fn flent_file_has_rates_in_mbit_and_is_read_back_to_the_same_bytes() {
 
     let content = Content::new(bytes).unwrap();
     let back = recording(&[Source { name, content }]).unwrap();
-    assert_eq!(back.info.started.as_deref(), Some("2026-11-24T18:01:11.000000Z"));
-    assert_eq!((back.info.omit_ns, back.info.duration_ns), (5 * SECOND_NS, 9 * SECOND_NS));
+    assert_eq!(back.info.started.as_deref(), Some("2026-11-24T18:01:12.000000Z"));
+    assert_eq!((back.info.omit_ns, back.info.duration_ns), (4 * SECOND_NS, 8 * SECOND_NS));
     for flow in 0..3 {
-        let read = delivered(&back, flow, 6 * SECOND_NS, 9 * SECOND_NS);
+        let read = delivered(&back, flow, 5 * SECOND_NS, 8 * SECOND_NS);
         assert!(read.abs_diff(delivered(&run, flow, SECOND_NS, 4 * SECOND_NS)) <= 1, "flow {flow}: {read}");
     }
     assert_eq!(back.flows.iter().find(|row| row.rtt_ns.is_some()).unwrap().rtt_ns, Some(10_001_000));

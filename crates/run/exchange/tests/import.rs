@@ -79,7 +79,7 @@ fn a_log_of_both_ends_has_what_the_receiver_received() {
     // iperf3 was asked for 200 Mbit/s each.
     let rate = goodput(&run);
     assert!((390.0..410.0).contains(&rate), "{rate} Mbit/s");
-    assert!(run.info.warnings.iter().any(|words| words.contains("1 connections of the log are not flows")));
+    assert!(run.info.warnings.iter().any(|words| words.contains("one connection of the log is not a flow")));
 }
 
 #[test]

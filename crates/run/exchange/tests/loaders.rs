@@ -49,7 +49,7 @@ fn flent_loads_and_plots_what_is_exported() {
     let read = loaded(&python, "flent", 0);
     assert_eq!(
         (&read["name"], &read["step"], &read["length"]),
-        (&"tcp_nup".into(), &0.05.into(), &14.0.into())
+        (&"tcp_nup".into(), &0.05.into(), &13.0.into())
     );
     let means = [
         ("TCP upload::1", 100.0),
@@ -63,8 +63,8 @@ fn flent_loads_and_plots_what_is_exported() {
     }
     let rtt = &read["first_rtt"]["TCP upload::1"];
     assert_eq!(rtt[1], 10.001, "milliseconds");
-    assert!((rtt[0].as_f64().unwrap() - 5.05).abs() < 1e-6, "{rtt}: seconds since the start");
-    assert_eq!(read["csv_lines"], 282, "a header, and 5 s without values before and after the run");
+    assert!((rtt[0].as_f64().unwrap() - 4.05).abs() < 1e-6, "{rtt}: seconds since the start");
+    assert_eq!(read["csv_lines"], 262, "a header, 4 s without values before the run, and 5 s after it");
     let drawn = read["drawn"].as_array().unwrap();
     let listed = read["plots"].as_array().unwrap();
     assert!(drawn.len() >= 8 && drawn.iter().all(|plot| listed.contains(plot)), "{drawn:?} of {listed:?}");

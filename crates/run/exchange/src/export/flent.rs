@@ -21,7 +21,8 @@ const FORMAT_VERSION: u32 = 4;
 const FLENT_VERSION: &str = "2.0.0";
 /// More points of time than this are thinned out.
 const MOST_POINTS: i64 = 10_000;
-/// Time before the flows start and after they stop in flent's tests. Its box and bar plots leave so much out at either end.
+/// Time before the flows start and after they stop in flent's tests. Its box and bar plots leave so much out at either end. The
+/// omitted time of a run is within it.
 const DELAY_NS: i64 = 5_000_000_000;
 /// Unit of rates in flent's files.
 const RATE_UNIT: &str = "Mbits/s";
@@ -183,8 +184,9 @@ struct Raw {
 impl File {
     fn of(run: &Recording, flows: &[Flow], file_name: String) -> File {
         let step_ns = step(run);
-        let before = (DELAY_NS + step_ns - 1) / step_ns;
-        let steps = -before..=run.info.duration_ns / step_ns + before;
+        let whole_steps = |time_ns: i64| (time_ns.max(0) + step_ns - 1) / step_ns;
+        let before = whole_steps(DELAY_NS - run.info.omit_ns);
+        let steps = -before..=run.info.duration_ns / step_ns + whole_steps(DELAY_NS);
         let times: Vec<i64> = steps.map(|place| place * step_ns).collect();
         let axis = Axis {
             step_ns,
@@ -200,8 +202,12 @@ impl File {
         let raw_values =
             flows.iter().map(|flow| (flow.name.clone(), flow.raw(&times, axis, &results[&flow.name])));
         let raw_values = raw_values.collect();
-        let mut units: Map<String, Value> =
-            flows.iter().map(|flow| (flow.name.clone(), series_meta(flow, &results[&flow.name]))).collect();
+        // The first interval that ends after the omitted time.
+        let measured = times.partition_point(|t_ns| *t_ns <= run.info.omit_ns);
+        let mut units: Map<String, Value> = flows
+            .iter()
+            .map(|flow| (flow.name.clone(), series_meta(flow, &results[&flow.name][measured..])))
+            .collect();
         for kind in ["TCP upload", "TCP download", "UDP upload", "UDP download"] {
             let of_kind: Vec<Vec<Option<f64>>> = flows
                 .iter()
@@ -267,10 +273,11 @@ fn step(run: &Recording) -> i64 {
 }
 
 impl Flow<'_> {
-    /// When it sent, within the run.
+    /// Whether it was sending for more than half of an interval.
     fn is_alive(&self, from_ns: i64, to_ns: i64) -> bool {
-        let last_ns = self.rows.last().map_or(0, |row| row.t_ns);
-        to_ns > self.info.start_ns && from_ns < self.info.stop_ns && from_ns < last_ns
+        let last_ns = self.rows.last().map_or(0, |row| row.t_ns).min(self.info.stop_ns);
+        let middle_ns = from_ns + (to_ns - from_ns) / 2;
+        middle_ns >= self.info.start_ns && middle_ns < last_ns
     }
 
     /// Mbit/s over the step before each time; null before the flow starts and after it stops.
@@ -316,6 +323,7 @@ impl Flow<'_> {
     }
 }
 
+/// Unit, algorithm, and the mean rate over the measurement window.
 fn series_meta(flow: &Flow, rates: &[Option<f64>]) -> Value {
     let values: Vec<f64> = rates.iter().flatten().copied().collect();
     let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
@@ -349,7 +357,7 @@ fn metadata(
         "TIME": axis.zero.to_string(),
         "T0": axis.zero.to_string(),
         "LENGTH": length,
-        "TOTAL_LENGTH": length + 2.0 * seconds(axis.delay_ns),
+        "TOTAL_LENGTH": length + seconds(axis.delay_ns) + seconds(DELAY_NS),
         "STEP_SIZE": seconds(axis.step_ns),
         "LOCAL_HOST": first.map(|flow| &flow.from),
         "HOST": first.map(|flow| &flow.to),

@@ -235,7 +235,7 @@ fn from_raw(
     for place in order {
         let reading = &raw[place];
         let Some(t) = reading.t else { continue };
-        let t_ns = seconds_ns((t - zero_s).max(0.0))
+        let t_ns = seconds_ns(to_micros((t - zero_s).max(0.0)))
             .ok_or_else(|| field(&at(place, "t"), &format!("{t} s is not within a test of 100 days")))?;
         let mut row = FlowSample::empty(t_ns, flow);
         if let Some(rate) = reading.val {
@@ -257,6 +257,11 @@ fn from_raw(
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Seconds without the digits that a time since 1970 does not have as a double.
+fn to_micros(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
 }
 
 /// The sender's state by ss. Impossible values are left out, since they are for figures and no count depends on them.

@@ -60,7 +60,10 @@ pub fn tests(run: &Recording) -> Vec<Test<'_>> {
 
 impl<'a> Test<'a> {
     fn of(run: &'a Recording, info: &'a FlowInfo) -> Test<'a> {
-        let stop_ns = info.stop_ns.min(run.info.duration_ns);
+        // After an interruption nothing was recorded, which is not the same as no bytes.
+        let last_ns = || run.flows.iter().map(|row| row.t_ns).max().unwrap_or(0);
+        let end_ns = if run.info.interrupted { last_ns() } else { run.info.duration_ns };
+        let stop_ns = info.stop_ns.min(end_ns);
         let start_ns = info.start_ns.clamp(0, stop_ns.max(0));
         let measured_from_ns = run.info.omit_ns.clamp(start_ns, stop_ns.max(start_ns));
         Test {

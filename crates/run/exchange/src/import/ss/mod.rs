@@ -226,8 +226,9 @@ fn warnings(
         );
     }
     if left_out > 0 {
-        warnings
-            .push(format!("{left_out} connections of the log are not flows: they moved little or no data"));
+        let (connections, verb) =
+            (counted(left_out), if left_out == 1 { "is not a flow" } else { "are not flows" });
+        warnings.push(format!("{connections} of the log {verb}, with little or no data"));
     }
     if log.skipped > 0 {
         let lines = if log.skipped == 1 { "line was" } else { "lines were" };
