@@ -4,14 +4,22 @@
 mod recordings;
 
 use recordings::{one_run, study};
+use std::sync::LazyLock;
 use wirespeed_record::Recording;
 use wirespeed_report::{Builder, LevelComparison, MetricValue, Pairing, Report, RunResult, Scale};
 
-/// A run of a sweep over congestion control and loss, without samples.
+/// A run without samples.
+static BARE: LazyLock<Recording> = LazyLock::new(|| {
+    let recording = one_run("cubic", 0);
+    Recording { flows: vec![], queues: vec![], ..recording }
+});
+
+/// A run of a sweep over congestion control and loss.
 fn run(control: &str, loss: f64, repeat: u32, seed: u64) -> Recording {
-    let mut recording = one_run(control, repeat);
-    recording.flows.clear();
-    recording.queues.clear();
+    let mut recording = BARE.clone();
+    recording.info.flows[0].congestion = Some(control.into());
+    recording.info.factors.insert("flow.congestion".into(), control.into());
+    recording.info.repeat = repeat;
     recording.info.id = format!("{control},loss={loss:e},r{repeat}");
     recording.info.factors.insert("path.loss".into(), loss.into());
     recording.info.seed = seed;
@@ -71,6 +79,11 @@ fn answer_compares_with_all_else_equal() {
     assert!(text.contains("The highest mean of 2 settings: bic in 2."), "{text}");
     assert!(text.contains("Of 4 comparisons 4 show a difference"), "{text}");
     assert!(!text.contains("is last with"), "settings that differ in two factors are not compared: {text}");
+}
+
+#[test]
+fn comparisons_have_a_table() {
+    insta::assert_snapshot!(report(CROSSED, independent).terminal(100, false));
 }
 
 #[test]

@@ -25,6 +25,11 @@ impl Factor {
         factors
     }
 
+    /// Whether several factors vary, so that settings have other factors that are equal.
+    pub fn are_crossed(runs: &[RunDigest]) -> bool {
+        Factor::all(runs).len() > 1
+    }
+
     fn of(key: &str, runs: &[RunDigest]) -> Factor {
         let mut seen = BTreeSet::new();
         let values = runs.iter().filter_map(|run| run.info.factors.get(key));

@@ -2,6 +2,7 @@
 
 use super::answer::setting_text;
 use super::comparison::{LevelComparison, comparisons};
+use super::factors::Factor;
 use super::means::{Mean, outlier_lines, too_few};
 use super::text::{adjusted, interval, levels, value};
 use crate::digest::{Group, factor_head, factor_text, metric_words};
@@ -107,7 +108,7 @@ fn cell(mean: Option<&Mean>, form: &Column) -> Markup {
 /// Every comparison of a sweep of several factors.
 fn compared(report: &Report) -> Markup {
     let all = comparisons(report);
-    let is_crossed = all.iter().any(|c| c.setting.as_ref().is_some_and(|setting| !setting.is_empty()));
+    let is_crossed = Factor::are_crossed(&report.runs);
     let shown = &all[..all.len().min(MOST_ROWS)];
     html! {
         @if let (true, Some(first)) = (is_crossed, all.first()) {

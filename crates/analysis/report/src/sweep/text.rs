@@ -2,6 +2,7 @@
 
 use super::answer::setting_text;
 use super::comparison::{LevelComparison, Scale, comparisons};
+use super::factors::Factor;
 use super::means::{outlier_lines, too_few};
 use crate::digest::{factor_phrase, metric_words};
 use crate::number::significant;
@@ -40,10 +41,9 @@ pub(crate) fn text(report: &Report, total: usize, colour: bool) -> String {
 fn comparison_table(out: &mut String, report: &Report, total: usize, colour: bool) {
     let all = comparisons(report);
     let Some(leading) = all.first().map(|comparison| comparison.factor.clone()) else { return };
-    let by_setting =
-        |c: &&LevelComparison| c.factor == leading && c.setting.as_ref().is_some_and(|s| !s.is_empty());
+    let by_setting = |c: &&LevelComparison| c.factor == leading && c.setting.is_some();
     let rows: Vec<&LevelComparison> = all.iter().filter(by_setting).collect();
-    if !rows.iter().any(|row| row.interval.is_some()) {
+    if !Factor::are_crossed(&report.runs) || !rows.iter().any(|row| row.interval.is_some()) {
         return;
     }
     let shown = &rows[..rows.len().min(MOST_ROWS)];
