@@ -56,7 +56,11 @@
     };
     if (spec.kind === "log") {
       Object.assign(out, { type: "log", range: spec.range.map(Math.log10), exponentformat: "power", dtick: 1, showgrid: true });
-      if (Math.log10(spec.range[1] / spec.range[0]) < 1.5) out.dtick = "D2";
+      if (Math.log10(spec.range[1] / spec.range[0]) < 1.5) {
+        const ticks = [];
+        for (let power = Math.floor(Math.log10(spec.range[0])); power <= Math.log10(spec.range[1]); power++) for (const digit of [1, 2, 5]) ticks.push(Number((digit * 10 ** power).toPrecision(3)));
+        Object.assign(out, { tickvals: ticks, ticktext: ticks.map(String) });
+      }
       if (spec.zero) {
         const powers = [];
         for (let power = Math.ceil(Math.log10(spec.zero * 1.5)); power <= Math.log10(spec.range[1]); power++) powers.push(power);

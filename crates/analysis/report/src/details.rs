@@ -1,12 +1,12 @@
-//! Which runs of a large study keep their figures, ledgers and events in the page.
+//! The choice of the runs of a large study whose figures, ledgers and events are in the page.
 
 use crate::digest::{RunDigest, leading_metric};
 use std::collections::BTreeSet;
 
-/// A page with the details of more runs than this opens slowly, and nobody looks at them all.
+/// A page with the details of more runs than this opens slowly.
 pub(crate) const MOST_DETAILED: usize = 24;
 
-/// What a run is chosen by.
+/// A run that may keep its details.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     /// Its place among the runs.

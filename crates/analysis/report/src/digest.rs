@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use wirespeed_diagnosis::Unsteady;
 use wirespeed_record::RunInfo;
+use wirespeed_scenario::flow_metric;
 
 /// A run, reduced.
 #[derive(Debug, Clone)]
@@ -64,9 +65,24 @@ impl RunDigest {
         }
     }
 
-    /// A metric of the run, if it has it.
+    /// A metric of the run, or of one of its flows (`flow.LABEL.METRIC`), if it has it.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| v.is_finite())
+        self.measured_metric(name).map(|m| m.value).filter(|v| v.is_finite())
+    }
+
+    /// The unit of such a metric; empty if the run does not have it.
+    pub fn unit(&self, name: &str) -> &str {
+        self.measured_metric(name).map_or("", |m| m.unit.as_str())
+    }
+
+    fn measured_metric(&self, name: &str) -> Option<&MetricValue> {
+        match flow_metric(name) {
+            Some((label, name)) => {
+                let flow = self.info.flows.iter().position(|flow| flow.label == label)?;
+                self.per_flow.get(flow)?.iter().find(|m| m.name == name)
+            }
+            None => self.metrics.iter().find(|m| m.name == name),
+        }
     }
 
     /// The congestion control, if all TCP flows have the same and there is one.

@@ -2,8 +2,7 @@
 
 use crate::digest::{RunDigest, leading_metric, metric_words};
 use crate::factors::{FactorAxis, Panel, panels};
-use crate::report::metric_columns;
-use wirespeed_scenario::{FigureKind, FigureRequest};
+use wirespeed_scenario::{FigureKind, FigureRequest, flow_metric};
 
 /// More figures than this for one request are not read.
 const MOST_PANELS: usize = 12;
@@ -24,12 +23,11 @@ pub(crate) struct Measure {
 impl Measure {
     /// The metric of this name, if any run has it.
     pub fn of(runs: &[RunDigest], name: &str) -> Option<Measure> {
-        runs.iter().find(|run| run.metric(name).is_some())?;
-        let column = metric_columns(runs).into_iter().find(|column| column.name == name)?;
+        let run = runs.iter().find(|run| run.metric(name).is_some())?;
         let words = words(name);
         let mut letters = words.chars();
         let what = letters.next().map(|first| first.to_uppercase().chain(letters).collect());
-        Some(Measure { name: column.name, unit: column.unit, what: what.unwrap_or_default() })
+        Some(Measure { name: name.into(), unit: run.unit(name).into(), what: what.unwrap_or_default() })
     }
 
     /// As [`Measure::of`], of a request.
@@ -44,13 +42,13 @@ impl Measure {
     }
 }
 
-/// The name of a metric in words.
+/// The name of a metric in words, and the flow that it is of.
 fn words(name: &str) -> String {
-    metric_words(name)
-        .split(' ')
-        .map(|word| if word == "rtt" { "RTT" } else { word })
-        .collect::<Vec<_>>()
-        .join(" ")
+    if let Some((label, metric)) = flow_metric(name) {
+        return format!("{} of {label}", words(metric));
+    }
+    let words = metric_words(name);
+    words.split(' ').map(|word| if word == "rtt" { "RTT" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
 /// Why a request has no figure.

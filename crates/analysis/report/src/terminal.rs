@@ -140,7 +140,7 @@ fn failures(out: &mut String, report: &Report, total: usize, colour: bool) {
         .collect();
     let style = colour.then_some(style::RED);
     for (run, outcome) in all.iter().take(MOST_FAILURES) {
-        let unit = run.metrics.iter().find(|m| m.name == outcome.metric).map_or("", |m| m.unit.as_str());
+        let unit = run.unit(&outcome.metric);
         let value =
             outcome.value.filter(|v| v.is_finite()).map_or("not measured".into(), |v| with_unit(v, unit));
         let text = format!("✗ {}: {} is {value}, expected {}", run.info.id, outcome.metric, outcome.bound);

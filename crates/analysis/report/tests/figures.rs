@@ -35,7 +35,12 @@ fn sweep(figures: Vec<FigureRequest>, repeats: u32) -> Report {
                         metric("rtt_q95_ns", "ns", 2e6 * (i + 1) as f64 + 1e4 * f64::from(repeat * repeat)),
                     ];
                     builder
-                        .add(RunResult { recording: &run, metrics, per_flow: vec![], expectations: vec![] })
+                        .add(RunResult {
+                            recording: &run,
+                            per_flow: vec![metrics.clone()],
+                            metrics,
+                            expectations: vec![],
+                        })
                         .unwrap();
                 }
             }
@@ -224,4 +229,18 @@ fn the_page_of_a_large_study_grows_by_little_for_each_run() {
     let (some, many) = (size(6), size(20));
     let each = (many - some) / (14 * 18);
     assert!(each < 1200, "{each} bytes for each run");
+}
+
+#[test]
+fn a_metric_may_be_that_of_one_flow() {
+    let request =
+        |name: &str| FigureRequest { metric: Some(name.into()), ..FigureRequest::new(FigureKind::HeatMap) };
+    let (id, svg) = first_of(request("flow.a.goodput_bps"));
+    assert_eq!(id, "heat-map-goodput-of-a-loss-rtt-reno");
+    assert!(
+        svg.contains("Goodput of a over loss and rtt: reno") && svg.contains("Goodput of a (Mbit/s)"),
+        "{svg}"
+    );
+    let page = sweep(vec![request("flow.z.goodput_bps")], 1).html();
+    assert!(page.contains("No run has the metric flow.z.goodput_bps."));
 }

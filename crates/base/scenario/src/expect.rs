@@ -13,7 +13,7 @@ use wirespeed_units::{Bytes, Rate, Span};
 /// A bound on a metric, for the runs it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// The metric's name.
+    /// The metric's name; [`flow_metric`] finds the flow that it is of, if it is of one.
     pub metric: String,
     /// Least value that is good, in the metric's unit.
     pub min: Option<f64>,
@@ -40,12 +40,36 @@ impl Expectation {
     }
 }
 
-/// Fails at the first bound whose metric is not among `known` (name, unit).
-pub(crate) fn check_metrics(expect: &[Expectation], known: &[(&str, &str)]) -> Result<(), ScenarioError> {
+/// The label and the metric of `flow.LABEL.METRIC`, the metric of a single flow; `None` of a metric of the whole run.
+pub fn flow_metric(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("flow.")?.rsplit_once('.')
+}
+
+/// Fails if `name` is of a flow whose label is not among `labels`.
+pub(crate) fn check_label(name: &str, at: &Place, labels: &[&str]) -> Result<(), Complaint> {
+    match flow_metric(name) {
+        Some((label, _)) if !labels.contains(&label) => {
+            Err(Complaint::at(at, format!("`{name}`: no flow has the label `{label}`"))
+                .label("no such flow")
+                .help(suggest::choices(label, "labels", labels)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Fails at the first bound whose metric is not among `known` (name, unit), or is of a flow whose label is not among
+/// `labels`.
+pub(crate) fn check_metrics(
+    expect: &[Expectation],
+    known: &[(&str, &str)],
+    labels: &[&str],
+) -> Result<(), ScenarioError> {
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     for expectation in expect {
-        let metric = &expectation.metric;
-        if !names.contains(&metric.as_str()) {
+        check_label(&expectation.metric, &expectation.at, labels)?;
+        let metric =
+            flow_metric(&expectation.metric).map_or(expectation.metric.as_str(), |(_, metric)| metric);
+        if !names.contains(&metric) {
             return Err(Complaint::at(&expectation.at, format!("unknown metric `{metric}` in [expect]"))
                 .label("no such metric")
                 .help(suggest::choices(metric, "metrics", &names))

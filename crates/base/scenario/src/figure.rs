@@ -2,6 +2,7 @@
 
 use crate::decode::decode;
 use crate::error::{Complaint, ScenarioError};
+use crate::expect::{check_label, flow_metric};
 use crate::suggest;
 use crate::tree::{Entry, Node, Place, Source, Value, parse_value};
 use schemars::JsonSchema;
@@ -71,7 +72,7 @@ pub struct FigureRequest {
     /// `line`: means with 95 % intervals over a numeric factor. `heat-map`: means over two factors. `box`: quartiles and
     /// single runs of each setting. `cdf`: cumulative distribution. `scatter`: one metric against another.
     pub kind: FigureKind,
-    /// The metric; `wirespeed list metrics` names all. Default: `goodput_bps`, or the nearest to it that was measured.
+    /// The metric; `wirespeed list metrics` names all. `flow.LABEL.METRIC` is that of one flow. Default: `goodput_bps`, or the nearest to it that was measured.
     pub metric: Option<String>,
     /// Scatter: the metric on the horizontal axis. Default: `rtt_q95_ns`.
     pub against: Option<String>,
@@ -123,7 +124,7 @@ impl FigureRequest {
     pub fn parse(text: &str, factors: &[&str], metrics: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         let node = words(text)?;
         let (request, names) = read(&node, factors)?;
-        check(&names, metrics)?;
+        check(&names, metrics, None)?;
         Ok(request)
     }
 }
@@ -156,17 +157,26 @@ pub(crate) fn figures(
     Ok((requests, metrics))
 }
 
-/// Fails at the first name that is not among `known` (name, unit).
-pub(crate) fn check(names: &[MetricName], known: &[(&str, &str)]) -> Result<(), Complaint> {
+/// Fails at the first name that is not among `known` (name, unit), or is of a flow whose label is not among `labels`, if
+/// the labels are known.
+pub(crate) fn check(
+    names: &[MetricName],
+    known: &[(&str, &str)],
+    labels: Option<&[&str]>,
+) -> Result<(), Complaint> {
     let metrics: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    match names.iter().find(|name| !metrics.contains(&name.name.as_str())) {
-        None => Ok(()),
-        Some(MetricName { name, key, at }) => {
-            Err(Complaint::at(at, format!("figure.{key}: there is no metric `{name}`"))
+    for MetricName { name, key, at } in names {
+        if let Some(labels) = labels {
+            check_label(name, at, labels)?;
+        }
+        let metric = flow_metric(name).map_or(name.as_str(), |(_, metric)| metric);
+        if !metrics.contains(&metric) {
+            return Err(Complaint::at(at, format!("figure.{key}: there is no metric `{metric}`"))
                 .label("no such metric")
-                .help(suggest::choices(name, "metrics", &metrics)))
+                .help(suggest::choices(metric, "metrics", &metrics)));
         }
     }
+    Ok(())
 }
 
 /// A request with the full names of its factors, and the metrics that it names.
@@ -338,6 +348,8 @@ mod tests {
         };
         assert_eq!(request, expected);
         assert_eq!(parse("line average=rtt,link.b.loss").unwrap().average, ["path.rtt", "link.b.loss"]);
+        let of_flow = parse("line metric=flow.a.b.goodput_bps x=rtt").unwrap().metric;
+        assert_eq!(of_flow.as_deref(), Some("flow.a.b.goodput_bps"));
         assert_eq!(parse("cdf of=rtt-samples").unwrap().of, Some(DistributionOf::RttSamples));
     }
 

@@ -28,7 +28,7 @@ mod variant;
 
 pub use build::{Scenario, Setting, Table};
 pub use error::{Mistake, ScenarioError};
-pub use expect::Expectation;
+pub use expect::{Expectation, flow_metric};
 pub use figure::{DistributionOf, FigureKind, FigureRequest};
 
 /// Files of this house besides scenarios (claims, studies): the same tree of values that know their place, and the

@@ -45,13 +45,16 @@ pub struct Study {
 
 impl Study {
     /// Fails at the first bound in `[expect]` and the first `[[figure]]` whose metric is not among `known` (name and unit of
-    /// each).
+    /// each), or is of a flow that no run has.
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] at the metric's line, with the nearest name and all others.
     pub fn check_metrics(&self, known: &[(&str, &str)]) -> Result<(), ScenarioError> {
-        expect::check_metrics(&self.expect, known)?;
-        Ok(figure::check(&self.metrics_of_figures, known)?)
+        let flows = self.runs.iter().flat_map(|run| &run.flows);
+        let labels: BTreeSet<&str> = flows.map(|flow| flow.label.as_str()).collect();
+        let labels = Vec::from_iter(labels);
+        expect::check_metrics(&self.expect, known, &labels)?;
+        Ok(figure::check(&self.metrics_of_figures, known, Some(&labels))?)
     }
 }
 

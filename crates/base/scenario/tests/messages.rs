@@ -441,6 +441,16 @@ fn metrics() {
     let known = [("goodput_bps", "bit/s"), ("link_utilisation", "ratio"), ("jain_index", "ratio")];
     insta::assert_snapshot!(format!("{:#}", study.check_metrics(&known).unwrap_err()));
     assert!(study.check_metrics(&[("utilisation", "ratio")]).is_ok());
+    let of_flow = |label: &str| {
+        let text = and(&format!("[expect]\n\"flow.{label}.goodput_bps\" = {{ min = \"3 Mbit/s\" }}"));
+        parse(&text, "t.toml", &[], None).unwrap()
+    };
+    let label = study.runs[0].flows[0].label.clone();
+    let known_label = of_flow(&label);
+    assert_eq!(known_label.expect[0].min, Some(3e6));
+    assert!(known_label.check_metrics(&known).is_ok());
+    let error = of_flow("nobody").check_metrics(&known).unwrap_err();
+    assert!(error.to_string().contains("no flow has the label `nobody`"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wirespeed_diagnosis::{Diagnosis, diagnose};
 use wirespeed_metrics::{View, evaluate_view, find, per_flow};
 use wirespeed_record::{Recording, StoreError};
 use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
-use wirespeed_scenario::{Expectation, Run};
+use wirespeed_scenario::{Expectation, Run, flow_metric};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// A recording with its numbers and verdicts.
@@ -40,7 +40,8 @@ pub fn judge(
     view.intact()?;
     drop(view);
     let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
-    let expectations = applying.map(|expectation| outcome(expectation, &metrics)).collect();
+    let expectations =
+        applying.map(|expectation| outcome(expectation, &recording, &metrics, &per_flow)).collect();
     Ok(Judged { recording, metrics, per_flow, diagnosis, expectations })
 }
 
@@ -56,15 +57,27 @@ fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<Metric
     values
 }
 
-fn outcome(expectation: &Expectation, metrics: &[MetricValue]) -> ExpectOutcome {
-    let unit = find(&expectation.metric).map_or("", |metric| metric.unit);
+fn outcome(
+    expectation: &Expectation,
+    recording: &Recording,
+    metrics: &[MetricValue],
+    per_flow: &[Vec<MetricValue>],
+) -> ExpectOutcome {
+    let (values, name) = match flow_metric(&expectation.metric) {
+        Some((label, name)) => {
+            let flow = recording.info.flows.iter().position(|flow| flow.label == label);
+            (flow.and_then(|flow| per_flow.get(flow)).map_or(&[][..], Vec::as_slice), name)
+        }
+        None => (metrics, expectation.metric.as_str()),
+    };
+    let unit = find(name).map_or("", |metric| metric.unit);
     let bound = match (expectation.min, expectation.max) {
         (Some(min), Some(max)) => format!("{} to {}", quantity(unit, min), quantity(unit, max)),
         (Some(min), None) => format!("at least {}", quantity(unit, min)),
         (None, Some(max)) => format!("at most {}", quantity(unit, max)),
         (None, None) => unreachable!("the scenario refuses a bound without limits"),
     };
-    let value = metrics.iter().find(|m| m.name == expectation.metric).map(|m| m.value);
+    let value = values.iter().find(|m| m.name == name).map(|m| m.value);
     let passed = value.is_some_and(|value| expectation.holds(value));
     ExpectOutcome { metric: expectation.metric.clone(), bound, value, passed }
 }

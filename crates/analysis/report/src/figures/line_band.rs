@@ -96,10 +96,12 @@ fn draw(runs: &[RunDigest], request: &FigureRequest) -> Result<Vec<Figure>, Refu
         From::Zero,
     );
     let has_intervals = estimates.iter().any(|estimate| estimate.half_width.is_some());
+    let reaches_zero = estimates.iter().any(|e| e.half_width.is_some_and(|width| width >= e.mean));
     let note = format!(
-        "Means, {}.{}{}",
+        "Means, {}.{}{}{}",
         observed(estimates.iter().map(|estimate| estimate.n)),
         if has_intervals { " Band: 95 % interval of the mean (Student's t)." } else { "" },
+        if is_log && reaches_zero { " A band down to the axis reaches 0." } else { "" },
         plan.averaged_note()
     );
     let title = format!("{} over {}", measure.what, x.head);

@@ -78,7 +78,7 @@ pub(crate) fn across(runs: &[RunDigest], requests: &[FigureRequest]) -> Vec<Figu
     let mut figures: Vec<Figure> = requests.iter().flat_map(answered).collect();
     for draw in REGISTRY {
         figures.extend(draw.of_study(runs));
-        // A kind of figure that is asked for over the same metric is not drawn in another way, too.
+        // If a kind of figure is asked for with the same metric, it is not drawn again by choice.
         let is_asked = |request: &FigureRequest| {
             let leading = |metric: &Option<String>| {
                 metric.as_deref().or_else(|| leading_metric(runs)).map(String::from)

@@ -191,7 +191,7 @@ pub(super) fn expectations(report: &Report) -> Markup {
 }
 
 fn expectation(run: &RunDigest, outcome: &ExpectOutcome) -> Markup {
-    let unit = run.metrics.iter().find(|m| m.name == outcome.metric).map_or("", |m| m.unit.as_str());
+    let unit = run.unit(&outcome.metric);
     let value = outcome.value.filter(|v| v.is_finite()).map_or("not measured".into(), |v| with_unit(v, unit));
     html! {
         tr {
