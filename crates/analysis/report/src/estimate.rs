@@ -2,7 +2,7 @@
 
 use crate::digest::RunDigest;
 use crate::observations::observations;
-use wirespeed_metrics::statistics::{mean, standard_deviation, student};
+use wirespeed_statistics::{mean, standard_deviation, student};
 
 /// A mean, how certain it is, and of how many observations.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,6 +3,7 @@
 use crate::decode::decode;
 use crate::error::{Complaint, ScenarioError};
 use crate::expect::{check_label, flow_metric};
+use crate::factor_name::factor_called;
 use crate::suggest;
 use crate::tree::{Entry, Node, Place, Source, Value, parse_value};
 use schemars::JsonSchema;
@@ -204,13 +205,13 @@ fn read(node: &Node, factors: &[&str]) -> Result<(FigureRequest, Vec<MetricName>
     for (key, slot) in slots {
         if let Some(name) = slot {
             let (place, key) = (node.place_of(&[key]), format!("figure.{key}"));
-            *name = taken(factor(name, factors, &key, &place)?, &mut used, &key, &place)?;
+            *name = taken(factor_called(name, factors, &key, &place)?, &mut used, &key, &place)?;
         }
     }
     let places = node.get("average").map_or(&[][..], Node::elements);
     for (name, place) in request.average.iter_mut().zip(places) {
         let key = "figure.average";
-        *name = taken(factor(name, factors, key, &place.at)?, &mut used, key, &place.at)?;
+        *name = taken(factor_called(name, factors, key, &place.at)?, &mut used, key, &place.at)?;
     }
     let named = [("metric", &request.metric), ("against", &request.against)];
     let metrics = named
@@ -218,25 +219,6 @@ fn read(node: &Node, factors: &[&str]) -> Result<(FigureRequest, Vec<MetricName>
         .filter_map(|(key, name)| Some(MetricName { name: name.clone()?, key, at: node.place_of(&[key]) }));
     let metrics = metrics.collect();
     Ok((request, metrics))
-}
-
-/// The full name of the factor that is called `name`.
-fn factor(name: &str, factors: &[&str], key: &str, at: &Place) -> Result<String, Complaint> {
-    if let Some(same) = factors.iter().find(|factor| **factor == name) {
-        return Ok((*same).to_owned());
-    }
-    let lasts: Vec<&str> = factors.iter().map(|factor| factor.rsplit('.').next().unwrap_or(factor)).collect();
-    let both = factors.iter().zip(&lasts);
-    let ending: Vec<&str> = both.filter(|(_, last)| **last == name).map(|(factor, _)| *factor).collect();
-    match ending.as_slice() {
-        [one] => Ok((*one).to_owned()),
-        [] => Err(Complaint::at(at, format!("{key}: `{name}` is not swept"))
-            .label("not a factor of these runs")
-            .help(suggest::choices_with_aliases(name, "factors", factors, &lasts))),
-        several => Err(Complaint::at(at, format!("{key}: {} factors are called `{name}`", several.len()))
-            .label("not clear which")
-            .help(format!("write the whole name: {}", several.join(", ")))),
-    }
 }
 
 /// `factor`, unless the request uses it already.

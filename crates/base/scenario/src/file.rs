@@ -189,6 +189,9 @@ pub(crate) struct RunTable {
     pub repeat: Option<u32>,
     /// What all random numbers derive from. Default 1.
     pub seed: Option<u64>,
+    /// Swept factors whose levels have the same seed in each repetition, such as `["flow.congestion"]`. The levels then meet the
+    /// same random losses, and reports compare them in pairs. Default none: all runs have seeds of their own.
+    pub same_seed: Option<Vec<String>>,
     /// Sampling grid, at least 1 ms. Default 10 ms.
     pub sample: Option<Span>,
     /// Metrics leave out everything before this time. Default 0 s.

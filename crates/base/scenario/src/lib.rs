@@ -11,6 +11,7 @@ mod build;
 mod decode;
 mod error;
 mod expect;
+mod factor_name;
 mod figure;
 mod file;
 pub mod layout;

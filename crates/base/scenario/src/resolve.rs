@@ -10,6 +10,7 @@ mod routes;
 use crate::congestion_control;
 use crate::decode::decode;
 use crate::error::Complaint;
+use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File};
 use crate::presets::{PresetKind, preset, presets};
 use crate::run::crossed;
@@ -43,6 +44,8 @@ pub(crate) struct Resolved {
     pub run: Run,
     pub repeat: u32,
     pub seed: u64,
+    /// The factors whose levels share the seed.
+    same_seed: Vec<String>,
     /// The flows that may start later, by number, and how much.
     start_jitters: Vec<(usize, Span)>,
     pub warnings: Vec<String>,
@@ -53,11 +56,13 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// The repetitions as runs of their own.
     pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
-        (0..self.repeat).map(|repeat| {
+        let mut distinct = self.run.factors.clone();
+        distinct.retain(|factor, _| !self.same_seed.contains(factor));
+        (0..self.repeat).map(move |repeat| {
             let mut run = Run {
                 id: sweep::identifier(&self.run.factors, repeat),
                 repeat,
-                seed: sweep::seed(self.seed, &self.run.factors, repeat),
+                seed: sweep::seed(self.seed, &distinct, repeat),
                 ..self.run.clone()
             };
             for (index, jitter) in &self.start_jitters {
@@ -100,6 +105,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
     }
     let repeat = run.repeat.unwrap_or(1);
     within(u64::from(repeat), 1..=u64::from(MOST_REPEATS), "run.repeat", &root.place_of(&["run", "repeat"]))?;
+    let same_seed = same_seed(run.same_seed.as_deref().unwrap_or_default(), &factors, root)?;
 
     let layout = hosts::layout(&file.topology, root)?;
     let hosts = hosts::hosts(&layout, root)?;
@@ -130,10 +136,22 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         run,
         repeat,
         seed: file.run.seed.unwrap_or(DEFAULT_SEED),
+        same_seed,
         start_jitters,
         warnings,
         own_controls,
     })
+}
+
+/// The whole keys of the factors that `run.same_seed` names.
+fn same_seed(
+    names: &[String],
+    factors: &BTreeMap<String, Factor>,
+    root: &Node,
+) -> Result<Vec<String>, Complaint> {
+    let keys: Vec<&str> = factors.keys().map(String::as_str).collect();
+    let place = root.place_of(&["run", "same_seed"]);
+    names.iter().map(|name| factor_called(name, &keys, "run.same_seed", &place)).collect()
 }
 
 /// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.

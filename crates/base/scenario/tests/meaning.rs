@@ -385,6 +385,37 @@ fn a_set_of_a_swept_key_picks_runs() {
 }
 
 #[test]
+fn levels_of_a_factor_share_the_seed_if_asked_for() {
+    let seeds = |key: &str| -> Vec<Vec<u64>> {
+        let text = format!(
+            "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n[[flow]]\n\
+             [run]\nduration = \"1 s\"\nrepeat = 2\n{key}\n[sweep]\n\"flow.congestion\" = [\"reno\", \"cubic\"]\n\"path.loss\" = [1e-5, 1e-4]\n"
+        );
+        let runs = wirespeed_scenario::parse(&text, "t.toml", &[], None).unwrap().runs;
+        let of = |algorithm: &str| {
+            runs.iter().filter(|run| run.id.contains(algorithm)).map(|run| run.seed).collect()
+        };
+        vec![of("reno"), of("cubic")]
+    };
+    let own = seeds("");
+    assert!(own[0].iter().all(|seed| !own[1].contains(seed)), "{own:?}");
+    for name in ["flow.congestion", "congestion"] {
+        let same = seeds(&format!("same_seed = [\"{name}\"]"));
+        assert_eq!(same[0], same[1]);
+        let distinct: std::collections::BTreeSet<u64> = same[0].iter().copied().collect();
+        assert_eq!(distinct.len(), 4, "losses and repetitions still differ");
+    }
+}
+
+#[test]
+fn same_seed_of_a_factor_that_is_not_swept_is_rejected() {
+    let text = "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n[[flow]]\n\
+                [run]\nduration = \"1 s\"\nsame_seed = [\"loss\"]\n[sweep]\n\"flow.congestion\" = [\"reno\", \"cubic\"]\n";
+    let error = wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap_err().to_string();
+    assert!(error.contains("run.same_seed: `loss` is not swept"), "{error}");
+}
+
+#[test]
 fn the_seed_is_the_command_lines_then_the_files() {
     let seed = |text: &str, seed| parse(text, "t", &[], seed).unwrap().runs[0].seed;
     assert_eq!(seed(DESIGN, None), seed(DESIGN, Some(7)));

@@ -16,7 +16,7 @@ pub struct Budget {
 impl Budget {
     /// As much time from now on.
     pub fn new(time: Duration) -> Budget {
-        // A time beyond the clock's range is no limit.
+        // A time beyond the range of the clock does not limit anything.
         let far = Duration::from_secs(100 * 365 * 86_400);
         let now = Instant::now();
         let ends = now.checked_add(time).or_else(|| now.checked_add(far)).unwrap_or(now);

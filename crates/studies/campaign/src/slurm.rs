@@ -45,7 +45,7 @@ pub enum SlurmError {
     Failed {
         /// Its name.
         command: &'static str,
-        /// What it printed.
+        /// Its error output.
         reason: String,
     },
     /// A file of the job cannot be written or read.
@@ -267,14 +267,14 @@ fn scancel(job: &str) -> Result<(), SlurmError> {
     output("scancel", Command::new("scancel").arg(job), None).map(drop)
 }
 
-/// What a command prints, given `input`.
+/// The output of a command, given `input`.
 fn output(name: &'static str, command: &mut Command, input: Option<&str>) -> Result<String, SlurmError> {
     let start = |source| SlurmError::Start { command: name, source };
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut child =
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(start)?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // A command that ends without reading says why itself.
+        // A command that ends without reading prints the reason itself.
         let _ = pipe.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(start)?;

@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Failures that a file lists; the rest is counted.
 const MOST_FAILURES: usize = 20;
 
-/// What one worker of a campaign has done, and is doing.
+/// The finished and the present runs of one worker of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Name of the worker: `run`, or its shard.
@@ -118,7 +118,7 @@ impl<'a> StatusFile<'a> {
         let mut state = self.state.lock().expect("nothing panics holding it");
         change(&mut state.status);
         if at_once || state.written.is_none_or(|written| written.elapsed() >= INTERVAL) {
-            // A state that cannot be written must not end the campaign; its results say more.
+            // A state that cannot be written must not end the campaign: the results matter more.
             let _ = write(&self.path, &mut state);
         }
     }

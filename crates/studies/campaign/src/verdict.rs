@@ -94,7 +94,7 @@ fn quantity(unit: &str, value: f64) -> String {
     }
 }
 
-/// Takes the judged runs of a study one by one, and keeps little of each.
+/// Takes the judged runs of a study in their order, and keeps little of each.
 #[derive(Debug)]
 pub struct StudyReport {
     builder: Builder,

@@ -4,13 +4,13 @@ use wirespeed_scenario::Run;
 use wirespeed_scenario::run::{Flow, FlowKind};
 use wirespeed_units::Bytes;
 
-/// What a run costs without any packet: directory, tables and checksums. Measured on the model at 4 million packets a second.
+/// The cost of a run without any packet: directory, tables and checksums. Measured on the model at 4 million packets a second.
 const FIXED_PACKETS: u64 = 20_000;
 /// Share of a packet that a sample of a flow costs on the model.
 const PACKETS_A_SAMPLE: u64 = 1;
 
-/// An upper bound of the data packets of a run, in packets of its smallest MTU: as many as its links carry or its flows send in
-/// its time, and something for its samples. Only the ratio between runs means anything.
+/// An upper bound of the data packets of a run: as many as its links carry or its flows send in its time. Samples count, too.
+/// Only the ratio between runs means anything.
 pub(crate) fn expected_packets(run: &Run) -> u64 {
     let carried: u64 = run
         .links
@@ -25,7 +25,7 @@ pub(crate) fn expected_packets(run: &Run) -> u64 {
     FIXED_PACKETS.saturating_add(carried.min(sent) / mtu).saturating_add(samples)
 }
 
-/// What a flow sends at most.
+/// The most bytes that a flow sends.
 fn most_bytes(flow: &Flow) -> u64 {
     let time = flow.stop - flow.start;
     let rate = match &flow.kind {

@@ -8,8 +8,8 @@ use crate::number_axis::{NumberAxis, Spread, Values};
 use crate::plan::{Measure, Plan, Refusal, observed, panel_id, slug};
 use crate::thin::Point;
 use std::f64::consts::TAU;
-use wirespeed_metrics::statistics::mean;
 use wirespeed_scenario::{FigureKind, FigureRequest};
+use wirespeed_statistics::mean;
 
 pub(crate) struct ThroughputDelay;
 

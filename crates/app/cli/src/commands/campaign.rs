@@ -22,7 +22,7 @@ Examples:
   wirespeed run sweep.toml --out results --engine slurm        # submit, wait, report
   wirespeed run sweep.toml --out results --engine manual       # only write the plan for workers
   wirespeed campaign worker results --shard 3/16               # the third of sixteen workers
-  wirespeed campaign status results                            # from elsewhere: what is done, and what is left
+  wirespeed campaign status results                            # from elsewhere: finished runs and time left
   wirespeed campaign cancel results                            # cancel the job of Slurm; complete runs are kept";
 
 /// Actions of `wirespeed campaign`.

@@ -1,4 +1,4 @@
-//! Where and in which order the runs of a campaign are executed: options and their meaning.
+//! Place and order of the execution of a campaign's runs: options and their meaning.
 
 use super::folder::{create, create_locked, create_part_locked};
 use super::run::{On, cores, quoted};
@@ -22,7 +22,7 @@ const SHARDS: u32 = 32;
 /// Options of commands that execute many runs.
 #[derive(Debug, Clone, Default, Args)]
 pub struct EngineArguments {
-    /// Where the runs are executed.
+    /// Execute the runs here, on a cluster, or by workers of your own.
     #[arg(long, value_enum, default_value_t = Engine::Local, value_name = "ENGINE", help_heading = "Execution")]
     engine: Engine,
     /// Further options of sbatch, such as "--partition=long --cpus-per-task=2".

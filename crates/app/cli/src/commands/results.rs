@@ -66,8 +66,10 @@ impl Said {
     /// Prints it all; the report is in the folder `out`, if it could be written.
     pub fn print(&self, study: &str, report: &Report, out: Option<&Path>) -> Result<(), Failure> {
         if self.as_json {
-            let text = serde_json::to_string_pretty(&json!({ "study": study, "runs": self.rows }))
-                .expect("results are plain data");
+            let text = serde_json::to_string_pretty(
+                &json!({ "study": study, "comparisons": report.comparisons(), "runs": self.rows }),
+            )
+            .expect("results are plain data");
             return print(&format!("{text}\n"));
         }
         super::report::show(report, out)?;

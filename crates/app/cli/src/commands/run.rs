@@ -390,13 +390,14 @@ fn with_recording(failure: Failure, out: &Path) -> Failure {
     }
 }
 
-/// Writes `report.html` and the figures.
+/// Writes `report.html`, `means.csv` and the figures.
 pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Result<(), Failure> {
     let write = |path: PathBuf, text: &str| {
         replace_file(&path, text.as_bytes())
             .map_err(|source| Failure::Output { what: path.display().to_string(), source })
     };
     write(out.join("report.html"), &report.html())?;
+    write(out.join("means.csv"), &report.means_csv())?;
     if figures == Some(Figures::Svg) {
         let folder = out.join("figures");
         create(&folder)?;
