@@ -1,0 +1,97 @@
+"""Results that the tests read. The program makes them, on the model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import wirespeed
+from wirespeed.results import FLOW_RESULTS, RESULTS, build
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SWEEP = """\
+schema = 1
+name = "sweep"
+[path]
+rate = "100 Mbit/s"
+rtt = "10 ms"
+buffer = "1 bdp"
+[[flow]]
+congestion = "cubic"
+[[flow]]
+label = "late"
+congestion = "cubic"
+start = "0.5 s"
+[run]
+duration = "1500 ms"
+repeat = 3
+[sweep]
+"flow.congestion" = ["reno", "cubic"]
+"path.rtt" = ["20 ms", "5 ms"]
+"path.loss" = [0, 1e-4]
+"""
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    """The program: $WIRESPEED, or the one that `make build` makes."""
+    path = Path(os.environ.get("WIRESPEED") or ROOT / "target/release/wirespeed")
+    if not path.is_file():
+        pytest.fail(f"{path} does not exist; type `make build`, or set WIRESPEED to a program")
+    os.environ["WIRESPEED"] = str(path.resolve())
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def scenario(tmp_path_factory: pytest.TempPathFactory, binary: Path) -> Path:
+    path = tmp_path_factory.mktemp("scenario") / "sweep.toml"
+    path.write_text(SWEEP)
+    return path
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory, scenario: Path) -> Path:
+    """24 runs, as the program leaves them."""
+    out = tmp_path_factory.mktemp("recorded") / "sweep"
+    wirespeed.run(scenario, out=out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def listed(recorded: Path) -> Path:
+    """The same with `results.parquet` and `flow_results.parquet`."""
+    if not (recorded / RESULTS).exists():
+        # A program that does not write them yet.
+        runs, flows = build(recorded)
+        pq.write_table(runs, recorded / RESULTS)
+        pq.write_table(flows, recorded / FLOW_RESULTS)
+    return recorded
+
+
+@pytest.fixture
+def results(listed: Path) -> wirespeed.Folder:
+    return wirespeed.open(listed)
+
+
+Copy = Callable[[bool], Path]
+
+
+@pytest.fixture
+def copy(listed: Path, tmp_path: Path) -> Copy:
+    """Copies the results, with or without `results.parquet`, so that a test can damage them."""
+
+    def make(with_results: bool) -> Path:
+        out = tmp_path / "copy"
+        shutil.copytree(listed, out)
+        if not with_results:
+            (out / RESULTS).unlink()
+            (out / FLOW_RESULTS).unlink()
+        return out
+
+    return make
