@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
 from ..frames import load
@@ -26,8 +28,6 @@ def figure(chart: Chart) -> Figure:
     Raises:
         MissingPackage: Matplotlib is not installed.
     """
-    # In a notebook, its import registers how figures are shown.
-    load("matplotlib.pyplot")
     drawn: Figure = load("matplotlib.figure").Figure(figsize=_SIZE_IN, layout="constrained")
     axes = drawn.add_subplot()
     labels = [layer.label for layer in chart.layers if isinstance(layer, Line | Marks)]
@@ -52,7 +52,15 @@ def figure(chart: Chart) -> Figure:
         axes.legend(title=_plain(chart.legend) or None, frameon=False)
     if not any(isinstance(layer, Cells) for layer in chart.layers):
         axes.grid(alpha=0.25)
+    # A notebook shows figures of pyplot only, and asks others for their picture.
+    setattr(drawn, "_repr_png_", partial(_png, drawn))  # noqa: B010
     return drawn
+
+
+def _png(drawn: Figure) -> bytes:
+    picture = io.BytesIO()
+    drawn.savefig(picture, format="png")
+    return picture.getvalue()
 
 
 def _plain(text: str) -> str:
