@@ -102,6 +102,10 @@ guest: ## get what tests in a QEMU guest need: QEMU (apt-get), Debian's kernel (
 test-guest: guest ## only the tests in the guest: receive rings of a real driver, netem, RPS, queues, loaded controls; 4 minutes
 	$(CARGO) test --release $(LOCKED) -p wirespeed --test guest -- --show-output
 
+.PHONY: test-python
+test-python: build ## only the Python package: its tests, types and style, in an environment in target/ (downloads from PyPI)
+	tools/python-tests '$(WIRESPEED)'
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for two minutes, with a nightly compiler: SECONDS_EACH=N, TARGETS='agent file'
 	tools/fuzz --seconds '$(or $(SECONDS_EACH),120)' $(TARGETS)
