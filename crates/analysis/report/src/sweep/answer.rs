@@ -28,11 +28,11 @@ pub(crate) fn sentences(report: &Report, metric: &str) -> Option<Vec<String>> {
     }
     let mut out = Vec::new();
     if let Some(chosen) = Chosen::of(leading, &groups, metric, &all) {
-        out.push(format!(
-            "{} with all else equal: {}.",
-            capital(&metric_words(metric)),
-            chosen.overall_text(leading)
-        ));
+        let text = chosen.overall_text(leading);
+        out.push(match leading.is_congestion() {
+            true => format!("{} with all else equal: {text}.", capital(&metric_words(metric))),
+            false => format!("With all else equal, {text}."),
+        });
         out.extend(chosen.by_setting_text(leading));
     }
     out.extend(winners(leading, &groups, metric));
@@ -169,7 +169,7 @@ pub(super) fn statement(factor: &Factor, comparison: &LevelComparison) -> String
     if comparison.scale == Scale::Difference {
         let size = with_unit(comparison.value.abs(), &comparison.unit);
         let (high, low) = if comparison.value >= 0.0 { (other, first) } else { (first, other) };
-        return format!("{} by {size}{place}", exceeds(factor, &high, &low));
+        return format!("{} by {size}{place}", exceeds(factor, comparison, &high, &low));
     }
     let (high, low, ratio, interval) = match comparison.value >= 1.0 {
         true => (other, first, comparison.value, comparison.interval),
@@ -180,15 +180,15 @@ pub(super) fn statement(factor: &Factor, comparison: &LevelComparison) -> String
     }
     let amount = amount(ratio, interval);
     match comparison.adjusted_p.is_none() || comparison.is_shown() {
-        true => format!("{} by {amount}{place}", exceeds(factor, &high, &low)),
+        true => format!("{} by {amount}{place}", exceeds(factor, comparison, &high, &low)),
         false => format!("no difference is shown between {high} and {low} ({amount}){place}"),
     }
 }
 
-fn exceeds(factor: &Factor, high: &str, low: &str) -> String {
+fn exceeds(factor: &Factor, comparison: &LevelComparison, high: &str, low: &str) -> String {
     match factor.is_congestion() {
         true => format!("{high} exceeds {low}"),
-        false => format!("with {high} it exceeds that with {low}"),
+        false => format!("{} with {high} exceeds that with {low}", metric_words(&comparison.metric)),
     }
 }
 

@@ -16,26 +16,23 @@ const MOST_ROWS: usize = 15;
 const MOST_OUTLIERS: usize = 5;
 
 /// The table of comparisons, if several factors vary and repeats show what chance does. Then outliers and the warning about few
-/// repeats. Ends with an empty line, unless there is nothing.
+/// repeats. An empty line ends each part.
 pub(crate) fn text(report: &Report, total: usize, colour: bool) -> String {
-    let mut out = String::new();
-    comparison_table(&mut out, report, total, colour);
+    let (mut table, mut notes) = (String::new(), String::new());
+    comparison_table(&mut table, report, total, colour);
     let outliers = outlier_lines(report);
     let warning = colour.then_some(style::YELLOW);
     for line in outliers.iter().take(MOST_OUTLIERS) {
-        paragraph(&mut out, &format!("! {line}"), total, warning);
+        paragraph(&mut notes, &format!("! {line}"), total, warning);
     }
     if outliers.len() > MOST_OUTLIERS {
         let more = outliers.len() - MOST_OUTLIERS;
-        paragraph(&mut out, &format!("! and {more} more outliers; the page has all"), total, warning);
+        paragraph(&mut notes, &format!("! and {more} more outliers; the page has all"), total, warning);
     }
     if let Some(few) = too_few(report) {
-        paragraph(&mut out, &format!("! {few}"), total, warning);
+        paragraph(&mut notes, &format!("! {few}"), total, warning);
     }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    out
+    [table, notes].into_iter().filter(|part| !part.is_empty()).map(|part| part + "\n").collect()
 }
 
 fn comparison_table(out: &mut String, report: &Report, total: usize, colour: bool) {
@@ -66,7 +63,6 @@ fn comparison_table(out: &mut String, report: &Report, total: usize, colour: boo
         let more = rows.len() - shown.len();
         paragraph(out, &format!("and {more} more comparisons; the page and --json have them"), total, None);
     }
-    out.push('\n');
 }
 
 /// `bic / cubic`, or with a minus sign for a difference.
