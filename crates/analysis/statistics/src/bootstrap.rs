@@ -43,8 +43,8 @@ pub fn percentile(
 /// The interval corrected for bias and acceleration (BCa; Efron, J. Am. Stat. Assoc. 82, 1987), with the acceleration from the
 /// jackknife. `None` and points are those of [`percentile`].
 ///
-/// The correction does not exist if all resamples lie on one side of the statistic, or if no omitted value changes it,
-/// or at a pole of its formula. The result is then the percentile interval, with that `method`.
+/// The correction does not exist if all resamples lie on one side of the statistic, or if no omitted value changes it.
+/// Its formula also has a pole. The result is then the percentile interval, with that `method`.
 pub fn bca(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> f64,

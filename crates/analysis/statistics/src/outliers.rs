@@ -18,7 +18,7 @@ pub struct Outlier {
 
 /// The outliers of a sample, in its order; none of fewer than [`LEAST_VALUES`].
 ///
-/// Normal values without any outlier have marks, too: 1 of 5 samples of 5 values, 1 of 8 of 10, and 1 of 11 of 30. If more
+/// Normal values without any outlier have marks, too: 20 % of samples of 5 values, and 9 % of samples of 30. If more
 /// than half of the values are equal, the median absolute deviation is 0. The mean absolute deviation then takes its place.
 pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     /// Quartile of the normal distribution: median absolute deviation over standard deviation.
