@@ -13,8 +13,10 @@ pub struct Repeats {
     settings: BTreeMap<String, Setting>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Setting {
+    /// Whether repeats can differ.
+    has_chance: bool,
     wanted: u32,
     /// The metric by repetition; `None` of a run that does not have it.
     values: BTreeMap<u32, Option<f64>>,
@@ -32,13 +34,18 @@ pub struct Uncertain {
 }
 
 impl Repeats {
-    /// Of the settings of `runs`, which have all repeats that are allowed. Each begins with `least` repeats. `width` is half of the
-    /// 95 % interval as a share of the mean: 0.05 for 5 %.
-    pub fn new(runs: &[Run], least: u32, width: f64) -> Repeats {
+    /// Of the settings of `runs`, which have all repeats that are allowed. Each begins with `least` repeats, or has one if
+    /// `has_chance` says that its repeats cannot differ. `width` is half of the 95 % interval as a share of the mean: 0.05 for
+    /// 5 %.
+    pub fn new(runs: &[Run], least: u32, width: f64, has_chance: &dyn Fn(&Run) -> bool) -> Repeats {
         let most = runs.iter().map(|run| run.repeat + 1).max().unwrap_or(1);
         let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
         for run in runs {
-            settings.entry(setting(run)).or_default().wanted = least.clamp(1, most);
+            settings.entry(setting(run)).or_insert_with(|| {
+                let has_chance = has_chance(run);
+                let wanted = if has_chance { least.clamp(1, most) } else { 1 };
+                Setting { has_chance, wanted, values: BTreeMap::new() }
+            });
         }
         Repeats { width, most, settings }
     }
@@ -55,7 +62,9 @@ impl Repeats {
 
     /// Takes the metric of a run that has ended; `None` if the run does not have it, or failed.
     pub fn learn(&mut self, run: &Run, value: Option<f64>) {
-        self.settings.entry(setting(run)).or_default().values.insert(run.repeat, value);
+        if let Some(known) = self.settings.get_mut(&setting(run)) {
+            known.values.insert(run.repeat, value);
+        }
     }
 
     /// Adds the repeats that are needed by the scatter so far; `false` if none are.
@@ -93,7 +102,10 @@ impl Setting {
     }
 
     fn decide(&self, width: f64) -> Decision {
-        needed(&self.known(), Level::NINETY_FIVE, width)
+        match self.has_chance {
+            true => needed(&self.known(), Level::NINETY_FIVE, width),
+            false => Decision::Enough,
+        }
     }
 }
 
@@ -124,7 +136,7 @@ mod tests {
     #[test]
     fn setting_that_scatters_is_repeated_and_the_others_are_not() {
         let runs = runs(200);
-        let mut repeats = Repeats::new(&runs, 5, 0.05);
+        let mut repeats = Repeats::new(&runs, 5, 0.05, &|_| true);
         let sizes = [0.0, 0.5, 1e3];
         let mut rounds = 0;
         loop {
@@ -152,9 +164,24 @@ mod tests {
     }
 
     #[test]
+    fn setting_without_chance_has_one_run() {
+        let runs = runs(8);
+        let mut repeats = Repeats::new(&runs, 5, 0.05, &|run| !run.id.contains("1e-5"));
+        let wanted = |repeats: &Repeats| runs.iter().filter(|run| repeats.wants(run)).count();
+        assert_eq!(wanted(&repeats), 1 + 5 + 5);
+        for run in &runs {
+            if repeats.wants(run) {
+                repeats.learn(run, Some(1.0));
+            }
+        }
+        assert!(!repeats.extend() && repeats.uncertain().is_empty());
+        assert_eq!(wanted(&repeats), 11);
+    }
+
+    #[test]
     fn setting_whose_runs_fail_is_not_repeated_for_ever() {
         let runs = runs(8);
-        let mut repeats = Repeats::new(&runs, 5, 0.05);
+        let mut repeats = Repeats::new(&runs, 5, 0.05, &|_| true);
         for _ in 0..20 {
             for run in &runs {
                 if repeats.wants(run) {

@@ -35,7 +35,8 @@ pub fn judge(
     let view = View::new(&recording)?;
     let metrics = values(evaluate_view(&view)?);
     let flows = 0..recording.info.flows.len() as u32;
-    let per_flow = per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
+    let per_flow: Vec<Vec<MetricValue>> =
+        per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
     let diagnosis = diagnose(&view);
     view.intact()?;
     drop(view);

@@ -228,7 +228,9 @@ pub(crate) fn carry_out(
             command: &|run: &Run| command_for(arguments, Some(run)),
         })
     };
-    if let Some((runs, outcomes)) = arguments.until_certain.carry_out(study, &execute)? {
+    if let Some((runs, outcomes)) =
+        arguments.until_certain.carry_out(study, &|run| substrate.depends_on_seed(run), &execute)?
+    {
         return conclude(arguments, study, &runs, &out, &outcomes, seen);
     }
     let Some(outcomes) = execute(&study.runs)? else { return Ok(()) };

@@ -50,16 +50,17 @@ impl UntilCertain {
         self.until_ci.map(|_| ("run.repeat".into(), self.max_repeats.to_string()))
     }
 
-    /// Executes the runs of the study that are needed, round by round, by `execute`. `None` if no result decides, as all runs of the
-    /// study are wanted.
+    /// Executes the runs of the study that are needed, round by round, by `execute`. `has_chance` says whether the repeats
+    /// of a run can differ. `None` if all runs of the study are wanted.
     pub fn carry_out(
         &self,
         study: &Study,
+        has_chance: &dyn Fn(&Run) -> bool,
         execute: &dyn Fn(&[Run]) -> Result<Option<Vec<Outcome>>, Failure>,
     ) -> Result<Option<(Vec<Run>, Vec<Outcome>)>, Failure> {
         let Some(width) = self.until_ci else { return Ok(None) };
         self.check_metric()?;
-        let mut repeats = Repeats::new(&study.runs, LEAST, width);
+        let mut repeats = Repeats::new(&study.runs, LEAST, width, has_chance);
         let mut known: Vec<(Run, Outcome)> = Vec::new();
         loop {
             let round: Vec<Run> =
