@@ -128,7 +128,7 @@ mod tests {
     fn runs(most: u32) -> Vec<Run> {
         let text = format!(
             "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n[[flow]]\n\
-             [run]\nduration = \"1 s\"\nrepeat = {most}\n[sweep]\n\"path.loss\" = [1e-5, 1e-4, 1e-3]\n"
+             [run]\nduration = \"1 s\"\nrepeat = {most}\n[sweep]\n\"path.loss\" = [1e-6, 1e-5, 1e-4]\n"
         );
         wirespeed_scenario::parse(&text, "t.toml", &[], None).unwrap().runs
     }
@@ -141,7 +141,7 @@ mod tests {
         let mut rounds = 0;
         loop {
             for run in &runs {
-                let place = ["1e-5", "1e-4", "1e-3"].iter().position(|loss| run.id.contains(loss)).unwrap();
+                let place = ["1e-6", "1e-5", "1e-4"].iter().position(|loss| run.id.contains(loss)).unwrap();
                 if repeats.wants(run) && !repeats.knows(run) {
                     repeats.learn(run, Some(scatter(run, sizes[place])));
                 }
@@ -154,13 +154,13 @@ mod tests {
         }
         let count =
             |loss: &str| runs.iter().filter(|run| run.id.contains(loss) && repeats.wants(run)).count();
-        assert_eq!(count("1e-5"), 5, "equal repeats are enough");
+        assert_eq!(count("1e-6"), 5, "equal repeats are enough");
         // Of values that are spread evenly over half of their mean: 0.144 deviation, t of 97.5 % twice: some 50.
-        assert!((20..=100).contains(&count("1e-4")), "{}", count("1e-4"));
-        assert_eq!(count("1e-3"), 200);
+        assert!((20..=100).contains(&count("1e-5")), "{}", count("1e-5"));
+        assert_eq!(count("1e-4"), 200);
         let uncertain = repeats.uncertain();
         assert_eq!(uncertain.len(), 1, "{uncertain:?}");
-        assert!(uncertain[0].setting.contains("1e-3") && uncertain[0].missing > Some(1000), "{uncertain:?}");
+        assert!(uncertain[0].setting.contains("1e-4") && uncertain[0].missing > Some(1000), "{uncertain:?}");
     }
 
     #[test]
