@@ -19,10 +19,10 @@ impl Moment {
     /// zone, and is none.
     pub fn parse(text: &str) -> Option<Moment> {
         let (date, time) = text.trim().strip_suffix('Z')?.split_once('T')?;
-        let mut date = date.splitn(3, '-').map(|part| number(part));
+        let mut date = date.splitn(3, '-').map(number);
         let (year, month, day) = (date.next()??, date.next()??, date.next()??);
         let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
-        let mut time = whole.splitn(3, ':').map(|part| number(part));
+        let mut time = whole.splitn(3, ':').map(number);
         let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
         let is_possible = (1970..=2261).contains(&year)
             && (1..=12).contains(&month)

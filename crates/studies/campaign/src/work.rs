@@ -17,7 +17,7 @@ pub(crate) fn expected_packets(run: &Run) -> u64 {
         .iter()
         .map(|link| volume(link.forward.rate.volume(run.duration)))
         .fold(0, u64::saturating_add);
-    let sent = run.flows.iter().map(|flow| most_bytes(flow)).fold(0, u64::saturating_add);
+    let sent = run.flows.iter().map(most_bytes).fold(0, u64::saturating_add);
     let mtu = run.hosts.iter().map(|host| host.mtu.get()).min().unwrap_or(1500).max(1);
     let grid = run.sample.nanoseconds().max(1);
     let samples = run.duration.nanoseconds().max(0) / grid;

@@ -228,10 +228,10 @@ pub(crate) fn carry_out(
             command: &|run: &Run| command_for(arguments, Some(run)),
         })
     };
-    if let Some((runs, outcomes)) =
+    if let Some(certain) =
         arguments.until_certain.carry_out(study, &|run| substrate.depends_on_seed(run), &execute)?
     {
-        return conclude(arguments, study, &runs, &out, &outcomes, seen);
+        return conclude(arguments, study, &certain.runs, &out, &certain.outcomes, seen);
     }
     let Some(outcomes) = execute(&study.runs)? else { return Ok(()) };
     conclude(arguments, study, &study.runs, &out, &outcomes, seen)

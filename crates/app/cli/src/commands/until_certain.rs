@@ -37,6 +37,17 @@ pub struct UntilCertain {
     max_repeats: u32,
 }
 
+/// Executes runs, in the order in which it gets them; `None` if others will do so.
+pub type Execute<'a> = dyn Fn(&[Run]) -> Result<Option<Vec<Outcome>>, Failure> + 'a;
+
+/// Runs of a study, in its order, and their outcomes.
+pub struct Executed {
+    /// The runs.
+    pub runs: Vec<Run>,
+    /// An outcome for each.
+    pub outcomes: Vec<Outcome>,
+}
+
 /// The share that a text such as `5%` or `5 %` means.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
@@ -56,8 +67,8 @@ impl UntilCertain {
         &self,
         study: &Study,
         has_chance: &dyn Fn(&Run) -> bool,
-        execute: &dyn Fn(&[Run]) -> Result<Option<Vec<Outcome>>, Failure>,
-    ) -> Result<Option<(Vec<Run>, Vec<Outcome>)>, Failure> {
+        execute: &Execute,
+    ) -> Result<Option<Executed>, Failure> {
         let Some(width) = self.until_ci else { return Ok(None) };
         self.check_metric()?;
         let mut repeats = Repeats::new(&study.runs, LEAST, width, has_chance);
@@ -86,7 +97,8 @@ impl UntilCertain {
         self.tell_uncertain(&repeats, width);
         let place = |run: &Run| study.runs.iter().position(|other| other.id == run.id);
         known.sort_by_cached_key(|(run, _)| place(run));
-        Ok(Some(known.into_iter().unzip()))
+        let (runs, outcomes) = known.into_iter().unzip();
+        Ok(Some(Executed { runs, outcomes }))
     }
 
     fn check_metric(&self) -> Result<(), Failure> {

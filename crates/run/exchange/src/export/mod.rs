@@ -28,11 +28,14 @@ pub fn exports() -> &'static [&'static dyn Export] {
     &[&csv::Csv, &iperf3::Iperf3, &flent::Flent]
 }
 
+/// Writes the content of a file, once.
+type Writing<'a> = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + 'a>;
+
 /// A file that a recording becomes.
 pub struct Planned<'a> {
     /// Its name, below the folder of the export. Folders are separated by `/`.
     pub name: String,
-    write: Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + 'a>,
+    write: Writing<'a>,
 }
 
 impl<'a> Planned<'a> {
