@@ -34,9 +34,8 @@ pub struct Uncertain {
 }
 
 impl Repeats {
-    /// Of the settings of `runs`, which have all repeats that are allowed. Each begins with `least` repeats, or has one if
-    /// `has_chance` says that its repeats cannot differ. `width` is half of the 95 % interval as a share of the mean: 0.05 for
-    /// 5 %.
+    /// Of the settings of `runs`, which have all repeats that are allowed. Each begins with `least` repeats, or with one if its
+    /// repeats cannot differ (`has_chance`). `width` is half of the 95 % interval as a share of the mean: 0.05 for 5 %.
     pub fn new(runs: &[Run], least: u32, width: f64, has_chance: &dyn Fn(&Run) -> bool) -> Repeats {
         let most = runs.iter().map(|run| run.repeat + 1).max().unwrap_or(1);
         let mut settings: BTreeMap<String, Setting> = BTreeMap::new();

@@ -61,7 +61,7 @@ impl UntilCertain {
         self.until_ci.map(|_| ("run.repeat".into(), self.max_repeats.to_string()))
     }
 
-    /// Executes the runs of the study that are needed, round by round, by `execute`. `has_chance` says whether the repeats
+    /// Executes the runs of the study that are needed, round by round, by `execute`. `has_chance`: whether the repeats
     /// of a run can differ. `None` if all runs of the study are wanted.
     pub fn carry_out(
         &self,
