@@ -1,5 +1,6 @@
 //! The plan of a campaign as a file, from which workers on any host take their runs.
 
+use crate::status::FOLDER;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,8 +9,8 @@ use thiserror::Error;
 use wirespeed_record::{SubstrateKind, replace_file};
 use wirespeed_scenario::Run;
 
-/// The file, in the folder of the results.
-const FILE: &str = "campaign/plan.jsonl";
+/// The file, in [`FOLDER`].
+const FILE: &str = "plan.jsonl";
 /// Version of its format.
 const FORMAT_VERSION: u32 = 1;
 /// The longest line, 64 MiB: a run of 10,000 flows has some MB.
@@ -79,7 +80,7 @@ impl Plan {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), PlanError> {
-        let path = folder.join(FILE);
+        let path = folder.join(FOLDER).join(FILE);
         let head = Head {
             plan_version: FORMAT_VERSION,
             substrate: self.substrate,
@@ -104,7 +105,7 @@ impl Plan {
     /// # Errors
     /// If there is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<Plan, PlanError> {
-        let path = folder.join(FILE);
+        let path = folder.join(FOLDER).join(FILE);
         let io_error = |source| PlanError::Io { path: path.clone(), source };
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -186,7 +187,7 @@ mod tests {
     fn damaged_plan_is_rejected_with_its_line() {
         let folder = tempfile::tempdir().unwrap();
         plan().write(folder.path()).unwrap();
-        let path = folder.path().join(FILE);
+        let path = folder.path().join(FOLDER).join(FILE);
         let whole = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = whole.lines().collect();
         let cases = [

@@ -5,6 +5,7 @@
 //! are submitted again.
 
 use crate::executor::{Executor, Observer, Outcome, Task};
+use crate::status::FOLDER;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,8 +19,6 @@ use thiserror::Error;
 use wirespeed_record::{RunState, open, replace_file};
 use wirespeed_substrates::SubstrateError;
 
-/// The folder of the job's files, in that of the results.
-const FOLDER: &str = "campaign";
 /// The file there that names the job.
 pub(crate) const JOB_FILE: &str = "slurm.json";
 /// How often the folder and the queue are looked at.

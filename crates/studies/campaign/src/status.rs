@@ -12,8 +12,8 @@ use wirespeed_record::{replace_file, rfc3339};
 use wirespeed_scenario::Run;
 use wirespeed_substrates::{Progress, SubstrateError};
 
-/// The folder of these files, in that of the results.
-const FOLDER: &str = "campaign";
+/// The folder of the files of a campaign (plan, states, job), in that of the results.
+pub(crate) const FOLDER: &str = "campaign";
 /// How often a worker writes its file at most.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Failures that a file lists; the rest is counted.
