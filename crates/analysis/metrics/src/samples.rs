@@ -10,8 +10,11 @@ use wirespeed_record::{ColumnOf, Row, StoreError, Table};
 /// The values of a column, in the order of [`Samples`]; not a number where the sample has none.
 pub type Values = Rc<Vec<f64>>;
 
-/// Columns that are kept because they may be asked for again: ratios and rates take two, cycles of windows three.
+/// Columns that are kept because they may be asked for again, however long: ratios and rates take two, cycles of windows three.
 const KEPT: usize = 3;
+
+/// Values of all columns that are kept of a short table: 8 MB.
+const KEPT_VALUES: usize = 1 << 20;
 
 /// A cell as a number.
 pub trait Number: wirespeed_record::Cell {
@@ -168,7 +171,7 @@ impl<'a, R: Row> Samples<'a, R> {
             kept.push(found);
         } else {
             // Before the new one is read, so that there are never more.
-            let too_many = (kept.len() + 1).saturating_sub(KEPT);
+            let too_many = (kept.len() + 1).saturating_sub(self.most_kept());
             kept.drain(..too_many);
             let values = self.placed(column, T::number).unwrap_or_else(|error| {
                 self.failure.borrow_mut().get_or_insert(error);
@@ -177,6 +180,11 @@ impl<'a, R: Row> Samples<'a, R> {
             kept.push((column.name, Rc::new(values)));
         }
         Rc::clone(&kept[kept.len() - 1].1)
+    }
+
+    /// How many columns are kept.
+    fn most_kept(&self) -> usize {
+        (KEPT_VALUES / self.place.len().max(1)).max(KEPT)
     }
 
     /// Whether every column that was asked for could be read.
@@ -250,13 +258,27 @@ mod tests {
         assert_eq!(rtts[1..], [1.0, 3.0, 4.0, 2.0]);
         samples.column(FlowSample::t_ns);
         samples.column(FlowSample::flow);
-        assert_eq!(samples.kept.borrow().len(), KEPT);
+        assert_eq!(samples.kept.borrow().len(), 3);
         assert!(samples.intact().is_ok());
     }
 
     #[test]
+    fn long_table_keeps_only_the_columns_last_asked_for() {
+        let flows: Vec<_> = (0..KEPT_VALUES as i64 / 2).map(|t| FlowSample::empty(t, 0)).collect();
+        let recording = Recording { flows, ..Recording::default() };
+        let (samples, _) =
+            Samples::new(recording.flow_table(), FlowSample::t_ns, &[FlowSample::flow]).unwrap();
+        samples.column(FlowSample::rtt_ns);
+        samples.column(FlowSample::rttvar_ns);
+        samples.column(FlowSample::t_ns);
+        samples.column(FlowSample::flow);
+        let kept: Vec<_> = samples.kept.borrow().iter().map(|(name, _)| *name).collect();
+        assert_eq!(kept, ["rttvar_ns", "t_ns", "flow"]);
+    }
+
+    #[test]
     fn unreadable_table_is_missing_with_its_reason() {
-        let samples_in = Some("/nowhere".into());
+        let samples_in = Some(wirespeed_record::SampleFiles::new("/nowhere"));
         let recording = Recording { samples_in, ..Recording::default() };
         assert!(Samples::new(recording.flow_table(), FlowSample::t_ns, &[FlowSample::flow]).is_err());
         let none = Recording::default();

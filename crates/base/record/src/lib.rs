@@ -23,12 +23,14 @@ mod plain;
 mod platform;
 mod read;
 mod rows;
+mod sample_files;
 mod sheet;
 mod spool;
 mod stage;
 mod store;
 mod substrate_kind;
 mod table;
+mod table_file;
 mod tables;
 mod transport;
 mod wall_clock;
@@ -54,6 +56,7 @@ pub use placement::{Placement, QueueLine, Topology};
 pub use plain::{is_command, plain, plain_line};
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
+pub use sample_files::SampleFiles;
 pub use sheet::{SheetColumn, SheetValues, write_sheet};
 pub use stage::{Direction, Entry, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
@@ -66,8 +69,6 @@ pub use tables::{
 pub use transport::Transport;
 pub use wall_clock::{file_stamp, rfc3339};
 pub use write::TableWriter;
-
-use std::path::PathBuf;
 
 /// A run and all it recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,7 +97,7 @@ pub struct Recording {
     pub ledger_intervals: Vec<LedgerInterval>,
     /// The run directory that has `flows`, `queues` and `hosts` while they are empty here ([`read_lazily`]). Who reads
     /// samples of a recording from elsewhere goes through [`Recording::flow_table`] and its like.
-    pub samples_in: Option<PathBuf>,
+    pub samples_in: Option<SampleFiles>,
 }
 
 /// Name, description and columns of every table, for documentation.

@@ -2,26 +2,13 @@
 
 use crate::cell::Cell;
 use crate::checksums;
-use crate::foreign::open_file;
-use crate::guarded::guarded;
 use crate::older;
+use crate::sample_files::{SampleFiles, path_of};
 use crate::store::{StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
+use crate::table_file::{TableFile, damaged};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
-use arrow_array::RecordBatch;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use std::fmt::Display;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-
-/// Values of a column that are decoded at once.
-const AT_ONCE: usize = 8192;
-
-/// Rows that a byte of a file may stand for. In the emptiest table of a run, in which nothing but time goes on, in even steps,
-/// a page of 128 KiB becomes some hundred bytes: 200 rows a byte. Who says to have more was made to fill the memory of whoever
-/// reads it.
-const ROWS_A_BYTE: u64 = 1000;
+use std::path::Path;
 
 /// A table to be read column by column. Its rows are in memory, or stay in the file: then a column takes the memory of
 /// a page while it is read, whatever the table's length.
@@ -33,13 +20,13 @@ pub struct Table<'a, R> {
 #[derive(Debug)]
 enum Source<'a, R> {
     Rows(&'a [R]),
-    File(PathBuf),
+    Files(&'a SampleFiles),
 }
 
 impl<'a, R: Row> Table<'a, R> {
-    fn new(rows: &'a [R], folder: Option<&Path>) -> Self {
-        let source = match folder {
-            Some(folder) if rows.is_empty() => Source::File(file::<R>(folder)),
+    fn new(rows: &'a [R], files: Option<&'a SampleFiles>) -> Self {
+        let source = match files {
+            Some(files) if rows.is_empty() => Source::Files(files),
             _ => Source::Rows(rows),
         };
         Table { source }
@@ -52,10 +39,7 @@ impl<'a, R: Row> Table<'a, R> {
     pub fn rows(&self) -> Result<usize, StoreError> {
         match &self.source {
             Source::Rows(rows) => Ok(rows.len()),
-            Source::File(path) => {
-                let rows = builder(path)?.metadata().file_metadata().num_rows();
-                usize::try_from(rows).map_err(|e| damaged(path, e.to_string()))
-            }
+            Source::Files(files) => Ok(files.open::<R>()?.rows()),
         }
     }
 
@@ -66,12 +50,11 @@ impl<'a, R: Row> Table<'a, R> {
     pub fn each<T: Cell>(&self, column: ColumnOf<R, T>, mut take: impl FnMut(T)) -> Result<(), StoreError> {
         match &self.source {
             Source::Rows(rows) => rows.iter().for_each(|row| take((column.get)(row).clone())),
-            Source::File(path) => {
-                let builder = builder(path)?;
-                let only = ProjectionMask::columns(builder.parquet_schema(), [column.name]);
-                for batch in Batches::new(path, builder.with_projection(only))? {
+            Source::Files(files) => {
+                let file = files.open::<R>()?;
+                for batch in file.batches(Some(column.name))? {
                     table::read(&batch?, column.name)
-                        .map_err(|e| damaged(path, e))?
+                        .map_err(|e| damaged(file.path(), e))?
                         .into_iter()
                         .for_each(&mut take);
                 }
@@ -84,17 +67,17 @@ impl<'a, R: Row> Table<'a, R> {
 impl Recording {
     /// The flow table, wherever its rows are.
     pub fn flow_table(&self) -> Table<'_, FlowSample> {
-        Table::new(&self.flows, self.samples_in.as_deref())
+        Table::new(&self.flows, self.samples_in.as_ref())
     }
 
     /// The queue table, wherever its rows are.
     pub fn queue_table(&self) -> Table<'_, QueueSample> {
-        Table::new(&self.queues, self.samples_in.as_deref())
+        Table::new(&self.queues, self.samples_in.as_ref())
     }
 
     /// The host table, wherever its rows are.
     pub fn host_table(&self) -> Table<'_, HostSample> {
-        Table::new(&self.hosts, self.samples_in.as_deref())
+        Table::new(&self.hosts, self.samples_in.as_ref())
     }
 }
 
@@ -135,7 +118,7 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
         ledger: rows(directory)?,
         // Only hosts whose counters are read while the run goes on.
         ledger_intervals: rows_if_any(directory)?,
-        samples_in: Some(directory.into()),
+        samples_in: Some(SampleFiles::new(directory)),
         ..Default::default()
     };
     recording.flow_table().rows()?;
@@ -146,86 +129,25 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
 
 /// Rows of a table that not every run has.
 fn rows_if_any<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
-    if file::<R>(directory).exists() { rows(directory) } else { Ok(Vec::new()) }
+    if path_of::<R>(directory).exists() { rows(directory) } else { Ok(Vec::new()) }
 }
 
 fn rows<R: Row>(directory: &Path) -> Result<Vec<R>, StoreError> {
-    let path = file::<R>(directory);
+    let file = TableFile::open(&path_of::<R>(directory))?;
     let mut rows = Vec::new();
-    for batch in Batches::new(&path, builder(&path)?)? {
-        R::from_batch(&batch?, &mut rows).map_err(|e| damaged(&path, e))?;
+    for batch in file.batches(None)? {
+        R::from_batch(&batch?, &mut rows).map_err(|e| damaged(file.path(), e))?;
     }
     Ok(rows)
-}
-
-fn file<R: Row>(directory: &Path) -> PathBuf {
-    directory.join(format!("{}.parquet", R::TABLE))
-}
-
-fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, StoreError> {
-    let file = open_file(path).map_err(|e| damaged(path, e.to_string()))?;
-    let bytes = file.metadata().map_err(|e| damaged(path, e.to_string()))?.len();
-    let builder = checked(path, guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)))?;
-    let metadata = builder.metadata();
-    let mut groups = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
-    let rows = groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?));
-    match rows {
-        Some(rows) if !can_hold(bytes, rows) => {
-            Err(damaged(path, format!("{rows} rows in {bytes} bytes cannot be")))
-        }
-        Some(rows) if i64::try_from(rows) == Ok(metadata.file_metadata().num_rows()) => Ok(builder),
-        _ => Err(damaged(path, "it does not have as many rows as it says".into())),
-    }
-}
-
-/// Whether a file of so many bytes can be a table of so many rows.
-fn can_hold(bytes: u64, rows: u64) -> bool {
-    rows <= bytes.saturating_mul(ROWS_A_BYTE)
-}
-
-/// The rows of a file, some at a time, up to its end or where it is damaged.
-struct Batches<'a> {
-    path: &'a Path,
-    reader: Option<ParquetRecordBatchReader>,
-}
-
-impl<'a> Batches<'a> {
-    fn new(path: &'a Path, builder: ParquetRecordBatchReaderBuilder<File>) -> Result<Self, StoreError> {
-        let reader = checked(path, guarded(|| builder.with_batch_size(AT_ONCE).build()))?;
-        Ok(Batches { path, reader: Some(reader) })
-    }
-}
-
-impl Iterator for Batches<'_> {
-    type Item = Result<RecordBatch, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let reader = self.reader.as_mut()?;
-        let batch = checked(self.path, guarded(|| reader.next().transpose())).transpose();
-        if !matches!(batch, Some(Ok(_))) {
-            self.reader = None;
-        }
-        batch
-    }
-}
-
-/// What the Parquet reader says of a file, and what it means that it gave up.
-fn checked<T, E: Display>(path: &Path, said: Option<Result<T, E>>) -> Result<T, StoreError> {
-    match said {
-        Some(result) => result.map_err(|e| damaged(path, e.to_string())),
-        None => Err(damaged(path, "its pages do not fit what it says of them".into())),
-    }
-}
-
-fn damaged(path: &Path, reason: String) -> StoreError {
-    StoreError::Damaged { path: path.into(), reason }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::RunDirectory;
+    use crate::table_file::can_hold;
     use std::fs;
+    use std::path::PathBuf;
 
     /// A flow table of 300,000 rows, in three row groups.
     fn written(folder: &Path) -> PathBuf {

@@ -219,7 +219,8 @@ mod tests {
         let control = Control { cancel: &cancel, progress: &|_| cancel.store(true, Relaxed) };
         let ended = Model.carry_out(&run, &directory, &control);
         assert!(matches!(ended, Err(SubstrateError::Interrupted)), "{ended:?}");
-        let left = Recording { samples_in: Some(path.clone()), ..Default::default() };
+        let left =
+            Recording { samples_in: Some(wirespeed_record::SampleFiles::new(&path)), ..Default::default() };
         let rows = left.flow_table().rows().unwrap();
         assert!(rows > 0);
         let mut sampled = Vec::new();

@@ -16,7 +16,7 @@ const ACK_POINTS: usize = 4_000;
 
 impl Draw for TimeSequence {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let directory = source.recording.samples_in.as_deref()?;
+        let directory = source.recording.samples_in.as_ref()?.directory();
         let (number, flow) =
             source.recording.info.flows.iter().enumerate().find(|(_, flow)| flow.kind == Transport::Tcp)?;
         // A capture that cannot be read is a figure less; what is wrong with it is for who reads the file.
