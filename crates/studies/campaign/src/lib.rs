@@ -4,6 +4,7 @@
 mod budget;
 mod campaign;
 mod executor;
+mod in_order;
 mod order;
 mod plan;
 mod repeats;
@@ -18,6 +19,7 @@ mod work;
 pub use budget::Budget;
 pub use campaign::Campaign;
 pub use executor::{Executor, Observer, Outcome, Task};
+pub use in_order::in_order;
 pub use order::Order;
 pub use plan::{Plan, PlanError};
 pub use repeats::{Repeats, Uncertain};

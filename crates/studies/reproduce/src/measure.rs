@@ -4,10 +4,7 @@ use super::plan::{CellPlan, ClaimPlan};
 use crate::claims::{Cell, Judgement, Verdict, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
-use wirespeed_campaign::Outcome;
+use wirespeed_campaign::{Outcome, in_order};
 use wirespeed_metrics::loss::by_stage;
 use wirespeed_metrics::{View, evaluate, evaluate_view, find};
 use wirespeed_record::{Cost, StoreError, SubstrateKind};
@@ -76,29 +73,19 @@ impl Numbers {
 /// # Errors
 /// If a directory cannot be read.
 pub fn read_all(outcomes: &[Outcome], jobs: usize) -> Result<Vec<Found>, StoreError> {
-    let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Result<Found, StoreError>>>> =
-        Mutex::new(outcomes.iter().map(|_| None).collect());
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Relaxed);
-                    let Some(outcome) = outcomes.get(index) else { break };
-                    let numbers = match outcome.directory() {
-                        Some(directory) => Numbers::read(directory).map(Ok),
-                        None => Ok(Err(NoNumbers::NotRun(match outcome {
-                            Outcome::Failed(error) => error.to_string(),
-                            _ => "interrupted".into(),
-                        }))),
-                    };
-                    found.lock().expect("readers do not panic holding the list")[index] = Some(numbers);
-                }
-            });
-        }
-    });
-    let found = found.into_inner().expect("readers do not panic holding the list");
-    found.into_iter().map(|numbers| numbers.expect("every run was read")).collect()
+    let read = |outcome: &Outcome| match outcome.directory() {
+        Some(directory) => Numbers::read(directory).map(Ok),
+        None => Ok(Err(NoNumbers::NotRun(match outcome {
+            Outcome::Failed(error) => error.to_string(),
+            _ => "interrupted".into(),
+        }))),
+    };
+    let mut found = Vec::with_capacity(outcomes.len());
+    in_order(outcomes, jobs, read, |_, numbers| {
+        found.push(numbers?);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The metric of each repetition that has it.

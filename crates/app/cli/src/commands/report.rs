@@ -2,15 +2,15 @@
 
 use super::folder::create;
 use super::results::Said;
-use super::run::{Figures, write_report, write_tables};
+use super::run::{Figures, cores, write_report, write_tables};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Judged, StudyReport, judge};
-use wirespeed_record::{RunState, find_runs, open, read_lazily};
+use wirespeed_campaign::{Judged, StudyReport, in_order, judge};
+use wirespeed_record::{StoreError, find_runs, read_lazily};
 use wirespeed_report::{FigureRequest, Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
@@ -55,31 +55,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Default::default()
     };
     let mut results = StudyReport::new(StudyInfo::default());
-    for path in paths {
-        let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let found = match read(&path) {
-            // One that is damaged takes nothing from the others.
-            Err(failure @ Failure::Store(_)) if total > 1 => {
-                unreadable += 1;
-                Err(failure.to_string())
-            }
-            found => found?,
-        };
-        match found {
-            Err(reason) => {
-                said.add_incomplete(&id, None, &reason);
-                results.add_incomplete(id, reason);
-            }
+    in_order(&paths, cores(), read, |path, judged| {
+        let reason = match judged {
             Ok(judged) => {
                 let info = &judged.recording.info;
                 study.name.clone_from(&info.study);
                 study.about.clone_from(&info.about);
                 factors.extend(info.factors.keys().cloned());
                 said.add(&judged)?;
-                results.add(*judged)?;
+                return Ok(results.add(judged)?);
             }
-        }
-    }
+            Err(StoreError::Incomplete { reason, .. }) => reason,
+            // One that is damaged takes nothing from the others.
+            Err(error) if total > 1 => {
+                unreadable += 1;
+                error.to_string()
+            }
+            Err(error) => return Err(Failure::from(error)),
+        };
+        let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        said.add_incomplete(&id, None, &reason);
+        results.add_incomplete(id, reason);
+        Ok(())
+    })?;
     study.figures = requests(&arguments.figure, &factors.iter().map(String::as_str).collect::<Vec<_>>())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
@@ -101,12 +99,9 @@ pub(crate) fn requests(texts: &[String], factors: &[&str]) -> Result<Vec<FigureR
     texts.iter().map(request).collect()
 }
 
-/// A run in a folder, or why it has no recording.
-fn read(path: &Path) -> Result<Result<Box<Judged>, String>, Failure> {
-    match open(path)? {
-        RunState::Incomplete(reason) => Ok(Err(reason)),
-        RunState::Complete(_) => Ok(Ok(Box::new(judge(read_lazily(path)?, None, &[])?))),
-    }
+/// A run with its numbers.
+fn read(path: &PathBuf) -> Result<Judged, StoreError> {
+    judge(read_lazily(path)?, None, &[])
 }
 
 /// The runs in a folder, at least one.

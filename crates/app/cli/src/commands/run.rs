@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::progress::Display;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Judged, Outcome, ResultTables, StudyReport, judge};
-use wirespeed_record::{StoreError, SubstrateKind, replace_file};
+use wirespeed_campaign::{Judged, Outcome, ResultTables, StudyReport, in_order, judge};
+use wirespeed_record::{StoreError, SubstrateKind, read_lazily, replace_file};
 use wirespeed_report::{Report, StudyInfo};
 use wirespeed_scenario::{FigureRequest, Run, Study, load};
 use wirespeed_substrates::SelfChecked;
@@ -296,6 +296,20 @@ pub(crate) fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
+/// Why a run has no numbers.
+enum NotJudged {
+    /// It did not come to its end, for this reason.
+    Incomplete(String),
+    /// Its recording cannot be read.
+    Unreadable(StoreError),
+}
+
+impl From<StoreError> for NotJudged {
+    fn from(error: StoreError) -> NotJudged {
+        NotJudged::Unreadable(error)
+    }
+}
+
 /// Report, table, exit code.
 fn conclude(
     arguments: &Arguments,
@@ -307,6 +321,7 @@ fn conclude(
 ) -> Result<(), Failure> {
     /// Whoever ends a study of more runs does not want to wait for their report.
     const FEW: usize = 20;
+    const POSTPONED: &str = "not begun, as the time of --budget would have ended before it";
     let interrupted =
         || outcomes.iter().any(|outcome| matches!(outcome, Outcome::Interrupted | Outcome::Cut(_)));
     let complete = outcomes.iter().filter(|outcome| outcome.directory().is_some()).count();
@@ -329,23 +344,29 @@ fn conclude(
         figures: requested_figures(arguments, study)?,
     };
     let mut results = StudyReport::new(info);
-    for (run, outcome) in runs.iter().zip(outcomes) {
-        let reason = match outcome {
-            Outcome::Done(directory) | Outcome::Kept(directory) | Outcome::Cut(directory) => {
-                let judged = judge(wirespeed_record::read_lazily(directory)?, Some(run), &study.expect)?;
-                met &= judged.expectations.iter().all(|e| e.passed);
-                said.add(&judged)?;
-                seen(&judged)?;
-                results.add(judged)?;
-                continue;
-            }
-            Outcome::Failed(error) => error.to_string(),
-            Outcome::Interrupted => "interrupted".into(),
-            Outcome::Postponed => "not begun, as the time of --budget would have ended before it".into(),
-        };
-        said.add_incomplete(&run.id, Some(&run.factors), &reason);
-        results.add_incomplete(&run.id, reason);
-    }
+    let ended: Vec<(&Run, &Outcome)> = runs.iter().zip(outcomes).collect();
+    let read = |(run, outcome): &(&Run, &Outcome)| match outcome {
+        Outcome::Done(directory) | Outcome::Kept(directory) | Outcome::Cut(directory) => {
+            Ok(judge(read_lazily(directory)?, Some(run), &study.expect)?)
+        }
+        Outcome::Failed(error) => Err(NotJudged::Incomplete(error.to_string())),
+        Outcome::Interrupted => Err(NotJudged::Incomplete("interrupted".into())),
+        Outcome::Postponed => Err(NotJudged::Incomplete(POSTPONED.into())),
+    };
+    in_order(&ended, cores(), read, |(run, _), judged| match judged {
+        Ok(judged) => {
+            met &= judged.expectations.iter().all(|e| e.passed);
+            said.add(&judged)?;
+            seen(&judged)?;
+            Ok(results.add(judged)?)
+        }
+        Err(NotJudged::Incomplete(reason)) => {
+            said.add_incomplete(&run.id, Some(&run.factors), &reason);
+            results.add_incomplete(&run.id, reason);
+            Ok(())
+        }
+        Err(NotJudged::Unreadable(error)) => Err(Failure::from(error)),
+    })?;
     let (report, tables) = results.finish();
     let written = write_report(out, &report, arguments.figures).and_then(|()| write_tables(out, &tables));
     // What was found does not depend on a disk that is full.
