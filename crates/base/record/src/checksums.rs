@@ -35,11 +35,11 @@ pub(crate) fn write(directory: &Path) -> Result<(), StoreError> {
     replace_file(&path, text.as_bytes()).map_err(io_error("write", &path))
 }
 
-/// Compares the files of a directory with their checksums. A run of an earlier version has none.
+/// Compares the files of a run directory with their checksums. A run of an earlier version has none.
 ///
 /// # Errors
 /// If a file differs or is missing.
-pub(crate) fn check(directory: &Path) -> Result<(), StoreError> {
+pub fn check(directory: &Path) -> Result<(), StoreError> {
     let path = directory.join(SUMS);
     let text = match open_file(&path).and_then(io::read_to_string) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -25,6 +25,7 @@ mod read;
 mod rows;
 mod sample_files;
 mod sheet;
+mod sheet_reader;
 mod spool;
 mod stage;
 mod store;
@@ -41,6 +42,7 @@ mod write;
 pub use capture::{Segment, capture};
 pub use cause::Cause;
 pub use cell::Cell;
+pub use checksums::check as check_sums;
 pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
@@ -58,6 +60,7 @@ pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use sample_files::SampleFiles;
 pub use sheet::{SheetColumn, SheetValues, write_sheet};
+pub use sheet_reader::read_sheet;
 pub use stage::{Direction, Entry, Stage};
 pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
 pub use substrate_kind::SubstrateKind;

@@ -4,6 +4,7 @@ use crate::foreign::open_file;
 use crate::guarded::guarded;
 use crate::store::StoreError;
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -67,6 +68,11 @@ impl TableFile {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Names and types of its columns.
+    pub fn schema(&self) -> &Schema {
+        self.metadata.schema()
     }
 
     /// Where it is.
