@@ -16,7 +16,11 @@
   const themeButton = document.getElementById("theme");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
   const asked = /theme=(dark|light)/.exec(location.hash + location.search);
-  if (asked) root.dataset.theme = asked[1];
+  // Served pages keep the choice from page to page; in a file there may be no storage.
+  const kept = () => { try { return sessionStorage.getItem("wirespeed-theme"); } catch { return null; } };
+  const keep = (theme) => { try { sessionStorage.setItem("wirespeed-theme", theme); } catch { /* it is kept on this page only */ } };
+  const theme = asked ? asked[1] : kept();
+  if (theme === "dark" || theme === "light") root.dataset.theme = theme;
   const nameTheme = () => { themeButton.textContent = isDark() ? "Light" : "Dark"; };
 
   // Figures
@@ -147,7 +151,7 @@
   const watch = (within) => all(".plot", within).forEach((el) => sight.observe(el));
   watch(document);
   const redraw = () => { nameTheme(); all(".plot.js-plotly-plot").forEach(draw); };
-  themeButton.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; redraw(); });
+  themeButton.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; keep(root.dataset.theme); redraw(); });
   system.addEventListener("change", redraw);
   nameTheme();
   addEventListener("beforeprint", () => all(".plot").filter((el) => el.offsetParent).forEach((el) => { draw(el); Plotly.Plots.resize(el); }));

@@ -138,7 +138,7 @@ pub(crate) fn last_part(key: &str) -> &str {
 }
 
 /// Name of a factor for a head: its last part, unless another of `keys` ends the same.
-pub(crate) fn factor_head(key: &str, keys: &[String]) -> String {
+pub fn factor_head(key: &str, keys: &[String]) -> String {
     let part = last_part(key);
     let same = keys.iter().filter(|k| last_part(k) == part).count();
     if same > 1 { key.into() } else { part.replace('_', " ") }
@@ -237,7 +237,7 @@ pub(crate) fn leading_metric(runs: &[RunDigest]) -> Option<&'static str> {
 }
 
 /// `goodput` of `goodput_bps`: the name without its unit, in words.
-pub(crate) fn metric_words(name: &str) -> String {
+pub fn metric_words(name: &str) -> String {
     let suffixes = ["_bps", "_ns", "_bytes", "_packets", "_ratio"];
     let stem = suffixes.iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name);
     stem.replace('_', " ")

@@ -51,7 +51,7 @@ mod thin;
 pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
 pub use diagnosis::{Section, diagnosis, missed};
-pub use digest::{factor_number, factor_text};
+pub use digest::{factor_head, factor_number, factor_text, metric_words};
 pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;
@@ -60,3 +60,13 @@ pub use svg::escape;
 pub use sweep::{LevelComparison, Pairing, Scale};
 pub use terminal::text_table;
 pub use wirespeed_scenario::{DistributionOf, FigureKind, FigureRequest};
+
+/// The style sheet of every page, with the colours of both themes, for a program that serves pages of its own beside them.
+pub fn page_style() -> String {
+    html::style()
+}
+
+/// The text of every script that a page carries. A program that serves pages can allow these and no others.
+pub fn page_scripts() -> [&'static str; 2] {
+    html::scripts()
+}

@@ -2,11 +2,14 @@
 
 use crate::digest::RunDigest;
 use crate::figure::Figure;
+use crate::figures::requested;
 use crate::input::StudyInfo;
 use crate::palette::Palette;
 use crate::sweep::{self, LevelComparison};
 use crate::{html, svg, terminal};
+use maud::Markup;
 use std::collections::BTreeSet;
+use wirespeed_scenario::FigureRequest;
 
 /// A report over the runs of a study.
 #[derive(Debug)]
@@ -23,7 +26,25 @@ pub struct Report {
 impl Report {
     /// One page that needs nothing else: no network, no other file.
     pub fn html(&self) -> String {
-        html::page(self)
+        html::page(self, &Markup::default())
+    }
+
+    /// The same with `above` over it, such as the links of a program that serves it.
+    pub fn html_below(&self, above: &Markup) -> String {
+        html::page(self, above)
+    }
+
+    /// The figures that `request` asks for, on a page with `above` over them. A request for which the runs have no data gives a
+    /// sentence with the reason.
+    pub fn figure_page(&self, request: &FigureRequest, above: &Markup) -> String {
+        html::figures_page(self, &requested(&self.runs, request), above)
+    }
+
+    /// The same figures as SVG, one for each panel; those without data are left out.
+    pub fn figure_svgs(&self, request: &FigureRequest) -> Vec<String> {
+        let figures = requested(&self.runs, request);
+        let drawn = figures.iter().filter(|figure| figure.is_drawn());
+        drawn.map(|figure| svg::render(figure, &self.palette)).collect()
     }
 
     /// Every figure as (file name, SVG); names are unique and safe in any file system.

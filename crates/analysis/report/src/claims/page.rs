@@ -38,7 +38,7 @@ pub(super) fn page(page: &ClaimsPage) -> String {
         }
     };
     let data = PageData::new(&drawn, std::iter::empty(), &palette);
-    document(&page.name, &body, &page.generated_by, &data)
+    document(&page.name, &Markup::default(), &body, &page.generated_by, &data)
 }
 
 fn table(page: &ClaimsPage) -> Markup {

@@ -22,6 +22,7 @@ use crate::input::RunResult;
 use crate::report::{MetricColumn, metric_columns};
 use cells::{Cell, Match};
 use ledger::Sheet;
+use maud::Markup;
 use settings::Setting;
 use side::{Side, SideRun};
 use wirespeed_record::StoreError;
@@ -125,7 +126,12 @@ pub struct Comparison {
 impl Comparison {
     /// One page that needs nothing else: no network, no other file.
     pub fn html(&self) -> String {
-        page::page(self)
+        page::page(self, &Markup::default())
+    }
+
+    /// The same with `above` over it, such as the links of a program that serves it.
+    pub fn html_below(&self, above: &Markup) -> String {
+        page::page(self, above)
     }
 
     /// The answer, the table and what one has to know, at most `width` columns (at least 40 are used).

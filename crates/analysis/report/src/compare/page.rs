@@ -17,7 +17,7 @@ use crate::palette::Palette;
 use maud::{Markup, html};
 
 /// See [`Comparison::html`].
-pub(super) fn page(comparison: &Comparison) -> String {
+pub(super) fn page(comparison: &Comparison, above: &Markup) -> String {
     let names: Vec<&str> = comparison.sides.iter().map(|side| side.name.as_str()).collect();
     let title = format!("{} against {}", names[1..].join(", "), names[0]);
     let overlaid: Vec<Vec<Figure>> =
@@ -44,7 +44,7 @@ pub(super) fn page(comparison: &Comparison) -> String {
         }
     };
     let data = PageData::new(&all, overlaid.iter().map(Vec::as_slice), &palette);
-    document(&title, &body, &comparison.generated_by, &data)
+    document(&title, above, &body, &comparison.generated_by, &data)
 }
 
 /// The question of the study, if all have the same.

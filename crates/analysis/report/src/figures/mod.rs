@@ -33,6 +33,7 @@ pub(crate) use {
     throughput::Throughput, time_sequence::TimeSequence,
 };
 
+use crate::builder::POINTS_A_LINE;
 use crate::digest::{RunDigest, leading_metric};
 use crate::figure::Figure;
 use crate::plan::Refusal;
@@ -71,11 +72,7 @@ pub(crate) trait Draw: Sync {
 /// The figures across the runs of a study: first those of `requests`, then those that the runs suggest. Each has an id of
 /// its own.
 pub(crate) fn across(runs: &[RunDigest], requests: &[FigureRequest]) -> Vec<Figure> {
-    let answered = |request: &FigureRequest| {
-        let of_kind = REGISTRY.iter().filter(move |draw| draw.kind() == Some(request.kind));
-        of_kind.flat_map(|draw| draw.of_request(runs, request)).collect::<Vec<_>>()
-    };
-    let mut figures: Vec<Figure> = requests.iter().flat_map(answered).collect();
+    let mut figures: Vec<Figure> = requests.iter().flat_map(|request| answered(runs, request)).collect();
     for draw in REGISTRY {
         figures.extend(draw.of_study(runs));
         // If a kind of figure is asked for with the same metric, it is not drawn again by choice.
@@ -88,14 +85,32 @@ pub(crate) fn across(runs: &[RunDigest], requests: &[FigureRequest]) -> Vec<Figu
         let automatic = draw.automatic(runs).into_iter().filter(|request| !is_asked(request));
         figures.extend(automatic.flat_map(|request| draw.of_request(runs, &request)));
     }
+    name_apart(&mut figures);
+    figures
+}
+
+/// The figures of one request alone. Each has an id of its own.
+pub(crate) fn requested(runs: &[RunDigest], request: &FigureRequest) -> Vec<Figure> {
+    let mut figures: Vec<Figure> =
+        answered(runs, request).into_iter().map(|figure| figure.thinned(POINTS_A_LINE)).collect();
+    name_apart(&mut figures);
+    figures
+}
+
+fn answered(runs: &[RunDigest], request: &FigureRequest) -> Vec<Figure> {
+    let of_kind = REGISTRY.iter().filter(|draw| draw.kind() == Some(request.kind));
+    of_kind.flat_map(|draw| draw.of_request(runs, request)).collect()
+}
+
+/// Gives each figure an id of its own.
+fn name_apart(figures: &mut [Figure]) {
     let mut taken = BTreeSet::new();
-    for figure in &mut figures {
+    for figure in figures {
         let stem = figure.id.clone();
         let ids = (1..).map(|n| if n == 1 { stem.clone() } else { format!("{stem}-{n}") });
         figure.id = ids.into_iter().find(|id| !taken.contains(id)).unwrap_or_default();
         taken.insert(figure.id.clone());
     }
-    figures
 }
 
 /// The statement in the place of a figure that was asked for and cannot be drawn.

@@ -10,6 +10,7 @@ mod verbatim;
 
 use crate::answer;
 use crate::characters::printable;
+use crate::figure::Figure;
 use crate::palette::{colours, declarations};
 use crate::report::Report;
 use crate::sweep;
@@ -32,7 +33,7 @@ static PLOTLY: LazyLock<String> = LazyLock::new(|| {
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:";
 
 /// The whole page of a report.
-pub(crate) fn page(report: &Report) -> String {
+pub(crate) fn page(report: &Report, above: &Markup) -> String {
     let body = html! {
         (header(report))
         main {
@@ -49,12 +50,38 @@ pub(crate) fn page(report: &Report) -> String {
     };
     let runs = report.detailed().map(|run| run.figures.as_slice());
     let data = PageData::new(&report.figures, runs, &report.palette).with_summary(tables::on_demand(report));
-    document(&report.study.name, &body, &report.study.generated_by, &data)
+    document(&report.study.name, above, &body, &report.study.generated_by, &data)
 }
 
-/// A page of `body`, complete in itself. `data`: the figures that are to be drawn.
-pub(crate) fn document(title: &str, body: &Markup, generated_by: &str, data: &PageData) -> String {
-    let style = [&theme(), &inks(), STYLE].concat();
+/// The page of the figures that requests ask for, across the runs of a report.
+pub(crate) fn figures_page(report: &Report, figures: &[Figure], above: &Markup) -> String {
+    let body = html! {
+        main { (figures::across(figures, &report.palette)) }
+    };
+    let data = PageData::new(figures, std::iter::empty(), &report.palette);
+    document(&report.study.name, above, &body, &report.study.generated_by, &data)
+}
+
+/// The style of all pages: the colours of both themes and the look.
+pub(crate) fn style() -> String {
+    [&theme(), &inks(), STYLE].concat()
+}
+
+/// The text of every script of a page, in their order.
+pub(crate) fn scripts() -> [&'static str; 2] {
+    [PLOTLY.as_str(), SCRIPT]
+}
+
+/// A page of `body`, complete in itself. `above`: what stands over the body, such as the links of a program that serves the page;
+/// empty in files. `data`: the figures that are to be drawn.
+pub(crate) fn document(
+    title: &str,
+    above: &Markup,
+    body: &Markup,
+    generated_by: &str,
+    data: &PageData,
+) -> String {
+    let style = style();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -63,10 +90,13 @@ pub(crate) fn document(title: &str, body: &Markup, generated_by: &str, data: &Pa
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
+                // Without one a browser asks the server for it.
+                link rel="icon" href="data:,";
                 title { (printable(title)) " · wirespeed" }
                 style { (verbatim::own(&style)) }
             }
             body {
+                (verbatim::cleaned(above))
                 (verbatim::cleaned(body))
                 footer {
                     p { "Made by " (printable(generated_by)) ". This file is complete in itself: it loads nothing." }
@@ -205,7 +235,7 @@ mod tests {
         let evil = "<a b='c' d=\"e\">&\u{1b}fdp.\u{202e}exe";
         let palette = crate::palette::Palette::default();
         let data = PageData::new(&[], std::iter::empty(), &palette);
-        let page = document(evil, &html! { p title=(evil) { (evil) } }, evil, &data);
+        let page = document(evil, &Markup::default(), &html! { p title=(evil) { (evil) } }, evil, &data);
         let safe = "&lt;a b='c' d=&quot;e&quot;&gt;&amp; fdp. exe";
         assert!(page.contains(&format!("<p title=\"{safe}\">{safe}</p>")));
         assert!(page.contains(&format!("<title>{safe} · wirespeed</title>")));
