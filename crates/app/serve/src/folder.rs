@@ -1,0 +1,42 @@
+//! One folder of results: its runs, its report and its campaign.
+
+use crate::index::Index;
+use crate::study::Study;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+/// A folder of results.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// Its last name.
+    pub name: String,
+    /// What its addresses begin with: empty, or `/folder/NAME`.
+    pub base: String,
+    pub path: PathBuf,
+    pub index: Arc<Index>,
+    pub study: Study,
+    /// Whether somebody has asked for it since it was read.
+    is_wanted: AtomicBool,
+}
+
+impl Folder {
+    /// Of `path`, with addresses that begin with `base`.
+    pub fn new(path: &Path, base: String, generated_by: &str) -> Folder {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.into());
+        let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
+        let index = Arc::new(Index::new(path));
+        let study = Study::new(index.clone(), generated_by, path);
+        Folder { name, base, path: path.into(), index, study, is_wanted: AtomicBool::new(true) }
+    }
+
+    /// Notes that somebody looks at it, so that it is read again.
+    pub fn want(&self) {
+        self.is_wanted.store(true, SeqCst);
+    }
+
+    /// Whether somebody has looked at it since the last call.
+    pub fn take_wanted(&self) -> bool {
+        self.is_wanted.swap(false, SeqCst)
+    }
+}
