@@ -72,6 +72,8 @@ enum Command {
     Compare(commands::compare::Arguments),
     /// Write the report of recorded runs again, also of several folders.
     Report(commands::report::Arguments),
+    /// Show result folders as web pages on this machine: runs, figures, comparisons, progress.
+    Serve(commands::serve::Arguments),
     /// Import a result of iperf3, flent, ss or pScheduler as a run.
     Import(commands::import::Arguments),
     /// Export runs as CSV, iperf3 JSON or data files of flent.
@@ -112,7 +114,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
-    ("Experiment", &["run", "campaign", "compare", "report", "import", "export", "execute"]),
+    ("Experiment", &["run", "campaign", "compare", "report", "serve", "import", "export", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -201,6 +203,7 @@ fn main() -> ExitCode {
         Command::Campaign(action) => commands::campaign::run(&action),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Execute(arguments) => commands::execute::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),

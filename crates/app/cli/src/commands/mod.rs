@@ -32,6 +32,7 @@ pub mod report;
 pub mod reproduce;
 mod results;
 pub mod run;
+pub mod serve;
 #[cfg(feature = "linux")]
 pub mod serve_agent;
 pub mod shell;

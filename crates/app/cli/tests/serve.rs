@@ -1,0 +1,158 @@
+//! `wirespeed serve` in a real browser, over results that the model made.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use support::{command, errors, skip, wirespeed};
+
+/// Eight runs, in which both factors vary.
+const SWEEP: &str = "schema = 1\nname = \"pair\"\nabout = \"Which one needs less buffer?\"\n\
+                     [path]\nrate = \"100 Mbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n[[flow]]\n[run]\nduration = \"2 s\"\nrepeat = 2\n\
+                     [sweep]\n\"flow.congestion\" = [\"cubic\", \"bic\"]\n\"path.loss\" = [1e-4, 1e-3]\n";
+
+/// The program while it serves a folder.
+struct Served {
+    program: Child,
+    url: String,
+}
+
+impl Served {
+    fn new(folder: &Path) -> Served {
+        let mut program = command(folder, &["serve", "out"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(program.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url =
+            line.split_whitespace().find(|word| word.starts_with("http://127.0.0.1:")).unwrap_or_default();
+        assert!(!url.is_empty(), "it prints its address: {line}");
+        Served { url: url.trim_end_matches('/').into(), program }
+    }
+
+    /// Interrupts it as Ctrl-C does; its exit code.
+    fn interrupt(mut self) -> Option<i32> {
+        let signal = Command::new("kill").args(["-INT", &self.program.id().to_string()]).status();
+        assert!(signal.unwrap().success());
+        self.program.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+fn browser() -> Option<&'static str> {
+    ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
+}
+
+/// The document of a page after its scripts have run. They may not have printed an error.
+fn document(browser: &str, url: &str) -> String {
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--disable-gpu",
+            "--no-sandbox",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=6000",
+            "--dump-dom",
+        ])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(url)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let console: Vec<&str> = printed.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(console.is_empty(), "{url}: {}", console.join("\n"));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_page_is_drawn_in_a_browser_without_an_error() {
+    let Some(browser) = browser() else {
+        return skip(
+            "every_page_is_drawn_in_a_browser_without_an_error",
+            "there is no Chromium (chromium, google-chrome)",
+        );
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.toml"), SWEEP).unwrap();
+    let ran = wirespeed(folder.path(), &["run", "s.toml", "--out", "out"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", errors(&ran));
+    let marked = folder.path().join("out/runs/congestion=vegas,loss=1e-4,r0");
+    fs::create_dir(&marked).unwrap();
+    fs::write(marked.join("INCOMPLETE"), "the <b>power</b> failed\n").unwrap();
+    let served = Served::new(folder.path());
+    let page = |target: &str| document(browser, &format!("{}{target}", served.url));
+
+    let list = page("/");
+    assert_eq!(list.matches("<tr class=\"run\"").count(), 9, "{list}");
+    for words in [
+        "8 complete",
+        "1 incomplete",
+        "the &lt;b&gt;power&lt;/b&gt; failed",
+        "goodput",
+        "Mbit/s",
+        ">congestion<select",
+    ] {
+        assert!(list.contains(words), "`{words}` is missing in the list:\n{list}");
+    }
+    let drawn = |target: &str| {
+        let page = page(target);
+        assert!(page.contains("class=\"main-svg\""), "{target} has no figure");
+        page
+    };
+    let report = drawn("/report");
+    assert!(report.contains("Which one needs less buffer?"));
+    let id = list.split("/run/").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(drawn(&format!("/run/{id}")).contains("class=\"site\""));
+    let figure = drawn("/figure?kind=line&metric=goodput_bps&x=path.loss&by=flow.congestion");
+    for words in ["Goodput", "cubic", "bic", "<option value=\"line\" selected"] {
+        assert!(figure.contains(words), "`{words}` is missing in the figure");
+    }
+    let setting = |congestion: &str| {
+        let runs = fs::read_dir(folder.path().join("out/runs")).unwrap();
+        let mut ids: Vec<String> = runs.map(|run| run.unwrap().file_name().into_string().unwrap()).collect();
+        ids.sort();
+        let id = ids.into_iter().find(|id| id.contains(congestion)).unwrap();
+        id.rsplit_once(",r").unwrap().0.replace('=', "%3D").replace(',', "%2C")
+    };
+    let compared = drawn(&format!("/compare?a={}&b={}", setting("cubic"), setting("bic")));
+    assert!(compared.contains("Goodput of "), "{compared}");
+    let progress = page("/progress");
+    for words in ["8 of 8 runs are finished", "the campaign has ended", "<td>ended</td>"] {
+        assert!(progress.contains(words), "`{words}` is missing in the progress:\n{progress}");
+    }
+    assert_eq!(served.interrupt(), Some(0));
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let refused = |arguments: &[&str]| {
+        let output = wirespeed(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+        errors(&output).split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ")
+    };
+    let remedy = "give the folder that `wirespeed run` wrote";
+    for (folder, what) in [("empty", "empty has no runs"), ("gone", "cannot list gone")] {
+        let message = refused(&["serve", folder]);
+        assert!(message.contains(what) && message.contains(remedy), "{message}");
+    }
+    fs::create_dir_all(folder.path().join("out/runs")).unwrap();
+    let served = Served::new(folder.path());
+    let port = served.url.rsplit(':').next().unwrap().to_owned();
+    let message = refused(&["serve", "out", "--port", &port]);
+    assert!(
+        message.contains(&format!("port {port} is in use")) && message.contains("another --port"),
+        "{message}"
+    );
+    assert_eq!(served.interrupt(), Some(0));
+}
