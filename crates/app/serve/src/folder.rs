@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 pub(crate) struct Folder {
     /// Its last name.
     pub name: String,
-    /// What its addresses begin with: empty, or `/folder/NAME`.
+    /// The begin of its addresses: empty, or `/folder/NAME`.
     pub base: String,
     pub path: PathBuf,
     pub index: Arc<Index>,
     pub study: Study,
-    /// Whether somebody has asked for it since it was read.
+    /// Whether a request has been about it since it was read.
     is_wanted: AtomicBool,
 }
 
@@ -30,12 +30,12 @@ impl Folder {
         Folder { name, base, path: path.into(), index, study, is_wanted: AtomicBool::new(true) }
     }
 
-    /// Notes that somebody looks at it, so that it is read again.
+    /// Notes a request about it, so that it is read again.
     pub fn want(&self) {
         self.is_wanted.store(true, SeqCst);
     }
 
-    /// Whether somebody has looked at it since the last call.
+    /// Whether a request has been about it since the last call.
     pub fn take_wanted(&self) -> bool {
         self.is_wanted.swap(false, SeqCst)
     }

@@ -16,7 +16,7 @@ const MARKS: [&str; 3] = ["run.json", "SHA256SUMS", "INCOMPLETE"];
 /// Length and time of each of [`MARKS`] that is there.
 type Stamp = [Option<(u64, Option<SystemTime>)>; 3];
 
-/// A run directory and what was read of it.
+/// A run directory and its row.
 #[derive(Debug, Clone)]
 struct Entry {
     path: PathBuf,
@@ -88,7 +88,7 @@ impl Index {
         complete.map(|(id, entry)| (id.clone(), entry.path.clone())).collect()
     }
 
-    /// Reads what has changed, and forgets what is gone. `is_over` ends it early.
+    /// Reads changed run directories, and removes the rows of deleted ones. `is_over` ends it early.
     ///
     /// # Errors
     /// If the folder cannot be listed; then the runs stay as they were.

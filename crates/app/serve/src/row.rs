@@ -8,7 +8,7 @@ use wirespeed_record::{RunInfo, RunState, StoreError, open, read_lazily};
 
 use crate::summary::SummaryRow;
 
-/// What a run directory has.
+/// The state of a run directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunStatus {
     /// A whole run.
@@ -24,7 +24,7 @@ pub(crate) enum RunStatus {
 }
 
 impl RunStatus {
-    /// The word of it in the list and its JSON.
+    /// Its name in the list and its JSON.
     pub fn word(self) -> &'static str {
         match self {
             RunStatus::Complete => "complete",

@@ -23,7 +23,7 @@ pub(crate) enum Site {
 }
 
 impl Site {
-    /// What is in `path`.
+    /// Finds the results in `path`.
     ///
     /// # Errors
     /// If it cannot be listed, or has neither runs nor folders of results.
@@ -61,10 +61,10 @@ impl Site {
         }
     }
 
-    /// Keeps the folders current until `is_over`. A folder is read at the beginning, and again when somebody looks at its pages:
-    /// a measurement on this machine is not disturbed by a server that nobody uses.
+    /// Keeps the folders current until `is_over`. A folder is read at the beginning, and again after a request about it. So a server
+    /// without visitors does not disturb a measurement on this machine.
     pub fn keep_current(&self, is_over: &AtomicBool) {
-        /// How often is looked whether somebody wants a folder.
+        /// Time between two looks for requests.
         const PAUSE: Duration = Duration::from_millis(100);
         /// A pass over a large folder takes at most one of so many parts of the time.
         const SHARE: u32 = 10;
@@ -94,7 +94,7 @@ impl Site {
     }
 }
 
-/// Even a large folder is read this often while somebody looks at it.
+/// Even a large folder is read this often while requests arrive.
 const MOST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Whether a folder has runs, or a campaign that will have some.

@@ -17,7 +17,7 @@ pub(crate) struct Finished {
     /// State of the runs that it is of.
     pub generation: u64,
     pub report: Report,
-    /// Its page, once somebody has asked for it.
+    /// Its page, after the first request for it.
     pub page: OnceLock<Arc<str>>,
 }
 
@@ -116,7 +116,7 @@ impl Shared {
 
     /// Makes a report over the runs as they are now.
     fn make(&self) {
-        // Whoever waits for it must not wait without end.
+        // After a panic, requests would wait for it without end.
         let report = || self.wait_for_index().then(|| self.report()).flatten();
         let made = catch_unwind(AssertUnwindSafe(report)).unwrap_or_default();
         let mut state = self.lock();
@@ -127,7 +127,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until all runs have been read once. Returns whether the server goes on.
+    /// Waits until all runs have been read once. Returns whether the server still runs.
     fn wait_for_index(&self) -> bool {
         const PAUSE: Duration = Duration::from_millis(20);
         while !self.is_over.load(SeqCst) {

@@ -8,7 +8,7 @@ use wirespeed_record::{RunInfo, SheetValues, read_sheet};
 /// The file, as `wirespeed run` and `wirespeed report` write it.
 const FILE: &str = "results.parquet";
 
-/// What the file says of a run.
+/// The row of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SummaryRow {
     seed: u64,
@@ -44,7 +44,7 @@ impl Summary {
         }
     }
 
-    /// What it says of the run `id`, unless the run was written after the file.
+    /// The row of the run `id`, unless the run was written after the file.
     pub fn of(&self, id: &str, run_written: Option<SystemTime>) -> Option<&SummaryRow> {
         let is_current = run_written.zip(self.written).is_some_and(|(run, file)| run <= file);
         self.rows.get(id).filter(|_| is_current)

@@ -56,6 +56,7 @@ pub(crate) fn page(report: &Report, above: &Markup) -> String {
 /// The page of the figures that requests ask for, across the runs of a report.
 pub(crate) fn figures_page(report: &Report, figures: &[Figure], above: &Markup) -> String {
     let body = html! {
+        (head(&report.study.name, &report.study.about, &[]))
         main { (figures::across(figures, &report.palette)) }
     };
     let data = PageData::new(figures, std::iter::empty(), &report.palette);

@@ -57,7 +57,7 @@ impl Pool {
                 receiver.recv_timeout(PAUSE)
             };
             if let Ok(stream) = next {
-                // A client that has gone is no error of the server.
+                // A client that has closed its connection is not an error of the server.
                 let _ = converse(stream, answer);
             }
         }
@@ -134,7 +134,7 @@ fn is_timeout(error: &io::Error) -> bool {
 fn drain(stream: &mut TcpStream) -> io::Result<()> {
     /// A client that sends nothing has seen the end of the response.
     const PATIENCE: Duration = Duration::from_millis(200);
-    /// Nor is one waited for that goes on sending.
+    /// A client that sends without end is left after this time.
     const LONGEST: Duration = Duration::from_secs(1);
     stream.set_read_timeout(Some(PATIENCE))?;
     let began = Instant::now();

@@ -1,11 +1,11 @@
-//! Which requests are answered, and what a page may load.
+//! Checks of requests, and the policy for the content of a page.
 
 use super::request::Request;
 use super::response::{Response, Status};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// What a browser may load for a response. Nothing may come from another server.
+/// The content that a browser may load for a response. Nothing may come from another server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// Nothing at all.
@@ -20,26 +20,27 @@ pub(crate) enum Policy {
 
 impl Policy {
     /// The value of `Content-Security-Policy`.
-    pub fn text(self) -> &'static str {
-        static REPORT: LazyLock<String> = LazyLock::new(|| {
-            let sums = wirespeed_report::page_scripts().map(|script| format!("'{}'", sum(script)));
-            format!(
-                "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
-                 connect-src data: blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-                sums.join(" ")
-            )
+    pub fn text(self) -> String {
+        static SUMS: LazyLock<String> = LazyLock::new(|| {
+            wirespeed_report::page_scripts().map(|script| format!("'{}'", sum(script))).join(" ")
         });
-        match self {
-            Policy::Nothing => "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-            Policy::Picture => {
-                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-            }
-            Policy::Own => {
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
-                 form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-            }
-            Policy::Report => &REPORT,
-        }
+        let own: Vec<String> = match self {
+            Policy::Nothing => Vec::new(),
+            Policy::Picture => vec!["style-src 'unsafe-inline'".into()],
+            Policy::Own => ["script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src data:"]
+                .map(String::from)
+                .into(),
+            Policy::Report => vec![
+                format!("script-src {}", *SUMS),
+                "style-src 'unsafe-inline'".into(),
+                "img-src data: blob:".into(),
+                "font-src data:".into(),
+                "connect-src data: blob:".into(),
+            ],
+        };
+        let common =
+            ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"];
+        common.map(String::from).into_iter().chain(own).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -65,9 +66,8 @@ fn base64(bytes: &[u8]) -> String {
 
 /// Rejects a request that the page of another site may have caused.
 ///
-/// The name in `Host` has to be one of loopback: a name of somebody else's domain may lead to 127.0.0.1, and its page could read
-/// everything then (DNS rebinding). Requests that browsers mark as made by the page of another site are rejected, too, unless the
-/// user followed a link.
+/// The name in `Host` has to be one of loopback. A foreign name may lead to 127.0.0.1, and its page could read everything then (DNS
+/// rebinding). Browsers mark requests of other sites. These are rejected, too, unless the user followed a link.
 ///
 /// # Errors
 /// The response to such a request.

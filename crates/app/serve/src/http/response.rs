@@ -88,7 +88,7 @@ impl Response {
         Response::new(status, Content::Text, text.into() + "\n")
     }
 
-    /// A page for which `policy` says what it may load.
+    /// A page that may load what `policy` allows.
     pub fn page(status: Status, policy: Policy, html: impl Into<Arc<str>>) -> Response {
         Response { policy, ..Response::new(status, Content::Html, html) }
     }

@@ -1,4 +1,4 @@
-//! What all pages of the server have in common.
+//! The common parts of all pages of the server.
 
 use crate::folder::Folder;
 use crate::http::{Policy, Response, Status};
