@@ -68,7 +68,7 @@ pub(crate) fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
         fields.push((field.name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     let has_body = fields.iter().any(|(name, value)| {
-        name == "transfer-encoding" || name == "content-length" && value.trim_start_matches('0') != ""
+        name == "transfer-encoding" || name == "content-length" && !value.trim_start_matches('0').is_empty()
     });
     if has_body {
         return Err(Response::text(Status::BodyTooLarge, "Requests have no body here."));
