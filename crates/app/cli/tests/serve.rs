@@ -61,6 +61,7 @@ fn document(browser: &str, url: &str) -> String {
             "--no-sandbox",
             "--enable-logging=stderr",
             "--virtual-time-budget=6000",
+            "--window-size=1280,6000",
             "--dump-dom",
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
