@@ -78,6 +78,8 @@ enum Command {
     Import(commands::import::Arguments),
     /// Export runs as CSV, iperf3 JSON or data files of flent.
     Export(commands::export::Arguments),
+    /// Pack a folder of results as one file that others can repeat.
+    Bundle(commands::bundle::Arguments),
     /// Execute one resolved run, in a job of a batch system.
     Execute(commands::execute::Arguments),
     /// Rerun a published study and check its claims.
@@ -114,7 +116,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
-    ("Experiment", &["run", "campaign", "compare", "report", "serve", "import", "export", "execute"]),
+    ("Experiment", &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"]),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -202,6 +204,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Campaign(action) => commands::campaign::run(&action),
         Command::Export(arguments) => commands::export::run(&arguments),
+        Command::Bundle(arguments) => commands::bundle::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),

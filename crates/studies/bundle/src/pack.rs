@@ -215,7 +215,7 @@ impl Packing<'_> {
             }
         }
         let mut inputs = BTreeSet::new();
-        if secrets.is_empty() {
+        if !secrets.are_of_real_hosts() {
             for (path, below) in layout.inputs(self.inputs_folder)? {
                 inputs.insert(format!("{SCENARIO}/{below}"));
                 add(format!("{SCENARIO}/{below}"), Content::File(path))?;
@@ -224,16 +224,22 @@ impl Packing<'_> {
                 inputs.insert(format!("{SCENARIO}/{}", input.name));
                 add(format!("{SCENARIO}/{}", input.name), Content::Bytes(input.content.clone()))?;
             }
-            if inputs.is_empty() {
-                leave(
-                    "the scenario file",
-                    "the folder does not have it; --scenario FILE packs it. run.json of each run has all its settings",
-                );
-            }
-        } else {
+        }
+        if secrets.are_of_real_hosts() {
             leave(
-                "names for ssh and addresses of real hosts, the scenario file, report.html and captures, which have them",
+                "names for ssh and addresses of real hosts, and the scenario file, report.html and captures, which have them",
                 "--with-addresses packs them",
+            );
+        } else if !secrets.is_empty() {
+            leave(
+                "names and addresses in inventories, and report.html, which has them",
+                "--with-addresses packs them; `wirespeed report` writes a report without them",
+            );
+        }
+        if inputs.is_empty() && !secrets.are_of_real_hosts() {
+            leave(
+                "the scenario file",
+                "the folder does not have it; --scenario FILE packs it. run.json of each run has all its settings",
             );
         }
         for (name, inventory) in inventories(&runs, &secrets) {
@@ -357,8 +363,7 @@ impl Packing<'_> {
         add: &mut dyn FnMut(String, Content) -> Result<(), BundleError>,
     ) -> Result<(), BundleError> {
         let info = &run.facts.info;
-        let is_redacted = !secrets.is_empty();
-        let text = is_redacted.then(|| {
+        let text = (!secrets.is_empty()).then(|| {
             serde_json::to_string_pretty(&secrets.redacted(info)).expect("run information is plain data")
                 + "\n"
         });
@@ -368,7 +373,7 @@ impl Packing<'_> {
             let is_raw = name.contains('/');
             let is_table = name.ends_with(".parquet");
             let is_wanted = match self.data {
-                Data::All => !(is_raw && is_redacted),
+                Data::All => !(is_raw && secrets.are_of_real_hosts()),
                 Data::Tables => !is_raw,
                 // Without the tables the checksums of the run would not hold.
                 Data::Results => !is_raw && !is_table && name != SUMS,

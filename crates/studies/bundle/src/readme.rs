@@ -3,7 +3,7 @@
 use crate::manifest::Manifest;
 use crate::{EXTENSION, RESULTS};
 use std::fmt::Write;
-use wirespeed_record::plain_line;
+use wirespeed_record::{SubstrateKind, plain_line};
 
 /// The text of the file.
 pub(crate) fn text(manifest: &Manifest) -> String {
@@ -25,6 +25,10 @@ pub(crate) fn text(manifest: &Manifest) -> String {
     let _ = writeln!(text, "    wirespeed run {name}{EXTENSION}\n");
     text += "The command checks the bundle, executes the same settings with the same seeds on the same substrate, and compares\n\
              the results with the packed ones, run by run. It ends with exit code 0 if they are reproduced, and with 1 if not.\n\n";
+    if manifest.substrates.contains(&SubstrateKind::Hosts) {
+        text += "Runs between real hosts are not repeated from a bundle. Run the scenario in `scenario/` with hosts of yours, or\n\
+                 repeat the bundle with `--on netns`.\n\n";
+    }
     for kernel in &manifest.kernels {
         let _ = writeln!(text, "The runs were made on Linux {} (build {}).\n", kernel.release, kernel.build);
     }

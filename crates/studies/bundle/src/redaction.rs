@@ -11,7 +11,10 @@ const SHORTEST: usize = 3;
 
 /// The names for ssh and the addresses that some runs mention. The names of hosts in the scenario stay.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(BTreeSet<String>);
+pub(crate) struct Secrets {
+    texts: BTreeSet<String>,
+    has_reach: bool,
+}
 
 impl Secrets {
     /// Adds those of a run.
@@ -19,7 +22,9 @@ impl Secrets {
         let labels: BTreeSet<&str> = info.hosts.iter().map(|host| host.name.as_str()).collect();
         let mut found: Vec<String> = Vec::new();
         for host in info.scenario.get("hosts").and_then(Value::as_array).into_iter().flatten() {
-            let reach = host.get("reach").and_then(Value::as_object).into_iter().flatten();
+            let reach = host.get("reach").and_then(Value::as_object);
+            self.has_reach |= reach.is_some();
+            let reach = reach.into_iter().flatten();
             let named = reach.filter(|(key, _)| matches!(key.as_str(), "ssh" | "address"));
             for text in named.filter_map(|(_, value)| value.as_str()) {
                 // The user and the port, as in `root@dtn1` and `tcp://dtn1:5000`, are not needed to find the host.
@@ -37,12 +42,17 @@ impl Secrets {
         let is_secret = |text: &String| {
             text.len() >= SHORTEST && !labels.contains(text.as_str()) && text != "127.0.0.1" && text != "::1"
         };
-        self.0.extend(found.into_iter().filter(is_secret));
+        self.texts.extend(found.into_iter().filter(is_secret));
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.texts.is_empty() && !self.has_reach
+    }
+
+    /// Whether runs were made between real hosts, so that the scenario and captures have their names and addresses, too.
+    pub fn are_of_real_hosts(&self) -> bool {
+        self.has_reach
     }
 
     /// `run.json` without them: how hosts are reached is removed, inventories are redacted, and every other text that has one
@@ -67,7 +77,7 @@ impl Secrets {
         match value {
             Value::String(text) => {
                 // Long ones first: an address may be part of another one.
-                let mut secrets: Vec<&String> = self.0.iter().collect();
+                let mut secrets: Vec<&String> = self.texts.iter().collect();
                 secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
                 for secret in secrets {
                     if text.contains(secret.as_str()) {

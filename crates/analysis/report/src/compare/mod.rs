@@ -21,6 +21,7 @@ use crate::builder::{POINTS_A_LINE, points_a_line};
 use crate::input::RunResult;
 use crate::report::{MetricColumn, metric_columns};
 use cells::{Cell, Match};
+use difference::Verdict;
 use ledger::Sheet;
 use maud::Markup;
 use settings::Setting;
@@ -153,6 +154,25 @@ impl Comparison {
     /// What speaks against the comparison without forbidding it, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         answer::warnings(self)
+    }
+
+    /// Settings and main metrics of the second folder that differ from the first by more than repeats explain. `None` if no
+    /// difference could be tested: that needs two observations of a setting in each folder.
+    pub fn different(&self) -> Option<Vec<(String, String)>> {
+        let (mut different, mut is_tested) = (Vec::new(), false);
+        for cell in self.matched() {
+            for column in self.headlines() {
+                let spreads = cell.spreads(&self.sides, &column.name);
+                for difference in Cell::differences(&spreads).into_iter().flatten() {
+                    let verdict = difference.verdict();
+                    is_tested |= verdict != Verdict::Untested;
+                    if verdict == Verdict::Different {
+                        different.push((cell.name.clone(), column.name.clone()));
+                    }
+                }
+            }
+        }
+        is_tested.then_some(different)
     }
 
     fn matched(&self) -> impl Iterator<Item = &Cell> {

@@ -3,6 +3,7 @@
 #[cfg(feature = "linux")]
 pub mod agent;
 mod analysis;
+pub mod bundle;
 pub mod campaign;
 #[cfg(feature = "linux")]
 pub mod cc;
@@ -28,6 +29,7 @@ mod measurement;
 pub mod mesh;
 #[cfg(feature = "linux")]
 pub mod probe;
+mod repeat;
 pub mod report;
 pub mod reproduce;
 mod results;

@@ -18,6 +18,9 @@ use wirespeed_substrates::SelfChecked;
 use wirespeed_substrates::Substrate;
 use wirespeed_units::Span;
 
+/// The folder of the scenario as it was read, in that of the results.
+pub(super) const INPUTS: &str = "campaign/scenario";
+
 /// Arguments of `wirespeed run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,18 +30,19 @@ Examples:
   wirespeed run lossy.toml --set path.rtt=\"50 ms\" --set run.repeat=5
   wirespeed run lossy.toml --json > results.json
   wirespeed run sweep.toml --figure \"heat-map x=rtt y=loss by=congestion\"
+  wirespeed run sweep.wirespeed.tar.gz          # repeat a bundle, and compare with its results
 
 The folder of results has report.html and the recorded runs. Complete runs are kept: the same command again runs only \
 those that are missing.")]
 pub struct Arguments {
-    /// Scenario file.
-    file: PathBuf,
-    /// Substrate that the scenario runs on.
-    #[arg(long, value_enum, value_name = "SUBSTRATE", default_value_t = On::Model, help_heading = "Execution")]
-    on: On,
+    /// Scenario file, or a bundle of `wirespeed bundle`.
+    pub(super) file: PathBuf,
+    /// Substrate that the scenario runs on [default: model; of a bundle, its own].
+    #[arg(long, value_enum, value_name = "SUBSTRATE", help_heading = "Execution")]
+    pub(super) on: Option<On>,
     /// Folder for the results [default: wirespeed-out/NAME].
     #[arg(long, value_name = "DIR", help_heading = "Output")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Replace a value of the scenario, for example path.rtt="20 ms"; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, help_heading = "Scenario")]
     overrides: Vec<(String, String)>,
@@ -47,12 +51,12 @@ pub struct Arguments {
     seed: Option<u64>,
     /// Runs at a time [default: one a core].
     #[arg(long, value_name = "N", help_heading = "Execution")]
-    jobs: Option<usize>,
+    pub(super) jobs: Option<usize>,
     /// Repeat runs that are already complete.
     #[arg(long, help_heading = "Execution")]
-    fresh: bool,
+    pub(super) fresh: bool,
     #[command(flatten)]
-    engine: EngineArguments,
+    pub(super) engine: EngineArguments,
     #[command(flatten)]
     until_certain: UntilCertain,
     /// Check each emulated path first, and refuse to run if it differs from the scenario (netns, kernel).
@@ -64,7 +68,7 @@ pub struct Arguments {
         help_heading = "Execution",
         hide = cfg!(not(feature = "linux"))
     )]
-    self_check: SelfCheck,
+    pub(super) self_check: SelfCheck,
     /// Write the figures of the report as files, too.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     figures: Option<Figures>,
@@ -73,7 +77,7 @@ pub struct Arguments {
     figure: Vec<String>,
     /// Print the results as JSON instead of the table.
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub(super) json: bool,
     /// Write each run as DIR/NAME.json for `wirespeed execute`, and execute none.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "figures", "figure", "fresh"], help_heading = "Output")]
     write_runs: Option<PathBuf>,
@@ -148,7 +152,7 @@ impl Arguments {
     pub(crate) fn of_file(file: PathBuf, on: On, out: PathBuf, json: bool) -> Arguments {
         Arguments {
             file,
-            on,
+            on: Some(on),
             out: Some(out),
             overrides: Vec::new(),
             seed: None,
@@ -166,6 +170,26 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// The substrate of a scenario.
+    fn on(&self) -> On {
+        self.on.unwrap_or(On::Model)
+    }
+
+    /// The first option that would make another experiment of a bundle, or that only scenarios have.
+    pub(super) fn option_of_scenarios(&self) -> Option<&'static str> {
+        let given = [
+            (!self.overrides.is_empty(), "--set"),
+            (self.seed.is_some(), "--seed"),
+            (self.until_certain.override_of_scenario().is_some(), "--until-ci"),
+            (self.figures.is_some(), "--figures"),
+            (!self.figure.is_empty(), "--figure"),
+            (self.write_runs.is_some(), "--write-runs"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+}
+
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write key=value, for example path.loss=1e-5")?;
     Ok((key.trim().into(), value.trim().into()))
@@ -173,6 +197,9 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    if wirespeed_bundle::is_bundle(&arguments.file) {
+        return super::repeat::run(&arguments);
+    }
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.until_certain.override_of_scenario());
     let study = load(&arguments.file, &overrides, arguments.seed)?;
@@ -188,8 +215,8 @@ pub(crate) fn carry_out(
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
     requested_figures(arguments, study)?;
-    let mut substrate = substrate(arguments.on, &study.own_controls)?;
-    if arguments.self_check.applies(arguments.on) {
+    let mut substrate = substrate(arguments.on(), &study.own_controls)?;
+    if arguments.self_check.applies(arguments.on()) {
         substrate = Box::new(SelfChecked::new(substrate));
     }
     for run in &study.runs {
@@ -202,7 +229,7 @@ pub(crate) fn carry_out(
         crate::tell(&format!("warning: {warning}"));
     }
     let has_real_hosts = || study.runs.iter().flat_map(|run| &run.hosts).any(|host| host.reach.is_some());
-    if arguments.on != On::Hosts && has_real_hosts() {
+    if arguments.on() != On::Hosts && has_real_hosts() {
         // The model is the default: somebody who wrote `ssh` into the file may expect traffic between these machines.
         crate::tell(
             "note: no machine is contacted; to test between the machines that `ssh` names, add --on hosts",
@@ -213,11 +240,12 @@ pub(crate) fn carry_out(
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("wirespeed-out").join(&study.name));
     let _lock = arguments.engine.lock(&out)?;
+    keep_inputs(&out, study)?;
     let execute = |runs: &[Run]| {
         let display = Display::new(runs, arguments.json, arguments.interval);
         arguments.engine.carry_out(&Work {
             substrate: &*substrate,
-            on: arguments.on,
+            on: arguments.on(),
             own_controls: &study.own_controls,
             runs,
             folder: &out,
@@ -235,6 +263,31 @@ pub(crate) fn carry_out(
     }
     let Some(outcomes) = execute(&study.runs)? else { return Ok(()) };
     conclude(arguments, study, &study.runs, &out, &outcomes, seen)
+}
+
+/// Keeps the scenario as it was read, with the files that it refers to, for `wirespeed bundle`.
+fn keep_inputs(out: &Path, study: &Study) -> Result<(), Failure> {
+    let inputs = match wirespeed_bundle::inputs_of(study) {
+        Ok(inputs) => inputs,
+        // The model does not need the file.
+        Err(error) => {
+            crate::tell(&format!("note: the scenario is not kept with the results: {error}"));
+            return Ok(());
+        }
+    };
+    let folder = out.join(INPUTS);
+    let cannot_write = |source| Failure::Output { what: folder.display().to_string(), source };
+    // Files of an earlier scenario would be taken for parts of this one.
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot_write(error)),
+        _ => {}
+    }
+    for input in inputs {
+        let path = folder.join(&input.name);
+        create(path.parent().unwrap_or(&folder))?;
+        replace_file(&path, &input.content).map_err(cannot_write)?;
+    }
+    Ok(())
 }
 
 /// Writes resolved runs, a file each.
@@ -273,7 +326,7 @@ fn command_for(arguments: &Arguments, run: Option<&Run>) -> String {
     let mut words = vec!["wirespeed".into(), "run".into(), quoted(&arguments.file.display().to_string())];
     words.push(format!(
         "--on {}",
-        arguments.on.to_possible_value().expect("every substrate has a name").get_name()
+        arguments.on().to_possible_value().expect("every substrate has a name").get_name()
     ));
     let swept = run.map(|run| &run.factors);
     for (key, value) in &arguments.overrides {
