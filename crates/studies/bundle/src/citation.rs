@@ -25,7 +25,7 @@ impl FromStr for Author {
 
     /// `Doe, Jane` is a person, and a name without a comma an entity. Names that stand for a name are refused.
     fn from_str(text: &str) -> Result<Author, BundleError> {
-        /// Default names of tools, which name nobody.
+        /// Default names of tools, not names of authors.
         const PLACEHOLDERS: [&str; 8] =
             ["author", "your name", "name", "anonymous", "unknown", "root", "user", "nobody"];
         let text = text.trim();

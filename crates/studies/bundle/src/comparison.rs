@@ -9,7 +9,7 @@ use std::path::Path;
 use wirespeed_metrics::{View, evaluate_view};
 use wirespeed_record::{RunInfo, StoreError, read_lazily};
 
-/// What is compared of a run.
+/// The facts of a run that are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
     /// `run.json`.

@@ -53,7 +53,7 @@ pub enum Problem {
         /// Bytes by the archive.
         found: u64,
     },
-    /// Its content is not what `SHA256SUMS` says.
+    /// Its content does not have the sum of `SHA256SUMS`.
     #[error("its checksum differs from SHA256SUMS: it was changed after it was packed")]
     Checksum,
 }
@@ -136,7 +136,7 @@ pub enum BundleError {
     /// Text that no bundle can be called.
     #[error("`{0}` cannot name a bundle")]
     Name(String),
-    /// Nobody is named as author.
+    /// No author is named.
     #[error("no author is named, and git has no user.name")]
     NoAuthor,
     /// Text that is not the name of an author.
@@ -161,7 +161,7 @@ fn listed(runs: &[(String, String)]) -> String {
 }
 
 impl BundleError {
-    /// What to do about it.
+    /// The remedy, as a sentence for the user.
     pub fn remedy(&self) -> &'static str {
         match self {
             BundleError::Io { .. } => "check the permissions and the free space",

@@ -21,7 +21,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// The word of the command line and of `bundle.json`.
+    /// The value on the command line and in `bundle.json`.
     pub fn word(self) -> &'static str {
         match self {
             Data::All => "all",

@@ -34,7 +34,7 @@ pub struct KernelConfig {
     pub config: String,
 }
 
-/// What to pack, and how.
+/// The folder to pack, and the content that is wanted.
 #[derive(Debug, Clone)]
 pub struct Packing<'a> {
     /// Folder of results.
@@ -151,7 +151,7 @@ impl Packing<'_> {
                 Content::File(source) => {
                     let file = File::open(source).map_err(io_error("read", source))?;
                     let length = file.metadata().map_err(io_error("read", source))?.len();
-                    // What was measured is what is packed: somebody may write to the folder meanwhile.
+                    // Another process may write to the folder, so the sum is compared again.
                     let mut reader = Summed { inner: file.take(length), digest: Digest::default() };
                     self.append(&mut archive, path, length, &mut reader).map_err(io())?;
                     if sums.get(path) != Some(&reader.digest.text()) {
@@ -279,7 +279,7 @@ impl Packing<'_> {
         Ok((manifest, entries))
     }
 
-    /// The complete runs with what is compared later, and the others.
+    /// The complete runs with the facts that are compared later, and the others.
     fn runs(&self, layout: &Layout) -> Result<(Vec<Complete>, Vec<IncompleteRun>), BundleError> {
         let (mut runs, mut incomplete) = (Vec::new(), Vec::new());
         for found in &layout.runs {
@@ -448,7 +448,7 @@ fn measured(content: &Content) -> Result<(u64, String), BundleError> {
     }
 }
 
-/// A file that is read, with the sum of what was read.
+/// A file that is read, with the sum of the bytes so far.
 struct Summed<R> {
     inner: R,
     digest: Digest,

@@ -1,4 +1,4 @@
-//! Reads a bundle, which may come from anybody.
+//! Reads a bundle, which may be hostile.
 //!
 //! The entries are checked in the order of the archive, and written only below a fresh folder beside the target, which gets
 //! its name after the last check. Memory and disk are bounded by what `bundle.json` states, and that by the limits below and
@@ -27,7 +27,7 @@ const MOST_SUMS_BYTES: u64 = 256 << 20;
 const MOST_FILES: u64 = 1_000_000;
 /// Bytes of all its files, at most: 1 TiB.
 const MOST_BYTES: u64 = 1 << 40;
-/// What a byte of deflate can stand for, at most (RFC 1951: 258 bytes by two codes of one bit).
+/// Bytes that a byte of deflate can stand for, at most (RFC 1951: 258 bytes by two codes of one bit).
 const MOST_RATIO: u64 = 1032;
 /// Blocks of the archive for a file besides its content: two headers, a long name, the rest of the last block.
 const BLOCKS_A_FILE: u64 = 6 * 512;
@@ -89,7 +89,7 @@ impl Drop for Fresh {
     }
 }
 
-/// Counts what is decompressed, and ends it at a limit that is raised when more is known.
+/// Counts decompressed bytes, and ends them at a limit that is raised when more is known.
 struct Ceiling<R> {
     inner: R,
     left: Rc<Cell<u64>>,
@@ -293,7 +293,7 @@ impl Walk<'_> {
             return Err(too_large(reason));
         }
         if manifest.name != self.name {
-            return Err(self.damaged(format!("{MANIFEST} names the bundle otherwise than its folder")));
+            return Err(self.damaged(format!("{MANIFEST} has a name that differs from that of the folder")));
         }
         for file in manifest.files.keys() {
             entry_path::check(file).map_err(|problem| self.refuse(file, problem))?;

@@ -1,4 +1,4 @@
-//! Names and addresses of real hosts in `run.json`, which do not leave the house unless the user says so.
+//! Names and addresses of real hosts in `run.json`, which are packed only if the user asks for them.
 
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -180,7 +180,7 @@ fn statements_of_the_manifest_are_checked() {
     let error = refused_entries(&with_manifest(|m| m["bundle_version"] = 2.into()));
     assert!(error.contains("has version 2 of the format, and this program reads up to 1"), "{error}");
     let error = refused_entries(&with_manifest(|m| m["name"] = "other".into()));
-    assert!(error.contains("names the bundle otherwise than its folder"), "{error}");
+    assert!(error.contains("has a name that differs from that of the folder"), "{error}");
     let error = refused_entries(&with_manifest(|m| m["files"]["../../x"] = 1.into()));
     assert!(error.contains("entry ../../x: its path leads out of the bundle"), "{error}");
     let error = refused_entries(&with_manifest(|m| m["runs"][0]["folder"] = "results/../..".into()));

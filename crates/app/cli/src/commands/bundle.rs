@@ -1,4 +1,4 @@
-//! `wirespeed bundle`: packs a folder of results for others to repeat, and shows what is in such a file.
+//! `wirespeed bundle`: packs a folder of results for others to repeat, and shows the content of such a file.
 
 use super::run::INPUTS;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use wirespeed_units::Bytes;
 Examples:
   wirespeed bundle wirespeed-out/first-look --author \"Doe, Jane\" --license CC-BY-4.0
   wirespeed bundle wirespeed-out/sweep --data results --out sweep.wirespeed.tar.gz
-  wirespeed bundle --show sweep.wirespeed.tar.gz    # check it, and print what is in it
+  wirespeed bundle --show sweep.wirespeed.tar.gz    # check it, and print its content
   wirespeed run sweep.wirespeed.tar.gz              # repeat it, and compare
 
 A bundle has the scenario, seeds, versions, data and figures of a study with checksums. The same folder gives the same \

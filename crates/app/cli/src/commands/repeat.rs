@@ -46,7 +46,7 @@ struct Group<'a> {
 enum Verdict {
     Reproduced,
     Differs,
-    /// There are too few repeats to tell a difference from chance.
+    /// There are too few repeats to distinguish a difference from chance.
     Undecided,
 }
 
@@ -149,7 +149,7 @@ fn unpack_once(file: &Path, out: &Path, unpacked: &Path) -> Result<Manifest, Fai
         removed(&again)?;
         return Err(occupied("the repetition of another bundle"));
     }
-    // What somebody changed in the unpacked files is not compared with.
+    // Unpacked files may have been changed since, so the fresh ones take their place.
     removed(unpacked)?;
     fs::rename(&again, unpacked)
         .map_err(|source| Failure::Output { what: unpacked.display().to_string(), source })?;
@@ -176,7 +176,7 @@ fn groups<'a>(
             .on
             .or_else(|| On::of_kind(packed.substrate))
             .ok_or_else(|| unusable(format!("this build has no substrate `{}`", packed.substrate.word())))?;
-        // A bundle of somebody else must not make this program log in anywhere.
+        // A hostile bundle must not make this program log in anywhere.
         if on == On::Hosts {
             return Err(unusable("runs between real hosts are not repeated from a bundle".into()));
         }
@@ -446,7 +446,7 @@ fn table(compared: &[RunComparison]) -> String {
     text_table(["run", "result", "difference"].map(String::from), &rows, [40, 16, 44], width()) + "\n"
 }
 
-/// What a reader has to know beside the verdict: other versions.
+/// Other versions and substrates, which belong beside the verdict.
 fn notes(manifest: &Manifest, groups: &[Group], builds: &BTreeSet<String>) -> Vec<String> {
     let mut notes = Vec::new();
     let this = crate::tool();
