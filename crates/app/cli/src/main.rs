@@ -116,7 +116,10 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
-    ("Experiment", &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"]),
+    (
+        "Experiment",
+        &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"],
+    ),
     ("Evidence", &["reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),

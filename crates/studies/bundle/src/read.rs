@@ -133,11 +133,11 @@ fn walk(path: &Path, into: Option<&Path>) -> Result<Manifest, BundleError> {
     let damaged = |error: io::Error| walk_damaged(path, &error);
 
     // Extended headers are not interpreted by the library, which would read them into memory whatever their size.
-    let mut entries = archive.entries().map_err(damaged)?.raw(true);
+    let entries = archive.entries().map_err(damaged)?.raw(true);
     let mut long_name: Option<String> = None;
     let (mut manifest, mut manifest_sum) = (None::<Manifest>, String::new());
     let mut sums: Option<BTreeMap<String, String>> = None;
-    while let Some(entry) = entries.next() {
+    for entry in entries {
         let mut entry = entry.map_err(damaged)?;
         let size = entry.header().entry_size().map_err(damaged)?;
         let kind = entry.header().entry_type();

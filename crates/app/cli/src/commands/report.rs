@@ -55,29 +55,34 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Default::default()
     };
     let mut results = StudyReport::new(StudyInfo::default());
-    in_order(&paths, cores(), read, |path, judged| {
-        let reason = match judged {
-            Ok(judged) => {
-                let info = &judged.recording.info;
-                study.name.clone_from(&info.study);
-                study.about.clone_from(&info.about);
-                factors.extend(info.factors.keys().cloned());
-                said.add(&judged)?;
-                return Ok(results.add(judged)?);
-            }
-            Err(StoreError::Incomplete { reason, .. }) => reason,
-            // One that is damaged takes nothing from the others.
-            Err(error) if total > 1 => {
-                unreadable += 1;
-                error.to_string()
-            }
-            Err(error) => return Err(Failure::from(error)),
-        };
-        let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        said.add_incomplete(&id, None, &reason);
-        results.add_incomplete(id, reason);
-        Ok(())
-    })?;
+    in_order(
+        &paths,
+        cores(),
+        |path| read(path),
+        |path, judged| {
+            let reason = match judged {
+                Ok(judged) => {
+                    let info = &judged.recording.info;
+                    study.name.clone_from(&info.study);
+                    study.about.clone_from(&info.about);
+                    factors.extend(info.factors.keys().cloned());
+                    said.add(&judged)?;
+                    return Ok(results.add(judged)?);
+                }
+                Err(StoreError::Incomplete { reason, .. }) => reason,
+                // One that is damaged takes nothing from the others.
+                Err(error) if total > 1 => {
+                    unreadable += 1;
+                    error.to_string()
+                }
+                Err(error) => return Err(Failure::from(error)),
+            };
+            let id = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            said.add_incomplete(&id, None, &reason);
+            results.add_incomplete(id, reason);
+            Ok(())
+        },
+    )?;
     study.figures = requests(&arguments.figure, &factors.iter().map(String::as_str).collect::<Vec<_>>())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.folders[0].clone());
     create(&out)?;
@@ -100,7 +105,7 @@ pub(crate) fn requests(texts: &[String], factors: &[&str]) -> Result<Vec<FigureR
 }
 
 /// A run with its numbers.
-fn read(path: &PathBuf) -> Result<Judged, StoreError> {
+fn read(path: &Path) -> Result<Judged, StoreError> {
     judge(read_lazily(path)?, None, &[])
 }
 
