@@ -125,7 +125,7 @@ fn every_page_is_drawn_in_a_browser_without_an_error() {
         id.rsplit_once(",r").unwrap().0.replace('=', "%3D").replace(',', "%2C")
     };
     let compared = drawn(&format!("/compare?a={}&b={}", setting("cubic"), setting("bic")));
-    assert!(compared.contains("Goodput of "), "{compared}");
+    assert!(compared.contains("Goodput (Mbit/s)"), "the comparison has no goodput");
     let progress = page("/progress");
     for words in ["8 of 8 runs are finished", "the campaign has ended", "<td>ended</td>"] {
         assert!(progress.contains(words), "`{words}` is missing in the progress:\n{progress}");

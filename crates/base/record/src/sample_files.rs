@@ -45,7 +45,7 @@ impl PartialEq for SampleFiles {
     }
 }
 
-/// Where a run directory has a table.
+/// The file of a table in a run directory.
 pub(crate) fn path_of<R: Row>(directory: &Path) -> PathBuf {
     directory.join(format!("{}.parquet", R::TABLE))
 }

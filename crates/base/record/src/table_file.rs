@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 /// Rows that are decoded at once.
 const AT_ONCE: usize = 8192;
 
-/// Files of at most so many bytes are kept in memory: metrics and figures read some 60 columns of a run one by one.
+/// Files of at most so many bytes are kept in memory: metrics and figures read some 60 columns of a run.
 const IN_MEMORY: u64 = 1 << 22;
 
 /// Rows that a byte of a file may stand for. In the emptiest table of a run, in which nothing but time goes on, in even steps,
-/// a page of 128 KiB becomes some hundred bytes: 200 rows a byte. Who says to have more was made to fill the memory of whoever
-/// reads it.
+/// a page of 128 KiB becomes some hundred bytes: 200 rows a byte. A file with a higher count is crafted, to fill the memory of
+/// the reader.
 const ROWS_A_BYTE: u64 = 1000;
 
 /// An opened file.
@@ -37,7 +37,7 @@ pub(crate) struct TableFile {
 }
 
 impl TableFile {
-    /// Opens a file and checks that it can have the rows that it says to have.
+    /// Opens a file and checks that its bytes can hold the number of rows in its footer.
     pub fn open(path: &Path) -> Result<TableFile, StoreError> {
         let broken = |e: std::io::Error| damaged(path, e.to_string());
         let mut file = open_file(path).map_err(broken)?;
@@ -75,7 +75,7 @@ impl TableFile {
         self.metadata.schema()
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -110,7 +110,7 @@ impl TableFile {
 }
 
 fn footer<T: ChunkReader>(path: &Path, from: &T) -> Result<ArrowReaderMetadata, StoreError> {
-    // The types follow from those of Parquet; what Arrow says of them would be a third of what is parsed.
+    // The types follow from those of Parquet. The copy of Arrow's schema would take a third of the time.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     checked(path, guarded(|| ArrowReaderMetadata::load(from, options)))
 }
@@ -139,7 +139,7 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// What the Parquet reader says of a file, and what it means that it gave up.
+/// The result of the Parquet reader as an error of the file; `None` is a panic of the reader.
 fn checked<T, E: Display>(path: &Path, said: Option<Result<T, E>>) -> Result<T, StoreError> {
     match said {
         Some(result) => result.map_err(|e| damaged(path, e.to_string())),

@@ -1,6 +1,6 @@
 //! Reproduction bundles: one file with the runs of a study and everything that is needed to repeat them.
 //!
-//! [`Packing::write`] packs a folder of results. [`verify`] and [`unpack`] read a bundle, which may come from a stranger: nothing
+//! [`Packing::write`] packs a folder of results. [`verify`] and [`unpack`] read a bundle, which may come from an untrusted source: nothing
 //! is written outside of a fresh folder, and nothing stays after an error. [`compare`] compares a repetition with the packed
 //! results, run by run.
 //!

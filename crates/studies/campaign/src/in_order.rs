@@ -29,7 +29,7 @@ where
                 let work = &work;
                 scope.spawn(move || {
                     for item in items.iter().skip(first).step_by(workers) {
-                        // Nobody receives after an error.
+                        // The receivers are gone after an error.
                         if sender.send(work(item)).is_err() {
                             break;
                         }
