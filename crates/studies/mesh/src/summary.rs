@@ -122,7 +122,7 @@ fn sites(all: &[Measured]) -> Vec<Site> {
     let mut by_pair: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
     for row in all.iter().filter(|row| row.failure.is_none()) {
         let sum = by_pair.entry((&row.from, &row.to)).or_default();
-        *sum = (sum.0 + row.sent, sum.1 + row.lost);
+        *sum = (sum.0.saturating_add(row.sent), sum.1.saturating_add(row.lost));
     }
     let losses: BTreeMap<(&str, &str), f64> =
         by_pair.into_iter().map(|(pair, (sent, lost))| (pair, lost as f64 / sent.max(1) as f64)).collect();
