@@ -91,8 +91,8 @@ pub(crate) fn document(
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
-                // Without one a browser asks the server for it.
-                link rel="icon" href="data:,";
+                // A browser asks a server for an icon if the page names none; the page of a file has no link at all.
+                @if !above.0.is_empty() { link rel="icon" href="data:,"; }
                 title { (printable(title)) " · wirespeed" }
                 style { (verbatim::own(&style)) }
             }
