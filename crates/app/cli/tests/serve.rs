@@ -3,9 +3,11 @@
 mod support;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use support::{command, errors, skip, wirespeed};
 
 /// Eight runs, in which both factors vary.
@@ -28,6 +30,24 @@ impl Served {
             line.split_whitespace().find(|word| word.starts_with("http://127.0.0.1:")).unwrap_or_default();
         assert!(!url.is_empty(), "it prints its address: {line}");
         Served { url: url.trim_end_matches('/').into(), program }
+    }
+
+    /// Waits for the report, for at most a minute: until then its page shows the progress only.
+    fn wait_for_report(&self) {
+        let address = self.url.trim_start_matches("http://");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let request = format!("GET /api/report HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            if answer.replace(' ', "").contains("\"is_finished\":true") {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the report is not finished after a minute");
     }
 
     /// Interrupts it as Ctrl-C does; its exit code.
@@ -90,6 +110,7 @@ fn every_page_is_drawn_in_a_browser_without_an_error() {
     fs::create_dir(&marked).unwrap();
     fs::write(marked.join("INCOMPLETE"), "the <b>power</b> failed\n").unwrap();
     let served = Served::new(folder.path());
+    served.wait_for_report();
     let page = |target: &str| document(browser, &format!("{}{target}", served.url));
 
     let list = page("/");
