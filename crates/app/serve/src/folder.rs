@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+/// The last name of a folder, also of `.` or a link.
+pub(crate) fn last_name(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.into());
+    whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
+}
+
 /// A folder of results.
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -23,11 +29,16 @@ pub(crate) struct Folder {
 impl Folder {
     /// Of `path`, with addresses that begin with `base`.
     pub fn new(path: &Path, base: String, generated_by: &str) -> Folder {
-        let whole = path.canonicalize().unwrap_or_else(|_| path.into());
-        let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
         let index = Arc::new(Index::new(path));
         let study = Study::new(index.clone(), generated_by, path);
-        Folder { name, base, path: path.into(), index, study, is_wanted: AtomicBool::new(true) }
+        Folder {
+            name: last_name(path),
+            base,
+            path: path.into(),
+            index,
+            study,
+            is_wanted: AtomicBool::new(true),
+        }
     }
 
     /// Notes a request about it, so that it is read again.

@@ -12,6 +12,7 @@ pub(crate) use study::{report, run};
 
 use crate::folder::Folder;
 use crate::http::{Policy, Response, Status};
+use crate::row::RunStatus;
 use frame::document;
 use maud::html;
 
@@ -30,7 +31,7 @@ pub(crate) fn runs(place: &Place) -> Response {
                     "Status"
                     select #status {
                         option value="" { "all" }
-                        @for word in ["complete", "incomplete", "damaged", "newer", "foreign"] { option { (word) } }
+                        @for status in RunStatus::ALL { option { (status.word()) } }
                     }
                 }
                 span #factors {}
@@ -107,7 +108,7 @@ pub(crate) fn folders(name: &str, folders: &[Folder]) -> Response {
 
 fn folder_row(folder: &Folder) -> maud::Markup {
     let rows = folder.index.rows();
-    let complete = rows.iter().filter(|(_, row)| row.status == crate::row::RunStatus::Complete).count();
+    let complete = rows.iter().filter(|(_, row)| row.status == RunStatus::Complete).count();
     let study = rows.iter().map(|(_, row)| row.study.as_str()).find(|study| !study.is_empty());
     html! {
         tr {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use wirespeed_campaign::judge;
-use wirespeed_record::{RunInfo, RunState, StoreError, open, read_lazily};
+use wirespeed_campaign::judge_run;
+use wirespeed_record::{RunInfo, RunState, StoreError, open};
 
 use crate::summary::SummaryRow;
 
@@ -24,6 +24,15 @@ pub(crate) enum RunStatus {
 }
 
 impl RunStatus {
+    /// All of them, in the order of the list's filter.
+    pub const ALL: [RunStatus; 5] = [
+        RunStatus::Complete,
+        RunStatus::Incomplete,
+        RunStatus::Damaged,
+        RunStatus::Newer,
+        RunStatus::Foreign,
+    ];
+
     /// Its name in the list and its JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -67,7 +76,7 @@ impl RunRow {
             let (limit, metrics) = (known.limit.clone(), known.metrics.clone());
             return RunRow { limit, metrics, is_checked: false, ..RunRow::of(&info) };
         }
-        match read_lazily(directory).and_then(|recording| judge(recording, None, &[])) {
+        match judge_run(directory) {
             Err(error) => RunRow::unreadable(&error),
             Ok(judged) => {
                 let place =

@@ -43,8 +43,7 @@ pub enum ServeError {
     },
 }
 
-/// A server over a folder of results, or over a folder of such folders. It listens on loopback: there is no way to give it another
-/// address.
+/// A server over a folder of results, or over a folder of such folders. It listens on loopback only: the addresses are constants.
 #[derive(Debug)]
 pub struct Server {
     site: Site,

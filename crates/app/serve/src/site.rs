@@ -1,6 +1,6 @@
 //! All folders that a server shows.
 
-use crate::folder::Folder;
+use crate::folder::{Folder, last_name};
 use crate::http::encoded;
 use crate::server::ServeError;
 use std::fs;
@@ -48,9 +48,7 @@ impl Site {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             Folder::new(path, format!("/folder/{}", encoded(&name)), generated_by)
         });
-        let whole = path.canonicalize().unwrap_or_else(|_| path.into());
-        let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
-        Ok(Site::Several { name, folders: folders.collect() })
+        Ok(Site::Several { name: last_name(path), folders: folders.collect() })
     }
 
     /// All of them.

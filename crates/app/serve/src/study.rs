@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use wirespeed_campaign::{StudyReport, judge};
-use wirespeed_record::{StoreError, read_lazily};
+use wirespeed_campaign::{StudyReport, judge_run};
+use wirespeed_record::StoreError;
 use wirespeed_report::{Report, StudyInfo};
 
 /// A finished report.
@@ -175,7 +175,7 @@ impl Shared {
 
 /// Adds a run; returns the name and the question of its study.
 fn add(study: &mut StudyReport, path: &Path) -> Result<(String, String), StoreError> {
-    let judged = judge(read_lazily(path)?, None, &[])?;
+    let judged = judge_run(path)?;
     let info = &judged.recording.info;
     let about = (info.study.clone(), info.about.clone());
     study.add(judged)?;

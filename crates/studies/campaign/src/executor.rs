@@ -53,6 +53,18 @@ impl Outcome {
             Outcome::Failed(_) | Outcome::Interrupted | Outcome::Postponed => None,
         }
     }
+
+    /// The reason that there is no recording; `None` if there is one.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Outcome::Done(_) | Outcome::Kept(_) | Outcome::Cut(_) => None,
+            Outcome::Failed(error) => Some(error.to_string()),
+            Outcome::Interrupted => Some("interrupted".into()),
+            Outcome::Postponed => {
+                Some("not begun, as the time of --budget would have ended before it".into())
+            }
+        }
+    }
 }
 
 /// Follows a campaign; called from several threads.

@@ -28,4 +28,4 @@ pub use shard::{Shard, ShardError, shards_of};
 pub use slurm::{Slurm, SlurmError, cancel_job, queue_of};
 pub use status::{Status, StatusFile, read_statuses};
 pub use threads::Threads;
-pub use verdict::{Judged, StudyReport, judge};
+pub use verdict::{Judged, StudyReport, judge, judge_run};

@@ -1,10 +1,11 @@
 //! Numbers and verdicts of recorded runs, and the report over them.
 
 use crate::result_tables::ResultTables;
+use std::path::Path;
 use wirespeed_diagnosis::{Diagnosis, diagnose};
 use wirespeed_metrics::{View, evaluate_view, find, per_flow};
-use wirespeed_record::{Recording, StoreError};
-use wirespeed_report::{Builder, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
+use wirespeed_record::{Recording, StoreError, read_lazily};
+use wirespeed_report::{Builder, Comparer, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
 use wirespeed_scenario::{Expectation, Run, flow_metric};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -44,6 +45,34 @@ pub fn judge(
     let expectations =
         applying.map(|expectation| outcome(expectation, &recording, &metrics, &per_flow)).collect();
     Ok(Judged { recording, metrics, per_flow, diagnosis, expectations })
+}
+
+/// The run in a directory with its numbers. It is not compared with expectations.
+///
+/// # Errors
+/// If the run is incomplete or cannot be read.
+pub fn judge_run(directory: &Path) -> Result<Judged, StoreError> {
+    judge(read_lazily(directory)?, None, &[])
+}
+
+impl Judged {
+    /// Adds the run to a comparison. `directory` is shown there as the place of the run.
+    ///
+    /// # Errors
+    /// If its samples are on disk and cannot be read.
+    pub fn add_to(self, comparer: &mut Comparer, directory: String) -> Result<(), StoreError> {
+        self.with_result(|result| comparer.add(result, directory))
+    }
+
+    /// Calls `take` with the run as reports take it.
+    fn with_result<T>(self, take: impl FnOnce(RunResult) -> T) -> T {
+        take(RunResult {
+            recording: &self.recording,
+            metrics: self.metrics,
+            per_flow: self.per_flow,
+            expectations: self.expectations,
+        })
+    }
 }
 
 fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<MetricValue> {
@@ -114,12 +143,7 @@ impl StudyReport {
     /// If the samples of the run are on disk and cannot be read.
     pub fn add(&mut self, judged: Judged) -> Result<(), StoreError> {
         self.tables.add(&judged);
-        self.builder.add(RunResult {
-            recording: &judged.recording,
-            metrics: judged.metrics,
-            per_flow: judged.per_flow,
-            expectations: judged.expectations,
-        })
+        judged.with_result(|result| self.builder.add(result))
     }
 
     /// The same runs as of the study `study`, if it is known only from them.

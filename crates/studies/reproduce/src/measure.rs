@@ -75,10 +75,7 @@ impl Numbers {
 pub fn read_all(outcomes: &[Outcome], jobs: usize) -> Result<Vec<Found>, StoreError> {
     let read = |outcome: &Outcome| match outcome.directory() {
         Some(directory) => Numbers::read(directory).map(Ok),
-        None => Ok(Err(NoNumbers::NotRun(match outcome {
-            Outcome::Failed(error) => error.to_string(),
-            _ => "interrupted".into(),
-        }))),
+        None => Ok(Err(NoNumbers::NotRun(outcome.reason().unwrap_or_default()))),
     };
     let mut found = Vec::with_capacity(outcomes.len());
     in_order(outcomes, jobs, read, |_, numbers| {

@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_plain(&text)
 }
 
-fn counted(number: usize, what: &str) -> String {
+pub(super) fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
 }
 
@@ -140,7 +140,7 @@ fn name_of_folder(folder: &Path) -> String {
 }
 
 /// The file's name without its extensions.
-fn name_of_file(out: &Path) -> String {
+pub(super) fn name_of_file(out: &Path) -> String {
     let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let ends = [EXTENSION, ".tar.gz", ".tgz"];
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::judge;
-use wirespeed_record::{RunState, open, read_lazily, replace_file};
-use wirespeed_report::{Comparer, Comparison, RunResult};
+use wirespeed_campaign::judge_run;
+use wirespeed_record::{RunState, open, replace_file};
+use wirespeed_report::{Comparer, Comparison};
 
 const PAGE: &str = "compare.html";
 
@@ -95,14 +95,7 @@ fn add(comparer: &mut Comparer, folder: &Path) -> Result<(), Failure> {
                 reasons.push(reason);
             }
             RunState::Complete(_) => {
-                let judged = judge(read_lazily(path)?, None, &[])?;
-                let result = RunResult {
-                    recording: &judged.recording,
-                    metrics: judged.metrics,
-                    per_flow: judged.per_flow,
-                    expectations: judged.expectations,
-                };
-                comparer.add(result, path.display().to_string())?;
+                judge_run(path)?.add_to(comparer, path.display().to_string())?;
             }
         }
     }

@@ -9,9 +9,9 @@ use clap::Args;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{StudyReport, judge};
+use wirespeed_campaign::{StudyReport, judge_run};
 use wirespeed_exchange::{Content, ImportError, MOST_BYTES, Source, recording};
-use wirespeed_record::{RunDirectory, read_lazily};
+use wirespeed_record::RunDirectory;
 use wirespeed_report::StudyInfo;
 
 /// Arguments of `wirespeed import`.
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         generated_by: format!("wirespeed {}", crate::VERSION),
         ..StudyInfo::default()
     };
-    let judged = judge(read_lazily(&path)?, None, &[])?;
+    let judged = judge_run(&path)?;
     let mut results = StudyReport::new(study);
     results.add(judged)?;
     let (report, tables) = results.finish();

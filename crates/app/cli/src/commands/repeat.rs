@@ -1,5 +1,6 @@
 //! `wirespeed run BUNDLE`: the same settings and seeds again, and a comparison with the packed results.
 
+use super::bundle::{counted, name_of_file};
 use super::engine::Work;
 use super::report::{runs_in, width};
 use super::run::{Arguments, On, quoted, substrate, write_report, write_tables};
@@ -12,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_bundle::{
-    Data, EXTENSION, Manifest, MetricDifference, PackedRun, RESULTS, RunComparison, RunFacts, RunVerdict,
-    compare, unpack,
+    Data, Manifest, MetricDifference, PackedRun, RESULTS, RunComparison, RunFacts, RunVerdict, compare,
+    unpack,
 };
-use wirespeed_campaign::{Outcome, StudyReport, judge};
-use wirespeed_record::{RunState, open, read_lazily, replace_file};
-use wirespeed_report::{Comparer, Comparison, RunResult, StudyInfo, text_table, with_unit};
+use wirespeed_campaign::{Outcome, StudyReport, judge_run};
+use wirespeed_record::{RunState, open, replace_file};
+use wirespeed_report::{Comparer, Comparison, StudyInfo, text_table, with_unit};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::FlowKind;
 use wirespeed_substrates::SelfChecked;
@@ -118,9 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn default_folder(file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = name.strip_suffix(EXTENSION).or_else(|| name.strip_suffix(".tar.gz")).unwrap_or(&name);
-    Path::new("wirespeed-out").join(format!("{name}-repeated"))
+    Path::new("wirespeed-out").join(format!("{}-repeated", name_of_file(file)))
 }
 
 /// Unpacks the bundle into the folder of the repetition. A folder of the same bundle is resumed, and no other is written to.
@@ -289,8 +288,8 @@ fn report(group: &Group, outcomes: &[Outcome], folder: &Path, command: &str) -> 
     });
     for (run, outcome) in group.runs.iter().zip(outcomes) {
         match outcome.directory() {
-            Some(directory) => results.add(judge(read_lazily(directory)?, None, &[])?)?,
-            None => results.add_incomplete(&run.id, reason(outcome)),
+            Some(directory) => results.add(judge_run(directory)?)?,
+            None => results.add_incomplete(&run.id, outcome.reason().unwrap_or_default()),
         }
     }
     let (report, tables) = results.finish();
@@ -298,18 +297,10 @@ fn report(group: &Group, outcomes: &[Outcome], folder: &Path, command: &str) -> 
     write_tables(folder, &tables)
 }
 
-fn reason(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Failed(error) => error.to_string(),
-        Outcome::Postponed => "not begun, as the time of --budget would have ended before it".into(),
-        _ => "interrupted".into(),
-    }
-}
-
 fn compare_one(packed: &PackedRun, outcome: &Outcome) -> Result<RunComparison, Failure> {
     Ok(match outcome.directory() {
         Some(directory) => compare(packed, Ok(&RunFacts::read(directory)?)),
-        None => compare(packed, Err(reason(outcome))),
+        None => compare(packed, Err(outcome.reason().unwrap_or_default())),
     })
 }
 
@@ -329,14 +320,7 @@ fn by_intervals(manifest: &Manifest, unpacked: &Path, out: &Path) -> Result<Opti
             if !matches!(open(&path), Ok(RunState::Complete(_))) {
                 continue;
             }
-            let judged = judge(read_lazily(&path)?, None, &[])?;
-            let result = RunResult {
-                recording: &judged.recording,
-                metrics: judged.metrics,
-                per_flow: judged.per_flow,
-                expectations: judged.expectations,
-            };
-            comparer.add(result, path.display().to_string())?;
+            judge_run(&path)?.add_to(&mut comparer, path.display().to_string())?;
         }
     }
     let comparison = comparer.finish(&[]);
@@ -348,7 +332,7 @@ fn by_intervals(manifest: &Manifest, unpacked: &Path, out: &Path) -> Result<Opti
 
 /// The verdict and the line that states it.
 fn judged(compared: &[RunComparison], is_exact: bool, comparison: Option<&Comparison>) -> (Verdict, String) {
-    let total = counted(compared.len());
+    let total = counted(compared.len(), "run");
     let without = compared.iter().find_map(|run| match &run.verdict {
         RunVerdict::NotRepeated { reason } => Some((&run.id, reason)),
         _ => None,
@@ -398,10 +382,6 @@ fn judged(compared: &[RunComparison], is_exact: bool, comparison: Option<&Compar
             (Verdict::Differs, sentence)
         }
     }
-}
-
-fn counted(runs: usize) -> String {
-    if runs == 1 { "1 run".into() } else { format!("{runs} runs") }
 }
 
 /// `goodput_bps 9.31 Gbit/s, was 9.35 Gbit/s (-0.43 %)`.

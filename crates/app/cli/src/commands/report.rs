@@ -9,8 +9,8 @@ use clap::Args;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::{Judged, StudyReport, in_order, judge};
-use wirespeed_record::{StoreError, find_runs, read_lazily};
+use wirespeed_campaign::{StudyReport, in_order, judge_run};
+use wirespeed_record::{StoreError, find_runs};
 use wirespeed_report::{FigureRequest, Report, StudyInfo};
 
 /// Arguments of `wirespeed report`.
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     in_order(
         &paths,
         cores(),
-        |path| read(path),
+        |path| judge_run(path),
         |path, judged| {
             let reason = match judged {
                 Ok(judged) => {
@@ -102,11 +102,6 @@ pub(crate) fn requests(texts: &[String], factors: &[&str]) -> Result<Vec<FigureR
     let metrics: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     let request = |text: &String| Ok(FigureRequest::parse(text, factors, &metrics)?);
     texts.iter().map(request).collect()
-}
-
-/// A run with its numbers.
-fn read(path: &Path) -> Result<Judged, StoreError> {
-    judge(read_lazily(path)?, None, &[])
 }
 
 /// The runs in a folder, at least one.

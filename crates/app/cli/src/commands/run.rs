@@ -168,9 +168,7 @@ impl Arguments {
             interval: None,
         }
     }
-}
 
-impl Arguments {
     /// The substrate of a scenario.
     fn on(&self) -> On {
         self.on.unwrap_or(On::Model)
@@ -349,20 +347,6 @@ pub(crate) fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// Why a run has no numbers.
-enum NotJudged {
-    /// It did not come to its end, for this reason.
-    Incomplete(String),
-    /// Its recording cannot be read.
-    Unreadable(StoreError),
-}
-
-impl From<StoreError> for NotJudged {
-    fn from(error: StoreError) -> NotJudged {
-        NotJudged::Unreadable(error)
-    }
-}
-
 /// Report, table, exit code.
 fn conclude(
     arguments: &Arguments,
@@ -374,7 +358,6 @@ fn conclude(
 ) -> Result<(), Failure> {
     /// Whoever ends a study of more runs does not want to wait for their report.
     const FEW: usize = 20;
-    const POSTPONED: &str = "not begun, as the time of --budget would have ended before it";
     let interrupted =
         || outcomes.iter().any(|outcome| matches!(outcome, Outcome::Interrupted | Outcome::Cut(_)));
     let complete = outcomes.iter().filter(|outcome| outcome.directory().is_some()).count();
@@ -398,27 +381,22 @@ fn conclude(
     };
     let mut results = StudyReport::new(info);
     let ended: Vec<(&Run, &Outcome)> = runs.iter().zip(outcomes).collect();
-    let read = |(run, outcome): &(&Run, &Outcome)| match outcome {
-        Outcome::Done(directory) | Outcome::Kept(directory) | Outcome::Cut(directory) => {
-            Ok(judge(read_lazily(directory)?, Some(run), &study.expect)?)
-        }
-        Outcome::Failed(error) => Err(NotJudged::Incomplete(error.to_string())),
-        Outcome::Interrupted => Err(NotJudged::Incomplete("interrupted".into())),
-        Outcome::Postponed => Err(NotJudged::Incomplete(POSTPONED.into())),
+    let read = |(run, outcome): &(&Run, &Outcome)| {
+        let directory = outcome.directory()?;
+        Some(read_lazily(directory).and_then(|recording| judge(recording, Some(run), &study.expect)))
     };
-    in_order(&ended, cores(), read, |(run, _), judged| match judged {
-        Ok(judged) => {
+    in_order(&ended, cores(), read, |(run, outcome), judged| {
+        if let Some(judged) = judged {
+            let judged = judged?;
             met &= judged.expectations.iter().all(|e| e.passed);
             said.add(&judged)?;
             seen(&judged)?;
-            Ok(results.add(judged)?)
-        }
-        Err(NotJudged::Incomplete(reason)) => {
+            results.add(judged)?;
+        } else if let Some(reason) = outcome.reason() {
             said.add_incomplete(&run.id, Some(&run.factors), &reason);
             results.add_incomplete(&run.id, reason);
-            Ok(())
         }
-        Err(NotJudged::Unreadable(error)) => Err(Failure::from(error)),
+        Ok::<(), Failure>(())
     })?;
     let (report, tables) = results.finish();
     let written = write_report(out, &report, arguments.figures).and_then(|()| write_tables(out, &tables));

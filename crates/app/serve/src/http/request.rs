@@ -37,7 +37,7 @@ impl Request {
     }
 }
 
-/// The request in `head`, or `None` if its head has not arrived whole.
+/// The request in `head`, or `None` until the end of its headers has arrived.
 ///
 /// # Errors
 /// The response to a request that is not answered: another method, a body, or a head that is not valid.

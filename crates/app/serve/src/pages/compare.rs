@@ -6,9 +6,9 @@ use crate::row::{RunStatus, setting};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use wirespeed_campaign::{Judged, judge};
-use wirespeed_record::{StoreError, read_lazily};
-use wirespeed_report::{Comparer, Comparison, RunResult};
+use wirespeed_campaign::{Judged, judge_run};
+use wirespeed_record::StoreError;
+use wirespeed_report::{Comparer, Comparison};
 
 /// Runs of a setting that are compared. Each is read again for the page.
 const MOST_RUNS: usize = 100;
@@ -107,7 +107,7 @@ fn compared(place: &Place, sides: &[Side; 2]) -> Result<Comparison, (String, Sto
     for side in sides {
         let mut runs = Vec::new();
         for (id, path) in &side.runs {
-            let judged = read_lazily(path).and_then(|recording| judge(recording, None, &[]));
+            let judged = judge_run(path);
             runs.push((judged.map_err(|error| (id.clone(), error))?, path.display().to_string()));
         }
         read.push(runs);
@@ -127,13 +127,7 @@ fn compared(place: &Place, sides: &[Side; 2]) -> Result<Comparison, (String, Sto
                 // Another repetition is not another setting.
                 judged.recording.info.repeat = 0;
             }
-            let result = RunResult {
-                recording: &judged.recording,
-                metrics: judged.metrics,
-                per_flow: judged.per_flow,
-                expectations: judged.expectations,
-            };
-            comparer.add(result, directory).map_err(|error| (id.clone(), error))?;
+            judged.add_to(&mut comparer, directory).map_err(|error| (id.clone(), error))?;
         }
     }
     Ok(comparer.finish(&[]))

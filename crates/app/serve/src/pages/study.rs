@@ -6,8 +6,8 @@ use crate::row::{RunRow, RunStatus};
 use crate::study::Answer;
 use std::sync::Arc;
 use std::time::Duration;
-use wirespeed_campaign::{StudyReport, judge};
-use wirespeed_record::{StoreError, read_lazily};
+use wirespeed_campaign::{StudyReport, judge_run};
+use wirespeed_record::StoreError;
 use wirespeed_report::StudyInfo;
 
 /// The report of a small study is finished after this time, so that no page in between is needed.
@@ -32,7 +32,7 @@ pub(crate) fn run(place: &Place, id: &str) -> Response {
 }
 
 fn page(place: &Place, id: &str, path: &std::path::Path) -> Result<String, StoreError> {
-    let judged = judge(read_lazily(path)?, None, &[])?;
+    let judged = judge_run(path)?;
     let info = &judged.recording.info;
     let about = StudyInfo {
         name: id.into(),

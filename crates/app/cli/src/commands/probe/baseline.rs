@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use wirespeed_campaign::judge;
-use wirespeed_record::{RunInfo, read_lazily};
+use wirespeed_campaign::judge_run;
+use wirespeed_record::RunInfo;
 use wirespeed_report::with_unit;
 
 /// An earlier measurement.
@@ -30,7 +30,7 @@ impl Baseline {
         let place = folder.canonicalize().map_err(|_| refuse("does not exist"))?;
         let runs = runs_in(&place)?;
         let [run] = &runs[..] else { return Err(refuse("holds several runs")) };
-        let verdict = Verdict::of(&judge(read_lazily(run)?, None, &[])?);
+        let verdict = Verdict::of(&judge_run(run)?);
         Ok(Baseline { place, verdict })
     }
 
