@@ -21,6 +21,8 @@ use wirespeed_substrates::SubstrateError;
 
 /// The file there that names the job.
 pub(crate) const JOB_FILE: &str = "slurm.json";
+/// Time for workers to end by themselves after all runs are complete.
+const GRACE: Duration = Duration::from_secs(10);
 /// How often the folder and the queue are looked at.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// How long squeue may fail, as while the controller of Slurm restarts, before it counts as an error.
@@ -135,7 +137,7 @@ impl Slurm {
                     None => true,
                 });
             };
-            let mut answered = Instant::now();
+            let (mut answered, mut complete) = (Instant::now(), None);
             loop {
                 if cancel.load(Relaxed) {
                     scancel(&job)?;
@@ -148,6 +150,11 @@ impl Slurm {
                     Err(_) => {}
                 }
                 collect(&mut waiting);
+                // Workers end after their last run. A task that Slurm put back into the queue, as of a drained node, may stay there.
+                if waiting.is_empty() && complete.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    scancel(&job)?;
+                    break;
+                }
                 sleep(INTERVAL);
             }
             collect(&mut waiting);
