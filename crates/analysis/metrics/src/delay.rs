@@ -67,6 +67,11 @@ fn queue_delays(view: &View) -> Option<Vec<(f64, f64)>> {
     Some(delays)
 }
 
+/// Quantile of the round-trip times of several flows, ns.
+pub(crate) fn rtt_of(view: &View, flows: &[&FlowSeries], q: f64) -> Option<f64> {
+    weighted_quantile(flows.iter().flat_map(|flow| rtts(view, flow)).collect(), q)
+}
+
 /// Quantile of one flow's round-trip time, ns.
 pub(crate) fn flow_rtt(view: &View, flow: &FlowSeries, q: f64) -> Option<f64> {
     weighted_quantile(rtts(view, flow), q)

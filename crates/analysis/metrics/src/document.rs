@@ -1,7 +1,7 @@
 //! The registry as text: for `wirespeed explain`, and as the reference page.
 
-use crate::per_flow;
 use crate::registry::{Better, Metric, all};
+use crate::{per_flow, per_group};
 use std::fmt::Write;
 
 const WIDTH: usize = 88;
@@ -14,10 +14,11 @@ pub fn explain(metric: &Metric) -> String {
     }
     let _ = write!(
         text,
-        "\n  unit       {}\n  better     {}\n  per flow   {}\n",
+        "\n  unit       {}\n  better     {}\n  per flow   {}\n  per group  {}\n",
         unit(metric),
         better(metric),
         if is_per_flow(metric) { "yes" } else { "no" },
+        if is_per_group(metric) { "yes" } else { "no" },
     );
     for (i, line) in wrap(metric.reference, WIDTH - 13).iter().enumerate() {
         let _ = writeln!(text, "  {:<9}  {line}", if i == 0 { "reference" } else { "" });
@@ -32,22 +33,32 @@ pub fn reference() -> String {
          <!-- Generated from crates/analysis/metrics by `WIRESPEED_BLESS=1 cargo test -p wirespeed-metrics`. Do not edit. -->\n\n\
          A metric is a number of one run. The measurement window is `run.omit` to the end of the run. What a \
          recording does not give is absent, never 0.\n\n\
-         The last column says whether the same name also exists for each flow; rates are then over the flow's own \
-         time in the window, from its start to its end.\n\n\
-         | name | unit | better | definition | reference | per flow |\n\
+         The last column says whether the same name also exists for each flow (`flow.LABEL.METRIC`) and for each group \
+         of flows (`group.LABEL.METRIC`). The rate of a flow is over its own time in the window, from its start to its \
+         end, and that of a group over the whole window.\n\n\
+         | name | unit | better | definition | reference | also of |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
     for metric in all() {
         let cells = [metric.name, unit(metric), better(metric), metric.definition, metric.reference];
         let [name, unit, better, definition, reference] = cells.map(|cell| cell.replace('|', "\\|"));
-        let per_flow = if is_per_flow(metric) { "yes" } else { "" };
-        let _ = writeln!(page, "| `{name}` | {unit} | {better} | {definition} | {reference} | {per_flow} |");
+        let also = match (is_per_flow(metric), is_per_group(metric)) {
+            (true, true) => "flow, group",
+            (true, false) => "flow",
+            (false, true) => "group",
+            (false, false) => "",
+        };
+        let _ = writeln!(page, "| `{name}` | {unit} | {better} | {definition} | {reference} | {also} |");
     }
     page
 }
 
 fn is_per_flow(metric: &Metric) -> bool {
     per_flow::names().any(|name| name == metric.name)
+}
+
+fn is_per_group(metric: &Metric) -> bool {
+    per_group::names().any(|name| name == metric.name)
 }
 
 fn unit(metric: &Metric) -> &'static str {

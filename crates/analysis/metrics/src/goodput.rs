@@ -3,7 +3,7 @@
 use crate::LONG_BIN_NS;
 use crate::registry::{Better, Metric};
 use crate::series::rate;
-use crate::view::{View, bins};
+use crate::view::{FlowSeries, View, bins};
 use wirespeed_record::FlowSample;
 use wirespeed_statistics::quantile;
 
@@ -14,7 +14,7 @@ macro_rules! quantile_row {
             unit: "bit/s",
             definition: concat!(
                 $what,
-                " over 1 s bins of goodput_bps, all flows together: what iperf3 prints every second. Bins count from \
+                " over 1 s bins of goodput_bps: what iperf3 prints every second. Bins count from \
                  the start of the measurement window; those whose borders lie in a gap of samples longer than a bin \
                  by more than 5 % are left out."
             ),
@@ -62,10 +62,10 @@ pub(crate) const ROWS: &[Metric] = &[
 ];
 
 fn bin_rates(view: &View) -> Vec<f64> {
-    if view.measured().next().is_none() {
+    let counted: Vec<&FlowSeries> = view.counted().collect();
+    if counted.is_empty() {
         return Vec::new();
     }
-    let together =
-        |(from, to)| view.measured().map(|flow| rate(&flow.payload, from, to)).sum::<Option<f64>>();
+    let together = |(from, to)| counted.iter().map(|flow| rate(&flow.payload, from, to)).sum::<Option<f64>>();
     bins(view.from_ns, view.to_ns, LONG_BIN_NS).filter_map(together).collect()
 }

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod completion;
 mod convergence;
 pub mod core_time;
 mod cumulative;
@@ -18,6 +19,7 @@ mod limits;
 mod link;
 pub mod loss;
 pub mod per_flow;
+pub mod per_group;
 mod rates;
 mod registry;
 mod requeue;

@@ -2,7 +2,7 @@
 //! over the flow's own time in the measurement window; otherwise a definition holds with "all flows" read as this one.
 
 use crate::view::{FlowSeries, View};
-use crate::{convergence, delay, limits, rates, retransmission, udp, window_cycles};
+use crate::{completion, convergence, delay, fairness, limits, rates, retransmission, udp, window_cycles};
 use std::collections::BTreeMap;
 use wirespeed_record::StoreError;
 
@@ -11,6 +11,7 @@ type Compute = fn(&View, &FlowSeries) -> Option<f64>;
 const ROWS: &[(&str, Compute)] = &[
     ("goodput_bps", rates::flow_goodput),
     ("throughput_bps", rates::flow_throughput),
+    ("goodput_share", fairness::flow_share),
     ("convergence_time_ns", convergence::flow_convergence_time),
     ("convergence_spread_bps", convergence::flow_convergence_spread),
     ("rtt_min_ns", |view, flow| delay::flow_rtt(view, flow, 0.0)),
@@ -20,7 +21,10 @@ const ROWS: &[(&str, Compute)] = &[
     ("rtt_max_ns", |view, flow| delay::flow_rtt(view, flow, 1.0)),
     ("retransmissions_packets", retransmission::flow_retransmissions),
     ("retransmissions_per_s", retransmission::flow_retransmissions_per_second),
+    ("retransmission_ratio", retransmission::flow_ratio),
     ("retransmission_events_per_s", retransmission::flow_events_per_second),
+    ("fct_median_ns", completion::flow_time),
+    ("slowdown_median", completion::flow_slowdown),
     ("rto_count", retransmission::flow_timeouts),
     ("spurious_retransmissions_packets", retransmission::flow_spurious),
     ("cwnd_mean_bytes", limits::flow_cwnd),

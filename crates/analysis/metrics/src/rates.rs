@@ -14,6 +14,13 @@ macro_rules! frames {
     };
 }
 
+macro_rules! one_class {
+    () => {
+        "Of TCP and UDP together, the flows of TCP count; of TCP flows with and without a size, those without. The \
+         others have their results as groups."
+    };
+}
+
 macro_rules! bin_row {
     ($name:literal, $bin:ident, $what:literal, $better:ident, $over:expr) => {
         Metric {
@@ -21,7 +28,7 @@ macro_rules! bin_row {
             unit: "bit/s",
             definition: concat!(
                 $what,
-                " of throughput_bps, all flows together. Bins count from the start of the measurement window; those \
+                " of throughput_bps, over the same flows. Bins count from the start of the measurement window; those \
                  whose borders lie in a gap of samples longer than a bin by more than 5 % are left out."
             ),
             reference: "quantiles: Hyndman and Fan 1996, type 7; ulm-2016 (box plots), slac-sc03 (deviation)",
@@ -42,9 +49,12 @@ pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "goodput_bps",
         unit: "bit/s",
-        definition: "Payload that reached the receivers in order (growth of delivered_bytes over the measurement \
-                     window, summed over flows) divided by the length of the window. A flow that starts late or \
-                     ends early adds what it delivered; the divisor stays the whole window.",
+        definition: concat!(
+            "Payload that reached the receivers in order (growth of delivered_bytes over the measurement window, summed \
+             over flows) divided by the length of the window. A flow that starts late or ends early adds what it \
+             delivered; the divisor stays the whole window. ",
+            one_class!()
+        ),
         reference: "RFC 2647 (goodput)",
         better: Better::Higher,
         headline: true,
@@ -56,7 +66,9 @@ pub(crate) const ROWS: &[Metric] = &[
         definition: concat!(
             "Data frames that arrived in the measurement window, summed over flows, divided by the length of the \
              window; not below goodput_bps but for what was on its way. ",
-            frames!()
+            frames!(),
+            " ",
+            one_class!()
         ),
         reference: "ulm-2016, mean throughput; frames as in the scenario's link rate",
         better: Better::Higher,
@@ -127,7 +139,7 @@ fn throughput(view: &View) -> Option<f64> {
 }
 
 fn total(view: &View, bytes: impl Fn(&FlowSeries) -> Option<f64>) -> Option<f64> {
-    let bytes = view.measured().filter_map(bytes).reduce(|a, b| a + b)?;
+    let bytes = view.counted().filter_map(bytes).reduce(|a, b| a + b)?;
     Some(bytes * 8.0 / view.seconds()?)
 }
 
@@ -146,7 +158,8 @@ fn own_rate(flow: &FlowSeries, bytes: Option<f64>) -> Option<f64> {
 }
 
 fn bin_rates(view: &View, bin_ns: i64) -> Vec<f64> {
-    series::sum_over(view, view.from_ns, view.to_ns, bin_ns).into_iter().map(|(_, rate)| rate).collect()
+    let counted: Vec<&FlowSeries> = view.counted().collect();
+    series::sum_over(&counted, view.from_ns, view.to_ns, bin_ns).into_iter().map(|(_, rate)| rate).collect()
 }
 
 fn range(rates: &[f64]) -> Option<f64> {

@@ -2,8 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue, retransmission, udp,
-    window_cycles,
+    completion, convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue,
+    retransmission, udp, window_cycles,
 };
 use std::sync::LazyLock;
 
@@ -59,6 +59,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         link::ROWS,
         fairness::ROWS,
         convergence::ROWS,
+        completion::ROWS,
         delay::ROWS,
         requeue::ROWS,
         retransmission::ROWS,

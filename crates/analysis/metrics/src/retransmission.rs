@@ -27,6 +27,17 @@ pub(crate) const ROWS: &[Metric] = &[
         compute: |view| Some(view.sum(|f| flow_retransmissions(view, f))? / view.seconds()?),
     },
     Metric {
+        name: "retransmission_ratio",
+        unit: "",
+        definition: "Packets that TCP sent again over the data packets that it sent, these included (growth of \
+                     retrans_packets over growth of data_packets_out in the measurement window, both summed over TCP \
+                     flows). Absent if nothing was sent.",
+        reference: "tcpi_total_retrans and tcpi_data_segs_out",
+        better: Better::Lower,
+        headline: false,
+        compute: |view| ratio(view, view.flows.iter()),
+    },
+    Metric {
         name: "retransmission_events_per_s",
         unit: "1/s",
         definition: "Retransmission events over the length of the measurement window. What one flow sends again \
@@ -60,6 +71,19 @@ pub(crate) const ROWS: &[Metric] = &[
 
 pub(crate) fn flow_retransmissions(view: &View, flow: &FlowSeries) -> Option<f64> {
     flow.count(view, FlowSample::retrans_packets)
+}
+
+/// Retransmissions over data packets of the flows of which both are known.
+pub(crate) fn ratio<'v, 'a: 'v>(view: &View, flows: impl Iterator<Item = &'v FlowSeries<'a>>) -> Option<f64> {
+    let counts = flows.filter_map(|flow| {
+        Some((flow_retransmissions(view, flow)?, flow.count(view, FlowSample::data_packets_out)?))
+    });
+    let (retransmitted, sent) = counts.reduce(|a, b| (a.0 + b.0, a.1 + b.1))?;
+    (sent > 0.0).then(|| retransmitted / sent)
+}
+
+pub(crate) fn flow_ratio(view: &View, flow: &FlowSeries) -> Option<f64> {
+    ratio(view, std::iter::once(flow))
 }
 
 pub(crate) fn flow_retransmissions_per_second(view: &View, flow: &FlowSeries) -> Option<f64> {

@@ -24,7 +24,7 @@ pub fn goodput_series(view: &View, flow: u32, bin_ns: i64) -> Vec<(i64, f64)> {
 
 /// Throughput of all flows together in bit/s, by bin. Before its start and after its end a flow adds 0.
 pub fn sum_throughput_series(view: &View, bin_ns: i64) -> Vec<(i64, f64)> {
-    sum_over(view, 0, view.to_ns, bin_ns)
+    sum_over(&view.measured().collect::<Vec<_>>(), 0, view.to_ns, bin_ns)
 }
 
 /// Jain's index over the throughput of the flows that live through the whole bin, by bin; bins with fewer than
@@ -68,18 +68,17 @@ pub fn queue_delay_series(view: &View, link: &LinkInfo) -> Vec<(i64, f64)> {
     samples.map(|i| (times[i], backlog[i] * 8e9 / link.rate_bps as f64)).collect()
 }
 
-pub(crate) fn sum_over(view: &View, from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {
-    if view.measured().next().is_none() {
+pub(crate) fn sum_over(flows: &[&FlowSeries], from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {
+    if flows.is_empty() {
         return Vec::new();
     }
-    let total = |(a, b)| view.measured().map(|f| rate(&f.frames, a, b)).sum::<Option<f64>>();
+    let total = |(a, b)| flows.iter().map(|f| rate(&f.frames, a, b)).sum::<Option<f64>>();
     bins(from, to, bin_ns).filter_map(|bin| Some((bin.0, total(bin)?))).collect()
 }
 
 pub(crate) fn jain_over(view: &View, from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {
     let index = |(a, b)| {
-        let measured = view.sharing().filter(|f| f.samples.len() >= 2);
-        let alive = measured.filter(|f| f.start_ns <= a && f.end_ns >= b);
+        let alive = view.counted().filter(|f| f.start_ns <= a && f.end_ns >= b);
         let rates: Option<Vec<f64>> = alive.map(|f| rate(&f.frames, a, b)).collect();
         jain(&rates?)
     };

@@ -105,6 +105,20 @@ fn interarrival<'a>(datagrams: impl Iterator<Item = &'a Datagram>) -> Option<f64
     quantile(&gaps, 0.5)
 }
 
+/// Datagrams of several flows, in order of their numbers, that never arrived.
+pub(crate) fn lost(view: &View, flows: &[u32]) -> Option<f64> {
+    Some(of_flows(view, flows)?.lost)
+}
+
+/// Loss fraction over the datagrams of several flows, in order of their numbers.
+pub(crate) fn loss_fraction(view: &View, flows: &[u32]) -> Option<f64> {
+    of_flows(view, flows)?.loss_fraction()
+}
+
+fn of_flows(view: &View, flows: &[u32]) -> Option<Fate> {
+    Fate::of(view.datagrams().filter(|datagram| flows.binary_search(&datagram.flow).is_ok()))
+}
+
 fn of_flow<'v>(view: &'v View, flow: &FlowSeries) -> impl Iterator<Item = &'v Datagram> {
     let number = flow.number;
     view.datagrams().filter(move |d| d.flow == number)

@@ -2,6 +2,7 @@
 
 use crate::cumulative::Cumulative;
 use crate::samples::{Number, Samples, Values};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -41,6 +42,10 @@ pub struct View<'a> {
     pub queues: BTreeMap<String, QueueSeries>,
     /// The ledger of the measurement window; `None` where it is known of the whole run only.
     pub window_ledger: Option<Vec<LedgerRow>>,
+    /// When the receivers of flows had read everything, where that was noted.
+    noted_ends: BTreeMap<u32, i64>,
+    /// Payload of all TCP flows in the measurement window, once it was asked for.
+    pub(crate) tcp_payload: OnceCell<Option<f64>>,
     /// The samples of all flows, one flow after the other.
     pub flow_samples: Samples<'a, FlowSample>,
     /// The samples of all queues, one queue after the other.
@@ -118,7 +123,18 @@ impl<'a> View<'a> {
         queue_samples.intact()?;
         let (from_ns, to_ns) = (info.omit_ns, info.duration_ns);
         let window_ledger = recording.window_ledger();
-        Ok(View { recording, from_ns, to_ns, flows, queues, window_ledger, flow_samples, queue_samples })
+        Ok(View {
+            recording,
+            from_ns,
+            to_ns,
+            flows,
+            queues,
+            window_ledger,
+            noted_ends,
+            tcp_payload: OnceCell::new(),
+            flow_samples,
+            queue_samples,
+        })
     }
 
     /// Whether all that was asked for could be read. Who takes numbers from a view asks this at the end: what could
@@ -140,11 +156,22 @@ impl<'a> View<'a> {
         self.flows.iter().filter(|f| f.samples.len() >= 2)
     }
 
-    /// The flows whose shares are compared: of TCP and UDP together, those of TCP. The scenario decides the rate of UDP.
+    /// The flows that are compared and added up: those of the first class that the run has. The scenario decides the rate of UDP,
+    /// and flows with a size leave before they have found theirs.
     pub(crate) fn sharing(&self) -> impl Iterator<Item = &FlowSeries<'a>> {
-        let is_tcp = |flow: &FlowSeries| flow.info.is_some_and(|info| info.kind == Transport::Tcp);
-        let has_tcp = self.flows.iter().any(is_tcp);
-        self.flows.iter().filter(move |flow| !has_tcp || is_tcp(flow))
+        let class = |flow: &FlowSeries| flow.info.map(FlowInfo::class);
+        let first = self.flows.iter().filter_map(class).min();
+        self.flows.iter().filter(move |flow| first.is_none() || class(flow) == first)
+    }
+
+    /// Those of [`View::sharing`] with two samples or more.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &FlowSeries<'a>> {
+        self.sharing().filter(|flow| flow.samples.len() >= 2)
+    }
+
+    /// When the receiver of a flow had read everything, if that was noted.
+    pub(crate) fn noted_end(&self, flow: u32) -> Option<i64> {
+        self.noted_ends.get(&flow).copied()
     }
 
     /// Length of the measurement window in seconds; `None` if it is empty.

@@ -1,7 +1,8 @@
 //! Hand-checked recordings (`golden/*.toml`) and the numbers they must give.
 //!
 //! A case lists only the columns it is about. The rest of a row is 0 where the column cannot be null, and null
-//! otherwise. `[expect]` holds metrics of the run, `[expect_flow.N]` those of flow N; `"absent"` means no value.
+//! otherwise. `[expect]` holds metrics of the run, `[expect_flow.N]` those of flow N, `[expect_group.LABEL]` those of
+//! a group; `"absent"` means no value.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
-use wirespeed_metrics::{View, all, evaluate, find, loss, per_flow};
+use wirespeed_metrics::{View, all, evaluate, find, loss, per_flow, per_group};
 use wirespeed_record::{
     Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo, QueueSample,
     Recording, Row, RunInfo,
@@ -34,6 +35,8 @@ struct Case {
     expect: BTreeMap<String, Value>,
     #[serde(default)]
     expect_flow: BTreeMap<String, BTreeMap<String, Value>>,
+    #[serde(default)]
+    expect_group: BTreeMap<String, BTreeMap<String, Value>>,
     #[serde(default)]
     expect_by_stage: BTreeMap<String, BTreeMap<String, Value>>,
 }
@@ -96,7 +99,7 @@ fn recording(case: &Case) -> Recording {
             sample_ns: case.info.sample_ns,
             links: parts::<LinkInfo>(&case.info.links, &[]),
             hosts: parts::<HostInfo>(&case.info.hosts, &[]),
-            flows: parts::<FlowInfo>(&case.info.flows, &["congestion"]),
+            flows: parts::<FlowInfo>(&case.info.flows, &["congestion", "group", "bytes"]),
             ..RunInfo::default()
         },
         flows: rows::<FlowSample>(
@@ -151,6 +154,12 @@ fn golden_recordings_give_the_numbers_worked_out_by_hand() {
             let values = per_flow::evaluate_flow(&view, flow.parse().unwrap()).unwrap();
             check(&format!(" flow {flow}"), expect, &|name| values.get(name).copied());
         }
+        let groups = per_group::evaluate_groups(&view).unwrap();
+        for (label, expect) in &case.expect_group {
+            let found = groups.iter().find(|found| found.group.label == *label);
+            let values = &found.unwrap_or_else(|| panic!("{file}: no group {label}")).values;
+            check(&format!(" group {label}"), expect, &|name| values.get(name).copied());
+        }
         for (family, expect) in &case.expect_by_stage {
             let values =
                 loss::by_stage(&view, family).unwrap_or_else(|| panic!("{file}: no family {family}"));
@@ -167,8 +176,22 @@ fn every_metric_has_a_golden_number() {
         |expect: BTreeMap<String, Value>| expect.into_iter().filter(|(_, v)| number(v).is_some());
     let covered: BTreeSet<String> =
         cases().into_iter().flat_map(|(_, c)| with_numbers(c.expect)).map(|e| e.0).collect();
-    let missing: Vec<_> = all().iter().map(|m| m.name).filter(|name| !covered.contains(*name)).collect();
+    // A run has no share of itself.
+    let of_parts = ["goodput_share"];
+    let missing: Vec<_> = all()
+        .iter()
+        .map(|m| m.name)
+        .filter(|name| !covered.contains(*name) && !of_parts.contains(name))
+        .collect();
     assert!(missing.is_empty(), "without a golden case: {}", missing.join(", "));
+}
+
+#[test]
+fn every_metric_of_a_group_has_a_golden_number() {
+    let of_case = |c: Case| c.expect_group.into_values().flatten().filter(|(_, v)| number(v).is_some());
+    let covered: BTreeSet<String> = cases().into_iter().flat_map(|(_, c)| of_case(c)).map(|e| e.0).collect();
+    let missing: Vec<_> = per_group::names().filter(|name| !covered.contains(*name)).collect();
+    assert!(missing.is_empty(), "without a golden case for a group: {}", missing.join(", "));
 }
 
 #[test]
@@ -182,8 +205,9 @@ fn every_metric_of_a_flow_has_a_golden_number() {
 #[test]
 fn golden_cases_name_only_metrics_that_exist() {
     for (path, case) in cases() {
-        let of_flows = case.expect_flow.values().flat_map(BTreeMap::keys);
-        for name in case.expect.keys().chain(of_flows) {
+        let parts = case.expect_flow.values().chain(case.expect_group.values());
+        let of_parts = parts.flat_map(BTreeMap::keys);
+        for name in case.expect.keys().chain(of_parts) {
             assert!(find(name).is_some(), "{}: no metric `{name}`", path.display());
         }
     }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::Path;
-use wirespeed_metrics::{all, evaluate, per_flow};
+use wirespeed_metrics::{all, evaluate, per_flow, per_group};
 use wirespeed_record::{
     Cause, Cost, Direction, Entry, Event, EventKind, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo,
     LedgerRow, LinkInfo, QueueSample, Recording, RunInfo, Stage, SubstrateKind, ToolInfo, Transport,
 };
-use wirespeed_report::{Builder, ExpectOutcome, MetricValue, RunResult, StudyInfo};
+use wirespeed_report::{Builder, ExpectOutcome, GroupResult, MetricValue, RunResult, StudyInfo};
 
 const STEP_NS: i64 = 10_000_000;
 const MSS: f64 = 1448.0;
@@ -80,6 +80,9 @@ fn add(builder: &mut Builder, recording: Recording) {
     let per_flow = (0..recording.info.flows.len() as u32)
         .map(|flow| values(per_flow::evaluate_flow(&view, flow).expect(IN_MEMORY)))
         .collect();
+    let per_group = per_group::evaluate_groups(&view).expect(IN_MEMORY).into_iter();
+    let per_group =
+        per_group.map(|found| GroupResult { group: found.group, metrics: values(found.values) }).collect();
     let utilisation = metrics.iter().find(|m| m.name == "link_utilisation").map(|m| m.value);
     let expectations = vec![ExpectOutcome {
         metric: "link_utilisation".into(),
@@ -87,7 +90,9 @@ fn add(builder: &mut Builder, recording: Recording) {
         value: utilisation,
         passed: utilisation.is_some_and(|u| u >= 0.5),
     }];
-    builder.add(RunResult { recording: &recording, metrics, per_flow, expectations }).expect(IN_MEMORY);
+    builder
+        .add(RunResult { recording: &recording, metrics, per_flow, per_group, expectations })
+        .expect(IN_MEMORY);
 }
 
 /// A generator for made-up data: xorshift.
@@ -352,6 +357,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
         stop_ns: 60_000_000_000,
         base_rtt_ns,
         links: vec!["bottleneck".into()],
+        ..FlowInfo::default()
     });
     let settings = |mtu: &str| {
         BTreeMap::from(

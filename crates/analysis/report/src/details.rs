@@ -84,6 +84,7 @@ mod tests {
                 recording: &Recording::default(),
                 metrics: vec![metric],
                 per_flow: vec![],
+                per_group: vec![],
                 expectations: vec![],
             })
         };

@@ -2,7 +2,7 @@
 
 use crate::diagnosis::Section;
 use crate::figure::{Figure, Ink};
-use crate::input::{ExpectOutcome, MetricValue, RunResult};
+use crate::input::{ExpectOutcome, GroupResult, MetricValue, RunResult};
 use crate::ledger::{Account, Measured};
 use crate::observations::observations;
 use crate::pairs::{Pair, pairs};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use wirespeed_diagnosis::Unsteady;
 use wirespeed_record::RunInfo;
-use wirespeed_scenario::flow_metric;
+use wirespeed_scenario::{Subject, metric_of};
 
 /// A run, reduced.
 #[derive(Debug, Clone)]
@@ -20,6 +20,7 @@ pub(crate) struct RunDigest {
     pub info: RunInfo,
     pub metrics: Vec<MetricValue>,
     pub per_flow: Vec<Vec<MetricValue>>,
+    pub per_group: Vec<GroupResult>,
     pub expectations: Vec<ExpectOutcome>,
     pub figures: Vec<Figure>,
     /// Whether the page has its figures, ledgers and events. Others have their row only.
@@ -50,6 +51,7 @@ impl RunDigest {
             info: run.recording.info.clone(),
             metrics: run.metrics,
             per_flow: run.per_flow,
+            per_group: run.per_group,
             expectations: run.expectations,
             pairs: pairs(run.recording),
             accounts: Account::all(run.recording),
@@ -65,7 +67,8 @@ impl RunDigest {
         }
     }
 
-    /// A metric of the run, or of one of its flows (`flow.LABEL.METRIC`), if it has it.
+    /// A metric of the run, of one of its flows (`flow.LABEL.METRIC`) or of a group of them (`group.LABEL.METRIC`), if it
+    /// has it.
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.measured_metric(name).map(|m| m.value).filter(|v| v.is_finite())
     }
@@ -76,13 +79,20 @@ impl RunDigest {
     }
 
     fn measured_metric(&self, name: &str) -> Option<&MetricValue> {
-        match flow_metric(name) {
-            Some((label, name)) => {
-                let flow = self.info.flows.iter().position(|flow| flow.label == label)?;
-                self.per_flow.get(flow)?.iter().find(|m| m.name == name)
+        let (subject, name) = metric_of(name);
+        let metrics = match subject {
+            Subject::Run => &self.metrics,
+            Subject::Flow(label) => {
+                self.per_flow.get(self.info.flows.iter().position(|flow| flow.label == label)?)?
             }
-            None => self.metrics.iter().find(|m| m.name == name),
-        }
+            Subject::Group(label) => &self.group(label)?.metrics,
+        };
+        metrics.iter().find(|m| m.name == name)
+    }
+
+    /// The group of flows of this label.
+    pub fn group(&self, label: &str) -> Option<&GroupResult> {
+        self.per_group.iter().find(|found| found.group.label == label)
     }
 
     /// The congestion control, if all TCP flows have the same and there is one.

@@ -1,6 +1,6 @@
 //! What a report is made from: plain data, so that nothing here depends on how metrics are computed.
 
-use wirespeed_record::Recording;
+use wirespeed_record::{FlowGroup, Recording};
 use wirespeed_scenario::FigureRequest;
 
 /// The study a report is about.
@@ -33,6 +33,22 @@ pub struct MetricValue {
     pub headline: bool,
 }
 
+/// A group of flows of a run, and its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupResult {
+    /// The group.
+    pub group: FlowGroup,
+    /// Its metrics.
+    pub metrics: Vec<MetricValue>,
+}
+
+impl GroupResult {
+    /// The value of a metric, if the group has it.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|m| m.name == name).map(|m| m.value).filter(|value| value.is_finite())
+    }
+}
+
 /// What became of one bound of `[expect]` on one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectOutcome {
@@ -55,6 +71,8 @@ pub struct RunResult<'a> {
     pub metrics: Vec<MetricValue>,
     /// Metrics by flow, indexed by the flow's number.
     pub per_flow: Vec<Vec<MetricValue>>,
+    /// Metrics by group of flows, in the order of the groups.
+    pub per_group: Vec<GroupResult>,
     /// Outcomes of the bounds that apply to this run.
     pub expectations: Vec<ExpectOutcome>,
 }

@@ -52,7 +52,7 @@ pub use builder::Builder;
 pub use compare::{Comparer, Comparison};
 pub use diagnosis::{Section, diagnosis, missed};
 pub use digest::{factor_head, factor_number, factor_text, metric_words};
-pub use input::{ExpectOutcome, MetricValue, RunResult, StudyInfo};
+pub use input::{ExpectOutcome, GroupResult, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;
 pub use scatter::{Scatter, ScatterGroup, ScatterMark};

@@ -60,6 +60,7 @@ mod tests {
                 recording: &recording,
                 metrics: vec![metric.clone()],
                 per_flow: vec![vec![metric]],
+                per_group: vec![],
                 expectations: vec![],
             })
         };

@@ -2,7 +2,7 @@
 
 use crate::digest::{RunDigest, leading_metric, metric_words};
 use crate::factors::{FactorAxis, Panel, panels};
-use wirespeed_scenario::{FigureKind, FigureRequest, flow_metric};
+use wirespeed_scenario::{FigureKind, FigureRequest, Subject, metric_of};
 
 /// More figures than this for one request are not read.
 const MOST_PANELS: usize = 12;
@@ -42,9 +42,9 @@ impl Measure {
     }
 }
 
-/// The name of a metric in words, and the flow that it is of.
+/// The name of a metric in words, and the flow or the group that it is of.
 fn words(name: &str) -> String {
-    if let Some((label, metric)) = flow_metric(name) {
+    if let (Subject::Flow(label) | Subject::Group(label), metric) = metric_of(name) {
         return format!("{} of {label}", words(metric));
     }
     let words = metric_words(name);

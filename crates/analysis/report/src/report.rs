@@ -6,7 +6,7 @@ use crate::figures::requested;
 use crate::input::StudyInfo;
 use crate::palette::Palette;
 use crate::sweep::{self, LevelComparison};
-use crate::{html, svg, terminal};
+use crate::{answer, html, svg, terminal};
 use maud::Markup;
 use std::collections::BTreeSet;
 use wirespeed_scenario::FigureRequest;
@@ -72,7 +72,13 @@ impl Report {
         terminal::table(self, width, colour)
     }
 
-    /// The mean of every metric in every setting, as CSV: a row for each, in the order of the runs. The first columns are the
+    /// The answer in sentences, as the page and the terminal have it.
+    pub fn answer(&self) -> Vec<String> {
+        answer::sentences(self)
+    }
+
+    /// The mean of every metric in every setting, as CSV: a row for each, in the order of the runs. Metrics of groups of flows
+    /// (`group.LABEL.METRIC`) follow those of the run. The first columns are the
     /// factors by their keys. Then follow `metric`, `unit`, `n` (observations), `mean`, `low` and `high` (95 % interval, with
     /// its `method`; empty with fewer than two observations), `least`, `largest` and `outliers` (names of runs, separated by
     /// `;`). Numbers are in `unit`, with all their digits.
@@ -101,6 +107,22 @@ impl Report {
     pub(crate) fn metric_columns(&self) -> Vec<MetricColumn> {
         let mut columns = metric_columns(&self.runs);
         columns.sort_by_key(|column| !column.headline);
+        columns
+    }
+
+    /// Names (`group.LABEL.METRIC`) and units of the metrics of groups of flows, of runs that have several groups.
+    pub(crate) fn group_metric_columns(&self) -> Vec<MetricColumn> {
+        let mut seen = BTreeSet::new();
+        let mut columns = Vec::new();
+        let several = self.runs.iter().filter(|run| run.per_group.len() > 1);
+        for found in several.flat_map(|run| &run.per_group) {
+            for metric in &found.metrics {
+                let name = format!("group.{}.{}", found.group.label, metric.name);
+                if seen.insert(name.clone()) {
+                    columns.push(MetricColumn { name, unit: metric.unit.clone(), headline: false });
+                }
+            }
+        }
         columns
     }
 

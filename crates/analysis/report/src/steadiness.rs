@@ -36,6 +36,7 @@ mod tests {
             recording: &recording,
             metrics: vec![],
             per_flow: vec![],
+            per_group: vec![],
             expectations: vec![],
         });
         let unsteady = needed_s.map(|needed_s| Unsteady {

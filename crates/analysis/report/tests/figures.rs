@@ -38,6 +38,7 @@ fn sweep(figures: Vec<FigureRequest>, repeats: u32) -> Report {
                         .add(RunResult {
                             recording: &run,
                             per_flow: vec![metrics.clone()],
+                            per_group: vec![],
                             metrics,
                             expectations: vec![],
                         })

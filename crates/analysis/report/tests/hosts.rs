@@ -16,7 +16,13 @@ use xml::well_formed;
 fn report_of(recordings: &[Recording]) -> Report {
     let mut builder = Builder::new(study());
     for recording in recordings {
-        let run = RunResult { recording, metrics: vec![], per_flow: vec![], expectations: vec![] };
+        let run = RunResult {
+            recording,
+            metrics: vec![],
+            per_flow: vec![],
+            per_group: vec![],
+            expectations: vec![],
+        };
         builder.add(run).unwrap();
     }
     builder.finish()

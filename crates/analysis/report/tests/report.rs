@@ -15,7 +15,9 @@ fn goodput(value: f64) -> Vec<MetricValue> {
 }
 
 fn add(builder: &mut Builder, recording: &Recording, metrics: Vec<MetricValue>) {
-    builder.add(RunResult { recording, metrics, per_flow: vec![], expectations: vec![] }).unwrap();
+    builder
+        .add(RunResult { recording, metrics, per_flow: vec![], per_group: vec![], expectations: vec![] })
+        .unwrap();
 }
 
 fn report_of(recordings: &[Recording]) -> Report {
@@ -94,7 +96,13 @@ fn hostile_text_stays_text_everywhere() {
     let expectations =
         vec![ExpectOutcome { metric: EVIL.into(), bound: EVIL.into(), value: None, passed: false }];
     builder
-        .add(RunResult { recording: &recording, per_flow: vec![metrics.clone()], metrics, expectations })
+        .add(RunResult {
+            recording: &recording,
+            per_flow: vec![metrics.clone()],
+            per_group: vec![],
+            metrics,
+            expectations,
+        })
         .unwrap();
     builder.add_incomplete(EVIL, EVIL);
     let report = builder.finish();
@@ -276,7 +284,13 @@ fn the_answer_says_what_each_flow_of_a_single_run_got() {
     let mut builder = Builder::new(study());
     let per_flow = vec![goodput(1e8), goodput(9e8)];
     builder
-        .add(RunResult { recording: &recording, metrics: goodput(1e9), per_flow, expectations: vec![] })
+        .add(RunResult {
+            recording: &recording,
+            metrics: goodput(1e9),
+            per_flow,
+            per_group: vec![],
+            expectations: vec![],
+        })
         .unwrap();
     let text = builder.finish().terminal(100, false).replace('\n', " ");
     assert!(text.contains("Flow by flow: bic 900 Mbit/s, reno 100 Mbit/s."), "{text}");
@@ -388,7 +402,15 @@ fn long_ids() -> Report {
             passed: index > 0,
         }];
         let metrics = (0..14).map(metric).collect();
-        builder.add(RunResult { recording: &recording, metrics, per_flow: vec![], expectations }).unwrap();
+        builder
+            .add(RunResult {
+                recording: &recording,
+                metrics,
+                per_flow: vec![],
+                per_group: vec![],
+                expectations,
+            })
+            .unwrap();
     }
     builder.add_incomplete("y".repeat(300), "the disk is full");
     builder.finish()

@@ -196,6 +196,12 @@ pub struct FlowInfo {
     pub base_rtt_ns: i64,
     /// Names of the links it crosses.
     pub links: Vec<String>,
+    /// The group of flows that it belongs to. Absent in imported recordings and those made before groups were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How much it sends at most; absent if it sends until it is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// The program that made a recording.

@@ -11,6 +11,7 @@ mod cell;
 mod checksums;
 mod drop_counters;
 mod event_kind;
+mod flow_group;
 mod foreign;
 mod guarded;
 mod host_model;
@@ -47,6 +48,7 @@ pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };
 pub use event_kind::EventKind;
+pub use flow_group::{FlowClass, FlowGroup};
 pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::error::{Complaint, ScenarioError};
+use crate::metric_of::Labels;
 use crate::run::{Factor, Run};
 use crate::suggest;
 use crate::sweep::{Axis, factor};
@@ -13,7 +14,7 @@ use wirespeed_units::{Bytes, Rate, Span};
 /// A bound on a metric, for the runs it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// The metric's name; [`flow_metric`] finds the flow that it is of, if it is of one.
+    /// The metric's name; [`crate::metric_of`] finds the flow or the group that it is of, if it is of one.
     pub metric: String,
     /// Least value that is good, in the metric's unit.
     pub min: Option<f64>,
@@ -40,35 +41,16 @@ impl Expectation {
     }
 }
 
-/// The label and the metric of `flow.LABEL.METRIC`, the metric of a single flow; `None` of a metric of the whole run.
-pub fn flow_metric(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix("flow.")?.rsplit_once('.')
-}
-
-/// Fails if `name` is of a flow whose label is not among `labels`.
-pub(crate) fn check_label(name: &str, at: &Place, labels: &[&str]) -> Result<(), Complaint> {
-    match flow_metric(name) {
-        Some((label, _)) if !labels.contains(&label) => {
-            Err(Complaint::at(at, format!("`{name}`: no flow has the label `{label}`"))
-                .label("no such flow")
-                .help(suggest::choices(label, "labels", labels)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Fails at the first bound whose metric is not among `known` (name, unit), or is of a flow whose label is not among
+/// Fails at the first bound whose metric is not among `known` (name, unit), or is of a flow or group that is not among
 /// `labels`.
 pub(crate) fn check_metrics(
     expect: &[Expectation],
     known: &[(&str, &str)],
-    labels: &[&str],
+    labels: &Labels,
 ) -> Result<(), ScenarioError> {
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     for expectation in expect {
-        check_label(&expectation.metric, &expectation.at, labels)?;
-        let metric =
-            flow_metric(&expectation.metric).map_or(expectation.metric.as_str(), |(_, metric)| metric);
+        let metric = labels.check(&expectation.metric, &expectation.at)?;
         if !names.contains(&metric) {
             return Err(Complaint::at(&expectation.at, format!("unknown metric `{metric}` in [expect]"))
                 .label("no such metric")

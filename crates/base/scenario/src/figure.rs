@@ -2,8 +2,8 @@
 
 use crate::decode::decode;
 use crate::error::{Complaint, ScenarioError};
-use crate::expect::{check_label, flow_metric};
 use crate::factor_name::factor_called;
+use crate::metric_of::{Labels, metric_of};
 use crate::suggest;
 use crate::tree::{Entry, Node, Place, Source, Value, parse_value};
 use schemars::JsonSchema;
@@ -73,7 +73,8 @@ pub struct FigureRequest {
     /// `line`: means with 95 % intervals over a numeric factor. `heat-map`: means over two factors. `box`: quartiles and
     /// single runs of each setting. `cdf`: cumulative distribution. `scatter`: one metric against another.
     pub kind: FigureKind,
-    /// The metric; `wirespeed list metrics` names all. `flow.LABEL.METRIC` is that of one flow. Default: `goodput_bps`, or the nearest to it that was measured.
+    /// The metric; `wirespeed list metrics` names all. `flow.LABEL.METRIC` is that of one flow, and `group.LABEL.METRIC` that of
+    /// a group of flows. Default: `goodput_bps`, or the nearest to it that was measured.
     pub metric: Option<String>,
     /// Scatter: the metric on the horizontal axis. Default: `rtt_q95_ns`.
     pub against: Option<String>,
@@ -158,19 +159,19 @@ pub(crate) fn figures(
     Ok((requests, metrics))
 }
 
-/// Fails at the first name that is not among `known` (name, unit), or is of a flow whose label is not among `labels`, if
-/// the labels are known.
+/// Fails at the first name that is not among `known` (name, unit), or is of a flow or group that is not among `labels`, if
+/// these are known.
 pub(crate) fn check(
     names: &[MetricName],
     known: &[(&str, &str)],
-    labels: Option<&[&str]>,
+    labels: Option<&Labels>,
 ) -> Result<(), Complaint> {
     let metrics: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     for MetricName { name, key, at } in names {
-        if let Some(labels) = labels {
-            check_label(name, at, labels)?;
-        }
-        let metric = flow_metric(name).map_or(name.as_str(), |(_, metric)| metric);
+        let metric = match labels {
+            Some(labels) => labels.check(name, at)?,
+            None => metric_of(name).1,
+        };
         if !metrics.contains(&metric) {
             return Err(Complaint::at(at, format!("figure.{key}: there is no metric `{metric}`"))
                 .label("no such metric")
@@ -332,6 +333,8 @@ mod tests {
         assert_eq!(parse("line average=rtt,link.b.loss").unwrap().average, ["path.rtt", "link.b.loss"]);
         let of_flow = parse("line metric=flow.a.b.goodput_bps x=rtt").unwrap().metric;
         assert_eq!(of_flow.as_deref(), Some("flow.a.b.goodput_bps"));
+        let of_group = parse("line metric=group.a.goodput_bps x=rtt").unwrap().metric;
+        assert_eq!(of_group.as_deref(), Some("group.a.goodput_bps"));
         assert_eq!(parse("cdf of=rtt-samples").unwrap().of, Some(DistributionOf::RttSamples));
     }
 

@@ -72,7 +72,8 @@ pub(crate) struct File {
     #[serde(default)]
     #[expect(dead_code, reason = "taken from the tree before anything is decoded")]
     pub variant: BTreeMap<String, BTreeMap<String, BTreeMap<String, serde_json::Value>>>,
-    /// Bounds by metric; `wirespeed list metrics` names them. `"flow.LABEL.METRIC"` is that of one flow. A missed bound makes the exit code 1.
+    /// Bounds by metric; `wirespeed list metrics` names them. `"flow.LABEL.METRIC"` is that of one flow, and
+    /// `"group.LABEL.METRIC"` that of a group of flows. A missed bound makes the exit code 1.
     #[serde(default)]
     #[expect(dead_code, reason = "read from the tree, with its places")]
     pub expect: BTreeMap<String, Bounds>,

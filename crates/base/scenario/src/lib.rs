@@ -15,6 +15,7 @@ mod factor_name;
 mod figure;
 mod file;
 pub mod layout;
+mod metric_of;
 mod presets;
 mod resolve;
 mod room;
@@ -29,8 +30,9 @@ mod variant;
 
 pub use build::{Scenario, Setting, Table};
 pub use error::{Mistake, ScenarioError};
-pub use expect::{Expectation, flow_metric};
+pub use expect::Expectation;
 pub use figure::{DistributionOf, FigureKind, FigureRequest};
+pub use metric_of::{Subject, metric_of};
 
 /// Files of this house besides scenarios (claims, studies): the same tree of values that know their place, and the
 /// same messages.

@@ -2,6 +2,7 @@
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
 mod dscp;
+mod group;
 mod hardware;
 mod kernel_version;
 mod link;

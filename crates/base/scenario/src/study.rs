@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::error::{Complaint, ScenarioError};
 use crate::expect::{self, Expectation};
 use crate::figure::{self, FigureRequest, MetricName};
+use crate::metric_of::Labels;
 use crate::resolve::{Resolved, resolve};
 use crate::run::{Factor, Run};
 use crate::sweep::{self, Axis, Combination};
@@ -45,14 +46,16 @@ pub struct Study {
 
 impl Study {
     /// Fails at the first bound in `[expect]` and the first `[[figure]]` whose metric is not among `known` (name and unit of
-    /// each), or is of a flow that no run has.
+    /// each), or is of a flow or a group of flows that no run has.
     ///
     /// # Errors
     /// [`ScenarioError::Invalid`] at the metric's line, with the nearest name and all others.
     pub fn check_metrics(&self, known: &[(&str, &str)]) -> Result<(), ScenarioError> {
         let flows = self.runs.iter().flat_map(|run| &run.flows);
-        let labels: BTreeSet<&str> = flows.map(|flow| flow.label.as_str()).collect();
-        let labels = Vec::from_iter(labels);
+        let flows: BTreeSet<&str> = flows.map(|flow| flow.label.as_str()).collect();
+        let groups: BTreeSet<String> = self.runs.iter().flat_map(|run| run.flow_groups()).collect();
+        let labels =
+            Labels { flows: Vec::from_iter(flows), groups: groups.iter().map(String::as_str).collect() };
         expect::check_metrics(&self.expect, known, &labels)?;
         Ok(figure::check(&self.metrics_of_figures, known, Some(&labels))?)
     }

@@ -205,13 +205,15 @@ fn describe(
                 ..host_info(host)
             })
             .collect(),
-        flows: run.flows.iter().map(|flow| describe_flow(run, flow)).collect(),
+        flows: (run.flows.iter().zip(run.flow_groups()))
+            .map(|(flow, group)| describe_flow(run, flow, group))
+            .collect(),
         scenario: serde_json::to_value(run).expect("a run is plain data"),
         ..Default::default()
     }
 }
 
-fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
+fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow, group: String) -> FlowInfo {
     let crossed = run.way_out(flow).into_iter().chain(run.way_back(flow));
     let crossed: BTreeSet<usize> = crossed.map(|(link, _)| link).collect();
     let (kind, congestion) = match &flow.kind {
@@ -228,5 +230,7 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow) -> FlowInfo {
         stop_ns: flow.stop.nanoseconds(),
         base_rtt_ns: run.base_rtt(flow).nanoseconds(),
         links: crossed.into_iter().map(|link| run.links[link].name.clone()).collect(),
+        group: Some(group),
+        bytes: flow.bytes.map(|bytes| bytes.get()),
     }
 }

@@ -1,21 +1,25 @@
-//! The results of a folder as two Parquet files, so that a data tool reads them without opening every run.
+//! The results of a folder as three Parquet files, so that a data tool reads them without opening every run.
 
 use crate::verdict::Judged;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use wirespeed_record::{FlowInfo, RunInfo, SheetColumn, SheetValues, StoreError, write_sheet};
-use wirespeed_report::{MetricValue, factor_number, factor_text};
+use wirespeed_record::{FlowGroup, FlowInfo, RunInfo, SheetColumn, SheetValues, StoreError, write_sheet};
+use wirespeed_report::{GroupResult, MetricValue, factor_number, factor_text};
 
 /// The file with a row for each run.
 const RESULTS: &str = "results.parquet";
 /// The file with a row for each flow of each run.
 const FLOW_RESULTS: &str = "flow_results.parquet";
 
+/// The file with a row for each group of flows of each run.
+const GROUP_RESULTS: &str = "group_results.parquet";
+
 /// Identity, factors, metrics and cost of runs, collected run by run. A run takes some kilobytes.
 #[derive(Debug, Default)]
 pub struct ResultTables {
     runs: Vec<RunRow>,
     flows: Vec<FlowRow>,
+    groups: Vec<GroupRow>,
 }
 
 #[derive(Debug)]
@@ -33,6 +37,13 @@ struct FlowRow {
     metrics: Metrics,
 }
 
+#[derive(Debug)]
+struct GroupRow {
+    id: String,
+    group: FlowGroup,
+    metrics: Metrics,
+}
+
 type Metrics = BTreeMap<String, f64>;
 
 impl ResultTables {
@@ -42,6 +53,10 @@ impl ResultTables {
         for (flow, (info, metrics)) in full.flows.iter().zip(&judged.per_flow).enumerate() {
             let (id, info, metrics) = (full.id.clone(), info.clone(), by_name(metrics));
             self.flows.push(FlowRow { id, flow, info, metrics });
+        }
+        for GroupResult { group, metrics } in &judged.per_group {
+            let (id, group, metrics) = (full.id.clone(), group.clone(), by_name(metrics));
+            self.groups.push(GroupRow { id, group, metrics });
         }
         // Without the scenario and the inventory of hosts, which would be most of the memory.
         let info = RunInfo {
@@ -60,13 +75,14 @@ impl ResultTables {
         self.runs.push(RunRow { info, metrics: by_name(&judged.metrics), limit });
     }
 
-    /// Writes both files to `folder`; each replaces an earlier one as a whole.
+    /// Writes the files to `folder`; each replaces an earlier one as a whole.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
         write_sheet(&folder.join(RESULTS), &self.run_columns())?;
-        write_sheet(&folder.join(FLOW_RESULTS), &self.flow_columns())
+        write_sheet(&folder.join(FLOW_RESULTS), &self.flow_columns())?;
+        write_sheet(&folder.join(GROUP_RESULTS), &self.group_columns())
     }
 
     fn run_columns(&self) -> Vec<SheetColumn> {
@@ -141,6 +157,23 @@ impl ResultTables {
             }),
         ];
         columns.extend(metric_columns(self.flows.iter().map(|row| &row.metrics)));
+        columns
+    }
+}
+
+impl ResultTables {
+    fn group_columns(&self) -> Vec<SheetColumn> {
+        let text = |name, doc, of: fn(&GroupRow) -> &str| {
+            column(name, "", doc, words(self.groups.iter().map(|row| Some(of(row)))))
+        };
+        let flows = SheetValues::Whole(self.groups.iter().map(|row| row.group.flows.len() as u64).collect());
+        let mut columns = vec![
+            text("id", "name of the run", |row| &row.id),
+            text("group", "label of the group of flows", |row| &row.group.label),
+            text("class", "tcp: without a size; tcp-finite: with a size; udp", |row| row.group.class.word()),
+            column("flows", "", "number of flows in the group", flows),
+        ];
+        columns.extend(metric_columns(self.groups.iter().map(|row| &row.metrics)));
         columns
     }
 }

@@ -3,10 +3,12 @@
 use crate::result_tables::ResultTables;
 use std::path::Path;
 use wirespeed_diagnosis::{Diagnosis, diagnose};
-use wirespeed_metrics::{View, evaluate_view, find, per_flow};
+use wirespeed_metrics::{View, evaluate_view, find, per_flow, per_group};
 use wirespeed_record::{Recording, StoreError, read_lazily};
-use wirespeed_report::{Builder, Comparer, ExpectOutcome, MetricValue, Report, RunResult, StudyInfo};
-use wirespeed_scenario::{Expectation, Run, flow_metric};
+use wirespeed_report::{
+    Builder, Comparer, ExpectOutcome, GroupResult, MetricValue, Report, RunResult, StudyInfo,
+};
+use wirespeed_scenario::{Expectation, Run, Subject, metric_of};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// A recording with its numbers and verdicts.
@@ -17,6 +19,8 @@ pub struct Judged {
     pub metrics: Vec<MetricValue>,
     /// Its flows' metrics.
     pub per_flow: Vec<Vec<MetricValue>>,
+    /// The metrics of its groups of flows.
+    pub per_group: Vec<GroupResult>,
     /// Its findings, and its limiting factors second by second.
     pub diagnosis: Diagnosis,
     /// Whether it met what was expected of it.
@@ -38,13 +42,28 @@ pub fn judge(
     let flows = 0..recording.info.flows.len() as u32;
     let per_flow: Vec<Vec<MetricValue>> =
         per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
+    let per_group = per_group::evaluate_groups(&view)?.into_iter();
+    let per_group: Vec<GroupResult> =
+        per_group.map(|found| GroupResult { group: found.group, metrics: values(found.values) }).collect();
     let diagnosis = diagnose(&view);
     view.intact()?;
     drop(view);
     let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
-    let expectations =
-        applying.map(|expectation| outcome(expectation, &recording, &metrics, &per_flow)).collect();
-    Ok(Judged { recording, metrics, per_flow, diagnosis, expectations })
+    let metrics_of = |subject: Subject| -> &[MetricValue] {
+        let found = match subject {
+            Subject::Run => Some(&metrics),
+            Subject::Flow(label) => {
+                let flow = recording.info.flows.iter().position(|flow| flow.label == label);
+                flow.and_then(|flow| per_flow.get(flow))
+            }
+            Subject::Group(label) => {
+                per_group.iter().find(|found| found.group.label == label).map(|found| &found.metrics)
+            }
+        };
+        found.map_or(&[], Vec::as_slice)
+    };
+    let expectations = applying.map(|expectation| outcome(expectation, metrics_of)).collect();
+    Ok(Judged { recording, metrics, per_flow, per_group, diagnosis, expectations })
 }
 
 /// The run in a directory with its numbers. It is not compared with expectations.
@@ -70,6 +89,7 @@ impl Judged {
             recording: &self.recording,
             metrics: self.metrics,
             per_flow: self.per_flow,
+            per_group: self.per_group,
             expectations: self.expectations,
         })
     }
@@ -87,19 +107,12 @@ fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<Metric
     values
 }
 
-fn outcome(
+fn outcome<'m>(
     expectation: &Expectation,
-    recording: &Recording,
-    metrics: &[MetricValue],
-    per_flow: &[Vec<MetricValue>],
+    metrics_of: impl Fn(Subject) -> &'m [MetricValue],
 ) -> ExpectOutcome {
-    let (values, name) = match flow_metric(&expectation.metric) {
-        Some((label, name)) => {
-            let flow = recording.info.flows.iter().position(|flow| flow.label == label);
-            (flow.and_then(|flow| per_flow.get(flow)).map_or(&[][..], Vec::as_slice), name)
-        }
-        None => (metrics, expectation.metric.as_str()),
-    };
+    let (subject, name) = metric_of(&expectation.metric);
+    let values = metrics_of(subject);
     let unit = find(name).map_or("", |metric| metric.unit);
     let bound = match (expectation.min, expectation.max) {
         (Some(min), Some(max)) => format!("{} to {}", quantity(unit, min), quantity(unit, max)),

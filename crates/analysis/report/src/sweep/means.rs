@@ -41,7 +41,7 @@ impl<'a> Mean<'a> {
 /// high, method, least, largest, outliers (run names, separated by `;`).
 pub(crate) fn csv(report: &Report) -> String {
     let keys = report.factor_keys();
-    let columns = report.metric_columns();
+    let columns = [report.metric_columns(), report.group_metric_columns()].concat();
     let fixed = ["metric", "unit", "n", "mean", "low", "high", "method", "least", "largest", "outliers"];
     let mut out = line(keys.iter().map(String::as_str).chain(fixed));
     for group in Group::all(&report.runs) {

@@ -12,7 +12,7 @@ use wirespeed_record::{
     Cause, Counter, EventKind, LedgerRow, Recording, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS,
     SENT_AGAIN_UNMATCHED,
 };
-use wirespeed_report::Report;
+use wirespeed_report::{GroupResult, Report};
 use wirespeed_scenario::Factor;
 
 /// Collects what is to be said, run by run.
@@ -67,7 +67,7 @@ impl Said {
     pub fn print(&self, study: &str, report: &Report, out: Option<&Path>) -> Result<(), Failure> {
         if self.as_json {
             let text = serde_json::to_string_pretty(
-                &json!({ "study": study, "comparisons": report.comparisons(), "runs": self.rows }),
+                &json!({ "study": study, "answer": report.answer(), "comparisons": report.comparisons(), "runs": self.rows }),
             )
             .expect("results are plain data");
             return print(&format!("{text}\n"));
@@ -98,6 +98,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "validated_region": info.validated_region,
         "metrics": metrics,
         "flows": json_flows(judged),
+        "groups": json_groups(judged),
         "ledger": json_ledger(ledger),
         "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
@@ -154,6 +155,21 @@ fn json_flows(judged: &Judged) -> Vec<Value> {
         })
     });
     flow.collect()
+}
+
+/// The groups of flows in the order of their first flows, each with its metrics.
+fn json_groups(judged: &Judged) -> Vec<Value> {
+    let group = |GroupResult { group, metrics }: &GroupResult| {
+        let labels = group.flows.iter().filter_map(|flow| judged.recording.info.flows.get(*flow as usize));
+        let metrics: Map<String, Value> = metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
+        json!({
+            "label": group.label,
+            "class": group.class.word(),
+            "flows": labels.map(|flow| &flow.label).collect::<Vec<_>>(),
+            "metrics": metrics,
+        })
+    };
+    judged.per_group.iter().map(group).collect()
 }
 
 /// By direction: sent, delivered, unexplained, and what was lost or is in flight by place.

@@ -3,9 +3,11 @@
 use super::run::quoted;
 use crate::failure::Failure;
 use clap::Args;
+use std::collections::BTreeMap;
 use wirespeed_campaign::{Outcome, Repeats};
+use wirespeed_metrics::{View, per_flow, per_group};
 use wirespeed_record::read_lazily;
-use wirespeed_scenario::{Run, Study};
+use wirespeed_scenario::{Run, Study, Subject, metric_of};
 
 /// Repeats of every setting before the first decision, at least: the rule needs as many (`wirespeed_statistics::sequential`).
 const LEAST: u32 = 5;
@@ -102,9 +104,15 @@ impl UntilCertain {
     }
 
     fn check_metric(&self) -> Result<(), Failure> {
-        match wirespeed_metrics::find(&self.ci_metric) {
-            Some(_) => Ok(()),
-            None => Err(Failure::Usage {
+        let (subject, metric) = metric_of(&self.ci_metric);
+        let is_known = match subject {
+            Subject::Run => wirespeed_metrics::find(metric).is_some(),
+            Subject::Flow(_) => per_flow::names().any(|name| name == metric),
+            Subject::Group(_) => per_group::names().any(|name| name == metric),
+        };
+        match is_known {
+            true => Ok(()),
+            false => Err(Failure::Usage {
                 message: format!("`{}` is not a metric", self.ci_metric),
                 remedy: "`wirespeed list metrics` lists all".into(),
             }),
@@ -114,7 +122,23 @@ impl UntilCertain {
     fn value(&self, outcome: &Outcome) -> Result<Option<f64>, Failure> {
         let Some(directory) = outcome.directory() else { return Ok(None) };
         let recording = read_lazily(directory)?;
-        Ok(wirespeed_metrics::evaluate(&recording)?.get(self.ci_metric.as_str()).copied())
+        let view = View::new(&recording)?;
+        let (subject, metric) = metric_of(&self.ci_metric);
+        let values = match subject {
+            Subject::Run => wirespeed_metrics::evaluate_view(&view)?,
+            Subject::Flow(label) => {
+                let flow = recording.info.flows.iter().position(|flow| flow.label == label);
+                let Some(flow) = flow else { return Ok(None) };
+                per_flow::evaluate_flow(&view, flow as u32)?
+            }
+            Subject::Group(label) => {
+                let mut groups = per_group::evaluate_groups(&view)?.into_iter();
+                groups
+                    .find(|found| found.group.label == label)
+                    .map_or_else(BTreeMap::new, |found| found.values)
+            }
+        };
+        Ok(values.get(metric).copied())
     }
 
     fn tell_uncertain(&self, repeats: &Repeats, width: f64) {

@@ -97,8 +97,7 @@ fn flow_info(flow: &Flow, lead: &Report, end_ns: i64) -> FlowInfo {
         to: flow.to.into(),
         start_ns: 0,
         stop_ns: end_ns,
-        base_rtt_ns: 0,
-        links: Vec::new(),
+        ..FlowInfo::default()
     }
 }
 

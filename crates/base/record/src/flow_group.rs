@@ -1,0 +1,82 @@
+//! Groups of flows, whose results are also given together.
+
+use crate::info::{FlowInfo, RunInfo};
+use crate::transport::Transport;
+use crate::words;
+
+words! {
+    /// What flows must have in common to be added up or compared. Ordered: a run's totals are of the first of its classes.
+    FlowClass {
+        /// TCP without a size: it sends until it is stopped.
+        Endless = "tcp",
+        /// TCP that sends so many bytes and ends.
+        Finite = "tcp-finite",
+        /// UDP, whose rate the scenario decides.
+        Udp = "udp",
+    }
+}
+
+/// Flows of one run and one class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowGroup {
+    /// Unique in its run.
+    pub label: String,
+    /// The class of all its flows.
+    pub class: FlowClass,
+    /// Numbers of its flows, in order; at least one.
+    pub flows: Vec<u32>,
+}
+
+impl FlowInfo {
+    /// The class of the flow.
+    pub fn class(&self) -> FlowClass {
+        match (self.kind, self.bytes) {
+            (Transport::Udp, _) => FlowClass::Udp,
+            (Transport::Tcp, Some(_)) => FlowClass::Finite,
+            (Transport::Tcp, None) => FlowClass::Endless,
+        }
+    }
+}
+
+impl RunInfo {
+    /// The groups of the run's flows, in the order of their first flows. Empty for imported recordings and those made before
+    /// groups were kept.
+    pub fn flow_groups(&self) -> Vec<FlowGroup> {
+        let mut groups: Vec<FlowGroup> = Vec::new();
+        for (number, flow) in (0..).zip(&self.flows) {
+            let Some(label) = &flow.group else { continue };
+            // Flows of two classes are never one group, whatever a file says.
+            match groups.iter_mut().find(|group| group.label == *label && group.class == flow.class()) {
+                Some(group) => group.flows.push(number),
+                None => {
+                    groups.push(FlowGroup { label: label.clone(), class: flow.class(), flows: vec![number] })
+                }
+            }
+        }
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_without_a_group_are_in_none() {
+        let flow = |group: Option<&str>, bytes| FlowInfo {
+            group: group.map(str::to_owned),
+            bytes,
+            ..FlowInfo::default()
+        };
+        let flows =
+            vec![flow(Some("a"), None), flow(None, None), flow(Some("b"), Some(1)), flow(Some("a"), None)];
+        let found = RunInfo { flows, ..RunInfo::default() }.flow_groups();
+        let short: Vec<_> = found.iter().map(|g| (g.label.as_str(), g.class, &g.flows[..])).collect();
+        assert_eq!(short, [("a", FlowClass::Endless, &[0, 3][..]), ("b", FlowClass::Finite, &[2])]);
+    }
+
+    #[test]
+    fn totals_are_of_endless_flows_first() {
+        assert!(FlowClass::Endless < FlowClass::Finite && FlowClass::Finite < FlowClass::Udp);
+    }
+}
