@@ -7,6 +7,7 @@ use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
 use crate::report::Report;
 use crate::share::share_of_link;
+use crate::shares;
 use crate::steadiness;
 use crate::sweep;
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         Some(metric) => ranking(report, metric, &mut out),
         None => out.push("No run has a goodput: nothing was delivered, or it was not recorded.".into()),
     }
+    out.extend(shares::sentences(report));
     losses(report, &mut out);
     caveats(report, &mut out);
     out

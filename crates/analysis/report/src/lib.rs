@@ -40,6 +40,7 @@ mod report;
 mod rings;
 mod scatter;
 mod share;
+mod shares;
 mod shorten;
 mod source;
 mod steadiness;

@@ -7,6 +7,7 @@ use crate::answer;
 use crate::digest::{Group, RunDigest, factor_head, factor_text, metric_words};
 use crate::number::{Column, MISSING, whole, with_unit};
 use crate::report::Report;
+use crate::shares;
 use crate::steadiness;
 use crate::sweep;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
@@ -27,6 +28,9 @@ pub(crate) mod style {
 
 /// Rows of the table; the page and the JSON have all.
 const MOST_ROWS: usize = 100;
+
+/// Rows of the table of groups.
+const MOST_GROUP_ROWS: usize = 40;
 
 /// Table, then failed bounds, runs that did not complete, and the answer.
 pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
@@ -50,6 +54,7 @@ pub(crate) fn table(report: &Report, total: usize, colour: bool) -> String {
             paragraph(&mut out, "Means over repeats, ± half of their 95 % confidence interval.", total, None);
         }
         out.push('\n');
+        group_table(&mut out, report, total, colour);
         out += &sweep::text::text(report, total, colour);
     }
     failures(&mut out, report, total, colour);
@@ -130,6 +135,22 @@ fn metrics(report: &Report, rows: &[Group]) -> Vec<Cells> {
         columns.push(Cells::number(words, clean(&form.unit), cells).marked(marked));
     }
     columns
+}
+
+/// A row for each group of flows, where runs have several.
+fn group_table(out: &mut String, report: &Report, total: usize, colour: bool) {
+    let Some((columns, left_out)) = shares::table(report, MOST_GROUP_ROWS) else { return };
+    paragraph(out, "By group of flows; shares are of the goodput of all TCP flows:", total, None);
+    let (numbers, names): (Vec<_>, Vec<_>) = columns.into_iter().partition(|column| column.is_number);
+    let cleaned = |cells: Vec<String>| cells.iter().map(|cell| clean(cell)).collect();
+    let names =
+        names.into_iter().map(|column| Cells::text(clean(&column.head), cleaned(column.cells))).collect();
+    let number = |column: shares::GroupColumn| Cells::number(column.head, column.unit, cleaned(column.cells));
+    write_tables(out, names, None, numbers.into_iter().map(number).collect(), total, colour);
+    if left_out > 0 {
+        paragraph(out, &format!("and {left_out} more rows; the page and --json have them"), total, None);
+    }
+    out.push('\n');
 }
 
 fn failures(out: &mut String, report: &Report, total: usize, colour: bool) {

@@ -134,6 +134,19 @@ fn layers(plan: &Plan, line: Line, measure: &Measure, x: &NumberAxis, y: &Number
     let Line { part, ink, means } = line;
     let name = plan.part_name(part);
     let name = if name.is_empty() { measure.words() } else { name };
+    let dash = [Dash::Solid, Dash::Dashed, Dash::Dotted][part / 8 % 3];
+    band(&name, ink, dash, &means, x, y)
+}
+
+/// Means as a line with dots, and a band of their intervals behind it.
+pub(super) fn band(
+    name: &str,
+    ink: Ink,
+    dash: Dash,
+    means: &[(f64, Estimate)],
+    x: &NumberAxis,
+    y: &NumberAxis,
+) -> Vec<Layer> {
     let mut layers = Vec::new();
     // A band has no gaps: where a mean has no interval, another band begins.
     for stretch in means.chunk_by(|a, b| a.1.half_width.is_some() == b.1.half_width.is_some()) {
@@ -147,11 +160,10 @@ fn layers(plan: &Plan, line: Line, measure: &Measure, x: &NumberAxis, y: &Number
             stretch.iter().map(end)
         };
         let outline: Vec<Point> = side(1.0).chain(side(-1.0).rev()).collect();
-        layers.push(Layer::shaped(&name, ink.clone(), Shape::Band, outline).unnamed());
+        layers.push(Layer::shaped(name, ink.clone(), Shape::Band, outline).unnamed());
     }
     let points: Vec<Point> = means.iter().map(|(at, e)| (x.at(*at), y.at(e.mean))).collect();
-    let dash = [Dash::Solid, Dash::Dashed, Dash::Dotted][part / 8 % 3];
-    layers.push(Layer::line(&name, ink.clone(), dash, points.clone()));
-    layers.push(Layer::shaped(&name, ink, Shape::Dots, points).unnamed());
+    layers.push(Layer::line(name, ink.clone(), dash, points.clone()));
+    layers.push(Layer::shaped(name, ink, Shape::Dots, points).unnamed());
     layers
 }

@@ -23,6 +23,7 @@ mod queue;
 mod rates;
 mod rtt;
 mod run_cdfs;
+mod shares;
 mod stacked;
 mod throughput;
 mod throughput_delay;
@@ -53,6 +54,11 @@ pub(crate) trait Draw: Sync {
         None
     }
 
+    /// The figures across runs: several if they have panels.
+    fn all_of_study(&self, runs: &[RunDigest]) -> Vec<Figure> {
+        self.of_study(runs).into_iter().collect()
+    }
+
     /// The kind of requests that it answers, if any.
     fn kind(&self) -> Option<FigureKind> {
         None
@@ -74,7 +80,7 @@ pub(crate) trait Draw: Sync {
 pub(crate) fn across(runs: &[RunDigest], requests: &[FigureRequest]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = requests.iter().flat_map(|request| answered(runs, request)).collect();
     for draw in REGISTRY {
-        figures.extend(draw.of_study(runs));
+        figures.extend(draw.all_of_study(runs));
         // If a kind of figure is asked for with the same metric, it is not drawn again by choice.
         let is_asked = |request: &FigureRequest| {
             let leading = |metric: &Option<String>| {
@@ -123,6 +129,7 @@ pub(crate) const REGISTRY: &[&dyn Draw] = &[
     &goodput::Goodput,
     &heat_map::HeatMap,
     &line_band::LineBand,
+    &shares::Shares,
     &throughput_delay::ThroughputDelay,
     &cell_boxes::CellBoxes,
     &cdf::Cdf,

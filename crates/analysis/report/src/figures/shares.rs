@@ -1,0 +1,96 @@
+//! The shares of the goodput that groups of flows have, over a numeric factor.
+
+use super::Draw;
+use super::line_band::band;
+use crate::digest::RunDigest;
+use crate::estimate::Estimate;
+use crate::factors::{FactorAxis, Panel, panels};
+use crate::figure::{Dash, Figure, From, Ink};
+use crate::number_axis::{NumberAxis, Spread, Values};
+use crate::plan::{observed, panel_id};
+use crate::shares::{competing, share};
+
+pub(crate) struct Shares;
+
+/// From this ratio of the largest to the least value on, the axis of the factor is logarithmic.
+const LOG_X_FROM: f64 = 15.0;
+/// More figures than this are not read.
+const MOST_PANELS: usize = 6;
+
+impl Draw for Shares {
+    fn all_of_study(&self, runs: &[RunDigest]) -> Vec<Figure> {
+        if !runs.iter().any(|run| competing(run).len() > 1) {
+            return Vec::new();
+        }
+        let mut axes = FactorAxis::varied(runs);
+        let numeric = axes.iter().enumerate().filter(|(_, axis)| axis.is_numeric());
+        // Of several with as many values, the first.
+        let Some((at, _)) = numeric.min_by_key(|(_, axis)| std::cmp::Reverse(axis.levels.len())) else {
+            return Vec::new();
+        };
+        let x = axes.remove(at);
+        let panels = panels(runs, &axes);
+        match panels.len() <= MOST_PANELS {
+            true => panels.iter().filter_map(|panel| draw(&x, panel)).collect(),
+            false => Vec::new(),
+        }
+    }
+}
+
+fn draw(x: &FactorAxis, panel: &Panel) -> Option<Figure> {
+    let mut labels: Vec<&str> = Vec::new();
+    for label in panel.runs.iter().map(|run| competing(run)).filter(|found| found.len() > 1).flatten() {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    let numbers = x.levels.iter().filter_map(|level| level.number).collect();
+    let x_axis = NumberAxis::new(
+        Values { what: &x.head, unit: x.unit, values: numbers },
+        Spread::From(LOG_X_FROM),
+        From::Least,
+    );
+    let y_axis = NumberAxis::new(
+        Values { what: "Share of the goodput of TCP", unit: "", values: vec![0.0, 1.0] },
+        Spread::Asked(false),
+        From::Zero,
+    );
+    let (mut layers, mut all, mut inks): (Vec<_>, Vec<Estimate>, Vec<Ink>) = Default::default();
+    for label in labels {
+        let levels = x.levels.iter().zip(x.split(&panel.runs));
+        let means: Vec<(f64, Estimate)> =
+            levels.filter_map(|(level, runs)| Some((level.number?, share(&runs, label)?))).collect();
+        all.extend(means.iter().map(|(_, mean)| *mean));
+        let (ink, dash) = ink(panel, label, &inks);
+        layers.extend(band(label, ink.clone(), dash, &means, &x_axis, &y_axis));
+        inks.push(ink);
+    }
+    if layers.is_empty() {
+        return None;
+    }
+    let has_intervals = all.iter().any(|mean| mean.half_width.is_some());
+    let note = format!(
+        "Means, {}. The shares of all groups of TCP flows add up to 1.{}",
+        observed(all.iter().map(|mean| mean.n)),
+        if has_intervals { " Band: 95 % interval of the mean (Student's t)." } else { "" },
+    );
+    let title = format!("Shares of the goodput over {}", x.head);
+    let title = if panel.name.is_empty() { title } else { format!("{title}: {}", panel.name) };
+    let empty = Figure::statement(&panel_id("share", panel), &title, &note);
+    Some(Figure { x: x_axis.axis, y: y_axis.axis, layers, ..empty })
+}
+
+/// The colour of a group: that of its congestion control, if all its flows have one. A later group of the same control has
+/// another line.
+fn ink(panel: &Panel, label: &str, earlier: &[Ink]) -> (Ink, Dash) {
+    let control = panel.runs.iter().find_map(|run| {
+        let flows = run.group(label)?.group.flows.iter();
+        let mut controls = flows.filter_map(|flow| run.info.flows.get(*flow as usize)?.congestion.clone());
+        let first = controls.next()?;
+        controls.all(|control| control == first).then_some(first)
+    });
+    let same = |ink: &&Ink| matches!(ink, Ink::Flow { congestion, .. } if *congestion == control);
+    let twin = earlier.iter().filter(same).count();
+    let dash = [Dash::Solid, Dash::Dashed, Dash::Dotted][twin % 3];
+    (Ink::Flow { congestion: control, label: label.into(), twin }, dash)
+}
