@@ -1,7 +1,8 @@
 //! The accounts between real hosts during the run. Each host has counted its own losses by then. Other missing packets are
 //! lost or in flight: at most as many are in flight as the senders wait for.
 
-use super::places::{counted_inward, counted_outward, most_packets};
+use super::gso::most_packets;
+use super::places::{counted_inward, counted_outward};
 use super::{Evidence, Packets, Total, ack_packets, data_packets};
 use crate::intervals::{Standing, passing};
 use crate::{Account, Side, account};

@@ -1,13 +1,16 @@
 //! The ledger between real hosts. The flows count the packets that were sent and that arrived (TCP_INFO). Each host counts
 //! its losses, those of other traffic included. Losses that no host explains are the network's.
 
+mod attribution;
 pub mod borders;
 pub mod drop_reasons;
+mod gso;
 mod places;
 mod unseen;
 
 use crate::Balance;
-use places::{Lost, Own, counted_inward, outward};
+use attribution::{Rest, attribute};
+use places::{Lost, Own, inward, outward};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -214,7 +217,7 @@ impl Direct<'_> {
         }
         for host in self.to {
             let Some((changes, device)) = known(host) else { continue };
-            for lost in counted_inward(host, device, changes) {
+            for lost in inward(host, device, changes, self.mss()) {
                 match lost.stage {
                     Stage::SoftnetBacklog if counted_by_pairs.contains(&machine(host)) => {}
                     Stage::TcpBacklog | Stage::TcpOfo | Stage::RcvBuf | Stage::App => {
@@ -243,43 +246,13 @@ impl Direct<'_> {
             }
         }
         let address = self.evidence.addresses.get(host).copied();
-        Own { segments, datagrams, address, ports: self.evidence.ports.to_vec() }
+        Own { segments, datagrams, mss: self.mss(), address, ports: self.evidence.ports.to_vec() }
     }
-}
 
-/// The packets that did not arrive, less those that the hosts count as lost.
-enum Rest {
-    /// The hosts are cleared: so many packets were lost between them.
-    Network(i64),
-    /// Why the rest cannot be assigned: several places dropped packets of unknown number, or more was lost than is missing.
-    Unexplained(&'static str),
-}
-
-/// Assigns missing packets to the places with losses. A place that is not exact lost at least as many as it counts. Further
-/// missing packets are assigned to such places up to their upper bounds. The shares are certain if there is one such place,
-/// or if all are at their bounds.
-fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
-    let counted: i64 = places.iter().map(|lost| lost.packets).sum();
-    let rest = missing - counted;
-    if rest < 0 {
-        return Rest::Unexplained("negative: more losses are counted at the hosts than packets are missing");
+    /// The smallest maximum segment size of the flows, in bytes.
+    fn mss(&self) -> Option<u32> {
+        self.evidence.totals.values().filter_map(|total| total.row.mss_bytes).min()
     }
-    let mut inexact: Vec<&mut Lost> = places.iter_mut().filter(|lost| !lost.is_exact()).collect();
-    let room: i64 = inexact.iter().map(|lost| lost.most - lost.packets).sum();
-    if inexact.len() > 1 && (1..room).contains(&rest) {
-        return Rest::Unexplained(
-            "several places dropped packets of which their numbers are not known exactly",
-        );
-    }
-    for lost in inexact.iter_mut().filter(|_| rest > 0) {
-        let share = rest.min(lost.most - lost.packets);
-        lost.source = format!(
-            "{}: {} packets at least, {} at most; {share} more are missing and were not lost elsewhere",
-            lost.source, lost.packets, lost.most
-        );
-        lost.packets += share;
-    }
-    Rest::Network(rest - rest.min(room))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Losses of one host in a direction, from the changes of its counters.
 
 use super::drop_reasons;
+use super::gso::{GsoSize, most_packets};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -18,23 +19,17 @@ pub struct Lost {
     pub packets: i64,
     /// How many at most: more than at least where GSO packets or events were counted, or other traffic is among them.
     pub most: i64,
+    /// How many packets were in so many GSO packets on average, where GSO packets were counted and their mean size is known.
+    pub likely: Option<i64>,
     /// The counters.
     pub source: String,
 }
-
-/// Packets of a GSO packet of 64 KiB at the smallest segment size of the internet (RFC 9293, 3.7.1).
-const PIECE: i64 = 65_536 / 536;
 
 impl Lost {
     /// Whether the number of packets is known.
     pub fn is_exact(&self) -> bool {
         self.most == self.packets
     }
-}
-
-/// The most packets that were in so many GSO packets.
-pub fn most_packets(pieces: i64) -> i64 {
-    pieces * PIECE
 }
 
 /// Packets that sockets of the test sent at a host, and how to distinguish those sockets from others.
@@ -44,6 +39,8 @@ pub struct Own {
     pub segments: i64,
     /// Datagrams.
     pub datagrams: i64,
+    /// Maximum segment size of its TCP in bytes, the smallest of all flows.
+    pub mss: Option<u32>,
     /// The address that carries the test, if it is known.
     pub address: Option<IpAddr>,
     /// One of these is at one end of each connection of the test.
@@ -63,7 +60,7 @@ impl Own {
 
 /// Losses of packets that a host sent by an interface. Places that were examined and lost nothing are included.
 pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lost> {
-    let mut places = counted_outward(host, device, changes);
+    let mut places = gather(host, device, changes, Way::Tx, GsoSize::of(changes, Way::Tx, own.mss));
     let stopped_before = places
         .iter()
         .filter(|lost| matches!(lost.stage, Stage::IpOut | Stage::Netfilter))
@@ -77,7 +74,7 @@ pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lo
     {
         queue.source =
             format!("packets of the test less packets sent; {} counts {}", queue.source, queue.packets);
-        (queue.packets, queue.most) = (least, least);
+        (queue.packets, queue.most, queue.likely) = (least, least, None);
     }
     // A queue counts GSO packets, and a watch the drops that it saw, but sent packets are counted exactly.
     if let Some(queue) = places.iter_mut().find(|lost| lost.stage == Stage::Qdisc && !lost.is_exact())
@@ -98,7 +95,7 @@ pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lo
             } else {
                 format!("; {} packets of other traffic may be among those sent", most - least)
             };
-            (queue.packets, queue.most) = (least, most);
+            (queue.packets, queue.most, queue.likely) = (least, most, None);
             queue.source = format!("packets of the test less packets sent; {counts}{others}");
         }
     }
@@ -112,19 +109,24 @@ fn is_watched(changes: &Changes) -> bool {
 
 /// The same as the host counts it, GSO packets as such.
 pub fn counted_outward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
-    gather(host, device, changes, Way::Tx)
+    gather(host, device, changes, Way::Tx, GsoSize::UNKNOWN)
 }
 
-/// Losses of arriving packets, in the host's own counts.
+/// Losses of arriving packets. `mss`: maximum segment size of the test in bytes, if it is known.
+pub fn inward(host: &str, device: &str, changes: &Changes, mss: Option<u32>) -> Vec<Lost> {
+    gather(host, device, changes, Way::Rx, GsoSize::of(changes, Way::Rx, mss))
+}
+
+/// The same in the host's own counts.
 pub fn counted_inward(host: &str, device: &str, changes: &Changes) -> Vec<Lost> {
-    gather(host, device, changes, Way::Rx)
+    gather(host, device, changes, Way::Rx, GsoSize::UNKNOWN)
 }
 
-fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
+fn gather(host: &str, device: &str, changes: &Changes, way: Way, size: GsoSize) -> Vec<Lost> {
     // Reasons are counted for packets of the test only. The counter of a queue includes other traffic.
     let is_watched = is_watched(changes);
     let missed = drop_reasons::missed(changes);
-    let mut places: BTreeMap<(Stage, String, String), (i64, i64)> = BTreeMap::new();
+    let mut places: BTreeMap<(Stage, String, String), Counts> = BTreeMap::new();
     for change in &changes.changes {
         let reading = &change.reading;
         let here = match &reading.place {
@@ -147,21 +149,26 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
             _ => reading.counter.to_string(),
         };
         let source = format!("{}/{}", reading.source, reading.counter);
-        let sum = places.entry((stage, format!("{host}/{what}"), source)).or_insert((0, 0));
+        let sum = places.entry((stage, format!("{host}/{what}"), source)).or_default();
         let grown = change.delta.at_least() as i64;
-        sum.0 += grown;
-        sum.1 += match reading.sense.unit {
-            _ if grown == 0 => 0,
-            Unit::Packets if reading.source == drop_reasons::SOURCE => grown + missed,
-            Unit::Packets => grown,
-            _ => most_packets(grown),
-        };
+        sum.packets += grown;
+        match reading.sense.unit {
+            Unit::Packets if reading.source == drop_reasons::SOURCE && grown > 0 => {
+                sum.most += grown + missed
+            }
+            Unit::Packets => sum.most += grown,
+            _ => {
+                sum.most += size.most(grown);
+                sum.gso_packets += grown;
+            }
+        }
     }
-    let found = places.into_iter().map(|((stage, place, source), (packets, most))| Lost {
+    let found = places.into_iter().map(|((stage, place, source), sum)| Lost {
         stage,
         place,
-        packets,
-        most,
+        packets: sum.packets,
+        most: sum.most,
+        likely: size.likely(sum.gso_packets).map(|packets| packets + sum.packets - sum.gso_packets),
         source,
     });
     let mut found = merge_idle(found.collect());
@@ -178,6 +185,17 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way) -> Vec<Lost> {
         }
     }
     found
+}
+
+/// What the counters of a place say.
+#[derive(Default)]
+struct Counts {
+    /// Packets, at least.
+    packets: i64,
+    /// Packets, at most.
+    most: i64,
+    /// How many of `packets` are GSO packets.
+    gso_packets: i64,
 }
 
 /// Places with several counters, none of which grew, are one row.
