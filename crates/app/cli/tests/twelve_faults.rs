@@ -116,7 +116,7 @@ const FAULTS: &[Fault] = &[
         name: "policer in the router",
         make: (
             1,
-            rule!("forward", "tcp dport 5001 ip length > 200 limit rate over 20 mbytes/second counter drop"),
+            rule!("forward", "tcp dport 5001 ip length > 200 limit rate over 5 mbytes/second counter drop"),
         ),
         dropped: Some(|bed| by_rule(bed, 1)),
         stage: Some("network"),
