@@ -14,6 +14,7 @@ mod delay;
 mod document;
 mod fairness;
 mod goodput;
+mod harm;
 mod host;
 mod limits;
 mod link;

@@ -2,7 +2,7 @@
 
 use crate::view::View;
 use crate::{
-    completion, convergence, delay, fairness, goodput, host, limits, link, loss, rates, requeue,
+    completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, rates, requeue,
     retransmission, udp, window_cycles,
 };
 use std::sync::LazyLock;
@@ -58,6 +58,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         goodput::ROWS,
         link::ROWS,
         fairness::ROWS,
+        harm::ROWS,
         convergence::ROWS,
         completion::ROWS,
         delay::ROWS,

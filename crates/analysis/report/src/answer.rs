@@ -1,6 +1,7 @@
 //! The answer in a few sentences, from the data alone.
 
 use crate::digest::{Group, leading_metric, metric_words};
+use crate::harm;
 use crate::input::MetricValue;
 use crate::ledger::{Balance, Extent, Loss};
 use crate::number::{significant, whole, with_unit};
@@ -12,6 +13,7 @@ use crate::steadiness;
 use crate::sweep;
 use std::collections::BTreeMap;
 use wirespeed_record::{Direction, Entry, Stage};
+use wirespeed_scenario::run::ONLY_KEY;
 use wirespeed_statistics::{Interval, Level, unpaired};
 
 /// First who leads and by how much, then what the reader must know to trust it.
@@ -68,8 +70,8 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
         out.extend(sentences);
         return;
     }
-    let mut groups: Vec<(Group, f64)> =
-        Group::all(&report.runs).into_iter().filter_map(|g| g.mean(metric).map(|m| (g, m))).collect();
+    let settings = Group::all(&report.runs).into_iter().filter(|group| !harm::is_alone(group.runs[0]));
+    let mut groups: Vec<(Group, f64)> = settings.filter_map(|g| g.mean(metric).map(|m| (g, m))).collect();
     groups.sort_by(|a, b| b.1.total_cmp(&a.1));
     let words = metric_words(metric);
     let Some((first, best)) = groups.first() else { return };
@@ -83,7 +85,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     if groups.len() == 1 {
         out.push(format!(
             "{} reaches a {words} of {}{mean}{share}.",
-            first.name(&[]),
+            first.name(&[ONLY_KEY]),
             with_unit(*best, "bit/s")
         ));
         out.extend(flow_by_flow(first, metric));
@@ -93,16 +95,17 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
     let interval = lead_interval(first, second, metric);
     let lead =
         if *next > 0.0 { lead_text(best / next, interval) } else { "while the next carries nothing".into() };
-    let no_lead =
-        |why: &str| format!("no clear lead over {} ({}): {why}", second.name(&[]), with_unit(*next, "bit/s"));
+    let no_lead = |why: &str| {
+        format!("no clear lead over {} ({}): {why}", second.name(&[ONLY_KEY]), with_unit(*next, "bit/s"))
+    };
     let lead = match interval {
         _ if overlap(first, second, metric) => no_lead("their repeats overlap"),
         Some(interval) if interval.contains(1.0) => no_lead("the 95 % interval of their ratio includes 1"),
-        _ => format!("{lead} {} ({})", second.name(&[]), with_unit(*next, "bit/s")),
+        _ => format!("{lead} {} ({})", second.name(&[ONLY_KEY]), with_unit(*next, "bit/s")),
     };
     out.push(format!(
         "{} has the highest {words}: {}{mean}{share}, {lead}.",
-        first.name(&[]),
+        first.name(&[ONLY_KEY]),
         with_unit(*best, "bit/s"),
     ));
     if let Some((last, least)) = groups.last().filter(|_| groups.len() > 2) {
@@ -111,7 +114,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
         } else {
             String::new()
         };
-        out.push(format!("{} is last with {}{times}.", last.name(&[]), with_unit(*least, "bit/s")));
+        out.push(format!("{} is last with {}{times}.", last.name(&[ONLY_KEY]), with_unit(*least, "bit/s")));
     }
 }
 

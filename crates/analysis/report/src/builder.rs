@@ -6,6 +6,7 @@ use crate::digest::{RunDigest, leading_metric};
 use crate::distribution::{flow_times, quantiles, rtts};
 use crate::figure::Figure;
 use crate::figures::{REGISTRY, across};
+use crate::harm;
 use crate::input::{RunResult, StudyInfo};
 use crate::palette::Palette;
 use crate::rate_series::total_throughput;
@@ -136,6 +137,7 @@ impl Builder {
 
     /// The report over all that was added, in that order.
     pub fn finish(mut self) -> Report {
+        harm::add(&mut self.runs);
         if self.candidates.len() > MOST_DETAILED {
             self.choose();
         }

@@ -3,6 +3,7 @@
 use crate::digest::RunDigest;
 use crate::figure::Figure;
 use crate::figures::requested;
+use crate::harm::{self, Harm};
 use crate::input::StudyInfo;
 use crate::palette::Palette;
 use crate::sweep::{self, LevelComparison};
@@ -90,6 +91,11 @@ impl Report {
     /// first over all settings of the other factors, then by setting.
     pub fn comparisons(&self) -> Vec<LevelComparison> {
         sweep::comparisons(self)
+    }
+
+    /// The harm to each group of flows in each setting that has runs of the group alone (`run.only`).
+    pub fn harm(&self) -> Vec<Harm> {
+        harm::all(&self.runs)
     }
 
     /// The runs with figures, ledgers and events, in their order.

@@ -2,11 +2,13 @@
 
 use crate::digest::{Group, RunDigest, factor_head, factor_number, factor_phrase, factor_text, metric_words};
 use crate::estimate::Estimate;
+use crate::harm;
 use crate::number::{Column, MISSING, significant, with_unit};
 use crate::report::Report;
 use maud::{Markup, html};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wirespeed_record::{FlowClass, FlowGroup};
+use wirespeed_scenario::run::ONLY_KEY;
 
 /// Sets of groups with a sentence of their own.
 const MOST_SETS: usize = 3;
@@ -30,6 +32,8 @@ const METRICS: &[&str] = &[
     "fct_q99_ns",
     "unfinished_flows",
     "udp_loss_fraction",
+    harm::GOODPUT,
+    harm::COMPLETION,
 ];
 
 /// The groups of a run that compete for goodput: those of its first class. UDP has its rate from the scenario.
@@ -88,7 +92,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         }
     }
     let shares = sets.iter().take(MOST_SETS).filter_map(|(labels, standings)| of_set(labels, standings));
-    shares.chain(completion(report)).collect()
+    shares.chain(completion(report)).chain(harms(report)).collect()
 }
 
 fn of_set(labels: &[&str], standings: &[Standing]) -> Option<String> {
@@ -190,7 +194,8 @@ fn completion(report: &Report) -> Vec<String> {
     let groups = report.runs.iter().flat_map(|run| &run.per_group);
     let finite = groups.filter(|found| found.group.class == FlowClass::Finite);
     let labels: BTreeSet<&str> = finite.map(|found| found.group.label.as_str()).collect();
-    let settings = Group::all(&report.runs);
+    let mut settings = Group::all(&report.runs);
+    settings.retain(|setting| !harm::is_alone(setting.runs[0]));
     let keys = varied(settings.iter().map(|setting| setting.runs[0]));
     let sentence = |label: &str| {
         let times = settings.iter().filter_map(|setting| {
@@ -216,6 +221,54 @@ fn completion(report: &Report) -> Vec<String> {
         }
     };
     labels.into_iter().take(MOST_SETS).filter_map(sentence).collect()
+}
+
+/// What each group loses by the others, where it loses most and least.
+fn harms(report: &Report) -> Vec<String> {
+    let mut settings = Group::all(&report.runs);
+    settings.retain(|setting| !harm::is_alone(setting.runs[0]));
+    let keys = varied(settings.iter().map(|setting| setting.runs[0]));
+    let groups = settings.iter().flat_map(|setting| &setting.runs[0].per_group);
+    let labels: BTreeMap<&str, FlowClass> =
+        groups.map(|found| (found.group.label.as_str(), found.group.class)).collect();
+    let sentence = |(label, class): (&str, FlowClass)| {
+        let (metric, what) = match class {
+            FlowClass::Finite => (harm::COMPLETION, "of the completion time is due to other flows"),
+            FlowClass::Endless | FlowClass::Udp => {
+                (harm::GOODPUT, "of the goodput alone is lost beside other flows")
+            }
+        };
+        let harm = |setting: &Group| {
+            let harm = Estimate::of(&setting.runs, &format!("group.{label}.{metric}"))?;
+            let factors = &setting.runs[0].info.factors;
+            let place = keys.iter().filter_map(|key| Some(factor_phrase(key, factors.get(*key)?)));
+            Some((harm, place.collect::<Vec<_>>().join(" · ")))
+        };
+        let mut found: Vec<(Estimate, String)> = settings.iter().filter_map(harm).collect();
+        found.sort_by(|a, b| b.0.mean.total_cmp(&a.0.mean));
+        let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
+        match &found[..] {
+            [] => None,
+            [(only, place)] => {
+                Some(format!("Harm to {label}: {} {what}{}.", signed_percent(only), at(place)))
+            }
+            [(most, at_most), .., (least, at_least)] => Some(format!(
+                "Harm to {label}: {} {what}{}, and {}{}.",
+                signed_percent(most),
+                at(at_most),
+                signed_percent(least),
+                at(at_least)
+            )),
+        }
+    };
+    labels.into_iter().take(2 * MOST_SETS).filter_map(sentence).collect()
+}
+
+/// `72 % [68, 76]`, of a fraction that may be negative.
+fn signed_percent(of: &Estimate) -> String {
+    let number = |fraction: f64| significant(fraction * 100.0, 2);
+    let ends = |half: f64| format!(" [{}, {}]", number(of.mean - half), number(of.mean + half));
+    format!("{} %{}", number(of.mean), of.half_width.map_or(String::new(), ends))
 }
 
 /// `72 % [68, 76]`
@@ -265,7 +318,9 @@ pub(crate) fn table(report: &Report, most: usize) -> Option<(Vec<GroupColumn>, u
         is_number: false,
         cells,
     };
-    let keys = report.factor_keys();
+    let mut keys = report.factor_keys();
+    // Rows are of runs with all groups.
+    keys.retain(|key| key != ONLY_KEY);
     let mut columns = Vec::new();
     for key in &keys {
         let text =

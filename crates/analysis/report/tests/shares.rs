@@ -110,3 +110,71 @@ fn one_group_has_no_share() {
     let text = builder.finish().terminal(110, false);
     assert!(!text.contains("By group of flows") && !text.contains("of the goodput,"), "{text}");
 }
+
+/// CUBIC and BBR beside each other and each alone, by buffer: goodputs of (cubic, bbr) beside, in Gbit/s; 0.9 alone.
+fn report_with_alone(rows: &[(&str, [f64; 2])]) -> Report {
+    let mut builder = Builder::new(study());
+    for (buffer, beside) in rows {
+        for repeat in 0..2 {
+            // The second repetition has slightly more of everything, so that pairing leaves no scatter.
+            let scale = 1.0 + 0.1 * f64::from(repeat);
+            for only in ["all", "cubic", "bbr"] {
+                let mut recording = Recording { flows: vec![], queues: vec![], ..one_run("cubic", repeat) };
+                let info = &mut recording.info;
+                info.id = format!("buffer={buffer},only={only},r{repeat}").replace(' ', "");
+                let factors = [("path.buffer", *buffer), ("run.only", only)];
+                info.factors = factors.map(|(key, value)| (key.to_owned(), value.into())).into();
+                info.depends_on_seed = Some(true);
+                let (cubic, bbr) = (flow("cubic", "cubic"), flow("bbr", "bbr"));
+                let (flows, per_group, total) = match only {
+                    "all" => {
+                        let groups =
+                            vec![group("cubic", 0, beside[0] * scale), group("bbr", 1, beside[1] * scale)];
+                        (vec![cubic, bbr], groups, (beside[0] + beside[1]) * scale)
+                    }
+                    alone => {
+                        let kept = if alone == "cubic" { cubic } else { bbr };
+                        (vec![kept], vec![group(alone, 0, 0.9 * scale)], 0.9 * scale)
+                    }
+                };
+                info.flows = flows;
+                builder
+                    .add(RunResult {
+                        recording: &recording,
+                        metrics: vec![metric("goodput_bps", "bit/s", total * 1e9)],
+                        per_flow: vec![],
+                        per_group,
+                        expectations: vec![],
+                    })
+                    .unwrap();
+            }
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn harm_is_what_a_group_loses_beside_the_others() {
+    let report = report_with_alone(&[("1 bdp", [0.09, 0.81]), ("8 bdp", [0.72, 0.09])]);
+    let harm = report.harm();
+    let of = |group: &str, buffer: &str| {
+        let is_it = |harm: &&wirespeed_report::Harm| {
+            (harm.group.as_str(), harm.metric) == (group, "goodput_harm")
+                && harm.factors["path.buffer"] == buffer
+        };
+        harm.iter().find(is_it).map(|harm| ((harm.mean * 1e6).round() / 1e6, harm.n)).unwrap()
+    };
+    assert_eq!([of("cubic", "1 bdp"), of("cubic", "8 bdp")], [(0.9, 2), (0.2, 2)]);
+    assert_eq!([of("bbr", "1 bdp"), of("bbr", "8 bdp")], [(0.1, 2), (0.9, 2)]);
+    assert_eq!(harm.len(), 4, "only settings with all groups have harm: {harm:?}");
+    let answer = report.answer().join(" ");
+    let wanted = "Harm to cubic: 90 % [90, 90] of the goodput alone is lost beside other flows at buffer 1 bdp, and 20 % \
+                  [20, 20] at buffer 8 bdp.";
+    assert!(answer.contains(wanted), "{answer}");
+    assert!(!answer.contains("only cubic"), "groups alone do not compete: {answer}");
+    let names: Vec<String> = report.svgs().into_iter().map(|(name, _)| name).collect();
+    assert!(names.iter().any(|name| name == "study-harm.svg"), "{names:?}");
+    assert!(report.comparisons().iter().all(|comparison| comparison.factor != "run.only"));
+    let text = report.terminal(140, false);
+    assert!(text.contains("goodput harm"), "{text}");
+}

@@ -2,8 +2,8 @@
 
 use crate::address::Address;
 use crate::error::{Complaint, ScenarioError};
-use crate::metric_of::Labels;
-use crate::run::{Factor, Run};
+use crate::metric_of::{Labels, Subject, metric_of};
+use crate::run::{Factor, ONLY_KEY, Run};
 use crate::suggest;
 use crate::sweep::{Axis, factor};
 use crate::tree::{Node, Place, Value};
@@ -28,8 +28,11 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether the bound is meant for this run.
+    /// Whether the bound is meant for this run. One on flows that `run.only` leaves out is not.
     pub fn applies(&self, run: &Run) -> bool {
+        if run.factors.contains_key(ONLY_KEY) && !has(run, metric_of(&self.metric).0) {
+            return false;
+        }
         self.filter
             .iter()
             .all(|(path, wanted)| run.factors.get(path).is_some_and(|value| same(value, wanted)))
@@ -38,6 +41,15 @@ impl Expectation {
     /// Whether a value keeps the bound. A value that is not a number does not.
     pub fn holds(&self, value: f64) -> bool {
         !value.is_nan() && self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)
+    }
+}
+
+/// Whether a run has the flow or the group of flows that a metric is of.
+fn has(run: &Run, subject: Subject) -> bool {
+    match subject {
+        Subject::Run => true,
+        Subject::Flow(label) => run.flows.iter().any(|flow| flow.label == label),
+        Subject::Group(label) => run.flow_groups().iter().any(|group| group == label),
     }
 }
 

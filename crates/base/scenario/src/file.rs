@@ -193,6 +193,10 @@ pub(crate) struct RunTable {
     /// Swept factors whose levels have the same seed in each repetition, such as `["flow.congestion"]`. The levels then meet the
     /// same random losses, and reports compare them in pairs. Default none: all runs have seeds of their own.
     pub same_seed: Option<Vec<String>>,
+    /// Only the flows of this [group](../how-to/write-a-scenario.md#groups-of-flows) run; `"all"` for all. Swept over `"all"` and
+    /// the labels of groups, it shows the [harm](../how-to/write-a-scenario.md#harm) that groups do to each other. Its levels have
+    /// the same seed. Default `"all"`.
+    pub only: Option<String>,
     /// Sampling grid, at least 1 ms. Default 10 ms.
     pub sample: Option<Span>,
     /// Metrics leave out everything before this time. Default 0 s.

@@ -5,6 +5,7 @@ mod flows;
 mod hardware;
 mod hosts;
 mod links;
+mod only;
 mod routes;
 
 use crate::congestion_control;
@@ -14,7 +15,7 @@ use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File};
 use crate::presets::{PresetKind, preset, presets};
 use crate::run::crossed;
-use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, Queue, Run};
+use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run};
 use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
@@ -46,6 +47,8 @@ pub(crate) struct Resolved {
     pub seed: u64,
     /// The factors whose levels share the seed.
     same_seed: Vec<String>,
+    /// Whether `run.only` lets each flow run, if it names a group.
+    kept: Option<Vec<bool>>,
     /// The flows that may start later, by number, and how much.
     start_jitters: Vec<(usize, Span)>,
     pub warnings: Vec<String>,
@@ -57,7 +60,8 @@ impl Resolved {
     /// The repetitions as runs of their own.
     pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
         let mut distinct = self.run.factors.clone();
-        distinct.retain(|factor, _| !self.same_seed.contains(factor));
+        // A group alone is compared with the same group beside others.
+        distinct.retain(|factor, _| factor != ONLY_KEY && !self.same_seed.contains(factor));
         (0..self.repeat).map(move |repeat| {
             let mut run = Run {
                 id: sweep::identifier(&self.run.factors, repeat),
@@ -70,6 +74,10 @@ impl Resolved {
                 let flow = &mut run.flows[*index];
                 flow.start += later;
                 flow.stop = (flow.stop + later).min(run.duration);
+            }
+            if let Some(kept) = &self.kept {
+                let mut kept = kept.iter();
+                run.flows.retain(|_| kept.next().is_some_and(|kept| *kept));
             }
             run
         })
@@ -132,11 +140,13 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         captures,
     };
     let warnings = warnings(&run);
+    let kept = only::kept(file.run.only.as_deref(), &run, root)?;
     Ok(Resolved {
         run,
         repeat,
         seed: file.run.seed.unwrap_or(DEFAULT_SEED),
         same_seed,
+        kept,
         start_jitters,
         warnings,
         own_controls,

@@ -24,6 +24,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use wirespeed_units::{Bytes, Rate, Span};
 
+/// The key by which a run has the flows of one group only, as factors name it.
+pub const ONLY_KEY: &str = "run.only";
+/// The value of [`ONLY_KEY`] with which all groups run.
+pub const ALL_GROUPS: &str = "all";
+
 /// One fully resolved experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

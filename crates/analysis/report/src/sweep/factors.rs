@@ -3,6 +3,7 @@
 use crate::digest::{Group, RunDigest, factor_number, factors_key, last_part};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
+use wirespeed_scenario::run::ONLY_KEY;
 
 /// Up to this many levels that are names are all compared with each other; of more, each with the first.
 const MOST_LEVELS_IN_PAIRS: usize = 8;
@@ -19,7 +20,9 @@ impl Factor {
     /// The varied factors: congestion control first, then others whose levels are names, then numbers.
     pub fn all(runs: &[RunDigest]) -> Vec<Factor> {
         let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.info.factors.keys()).collect();
-        let mut factors: Vec<Factor> = keys.into_iter().map(|key| Factor::of(key, runs)).collect();
+        // Totals of all groups and of one group are of different flows: harm compares these.
+        let keys = keys.into_iter().filter(|key| *key != ONLY_KEY);
+        let mut factors: Vec<Factor> = keys.map(|key| Factor::of(key, runs)).collect();
         factors.retain(|factor| factor.levels.len() > 1);
         factors.sort_by_key(|factor| (!factor.is_congestion(), factor.is_numeric()));
         factors

@@ -67,7 +67,7 @@ impl Said {
     pub fn print(&self, study: &str, report: &Report, out: Option<&Path>) -> Result<(), Failure> {
         if self.as_json {
             let text = serde_json::to_string_pretty(
-                &json!({ "study": study, "answer": report.answer(), "comparisons": report.comparisons(), "runs": self.rows }),
+                &json!({ "study": study, "answer": report.answer(), "comparisons": report.comparisons(), "harm": report.harm(), "runs": self.rows }),
             )
             .expect("results are plain data");
             return print(&format!("{text}\n"));
