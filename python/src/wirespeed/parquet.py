@@ -29,7 +29,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         Damaged: the file is not Parquet, or it is truncated.
     """
     with _opened(path) as file:
-        return file.read(columns=columns)
+        # The program writes the metadata of the table into the Arrow schema only, where `read` does not look.
+        return file.read(columns=columns).replace_schema_metadata(file.schema_arrow.metadata)
 
 
 def read_schema(path: Path) -> pa.Schema:
