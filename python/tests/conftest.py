@@ -7,11 +7,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 import wirespeed
-from wirespeed.results import FLOW_RESULTS, RESULTS, build
+from wirespeed.results import FLOW_RESULTS, GROUP_RESULTS, RESULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,35 +62,24 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, scenario: Path) -> Path:
     return out
 
 
-@pytest.fixture(scope="session")
-def listed(recorded: Path) -> Path:
-    """The same with `results.parquet` and `flow_results.parquet`."""
-    if not (recorded / RESULTS).exists():
-        # A program that does not write them yet.
-        runs, flows = build(recorded)
-        pq.write_table(runs, recorded / RESULTS)
-        pq.write_table(flows, recorded / FLOW_RESULTS)
-    return recorded
-
-
 @pytest.fixture
-def results(listed: Path) -> wirespeed.Folder:
-    return wirespeed.open(listed)
+def results(recorded: Path) -> wirespeed.Folder:
+    return wirespeed.open(recorded)
 
 
 Copy = Callable[[bool], Path]
 
 
 @pytest.fixture
-def copy(listed: Path, tmp_path: Path) -> Copy:
-    """Copies the results, with or without `results.parquet`, so that a test can damage them."""
+def copy(recorded: Path, tmp_path: Path) -> Copy:
+    """Copies the results, with or without its tables of results, so that a test can damage them."""
 
     def make(with_results: bool) -> Path:
         out = tmp_path / "copy"
-        shutil.copytree(listed, out)
+        shutil.copytree(recorded, out)
         if not with_results:
-            (out / RESULTS).unlink()
-            (out / FLOW_RESULTS).unlink()
+            for name in (RESULTS, FLOW_RESULTS, GROUP_RESULTS):
+                (out / name).unlink()
         return out
 
     return make

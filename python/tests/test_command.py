@@ -168,7 +168,7 @@ def test_output_accepts_only_the_given_codes(binary: Path) -> None:
         output(["nonsense"])
 
 
-def test_package_needs_pyarrow_only(listed: Path) -> None:
+def test_package_needs_pyarrow_only(recorded: Path) -> None:
     hidden = "pandas polars plotly matplotlib numpy"
     text = f"""
 import sys
@@ -187,7 +187,7 @@ for ask in (lambda: results.runs, results.runs_polars,
         print(error)
 """
     printed = subprocess.run(
-        [sys.executable, "-c", text, str(listed)], check=True, capture_output=True, text=True
+        [sys.executable, "-c", text, str(recorded)], check=True, capture_output=True, text=True
     )
     hints = [line.partition("type: ")[2] for line in printed.stdout.splitlines()]
     assert hints == [f"pip install 'wirespeed[{name}]'" for name in hidden.split()[:4]]

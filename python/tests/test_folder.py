@@ -10,7 +10,8 @@ import pytest
 from conftest import Copy
 
 import wirespeed
-from wirespeed.results import FLOW_RESULTS, RESULTS
+from wirespeed.command import report_json
+from wirespeed.results import FLOW_RESULTS, GROUP_RESULTS, RESULTS
 
 RUN = "congestion=reno,loss=1e-4,rtt=20ms,r0"
 
@@ -30,6 +31,7 @@ def test_polars_and_pandas_have_the_same_rows(results: wirespeed.Folder) -> None
     assert isinstance(results.runs_polars(), pl.DataFrame)
     assert results.runs_polars()["goodput_bps"].to_list() == list(results.runs["goodput_bps"])
     assert results.flows_polars()["label"].to_list() == list(results.flows["label"])
+    assert results.groups_polars()["group"].to_list() == list(results.groups["group"])
 
 
 def test_every_flow_of_every_run_has_a_row(results: wirespeed.Folder) -> None:
@@ -38,6 +40,35 @@ def test_every_flow_of_every_run_has_a_row(results: wirespeed.Folder) -> None:
     assert list(flows.loc[flows["id"] == RUN, "flow"]) == [0, 1]
     assert set(flows["kind"]) == {"tcp"}
     assert "late" in set(flows["label"])
+
+
+def test_every_group_of_every_run_has_a_row(results: wirespeed.Folder) -> None:
+    groups = results.groups
+    assert len(groups) == 48
+    assert list(groups.loc[groups["id"] == RUN, "group"]) == ["reno", "late"]
+    assert set(groups["class"]) == {"tcp"}
+    assert set(groups["flows"]) == {1}
+    shares = groups.groupby("id")["goodput_share"].sum()
+    assert list(shares) == pytest.approx([1.0] * 24)
+    doc = results.group_results.schema.field("goodput_share").metadata[b"doc"]
+    assert b"over that of all TCP flows of the run" in doc
+
+
+def test_results_of_a_build_without_groups_have_no_rows_of_groups(
+    copy: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copy(True)
+    (path / GROUP_RESULTS).unlink()
+    # The table of runs is there, and the program is asked for groups only.
+    folder = wirespeed.open(path)
+    assert folder.groups_polars().height == 48
+    older = report_json(path)
+    for run in older["runs"]:
+        del run["groups"]
+    monkeypatch.setattr("wirespeed.results.report_json", lambda *_: older)
+    folder = wirespeed.open(path)
+    assert folder.groups_polars().columns == ["id", "group", "class", "flows"]
+    assert len(folder.groups) == 0
 
 
 def test_factors_and_metrics_are_told_apart(results: wirespeed.Folder) -> None:
@@ -116,17 +147,29 @@ def test_folder_without_results_file_gives_the_same_tables(copy: Copy, results: 
     }
     assert units == {"goodput_bps": b"bit/s", "path.rtt.value": b"s"}
     assert built.flow_results.num_rows == 48
+    of_flows, of_groups = (
+        [
+            folder.flow_results.sort_by([("id", "ascending"), ("flow", "ascending")])
+            for folder in (built, results)
+        ],
+        [
+            folder.group_results.sort_by([("id", "ascending"), ("group", "ascending")])
+            for folder in (built, results)
+        ],
+    )
+    assert of_flows[0].to_pylist() == of_flows[1].to_pylist()
+    assert of_groups[0].to_pylist() == of_groups[1].to_pylist()
 
 
-def test_opening_with_results_file_lists_no_runs(listed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_with_results_file_lists_no_runs(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a folder was listed")
 
     monkeypatch.setattr(os, "scandir", refuse)
     monkeypatch.setattr(os, "listdir", refuse)
-    folder = wirespeed.open(listed)
+    folder = wirespeed.open(recorded)
     assert len(folder) == 24
-    assert folder.flows_polars().height == 48
+    assert folder.flows_polars().height == folder.groups_polars().height == 48
     assert folder.run(RUN).info["repeat"] == 0
 
 

@@ -16,7 +16,9 @@ from .problems import Problem, entries, is_run, read_info, scan
 from .recorded_run import RecordedRun
 from .results import (
     FLOW_RESULTS,
+    GROUP_RESULTS,
     RESULTS,
+    Tables,
     build,
     factor_columns,
     metric_columns,
@@ -83,7 +85,7 @@ class Folder:
         """
         if (self.path / RESULTS).exists():
             return read_results(self.path / RESULTS)
-        return self._built[0]
+        return self._built.runs
 
     @cached_property
     def flow_results(self) -> pa.Table:
@@ -95,10 +97,25 @@ class Folder:
         """
         if (self.path / FLOW_RESULTS).exists():
             return read_results(self.path / FLOW_RESULTS)
-        return self._built[1]
+        return self._built.flows
 
     @cached_property
-    def _built(self) -> tuple[pa.Table, pa.Table]:
+    def group_results(self) -> pa.Table:
+        """A row for each group of flows of each complete run, as an Arrow table: `id`, `group`, `class`, `flows`, metrics.
+
+        `class` is `tcp`, `tcp-finite` for TCP with a size, or `udp`, and `flows` the number of flows in the group. Runs that
+        were recorded without groups have no rows.
+
+        Raises:
+            Unreadable: `group_results.parquet` is damaged, foreign, or of a newer format version.
+            BinaryNotFound: there is no `group_results.parquet`, and no wirespeed to compute the metrics.
+        """
+        if (self.path / GROUP_RESULTS).exists():
+            return read_results(self.path / GROUP_RESULTS)
+        return self._built.groups
+
+    @cached_property
+    def _built(self) -> Tables:
         return build(self.path, self._binary)
 
     @cached_property
@@ -118,6 +135,15 @@ class Folder:
     def flows_polars(self) -> polars.DataFrame:
         """:attr:`flow_results` as a Polars frame."""
         return to_polars(self.flow_results)
+
+    @cached_property
+    def groups(self) -> pandas.DataFrame:
+        """:attr:`group_results` as a pandas frame."""
+        return to_pandas(self.group_results)
+
+    def groups_polars(self) -> polars.DataFrame:
+        """:attr:`group_results` as a Polars frame."""
+        return to_polars(self.group_results)
 
     @property
     def ids(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""The tables with a row for each run, and for each flow of each run.
+"""The tables with a row for each run, for each flow of each run, and for each group of flows of each run.
 
-wirespeed writes them as `results.parquet` and `flow_results.parquet`. For a folder of an older build the same tables are
-made from each `run.json` and the output of `wirespeed report --json`.
+wirespeed writes them as `results.parquet`, `flow_results.parquet` and `group_results.parquet`. For a folder of an older
+build the same tables are made from each `run.json` and the output of `wirespeed report --json`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from .quantities import factor_text, quantity
 
 RESULTS = "results.parquet"
 FLOW_RESULTS = "flow_results.parquet"
+GROUP_RESULTS = "group_results.parquet"
 
 NUMBER = ".value"
 """Ends the name of the column that has a factor as a number."""
 
 IDENTITY = ("id", "study", "substrate", "repeat", "seed", "started", "copy_of", "limit")
 _FLOW_IDENTITY = ("id", "flow", "label", "kind", "congestion")
+_GROUP_IDENTITY = ("id", "group", "class", "flows")
 _COSTS = ("cost_wall_s", "cost_cpu_s", "cost_packets")
 
 
 def read_results(path: Path) -> pa.Table:
-    """Reads `results.parquet` or `flow_results.parquet`.
+    """Reads `results.parquet`, `flow_results.parquet` or `group_results.parquet`.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -56,7 +58,7 @@ def factor_columns(schema: pa.Schema) -> list[str]:
 
 def metric_columns(schema: pa.Schema) -> list[str]:
     """Names of the metrics, with those of cost left out."""
-    known = {*IDENTITY, *_FLOW_IDENTITY, *_COSTS}
+    known = {*IDENTITY, *_FLOW_IDENTITY, *_GROUP_IDENTITY, *_COSTS}
     numbers = {f"{factor}{NUMBER}" for factor in factor_columns(schema)}
     return [
         field.name
@@ -75,8 +77,17 @@ class _Row:
     result: dict[str, Any]
 
 
-def build(folder: Path, binary: PathLike | None = None) -> tuple[pa.Table, pa.Table]:
-    """Both tables of a folder without them. This reads all runs, and calls wirespeed for the metrics.
+@dataclass(frozen=True)
+class Tables:
+    """The three tables of a folder."""
+
+    runs: pa.Table
+    flows: pa.Table
+    groups: pa.Table
+
+
+def build(folder: Path, binary: PathLike | None = None) -> Tables:
+    """The tables of a folder without them. This reads all runs, and calls wirespeed for the metrics.
 
     Raises:
         BinaryNotFound: wirespeed is not installed.
@@ -99,7 +110,7 @@ def build(folder: Path, binary: PathLike | None = None) -> tuple[pa.Table, pa.Ta
         if result["complete"]:
             results.setdefault(result["id"], result)
     rows = [_Row(infos[run], results[run]) for run in infos if run in results]
-    return _runs(rows, binary), _flows(rows, binary)
+    return Tables(_runs(rows, binary), _flows(rows, binary), _groups(rows, binary))
 
 
 def _runs(rows: Sequence[_Row], binary: PathLike | None) -> pa.Table:
@@ -146,6 +157,18 @@ def _flows(rows: Sequence[_Row], binary: PathLike | None) -> pa.Table:
         _column(key, pa.string(), [flow.get(key) for _, _, flow, _ in flows]) for key in _FLOW_IDENTITY[2:]
     ]
     return _table(columns + _metrics([metrics for _, _, _, metrics in flows], binary))
+
+
+def _groups(rows: Sequence[_Row], binary: PathLike | None) -> pa.Table:
+    # Builds whose JSON has no groups give no rows.
+    groups = [(row.info["id"], group) for row in rows for group in row.result.get("groups", [])]
+    columns = [
+        _column("id", pa.string(), [run for run, _ in groups]),
+        _column("group", pa.string(), [group["label"] for _, group in groups]),
+        _column("class", pa.string(), [group["class"] for _, group in groups]),
+        _column("flows", pa.uint64(), [len(group["flows"]) for _, group in groups]),
+    ]
+    return _table(columns + _metrics([group["metrics"] for _, group in groups], binary))
 
 
 _Column = tuple[pa.Field, pa.Array]
