@@ -16,6 +16,9 @@ OUT         ?= wirespeed-out
 # A kernel source of your own: a tarball or tree of Linux 6.12. Empty: the distribution's linux-source-6.12.
 WIRESPEED_KERNEL_SOURCE ?=
 export WIRESPEED_KERNEL_SOURCE
+# A Python environment with flent and iperf3 for the tests of exports. `make setup` makes this one.
+WIRESPEED_LOADERS ?= $(CURDIR)/target/python-venv
+export WIRESPEED_LOADERS
 
 .PHONY: help
 help: ## list the targets
@@ -24,7 +27,7 @@ help: ## list the targets
 	@printf '\nvariables: OUT=FOLDER (now %s), PREFIX=FOLDER, WIRESPEED_KERNEL_SOURCE=TARBALL-OR-TREE of Linux 6.12\n' '$(OUT)'
 
 .PHONY: setup
-setup: ## install the missing packages for all of this (apt-get); prints first which and why
+setup: ## install the missing packages for all of this (apt-get, and pip in target/); prints first which and why
 	@tools/setup test
 
 .PHONY: setup-build setup-kernel setup-lint
@@ -73,11 +76,13 @@ demo: setup-build build ## the first result: compile, run a scenario on the mode
 	$(WIRESPEED) run scenarios/first-look.toml --out '$(OUT)/first-look'
 
 .PHONY: test
-test: setup kernel demo fmt ## every test, after setup, kernel and demo; skipped tests are listed with the reason
+test: setup kernel demo fmt ## every test, also of the Python package, after setup, kernel and demo; lists skipped tests with the reason
 	@mkdir -p target
 	@echo '$(CARGO) test --workspace --release'
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
-	code=$${PIPESTATUS[0]}; tools/test-summary target/test.log || code=1; [ $$code -eq 0 ] || exit $$code
+	code=$${PIPESTATUS[0]}; tools/python-tests '$(WIRESPEED)' 2>&1 | tee -a target/test.log; \
+	python=$${PIPESTATUS[0]}; [ $$python -eq 0 ] || [ $$python -eq 3 ] || code=1; \
+	tools/test-summary target/test.log || code=1; [ $$code -eq 0 ] || exit $$code
 	@$(MAKE) test-debug
 
 # The model's crates without optimisation and with their assertions, what they need as it is: nothing else is compiled twice.
@@ -103,7 +108,7 @@ test-guest: guest ## only the tests in the guest: receive rings of a real driver
 	$(CARGO) test --release $(LOCKED) -p wirespeed --test guest -- --show-output
 
 .PHONY: test-python
-test-python: build ## only the Python package: its tests, types and style, in an environment in target/ (downloads from PyPI)
+test-python: build ## only the Python package: its tests, types and style, in target/python-venv (downloads from PyPI)
 	tools/python-tests '$(WIRESPEED)'
 
 .PHONY: fuzz

@@ -1,7 +1,6 @@
 //! Other programs open what is exported: flent and the package iperf3 of PyPI, in a Python environment that has them.
 //!
-//! The environment is `WIRESPEED_LOADERS` (a folder of `python -m venv`, then `pip install flent matplotlib iperf3`), or that of
-//! `python3`.
+//! The environment is `WIRESPEED_LOADERS` (`make test` sets it to the one of `tools/python-environment`), or that of `python3`.
 
 mod support;
 
@@ -19,7 +18,7 @@ fn python(test: &str, module: &str) -> Option<PathBuf> {
         return Some(found);
     }
     let reason = format!(
-        "{} cannot import {module}; set WIRESPEED_LOADERS to an environment of Python with flent, matplotlib and iperf3",
+        "{} cannot import {module}; type `make setup`, or set WIRESPEED_LOADERS to a Python environment with flent, matplotlib and iperf3",
         found.display()
     );
     wirespeed_testbed::skip(test, &reason);
