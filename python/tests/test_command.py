@@ -142,7 +142,7 @@ def test_binary_is_found_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "scripts/wirespeed").unlink()
     assert wirespeed.find_binary().parent.name == "path"
     (tmp_path / "path/wirespeed").unlink()
-    with pytest.raises(wirespeed.BinaryNotFound, match="pip install wirespeed-cli"):
+    with pytest.raises(wirespeed.BinaryNotFound, match="put it on the PATH"):
         wirespeed.find_binary()
     monkeypatch.setenv("WIRESPEED", str(tmp_path / "none"))
     with pytest.raises(wirespeed.BinaryNotFound, match=r"\$WIRESPEED is .*none, which is not a program"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist
 from typing import NamedTuple
 
 # 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom.
@@ -29,7 +29,10 @@ def estimate(values: Sequence[float]) -> Estimate:
     n = len(values)
     if n < 2:
         return Estimate(values[0], None, n)
-    return Estimate(fmean(values), student(n - 1) * stdev(values) / math.sqrt(n), n)
+    # `statistics.stdev` computes with fractions, which takes seconds for 20,000 settings.
+    mean = math.fsum(values) / n
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return Estimate(mean, student(n - 1) * math.sqrt(variance / n), n)
 
 
 def student(freedom: int) -> float:
