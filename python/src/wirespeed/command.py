@@ -59,7 +59,7 @@ def find_binary(binary: PathLike | None = None) -> Path:
     found = shutil.which("wirespeed", path=sysconfig.get_path("scripts")) or shutil.which("wirespeed")
     if found is None:
         raise BinaryNotFound(
-            f"the program wirespeed was not found; type: pip install wirespeed-cli, or set {VARIABLE} to its path"
+            f"the program wirespeed was not found; put it on the PATH (make install), or set {VARIABLE} to its path"
         )
     return Path(found)
 
