@@ -1,7 +1,7 @@
 //! Figures and tables from recordings and metrics.
 //!
 //! A [`Builder`] takes the runs of a study one after the other and keeps little of each; the finished [`Report`] is one
-//! self-contained HTML page, the same figures as SVG files, and a table for the terminal.
+//! self-contained HTML page, the same figures as files ([`FigureFile`]), and a table for the terminal.
 //!
 //! A [`Comparer`] takes the runs of several folders in the same way; its [`Comparison`] holds them beside each other.
 //!
@@ -14,6 +14,7 @@ mod characters;
 pub mod claims;
 mod colour_scale;
 mod compare;
+mod conditions;
 mod core_time;
 mod details;
 mod diagnosis;
@@ -23,6 +24,7 @@ mod drawing;
 mod estimate;
 mod factors;
 mod figure;
+mod figure_file;
 mod figures;
 mod flow_lines;
 mod harm;
@@ -55,6 +57,7 @@ pub use compare::{Comparer, Comparison};
 pub use diagnosis::{Section, diagnosis, missed};
 pub use digest::{factor_head, factor_number, factor_text, metric_words};
 pub use harm::Harm;
+pub use figure_file::FigureFile;
 pub use input::{ExpectOutcome, GroupResult, MetricValue, RunResult, StudyInfo};
 pub use number::with_unit;
 pub use report::Report;

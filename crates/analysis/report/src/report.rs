@@ -1,14 +1,18 @@
 //! The finished report, in its three forms.
 
+use crate::conditions::conditions;
 use crate::digest::RunDigest;
 use crate::figure::Figure;
+use crate::figure_file::{FigureFile, Owned, name_files};
 use crate::figures::requested;
 use crate::harm::{self, Harm};
 use crate::input::StudyInfo;
 use crate::palette::Palette;
+use crate::svg::{self, Medium, Setting};
 use crate::sweep::{self, LevelComparison};
-use crate::{answer, html, svg, terminal};
+use crate::{answer, html, terminal};
 use maud::Markup;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use wirespeed_scenario::FigureRequest;
 
@@ -45,26 +49,35 @@ impl Report {
     pub fn figure_svgs(&self, request: &FigureRequest) -> Vec<String> {
         let figures = requested(&self.runs, request);
         let drawn = figures.iter().filter(|figure| figure.is_drawn());
-        drawn.map(|figure| svg::render(figure, &self.palette)).collect()
+        let setting =
+            Setting { palette: &self.palette, medium: Medium::Screen, conditions: &self.conditions() };
+        drawn.map(|figure| svg::render(figure, setting)).collect()
     }
 
-    /// Every figure as (file name, SVG); names are unique and safe in any file system.
+    /// Every figure that has something to draw, to be written as a file: first those over all runs, then those of each run.
+    pub fn figure_files(&self) -> Vec<FigureFile<'_>> {
+        let all = self.conditions();
+        let across = self.figures.iter().map(move |figure| ("study", figure, all.clone()));
+        let of_runs = self.runs.iter().flat_map(|run| {
+            let line = conditions(&[&run.info]);
+            run.figures.iter().map(move |figure| (run.info.id.as_str(), figure, line.clone()))
+        });
+        let owned = across.chain(of_runs).map(|(owner, figure, conditions)| Owned {
+            owner: owner.into(),
+            figure: Cow::Borrowed(figure),
+            conditions,
+        });
+        name_files(owned, &self.palette)
+    }
+
+    /// What all runs have in common.
+    fn conditions(&self) -> String {
+        conditions(&self.runs.iter().map(|run| &run.info).collect::<Vec<_>>())
+    }
+
+    /// The same as (file name, SVG for a browser).
     pub fn svgs(&self) -> Vec<(String, String)> {
-        let across = self.figures.iter().map(|figure| ("study", figure));
-        let of_runs =
-            self.runs.iter().flat_map(|run| run.figures.iter().map(|figure| (run.info.id.as_str(), figure)));
-        let mut taken = BTreeSet::new();
-        let mut files = Vec::new();
-        for (owner, figure) in across.chain(of_runs).filter(|(_, figure)| figure.is_drawn()) {
-            let stem = format!("{}-{}", file_safe(owner), figure.id);
-            let name = (1..)
-                .map(|n| if n == 1 { format!("{stem}.svg") } else { format!("{stem}-{n}.svg") })
-                .find(|name| !taken.contains(name))
-                .unwrap_or_default();
-            taken.insert(name.clone());
-            files.push((name, svg::render(figure, &self.palette)));
-        }
-        files
+        self.figure_files().iter().map(|file| (format!("{}.svg", file.name()), file.svg())).collect()
     }
 
     /// The table for a terminal, at most `width` columns (at least 40 are used), and below it what one has to know.
@@ -160,11 +173,4 @@ pub(crate) fn metric_columns<'a>(runs: impl IntoIterator<Item = &'a RunDigest>) 
         }
     }
     columns
-}
-
-fn file_safe(text: &str) -> String {
-    let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' });
-    let name: String = safe.take(120).collect();
-    // A leading dot would hide the file.
-    name.trim_start_matches('.').to_string()
 }

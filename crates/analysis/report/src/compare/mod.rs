@@ -18,7 +18,10 @@ mod terminal;
 mod worth;
 
 use crate::builder::{POINTS_A_LINE, points_a_line};
+use crate::conditions::conditions;
+use crate::figure_file::{FigureFile, Owned, name_files};
 use crate::input::RunResult;
+use crate::palette::Palette;
 use crate::report::{MetricColumn, metric_columns};
 use cells::{Cell, Match};
 use difference::Verdict;
@@ -26,7 +29,8 @@ use ledger::Sheet;
 use maud::Markup;
 use settings::Setting;
 use side::{Side, SideRun};
-use wirespeed_record::StoreError;
+use std::borrow::Cow;
+use wirespeed_record::{RunInfo, StoreError};
 
 /// Shown besides what every table of runs shows: that which says why a goodput is what it is.
 const ALSO: [&str; 2] = ["rtt_mean_ns", "cwnd_mean_bytes"];
@@ -91,7 +95,8 @@ impl Comparer {
         let settings = settings::differing(&self.sides, &matches);
         let columns = columns(&self.sides, &cells, metrics);
         let Comparer { generated_by, command, sides } = self;
-        Comparison { generated_by, command, sides, cells, matches, columns, settings }
+        let palette = figures::palette(&sides);
+        Comparison { generated_by, command, sides, cells, matches, columns, settings, palette }
     }
 }
 
@@ -122,6 +127,7 @@ pub struct Comparison {
     /// Headlines first.
     columns: Vec<MetricColumn>,
     settings: Vec<Setting>,
+    palette: Palette,
 }
 
 impl Comparison {
@@ -133,6 +139,26 @@ impl Comparison {
     /// The same with `above` over it, such as the links of a program that serves it.
     pub fn html_below(&self, above: &Markup) -> String {
         page::page(self, above)
+    }
+
+    /// Every figure of the page, to be written as a file: first the one over all settings, then those of each matched run.
+    pub fn figure_files(&self) -> Vec<FigureFile<'_>> {
+        let matched: Vec<&RunInfo> = self.matches.iter().flat_map(|matched| self.infos(matched)).collect();
+        let across = figures::across(self).into_iter().map(|figure| Owned {
+            owner: "compare".into(),
+            figure: Cow::Owned(figure),
+            conditions: conditions(&matched),
+        });
+        let of_runs = self.matches.iter().flat_map(|matched| {
+            let owner = format!("compare-{}-r{}", self.cells[matched.cell].name, matched.repeat);
+            let line = conditions(&self.infos(matched).collect::<Vec<_>>());
+            figures::of_match(&self.sides, matched).into_iter().map(move |figure| Owned {
+                owner: owner.clone().into(),
+                figure: Cow::Owned(figure),
+                conditions: line.clone(),
+            })
+        });
+        name_files(across.chain(of_runs), &self.palette)
     }
 
     /// The answer, the table and what one has to know, at most `width` columns (at least 40 are used).
@@ -173,6 +199,12 @@ impl Comparison {
             }
         }
         is_tested.then_some(different)
+    }
+
+    /// The runs that lie over each other.
+    fn infos(&self, matched: &Match) -> impl Iterator<Item = &RunInfo> {
+        let runs = self.sides.iter().zip(matched.runs.clone());
+        runs.filter_map(|(side, run)| Some(&side.runs[run?].digest.info))
     }
 
     fn matched(&self) -> impl Iterator<Item = &Cell> {

@@ -23,15 +23,15 @@ pub(super) fn page(comparison: &Comparison, above: &Markup) -> String {
     let overlaid: Vec<Vec<Figure>> =
         comparison.matches.iter().map(|matched| figures::of_match(&comparison.sides, matched)).collect();
     let all: Vec<Figure> = figures::across(comparison).into_iter().collect();
-    let palette = figures::palette(&comparison.sides);
+    let palette = &comparison.palette;
     let body = html! {
         (head(&title, &about(comparison), &facts(comparison)))
         main {
             (answer_section(&answer::sentences(comparison)))
             @for warning in comparison.warnings() { p.warning { (warning) } }
             (table(comparison))
-            (across(&all, &palette))
-            (runs(comparison, &overlaid, &palette))
+            (across(&all, palette))
+            (runs(comparison, &overlaid, palette))
             (unmatched(comparison))
             (settings(comparison))
             (folders(comparison))
@@ -43,7 +43,7 @@ pub(super) fn page(comparison: &Comparison, above: &Markup) -> String {
             }
         }
     };
-    let data = PageData::new(&all, overlaid.iter().map(Vec::as_slice), &palette);
+    let data = PageData::new(&all, overlaid.iter().map(Vec::as_slice), palette);
     document(&title, above, &body, &comparison.generated_by, &data)
 }
 

@@ -1,7 +1,7 @@
 //! Drawings: what has no axes.
 
 use super::escape::escape;
-use super::{NOTE, opened, style, wrap};
+use super::{Setting, notes, opened};
 use crate::colour_scale::Shade;
 use crate::drawing::{Anchor, Drawing, Face, Mark, Paint};
 use crate::figure::{Figure, Ink};
@@ -9,18 +9,14 @@ use crate::palette::Palette;
 use std::fmt::Write;
 
 /// The figure of `drawing` as an SVG document.
-pub(super) fn render(figure: &Figure, drawing: &Drawing, palette: &Palette) -> String {
+pub(super) fn render(figure: &Figure, drawing: &Drawing, setting: Setting) -> String {
     const MARGIN: f64 = 24.0;
-    let notes = wrap(&figure.note, drawing.width, NOTE);
+    let notes = notes(figure, setting, drawing.width);
     let top = 34.0 + notes.len() as f64 * 18.0 + 8.0;
-    let mut out = opened(
-        figure,
-        &notes,
-        (drawing.width + 2.0 * MARGIN, top + drawing.height + 20.0),
-        &style(figure, palette),
-    );
+    let size = (drawing.width + 2.0 * MARGIN, top + drawing.height + 20.0);
+    let mut out = opened(figure, setting, &notes, size);
     let _ = writeln!(out, "<g transform=\"translate({MARGIN} {top:.1})\">");
-    marks(&mut out, drawing, palette);
+    marks(&mut out, drawing, setting.palette);
     out.push_str("</g>\n</svg>\n");
     out
 }

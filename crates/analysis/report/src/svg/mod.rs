@@ -1,4 +1,4 @@
-//! Figures as static SVG, from the same model as the page. Light, or dark where the reader prefers that.
+//! Figures as static SVG, from the same model as the page. On a screen, they are dark where the reader prefers that.
 
 pub(crate) mod drawing;
 mod escape;
@@ -12,6 +12,24 @@ pub use escape::escape;
 use scale::{Mapping, Tick};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// Place that a picture is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// A browser: light or dark, as the reader prefers.
+    Screen,
+    /// Paper, and programs that know no more of CSS than programs for paper need: light, with sharp corners.
+    Paper,
+}
+
+/// Surroundings of a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub palette: &'a Palette,
+    pub medium: Medium,
+    /// Line below the note; may be empty.
+    pub conditions: &'a str,
+}
 
 /// Sizes of a picture.
 #[derive(Debug, Clone, Copy)]
@@ -43,18 +61,19 @@ struct Frame {
 }
 
 /// `figure` as an SVG document.
-pub(crate) fn render(figure: &Figure, palette: &Palette) -> String {
-    render_in(WIDE, figure, palette)
+pub(crate) fn render(figure: &Figure, setting: Setting) -> String {
+    render_in(WIDE, figure, setting)
 }
 
 /// `figure`, whose axes hold numbers, as an SVG document with a square plot.
 pub(crate) fn render_square(figure: &Figure, palette: &Palette) -> String {
-    render_in(SQUARE, figure, palette)
+    render_in(SQUARE, figure, Setting { palette, medium: Medium::Screen, conditions: "" })
 }
 
-fn render_in(size: Size, figure: &Figure, palette: &Palette) -> String {
+fn render_in(size: Size, figure: &Figure, setting: Setting) -> String {
+    let palette = setting.palette;
     if let Some(drawing) = &figure.drawing {
-        return drawing::render(figure, drawing, palette);
+        return drawing::render(figure, drawing, setting);
     }
     let (left, height) = match &figure.y.kind {
         AxisKind::Names(names) => {
@@ -64,13 +83,13 @@ fn render_in(size: Size, figure: &Figure, palette: &Palette) -> String {
         _ => (LEFT, size.plot_height),
     };
     let legend = Legend::lay_out(figure, palette, size.width - RIGHT - left);
-    let notes = wrap(&figure.note, size.width - RIGHT - 24.0, NOTE);
+    let notes = notes(figure, setting, size.width - RIGHT - 24.0);
     let header = 34.0 + notes.len() as f64 * 18.0 + 8.0;
     let top = header + legend.lines as f64 * LINE_OF_LEGEND + 8.0;
     let frame = Frame { left, top, right: size.width - RIGHT, bottom: top + height };
     let total = frame.bottom + BOTTOM;
 
-    let mut out = opened(figure, &notes, (size.width, total), &style(figure, palette));
+    let mut out = opened(figure, setting, &notes, (size.width, total));
     legend.draw(&mut out, frame.left, header + 10.0);
 
     let x = Mapping::new(&figure.x, (frame.left, frame.right));
@@ -102,14 +121,19 @@ fn render_in(size: Size, figure: &Figure, palette: &Palette) -> String {
 }
 
 /// The beginning of a picture of this width and height: its ground, title and note.
-fn opened(figure: &Figure, notes: &[String], (width, height): (f64, f64), style: &str) -> String {
+fn opened(figure: &Figure, setting: Setting, notes: &[String], (width, height): (f64, f64)) -> String {
+    let style = style(figure, setting);
+    let corner = match setting.medium {
+        Medium::Screen => " rx=\"8\"",
+        Medium::Paper => "",
+    };
     let mut out = String::new();
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n<style>{style}</style>\n",
         escape(&figure.title),
     );
-    let _ = writeln!(out, "<rect class=\"ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>");
+    let _ = writeln!(out, "<rect class=\"ground\" width=\"{width}\" height=\"{height}\"{corner}/>");
     text(&mut out, 24.0, 30.0, "title", &figure.title);
     for (index, line) in notes.iter().enumerate() {
         text(&mut out, 24.0, 50.0 + index as f64 * 18.0, "note", line);
@@ -210,19 +234,24 @@ fn sample(layer: &Layer, palette: &Palette) -> String {
 }
 
 /// Colours as classes and not as variables: programs other than browsers know only those.
-fn style(figure: &Figure, palette: &Palette) -> String {
+fn style(figure: &Figure, setting: Setting) -> String {
+    let Setting { palette, medium, .. } = setting;
     let drawn = figure.drawing.iter().flat_map(|drawing| drawing.inks());
     let inks = figure.layers.iter().map(|layer| &layer.ink).chain(drawn);
     let used: BTreeSet<String> = inks.map(|ink| palette.swatch(ink).name().to_string()).collect();
+    // Weights between hundreds are for browsers only.
+    let (strong, dark) = match medium {
+        Medium::Screen => (640, format!("@media (prefers-color-scheme:dark){{{}}}", paints(true, &used))),
+        Medium::Paper => (600, String::new()),
+    };
     format!(
         "text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',sans-serif;font-size:12.5px}}\
          .title{{font-size:17px;font-weight:600}}.tick{{font-variant-numeric:tabular-nums}}\
          .end{{text-anchor:end}}.middle{{text-anchor:middle}}\
          .halo{{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}}.level{{stroke-dasharray:2 4}}\
-         .on-dark{{fill:#fff}}.on-light{{fill:#000}}.strong{{font-weight:640}}.tint{{fill-opacity:.32}}.panel{{fill-opacity:.4}}.way,.outline{{fill:none}}.outline{{pointer-events:all}}.way{{stroke-width:1.4}}\
-         {}@media (prefers-color-scheme:dark){{{}}}",
+         .on-dark{{fill:#fff}}.on-light{{fill:#000}}.strong{{font-weight:{strong}}}.tint{{fill-opacity:.32}}.panel{{fill-opacity:.4}}.way,.outline{{fill:none}}.outline{{pointer-events:all}}.way{{stroke-width:1.4}}\
+         {}{dark}",
         paints(false, &used),
-        paints(true, &used)
     )
 }
 
@@ -264,6 +293,13 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
 /// Names longer than this push the plot aside.
 fn short(name: &str) -> String {
     shorten(name, 44)
+}
+
+/// The lines between title and plot: note, then conditions.
+fn notes(figure: &Figure, setting: Setting, width: f64) -> Vec<String> {
+    let mut lines = wrap(&figure.note, width, NOTE);
+    lines.extend(wrap(setting.conditions, width, NOTE));
+    lines
 }
 
 fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
