@@ -14,12 +14,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
-/// Width of PNG pictures that suits most papers, in pixels: 390 dots an inch over a text 7 inches wide.
-pub const DEFAULT_WIDTH: u32 = 2760;
-/// Least width of a PNG picture, in pixels. Text is unreadable below it.
-pub const LEAST_WIDTH: u32 = 200;
-/// Largest width of a PNG picture, in pixels.
-pub const LARGEST_WIDTH: u32 = 10_000;
+/// Resolution of PNG pictures that most publishers ask for, in pixels an inch.
+pub const DEFAULT_DPI: u32 = 300;
+/// Least resolution of a PNG picture, in pixels an inch. Text is unreadable below it.
+pub const LEAST_DPI: u32 = 50;
+/// Largest resolution of a PNG picture, in pixels an inch.
+pub const LARGEST_DPI: u32 = 1200;
+/// Pixels of SVG in an inch, as CSS has them.
+const DOCUMENT_DPI: f32 = 96.0;
 /// Most pixels of a PNG picture: 800 MB while it is drawn.
 const MOST_PIXELS: u64 = 200_000_000;
 
@@ -44,9 +46,9 @@ pub enum PictureError {
     /// The text is not an SVG document, or has no size.
     #[error("the SVG document is invalid: {0}")]
     Document(#[from] usvg::Error),
-    /// The width is out of range.
-    #[error("the width of {0} pixels is not between {LEAST_WIDTH} and {LARGEST_WIDTH}")]
-    Width(u32),
+    /// The resolution is out of range.
+    #[error("the resolution of {0} pixels an inch is not between {LEAST_DPI} and {LARGEST_DPI}")]
+    Resolution(u32),
     /// The picture would have too many pixels.
     #[error("a picture of {width} x {height} pixels has more than {MOST_PIXELS} pixels")]
     Large {
@@ -129,19 +131,19 @@ impl Painter {
         Painter { options }
     }
 
-    /// `svg` as PNG, `width` pixels wide ([`LEAST_WIDTH`] to [`LARGEST_WIDTH`]) and without transparency. The file states how
-    /// many pixels an inch has, so that programs show PNG and PDF in the same size.
+    /// `svg` as PNG, with `dpi` pixels an inch ([`LEAST_DPI`] to [`LARGEST_DPI`]) and without transparency. An inch is 96 pixels of
+    /// SVG. The file states its resolution, so that programs show PNG and PDF in the same size.
     ///
     /// # Errors
     ///
     /// `svg` is invalid, or the picture is too large.
-    pub fn png(&self, svg: &str, width: u32) -> Result<Picture, PictureError> {
+    pub fn png(&self, svg: &str, dpi: u32) -> Result<Picture, PictureError> {
         let tree = self.tree(svg)?;
-        Ok(Picture { bytes: png::render(&tree, width)?, missing: missing(&tree) })
+        Ok(Picture { bytes: png::render(&tree, dpi)?, missing: missing(&tree) })
     }
 
-    /// `svg` as a PDF document of one page with `title`. Lines are vectors, text is text, and the glyphs that occur are embedded. A
-    /// pixel of SVG is 1/96 inch.
+    /// `svg` as a PDF document of one page with `title`. Lines are vectors, text is text, and the glyphs that occur are embedded. An
+    /// inch is 96 pixels of SVG.
     ///
     /// # Errors
     ///

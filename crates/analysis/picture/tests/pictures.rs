@@ -3,7 +3,7 @@
 use lopdf::content::Content;
 use lopdf::{Dictionary, Document, Object};
 use std::collections::{BTreeMap, BTreeSet};
-use wirespeed_picture::{DEFAULT_WIDTH, Feature, Painter, PictureError};
+use wirespeed_picture::{DEFAULT_DPI, Feature, Painter, PictureError};
 
 const SERIES: [u8; 3] = [213, 94, 0];
 
@@ -87,11 +87,11 @@ fn texts(document: &Document) -> Vec<String> {
 }
 
 #[test]
-fn png_has_the_requested_width_and_the_colours_of_a_light_page() {
-    let picture = Painter::new().png(&figure("Loss (%)"), 1840).unwrap();
+fn png_has_the_requested_resolution_and_the_colours_of_a_light_page() {
+    let picture = Painter::new().png(&figure("Loss (%)"), 192).unwrap();
     let (width, height, colours, resolution) = pixels(&picture.bytes);
     assert_eq!((width, height), (1840, 600));
-    assert_eq!(resolution, 7559, "192 pixels an inch: two for each of the document");
+    assert_eq!(resolution, 7559, "192 pixels an inch, in a metre");
     let share = |wanted: [u8; 3]| {
         colours.iter().filter(|colour| **colour == wanted).count() as f64 / colours.len() as f64
     };
@@ -105,8 +105,8 @@ fn png_has_the_requested_width_and_the_colours_of_a_light_page() {
 fn png_has_text_in_all_three_labels() {
     let painter = Painter::new();
     let with_text = figure("Loss (%)");
-    let without = |word: &str| painter.png(&with_text.replace(word, ""), DEFAULT_WIDTH).unwrap().bytes;
-    let whole = painter.png(&with_text, DEFAULT_WIDTH).unwrap().bytes;
+    let without = |word: &str| painter.png(&with_text.replace(word, ""), DEFAULT_DPI).unwrap().bytes;
+    let whole = painter.png(&with_text, DEFAULT_DPI).unwrap().bytes;
     let distinct: BTreeSet<Vec<u8>> = ["Goodput over loss", "Loss (%)", "Goodput (Gbit/s)"]
         .into_iter()
         .map(without)
@@ -121,7 +121,7 @@ fn font_weight_decides_the_face() {
     let bold = figure("Loss");
     let regular = bold.replace("font-weight:600", "font-weight:400");
     let ink = |svg: &str| {
-        let (_, _, colours, _) = pixels(&painter.png(svg, 1840).unwrap().bytes);
+        let (_, _, colours, _) = pixels(&painter.png(svg, 192).unwrap().bytes);
         colours.iter().filter(|colour| **colour == [28, 32, 38]).count()
     };
     assert!(ink(&bold) > ink(&regular) + 100, "{} and {}", ink(&bold), ink(&regular));
@@ -167,7 +167,7 @@ fn pictures_have_the_same_bytes_each_time_and_no_date() {
     let draw = || {
         let painter = Painter::new();
         let svg = figure("Loss (%)");
-        (painter.png(&svg, DEFAULT_WIDTH).unwrap(), painter.pdf(&svg, "Goodput").unwrap())
+        (painter.png(&svg, DEFAULT_DPI).unwrap(), painter.pdf(&svg, "Goodput").unwrap())
     };
     let (first, again) = (draw(), draw());
     assert!(first == again);
@@ -181,9 +181,9 @@ fn pictures_have_the_same_bytes_each_time_and_no_date() {
 fn missing_characters_are_reported_and_leave_a_box() {
     let painter = Painter::new();
     let (with, without) = (figure("速い"), figure(""));
-    let picture = painter.png(&with, 920).unwrap();
+    let picture = painter.png(&with, 96).unwrap();
     assert_eq!(picture.missing, BTreeSet::from(['速', 'い']));
-    assert_ne!(picture.bytes, painter.png(&without, 920).unwrap().bytes);
+    assert_ne!(picture.bytes, painter.png(&without, 96).unwrap().bytes);
     let pdf = painter.pdf(&with, "t").unwrap();
     assert_eq!(pdf.missing, BTreeSet::from(['速', 'い']));
     assert!(Document::load_mem(&pdf.bytes).is_ok());
@@ -197,7 +197,7 @@ fn characters_of_figures_are_in_both_fonts() {
     let all: String = (kept + signs).replace('&', "&amp;").replace('<', "&lt;");
     for weight in [400, 700] {
         let svg = figure(&all).replace("font-size:12.5px", &format!("font-weight:{weight}"));
-        assert_eq!(painter.png(&svg, 920).unwrap().missing, BTreeSet::new(), "weight {weight}");
+        assert_eq!(painter.png(&svg, 96).unwrap().missing, BTreeSet::new(), "weight {weight}");
     }
 }
 
@@ -210,22 +210,22 @@ fn files_of_the_machine_are_not_read() {
         .unwrap();
     let image = format!("<image href=\"{}\" width=\"400\" height=\"200\"/></svg>", file.display());
     let painter = Painter::new();
-    let with = painter.png(&figure("x").replace("</svg>", &image), 920).unwrap();
+    let with = painter.png(&figure("x").replace("</svg>", &image), 96).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(with.bytes, painter.png(&figure("x"), 920).unwrap().bytes);
+    assert_eq!(with.bytes, painter.png(&figure("x"), 96).unwrap().bytes);
 }
 
 #[test]
 fn impossible_pictures_are_errors() {
     let painter = Painter::new();
-    assert!(matches!(painter.png("no document", 920), Err(PictureError::Document(_))));
+    assert!(matches!(painter.png("no document", 96), Err(PictureError::Document(_))));
     assert!(matches!(
         painter.pdf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"0\" height=\"9\"/>", "t"),
         Err(PictureError::Document(_))
     ));
-    assert!(matches!(painter.png(&figure("x"), 0), Err(PictureError::Width(0))));
-    let tall = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10\" height=\"10000\"/>";
-    assert!(matches!(painter.png(tall, 2760), Err(PictureError::Large { width: 2760, height: 2_760_000 })));
+    assert!(matches!(painter.png(&figure("x"), 0), Err(PictureError::Resolution(0))));
+    let tall = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"100000\"/>";
+    assert!(matches!(painter.png(tall, 960), Err(PictureError::Large { width: 1000, height: 1_000_000 })));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod recordings;
 
 use recordings::{flow, one_run};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use wirespeed_record::{Direction, Entry, FlowSample, LedgerRow, Recording, Stage, SubstrateKind};
 use wirespeed_report::{Comparer, Comparison, MetricValue, RunResult};
 
@@ -361,4 +362,15 @@ fn the_text_fits_whatever_the_names() {
         }
     }
     assert!(!comparison.terminal(100, false).contains('\x1b'));
+}
+
+#[test]
+fn figure_files_are_those_of_the_page_with_names_of_their_own() {
+    let comparison = comparer().finish(&[]);
+    let files = comparison.figure_files();
+    let names: BTreeSet<&str> = files.iter().map(|file| file.name()).collect();
+    assert_eq!(names.len(), files.len());
+    assert!(names.contains("compare-settings") && names.contains("compare-bic-r2-cwnd"), "{names:?}");
+    let cwnd = files.iter().find(|file| file.name() == "compare-bic-r2-cwnd").unwrap().print_svg();
+    assert!(cwnd.contains("first-look · ") && cwnd.contains("kernel"), "{cwnd}");
 }

@@ -132,6 +132,22 @@ fn svgs_are_well_formed_and_have_names_of_their_own() {
     }
 }
 
+#[test]
+fn figures_for_print_are_light_and_name_the_conditions() {
+    let report = report_of(&[one_run("reno", 0), one_run("bic", 0)]);
+    let files = report.figure_files();
+    let cwnd = files.iter().find(|file| file.figure_name() == "cwnd").expect("it is drawn");
+    assert_eq!(files.iter().filter(|file| file.figure_name() == "cwnd").count(), 2, "one for each run");
+    assert!(cwnd.name().ends_with("-cwnd"), "{}", cwnd.name());
+    assert!(cwnd.svg().contains("prefers-color-scheme:dark"));
+    let print = cwnd.print_svg();
+    well_formed(&print).unwrap();
+    assert!(!print.contains("@media") && print.contains("fill:#ffffff"));
+    assert!(print.contains("reno · ") && print.contains("substrate "), "{print}");
+    let across = files.iter().find(|file| file.name().starts_with("study-")).expect("it is drawn");
+    assert!(across.print_svg().contains("2 runs · "), "{}", across.name());
+}
+
 /// Ids of the figures of the first run.
 fn figures(recording: Recording) -> Vec<String> {
     let prefix = format!("{}-", recording.info.id);

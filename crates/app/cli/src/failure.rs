@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use thiserror::Error;
 #[cfg(feature = "linux")]
 use wirespeed_kernel::KernelError;
+use wirespeed_picture::PictureError;
 use wirespeed_record::{StoreError, plain};
 use wirespeed_scenario::ScenarioError;
 use wirespeed_validation::ValidationError;
@@ -98,6 +99,14 @@ pub enum Failure {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// A figure cannot be drawn.
+    #[error("cannot draw {what}: {source}")]
+    Picture {
+        /// The file.
+        what: String,
+        /// The reason.
+        source: PictureError,
+    },
     /// The environment lacks something.
     #[error("{0}")]
     Environment(String),
@@ -141,6 +150,7 @@ impl Failure {
             | Failure::Report { .. }
             | Failure::Agent
             | Failure::Environment(_)
+            | Failure::Picture { .. }
             | Failure::Output { .. } => 3,
             // Given a folder that holds no such thing is a matter of usage; a disk that refuses is not.
             Failure::Store(StoreError::Io { .. } | StoreError::Locked { .. })

@@ -8,15 +8,15 @@ mod content;
 mod font;
 mod shape;
 
-use crate::PictureError;
+use crate::{DOCUMENT_DPI, PictureError};
 use content::Page;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use pdf_writer::writers::ExtGraphicsState;
 use pdf_writer::{Chunk, Filter, Finish, Pdf, Rect, Ref, TextStr};
 use resvg::usvg::Tree;
 
-/// Points in a pixel of CSS: an inch has 72 of these and 96 of those.
-const POINTS_A_PIXEL: f32 = 72.0 / 96.0;
+/// Points of PDF, of which an inch has 72, in a pixel of SVG.
+const POINTS_A_PIXEL: f32 = 72.0 / DOCUMENT_DPI;
 const PRODUCER: &str = "wirespeed";
 /// Of 10. Larger levels take longer for few bytes.
 const COMPRESSION: u8 = 6;

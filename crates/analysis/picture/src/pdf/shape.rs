@@ -136,6 +136,6 @@ fn colour(paint: &Paint) -> Result<Color, PictureError> {
 }
 
 fn rgb(colour: Color) -> [f32; 3] {
-    // Three digits tell all 256 values apart.
+    // All 256 values differ in three digits.
     [colour.red, colour.green, colour.blue].map(|value| (f32::from(value) / 255.0 * 1000.0).round() / 1000.0)
 }

@@ -1,5 +1,6 @@
 //! `wirespeed compare`: folders of results beside each other.
 
+use crate::commands::figures::FigureArguments;
 use crate::commands::folder::create;
 use crate::commands::report::{colour, runs_in, width};
 use crate::failure::Failure;
@@ -17,7 +18,8 @@ const PAGE: &str = "compare.html";
 #[command(after_help = "\
 Examples:
   wirespeed compare out/kernel out/model
-  wirespeed compare before after --metric goodput_bps --metric rtt_mean_ns")]
+  wirespeed compare before after --metric goodput_bps --metric rtt_mean_ns
+  wirespeed compare before after --out both/ --figures pdf --figure-names compare-settings")]
 pub struct Arguments {
     /// Folders that `wirespeed run` wrote; each is compared with the first.
     #[arg(required = true, num_args = 2.., value_name = "DIR")]
@@ -28,6 +30,8 @@ pub struct Arguments {
     /// Compare this metric instead of the main ones; may be repeated. The answer is about the first.
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
+    #[command(flatten)]
+    figures: FigureArguments,
     /// Print the comparison as JSON instead of the table.
     #[arg(long)]
     json: bool,
@@ -114,17 +118,21 @@ fn conclude(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failur
         Some(path) => path.clone(),
         None => arguments.folders[0].join(PAGE),
     };
-    if let Some(folder) = page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create(folder)?;
-    }
+    let folder = match page.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    create(folder)?;
     replace_file(&page, comparison.html().as_bytes())
         .map_err(|source| Failure::Output { what: page.display().to_string(), source })?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&comparison.json()).expect("a comparison is plain data");
-        return print(&format!("{text}\n"));
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&comparison.terminal(width(), colour()))?;
+        print(&format!("\nPage: {}\n", page.display()))?;
     }
-    print(&comparison.terminal(width(), colour()))?;
-    print(&format!("\nPage: {}\n", page.display()))
+    arguments.figures.write(folder, &comparison.figure_files())
 }
 
 fn command(arguments: &Arguments) -> String {

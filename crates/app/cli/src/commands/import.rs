@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut results = StudyReport::new(study);
     results.add(judged)?;
     let (report, tables) = results.finish();
-    write_report(&out, &report, None)?;
+    write_report(&out, &report)?;
     write_tables(&out, &tables)?;
     show(&report, Some(&out))?;
     let told: String = recording.info.warnings.iter().map(|warning| format!("note: {warning}\n")).collect();

@@ -13,6 +13,7 @@ mod engine;
 pub mod execute;
 pub mod explain;
 pub mod export;
+mod figures;
 mod folder;
 pub mod import;
 #[cfg(feature = "linux")]

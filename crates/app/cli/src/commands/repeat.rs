@@ -293,7 +293,7 @@ fn report(group: &Group, outcomes: &[Outcome], folder: &Path, command: &str) -> 
         }
     }
     let (report, tables) = results.finish();
-    write_report(folder, &report, None)?;
+    write_report(folder, &report)?;
     write_tables(folder, &tables)
 }
 

@@ -1,8 +1,9 @@
 //! `wirespeed report`: the report of runs that are there.
 
+use super::figures::FigureArguments;
 use super::folder::create;
 use super::results::Said;
-use super::run::{Figures, cores, write_report, write_tables};
+use super::run::{cores, write_report, write_tables};
 use crate::failure::Failure;
 use crate::print;
 use clap::Args;
@@ -20,6 +21,7 @@ Examples:
   wirespeed report wirespeed-out/first-look
   wirespeed report wirespeed-out/probe-dtn1-dtn2      # all measurements of a pair in one report
   wirespeed report a b --out both --figures svg
+  wirespeed report wirespeed-out/sweep --figures pdf --figure-names \"study-*,cwnd\"
   wirespeed report wirespeed-out/sweep --figure \"scatter against=loss_fraction by=congestion\"")]
 pub struct Arguments {
     /// Folders of runs: a single run, or the output folder of a study.
@@ -28,9 +30,8 @@ pub struct Arguments {
     /// Folder for report.html [default: the first DIR].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the figures of the report as files, too.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    figures: Option<Figures>,
+    #[command(flatten)]
+    figures: FigureArguments,
     /// Add a figure across runs, for example "line metric=rtt_q95_ns x=buffer"; may be repeated.
     #[arg(long, value_name = "REQUEST")]
     figure: Vec<String>,
@@ -88,9 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     create(&out)?;
     let name = study.name.clone();
     let (report, tables) = results.about(study).finish();
-    write_report(&out, &report, arguments.figures)?;
+    write_report(&out, &report)?;
     write_tables(&out, &tables)?;
     said.print(&name, &report, Some(&out))?;
+    arguments.figures.write(&out, &report.figure_files())?;
     match unreadable {
         0 => Ok(()),
         failed => Err(Failure::Unreadable { failed, total }),

@@ -1,6 +1,7 @@
 //! `wirespeed run`: a scenario from file to verdict.
 
 use super::engine::{EngineArguments, Work};
+use super::figures::FigureArguments;
 use super::folder::create;
 use super::report::requests;
 use super::results::Said;
@@ -30,6 +31,7 @@ Examples:
   wirespeed run lossy.toml --set path.rtt=\"50 ms\" --set run.repeat=5
   wirespeed run lossy.toml --json > results.json
   wirespeed run sweep.toml --figure \"heat-map x=rtt y=loss by=congestion\"
+  wirespeed run sweep.toml --figures pdf,png --figure-names \"goodput*,cwnd\"
   wirespeed run sweep.wirespeed.tar.gz          # repeat a bundle, and compare with its results
 
 The folder of results has report.html and the recorded runs. Complete runs are kept: the same command again runs only \
@@ -69,9 +71,8 @@ pub struct Arguments {
         hide = cfg!(not(feature = "linux"))
     )]
     pub(super) self_check: SelfCheck,
-    /// Write the figures of the report as files, too.
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
-    figures: Option<Figures>,
+    #[command(flatten, next_help_heading = "Output")]
+    figures: FigureArguments,
     /// Add a figure across runs, for example "heat-map x=rtt y=loss"; may be repeated.
     #[arg(long, value_name = "REQUEST", help_heading = "Output")]
     figure: Vec<String>,
@@ -140,13 +141,6 @@ impl SelfCheck {
     }
 }
 
-/// File formats of figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Figures {
-    /// Scalable vector graphics, in `figures/`.
-    Svg,
-}
-
 impl Arguments {
     /// To run one file, whatever was made of it before.
     pub(crate) fn of_file(file: PathBuf, on: On, out: PathBuf, json: bool) -> Arguments {
@@ -161,7 +155,7 @@ impl Arguments {
             engine: EngineArguments::default(),
             until_certain: UntilCertain::default(),
             self_check: SelfCheck::Auto,
-            figures: None,
+            figures: FigureArguments::default(),
             figure: Vec::new(),
             json,
             write_runs: None,
@@ -180,7 +174,7 @@ impl Arguments {
             (!self.overrides.is_empty(), "--set"),
             (self.seed.is_some(), "--seed"),
             (self.until_certain.override_of_scenario().is_some(), "--until-ci"),
-            (self.figures.is_some(), "--figures"),
+            (self.figures.is_given(), "--figures"),
             (!self.figure.is_empty(), "--figure"),
             (self.write_runs.is_some(), "--write-runs"),
         ];
@@ -399,10 +393,12 @@ fn conclude(
         Ok::<(), Failure>(())
     })?;
     let (report, tables) = results.finish();
-    let written = write_report(out, &report, arguments.figures).and_then(|()| write_tables(out, &tables));
+    let written = write_report(out, &report).and_then(|()| write_tables(out, &tables));
     // What was found does not depend on a disk that is full.
     said.print(&study.name, &report, written.is_ok().then_some(out))?;
-    written.map_err(|failure| with_recording(failure, out))?;
+    written
+        .and_then(|()| arguments.figures.write(out, &report.figure_files()))
+        .map_err(|failure| with_recording(failure, out))?;
     let failed = outcomes.iter().filter(|o| matches!(o, Outcome::Failed(_))).count();
     if interrupted() {
         Err(Failure::Interrupted)
@@ -444,22 +440,14 @@ fn with_recording(failure: Failure, out: &Path) -> Failure {
     }
 }
 
-/// Writes `report.html`, `means.csv` and the figures.
-pub fn write_report(out: &Path, report: &Report, figures: Option<Figures>) -> Result<(), Failure> {
+/// Writes `report.html` and `means.csv`.
+pub fn write_report(out: &Path, report: &Report) -> Result<(), Failure> {
     let write = |path: PathBuf, text: &str| {
         replace_file(&path, text.as_bytes())
             .map_err(|source| Failure::Output { what: path.display().to_string(), source })
     };
     write(out.join("report.html"), &report.html())?;
-    write(out.join("means.csv"), &report.means_csv())?;
-    if figures == Some(Figures::Svg) {
-        let folder = out.join("figures");
-        create(&folder)?;
-        for (name, svg) in report.svgs() {
-            write(folder.join(name), &svg)?;
-        }
-    }
-    Ok(())
+    write(out.join("means.csv"), &report.means_csv())
 }
 
 #[cfg(test)]
