@@ -1,7 +1,7 @@
 //! SVG documents as PNG and PDF.
 //!
-//! A [`Painter`] draws with the fonts of the program and no other, so that a picture has the same bytes on every machine. It
-//! reads no file. The ground is white unless the document paints another.
+//! A [`Painter`] draws with the fonts of the program and no other, so that a picture does not depend on the fonts of a machine. It
+//! reads no file, and gives the same bytes each time. The ground is white unless the document paints another.
 //!
 //! Styles for dark pages (`@media`) are ignored: pictures are for print.
 

@@ -10,12 +10,8 @@ pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
         let keys = || runs.iter().flat_map(|run| run.factors.keys());
         keys().any(|key| key.rsplit('.').next() == Some(name))
     };
-    let narrowest =
-        |run: &RunInfo| run.links.iter().filter(|link| link.rate_bps > 0).min_by_key(|l| l.rate_bps).cloned();
-    let link = same(runs, narrowest);
-    let of_link = |name: &str, text: &dyn Fn(&LinkInfo) -> Option<String>| {
-        link.as_ref().filter(|_| !is_swept(name)).and_then(text)
-    };
+    let rate = same(runs, |run| Some(narrowest(run)?.rate_bps)).filter(|_| !is_swept("rate"));
+    let buffer = same(runs, |run| Some(narrowest(run)?.buffer_bytes)).filter(|_| !is_swept("buffer"));
     let parts = [
         same(runs, |run| Some(run.study.clone())).filter(|study| !study.is_empty()),
         same(runs, |run| Some(factors(run))).filter(|factors| !factors.is_empty()),
@@ -24,15 +20,15 @@ pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
             [] | [_] => None,
             several => Some(format!("{} runs", several.len())),
         },
-        of_link("rate", &|link| Some(Quantity::Rate.text(link.rate_bps as f64))),
+        rate.map(|bps| Quantity::Rate.text(bps as f64)),
         same(runs, propagation)
             .filter(|_| !is_swept("rtt"))
             .map(|ns| format!("RTT {}", Quantity::Seconds.text(ns as f64 / 1e9))),
-        of_link("buffer", &|link| {
-            (link.buffer_bytes > 0)
-                .then(|| format!("buffer {}", Quantity::Bytes.text(link.buffer_bytes as f64)))
-        }),
-        same(runs, |run| Some(run.duration_ns)).map(|ns| Quantity::Seconds.text(ns as f64 / 1e9)),
+        buffer
+            .filter(|bytes| *bytes > 0)
+            .map(|bytes| format!("buffer {}", Quantity::Bytes.text(bytes as f64))),
+        same(runs, |run| Some(run.duration_ns))
+            .map(|ns| format!("duration {}", Quantity::Seconds.text(ns as f64 / 1e9))),
         same(runs, |run| Some(format!("substrate {}", run.substrate))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
@@ -40,6 +36,11 @@ pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
 
 fn factors(run: &RunInfo) -> String {
     run.factors.iter().map(|(key, value)| factor_phrase(key, value)).collect::<Vec<_>>().join(" · ")
+}
+
+/// The link with the least rate, of those with a known rate.
+fn narrowest(run: &RunInfo) -> Option<&LinkInfo> {
+    run.links.iter().filter(|link| link.rate_bps > 0).min_by_key(|link| link.rate_bps)
 }
 
 /// Propagation there and back, if all flows have the same.
@@ -77,7 +78,7 @@ mod tests {
         let one = run("bic", 9_500_000_000, 2);
         let substrate = one.substrate;
         let expected = format!(
-            "first-look · bic · repeat 2 · 9.5 Gbit/s · RTT 12 ms · buffer 2 MB · 60 s · substrate {substrate}"
+            "first-look · bic · repeat 2 · 9.5 Gbit/s · RTT 12 ms · buffer 2 MB · duration 60 s · substrate {substrate}"
         );
         assert_eq!(conditions(&[&one]), expected);
     }
@@ -86,7 +87,7 @@ mod tests {
     fn conditions_of_several_runs_are_those_in_common() {
         let (a, b) = (run("bic", 9_500_000_000, 0), run("reno", 1_000_000_000, 0));
         let line = conditions(&[&a, &b]);
-        assert!(line.starts_with("first-look · 2 runs · RTT 12 ms · 60 s"), "{line}");
+        assert!(line.starts_with("first-look · 2 runs · RTT 12 ms · buffer 2 MB · duration 60 s"), "{line}");
         assert!(!line.contains("bic") && !line.contains("Gbit"), "{line}");
     }
 
