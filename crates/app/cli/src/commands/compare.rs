@@ -19,7 +19,7 @@ const PAGE: &str = "compare.html";
 Examples:
   wirespeed compare out/kernel out/model
   wirespeed compare before after --metric goodput_bps --metric rtt_mean_ns
-  wirespeed compare before after --out both/ --figures pdf --figure-names compare-settings")]
+  wirespeed compare before after --out both/page.html --figures pdf --figure-names compare-settings")]
 pub struct Arguments {
     /// Folders that `wirespeed run` wrote; each is compared with the first.
     #[arg(required = true, num_args = 2.., value_name = "DIR")]
