@@ -2,11 +2,11 @@
 
 use crate::digest::{Group, leading_metric, metric_words};
 use crate::harm;
-use crate::input::MetricValue;
 use crate::ledger::{Balance, Extent, Loss};
 use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
 use crate::report::Report;
+use crate::run_metrics::RunMetrics;
 use crate::share::share_of_link;
 use crate::shares;
 use crate::steadiness;
@@ -122,7 +122,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
 fn flow_by_flow(group: &Group, metric: &str) -> Option<String> {
     const MOST: usize = 6;
     let [run] = group.runs[..] else { return None };
-    let rate = |flow: &Vec<MetricValue>| flow.iter().find(|m| m.name == metric).map(|m| m.value);
+    let rate = |flow: &RunMetrics| flow.get(metric).map(|m| m.value);
     let mut flows: Vec<(&str, f64)> = run
         .info
         .flows
@@ -173,7 +173,7 @@ fn losses(report: &Report, out: &mut Vec<String>) {
     let mut causes: Vec<(Loss, i64)> = Vec::new();
     let mut sent = 0;
     let runs = || report.runs.iter().map(|run| &run.measured);
-    let accounts = || runs().flat_map(|run| &run.accounts).filter(|a| a.direction == Direction::Data);
+    let accounts = || runs().flat_map(|run| run.accounts.iter()).filter(|a| a.direction == Direction::Data);
     for account in accounts() {
         sent += account.sent.unwrap_or(0);
         for (cause, packets) in account.lost_by_cause() {

@@ -4,6 +4,7 @@ use crate::details::{Candidate, MOST_DETAILED, chosen};
 use crate::diagnosis::diagnosis;
 use crate::digest::{RunDigest, leading_metric};
 use crate::distribution::{flow_times, quantiles, rtts};
+use crate::facts::Pool;
 use crate::figure::Figure;
 use crate::figures::{REGISTRY, across};
 use crate::harm;
@@ -32,6 +33,8 @@ pub struct Builder {
     study: StudyInfo,
     runs: Vec<RunDigest>,
     /// The runs that have their details.
+    /// What several runs have in common.
+    pool: Pool,
     candidates: Vec<Candidate>,
     /// The number of each setting.
     settings: BTreeMap<String, usize>,
@@ -47,6 +50,7 @@ impl Builder {
             study,
             runs: Vec::new(),
             candidates: Vec::new(),
+            pool: Pool::default(),
             settings: BTreeMap::new(),
             has_too_many: false,
             incomplete: Vec::new(),
@@ -72,9 +76,12 @@ impl Builder {
             let metric = |name: &str| run.metrics.iter().find(|m| m.name == name).map(|m| m.value);
             let diagnosis = diagnosis(&source.view, &diagnose(&source.view), metric);
             let (events, throughput) = (events(&source), throughput(&source));
-            RunDigest { diagnosis, events, throughput, figures: figures(&source), ..RunDigest::plain(run) }
+            let digest = RunDigest::plain(run, &mut self.pool);
+            RunDigest { diagnosis, events, throughput, figures: figures(&source), ..digest }
         } else {
-            RunDigest::plain(run)
+            let mut digest = RunDigest::plain(run, &mut self.pool);
+            digest.forget_details(&mut self.pool);
+            digest
         };
         source.intact()?;
         digest.is_detailed = is_detailed;
@@ -119,12 +126,7 @@ impl Builder {
         self.has_too_many = true;
         for candidate in &self.candidates {
             if !chosen.contains(&candidate.index) {
-                let run = &mut self.runs[candidate.index];
-                run.is_detailed = false;
-                run.figures.clear();
-                run.events.clear();
-                run.diagnosis.clear();
-                run.throughput.clear();
+                self.runs[candidate.index].forget_details(&mut self.pool);
             }
         }
         self.candidates.retain(|candidate| chosen.contains(&candidate.index));
@@ -148,7 +150,7 @@ impl Builder {
                 run.figures = figures.into_iter().map(|figure| figure.thinned(limit)).collect();
             }
         }
-        let flows = self.runs.iter().flat_map(|run| &run.info.flows);
+        let flows = self.runs.iter().flat_map(|run| run.info.flows.iter());
         let palette = Palette::new(flows.map(|flow| (flow.congestion.as_deref(), flow.label.as_str())));
         let figures = across(&self.runs, &self.study.figures)
             .into_iter()

@@ -68,6 +68,7 @@ fn extremes(runs: &[RunDigest], candidates: &[Candidate]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Pool;
     use crate::input::{MetricValue, RunResult};
     use wirespeed_record::Recording;
 
@@ -80,13 +81,14 @@ mod tests {
                 value: *value,
                 headline: true,
             };
-            RunDigest::plain(RunResult {
+            let run = RunResult {
                 recording: &Recording::default(),
                 metrics: vec![metric],
                 per_flow: vec![],
                 per_group: vec![],
                 expectations: vec![],
-            })
+            };
+            RunDigest::plain(run, &mut Pool::default())
         };
         let candidate = |index| Candidate { index, setting: index / repeats, is_first: index % repeats == 0 };
         (goodputs.iter().map(digest).collect(), (0..goodputs.len()).map(candidate).collect())

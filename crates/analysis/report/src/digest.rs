@@ -1,32 +1,34 @@
 //! What is kept of a run once its recording has gone: figures with few points, and plain values.
 
 use crate::diagnosis::Section;
+use crate::facts::{Pool, RunFacts};
 use crate::figure::{Figure, Ink};
-use crate::input::{ExpectOutcome, GroupResult, MetricValue, RunResult};
+use crate::input::{ExpectOutcome, RunResult};
 use crate::ledger::{Account, Measured};
 use crate::observations::observations;
 use crate::pairs::{Pair, pairs};
+use crate::run_metrics::{GroupMetrics, Metric, RunMetrics};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use wirespeed_diagnosis::Unsteady;
-use wirespeed_record::RunInfo;
 use wirespeed_scenario::{Subject, metric_of};
 
 /// A run, reduced.
 #[derive(Debug, Clone)]
 pub(crate) struct RunDigest {
-    pub info: RunInfo,
-    pub metrics: Vec<MetricValue>,
-    pub per_flow: Vec<Vec<MetricValue>>,
-    pub per_group: Vec<GroupResult>,
-    pub expectations: Vec<ExpectOutcome>,
+    pub info: RunFacts,
+    pub metrics: RunMetrics,
+    pub per_flow: Box<[RunMetrics]>,
+    pub per_group: Box<[GroupMetrics]>,
+    pub expectations: Box<[ExpectOutcome]>,
     pub figures: Vec<Figure>,
     /// Whether the page has its figures, ledgers and events. Others have their row only.
     pub is_detailed: bool,
     /// The ledger of the whole run.
-    pub accounts: Vec<Account>,
+    pub accounts: Arc<[Account]>,
     /// The ledger of what the metrics are about.
     pub measured: Measured,
     pub events: Vec<(i64, String)>,
@@ -45,17 +47,22 @@ pub(crate) struct RunDigest {
 }
 
 impl RunDigest {
-    /// Values and ledger only: no figure, no event.
-    pub fn plain(run: RunResult) -> Self {
+    /// Values and ledger only: no figure, no event. What other runs have as well is taken from `pool`.
+    pub fn plain(run: RunResult, pool: &mut Pool) -> Self {
+        let mut share = |accounts: Vec<Account>| -> Arc<[Account]> {
+            accounts.into_iter().map(|account| account.shared(pool)).collect()
+        };
+        let accounts = share(Account::all(run.recording));
+        let measured = Measured::of(run.recording, &accounts, &mut share);
         RunDigest {
-            info: run.recording.info.clone(),
-            metrics: run.metrics,
-            per_flow: run.per_flow,
-            per_group: run.per_group,
-            expectations: run.expectations,
+            info: pool.facts(&run.recording.info),
+            metrics: RunMetrics::new(&run.metrics, pool),
+            per_flow: run.per_flow.iter().map(|metrics| RunMetrics::new(metrics, pool)).collect(),
+            per_group: run.per_group.into_iter().map(|found| GroupMetrics::new(found, pool)).collect(),
+            expectations: run.expectations.into(),
             pairs: pairs(run.recording),
-            accounts: Account::all(run.recording),
-            measured: Measured::of(run.recording),
+            accounts,
+            measured,
             figures: Vec::new(),
             is_detailed: false,
             events: Vec::new(),
@@ -75,10 +82,10 @@ impl RunDigest {
 
     /// The unit of such a metric; empty if the run does not have it.
     pub fn unit(&self, name: &str) -> &str {
-        self.measured_metric(name).map_or("", |m| m.unit.as_str())
+        self.measured_metric(name).map_or("", |m| m.unit)
     }
 
-    fn measured_metric(&self, name: &str) -> Option<&MetricValue> {
+    fn measured_metric(&self, name: &str) -> Option<Metric<'_>> {
         let (subject, name) = metric_of(name);
         let metrics = match subject {
             Subject::Run => &self.metrics,
@@ -87,11 +94,11 @@ impl RunDigest {
             }
             Subject::Group(label) => &self.group(label)?.metrics,
         };
-        metrics.iter().find(|m| m.name == name)
+        metrics.get(name)
     }
 
     /// The group of flows of this label.
-    pub fn group(&self, label: &str) -> Option<&GroupResult> {
+    pub fn group(&self, label: &str) -> Option<&GroupMetrics> {
         self.per_group.iter().find(|found| found.group.label == label)
     }
 
@@ -109,6 +116,16 @@ impl RunDigest {
             (None, 1) => flow_ink(&self.info.flows, 0),
             _ => Ink::Place(twin),
         }
+    }
+
+    /// Keeps only what figures and tables across runs need.
+    pub fn forget_details(&mut self, pool: &mut Pool) {
+        self.is_detailed = false;
+        self.figures = Vec::new();
+        self.events = Vec::new();
+        self.diagnosis = Vec::new();
+        self.throughput = Vec::new();
+        self.info.forget_details(pool);
     }
 
     /// Failed bounds.
@@ -235,7 +252,7 @@ impl<'a> Group<'a> {
         if !factors.is_empty() {
             return factors;
         }
-        run.congestion().map_or_else(|| run.info.id.clone(), String::from)
+        run.congestion().map_or_else(|| run.info.id.to_string(), String::from)
     }
 }
 

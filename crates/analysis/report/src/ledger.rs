@@ -1,5 +1,7 @@
 //! The loss ledger as an account that balances, or says by how much it does not.
 
+use crate::facts::Pool;
+use std::sync::Arc;
 use wirespeed_record::{Cause, Direction, Entry, LedgerRow, Recording, RunInfo, Stage};
 
 /// The account of one direction.
@@ -23,10 +25,10 @@ pub(crate) struct Line {
     pub entry: Entry,
     /// Where it was lost or is in flight.
     pub stage: Option<Stage>,
-    pub place: String,
+    pub place: Arc<str>,
     pub cause: Option<Cause>,
     pub packets: i64,
-    pub source: String,
+    pub source: Arc<str>,
 }
 
 impl Line {
@@ -62,21 +64,28 @@ impl Extent {
 /// The accounts of what a run's metrics are about, as far as they are known.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
-    pub accounts: Vec<Account>,
+    pub accounts: Arc<[Account]>,
     pub extent: Extent,
 }
 
 impl Measured {
-    /// Of a recording.
-    pub fn of(recording: &Recording) -> Measured {
+    /// Of a recording, with the accounts of its whole run. `share` puts other accounts into the form in which they are kept.
+    pub fn of(
+        recording: &Recording,
+        whole: &Arc<[Account]>,
+        share: impl FnOnce(Vec<Account>) -> Arc<[Account]>,
+    ) -> Measured {
         let rows = recording.window_ledger();
         let extent = match &rows {
             None => Extent::OmittedToo,
             Some(_) if recording.info.omit_ns == 0 => Extent::Run,
             Some(_) => Extent::Window,
         };
-        let rows = rows.as_ref().unwrap_or(&recording.ledger);
-        Measured { accounts: Account::of_rows(rows, &recording.info), extent }
+        let accounts = match rows {
+            Some(rows) if extent == Extent::Window => share(Account::of_rows(&rows, &recording.info)),
+            _ => Arc::clone(whole),
+        };
+        Measured { accounts, extent }
     }
 }
 
@@ -135,13 +144,23 @@ impl Account {
             .map(|row| Line {
                 entry: row.entry,
                 stage: row.stage,
-                place: row.place.clone(),
+                place: row.place.as_str().into(),
                 cause: row.cause,
                 packets: row.packets,
-                source: row.source.clone(),
+                source: row.source.as_str().into(),
             })
             .collect();
         Some(Account { direction, packets: info.packets_of(direction), lines, sent, balance })
+    }
+
+    /// The same with places and sources that are shared with other accounts.
+    pub fn shared(mut self, pool: &mut Pool) -> Account {
+        for line in &mut self.lines {
+            line.place = pool.word(&line.place);
+            line.source = pool.word(&line.source);
+        }
+        self.lines.shrink_to_fit();
+        self
     }
 
     /// The lost packets by stage and cause, most first; what lost none is left out.

@@ -1,7 +1,6 @@
 //! How many observations the runs of a setting are: repeats that cannot differ are one.
 
 use crate::digest::RunDigest;
-use crate::input::MetricValue;
 
 /// The runs that count, in their order: of those that could not have differed, the first.
 pub(crate) fn observations<'a>(runs: impl IntoIterator<Item = &'a RunDigest>) -> Vec<&'a RunDigest> {
@@ -27,22 +26,17 @@ pub(crate) fn note(runs: usize, counted: usize) -> Option<String> {
 /// observations; where a recording does not say whether it does, equal results to the last bit show that it does not.
 fn cannot_differ(a: &RunDigest, b: &RunDigest) -> bool {
     let is_chance = |run: &RunDigest| run.info.depends_on_seed == Some(true);
-    !is_chance(a) && !is_chance(b) && !a.metrics.is_empty() && same(&a.metrics, &b.metrics) && {
+    !is_chance(a) && !is_chance(b) && !a.metrics.is_empty() && a.metrics.is_same(&b.metrics) && {
         let flows = a.per_flow.iter().zip(&b.per_flow);
-        a.per_flow.len() == b.per_flow.len() && flows.into_iter().all(|(a, b)| same(a, b))
+        a.per_flow.len() == b.per_flow.len() && flows.into_iter().all(|(a, b)| a.is_same(b))
     }
-}
-
-fn same(a: &[MetricValue], b: &[MetricValue]) -> bool {
-    let equal =
-        |(a, b): (&MetricValue, &MetricValue)| a.value.to_bits() == b.value.to_bits() && a.name == b.name;
-    a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::RunResult;
+    use crate::facts::Pool;
+    use crate::input::{MetricValue, RunResult};
     use wirespeed_record::{Recording, RunInfo};
 
     fn counted(runs: &[(Option<bool>, f64)]) -> usize {
@@ -56,13 +50,14 @@ mod tests {
                 value: *value,
                 headline: true,
             };
-            RunDigest::plain(RunResult {
+            let run = RunResult {
                 recording: &recording,
                 metrics: vec![metric.clone()],
                 per_flow: vec![vec![metric]],
                 per_group: vec![],
                 expectations: vec![],
-            })
+            };
+            RunDigest::plain(run, &mut Pool::default())
         };
         let digests: Vec<RunDigest> = runs.iter().enumerate().map(digest).collect();
         observations(&digests).len()

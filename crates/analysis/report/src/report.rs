@@ -135,10 +135,10 @@ impl Report {
         let mut columns = Vec::new();
         let several = self.runs.iter().filter(|run| run.per_group.len() > 1);
         for found in several.flat_map(|run| &run.per_group) {
-            for metric in &found.metrics {
+            for metric in found.metrics.iter() {
                 let name = format!("group.{}.{}", found.group.label, metric.name);
                 if seen.insert(name.clone()) {
-                    columns.push(MetricColumn { name, unit: metric.unit.clone(), headline: false });
+                    columns.push(MetricColumn { name, unit: metric.unit.into(), headline: false });
                 }
             }
         }
@@ -162,12 +162,12 @@ pub(crate) struct MetricColumn {
 /// All metrics of `runs`, in their order.
 pub(crate) fn metric_columns<'a>(runs: impl IntoIterator<Item = &'a RunDigest>) -> Vec<MetricColumn> {
     let mut columns: Vec<MetricColumn> = Vec::new();
-    for metric in runs.into_iter().flat_map(|run| &run.metrics) {
+    for metric in runs.into_iter().flat_map(|run| run.metrics.iter()) {
         match columns.iter_mut().find(|column| column.name == metric.name) {
             Some(column) => column.headline |= metric.headline,
             None => columns.push(MetricColumn {
-                name: metric.name.clone(),
-                unit: metric.unit.clone(),
+                name: metric.name.into(),
+                unit: metric.unit.into(),
                 headline: metric.headline,
             }),
         }

@@ -1,12 +1,13 @@
 //! How much of a link a rate is, where that means something.
 
+use crate::facts::RunFacts;
 use crate::number::{significant, with_unit};
 use std::collections::BTreeSet;
-use wirespeed_record::{FlowInfo, LinkInfo, RunInfo};
+use wirespeed_record::{FlowInfo, LinkInfo};
 
 /// `45 % of the 9.5 Gbit/s link`, of the slowest link that all flows of a run cross in one direction. `None` where the rate of
 /// the link is not known. Where the flows share no link, or carry more than the link is said to, that is what is said.
-pub(crate) fn share_of_link(info: &RunInfo, rate: f64) -> Option<String> {
+pub(crate) fn share_of_link(info: &RunFacts, rate: f64) -> Option<String> {
     let is_known = |link: &&LinkInfo| link.rate_bps > 0 && !link.is_assumed;
     if !info.links.iter().any(|link| is_known(&link)) {
         return None;
@@ -28,7 +29,7 @@ pub(crate) fn share_of_link(info: &RunInfo, rate: f64) -> Option<String> {
 }
 
 /// Whether a flow goes from left to right along the chain of routers; `None` if the routers of its hosts are unknown.
-fn goes_right(info: &RunInfo, flow: &FlowInfo) -> Option<bool> {
+fn goes_right(info: &RunFacts, flow: &FlowInfo) -> Option<bool> {
     let router = |name: &str| info.hosts.iter().find(|host| host.name == name)?.router;
     Some(router(&flow.from)? < router(&flow.to)?)
 }
@@ -36,7 +37,8 @@ fn goes_right(info: &RunInfo, flow: &FlowInfo) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::HostInfo;
+    use crate::facts::Pool;
+    use wirespeed_record::{HostInfo, RunInfo};
 
     /// Links by name and rate in Gbit/s; flows by their hosts, one at each router, and links.
     fn run(links: &[(&str, u64)], flows: &[(usize, usize, &[&str])]) -> RunInfo {
@@ -61,8 +63,12 @@ mod tests {
         }
     }
 
+    fn share(run: &RunInfo, rate: f64) -> Option<String> {
+        share_of_link(&Pool::default().facts(run), rate)
+    }
+
     fn told(run: &RunInfo, gbit: f64) -> String {
-        share_of_link(run, gbit * 1e9).unwrap_or_default()
+        share(run, gbit * 1e9).unwrap_or_default()
     }
 
     #[test]
@@ -89,7 +95,7 @@ mod tests {
             "more than the 10 Gbit/s that the scenario gives the link, which is not its limit"
         );
         run.links[0].is_assumed = true;
-        assert_eq!(share_of_link(&run, 46.6e9), None);
-        assert_eq!(share_of_link(&RunInfo::default(), 46.6e9), None);
+        assert_eq!(share(&run, 46.6e9), None);
+        assert_eq!(share(&RunInfo::default(), 46.6e9), None);
     }
 }

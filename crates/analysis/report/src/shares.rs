@@ -369,7 +369,7 @@ pub(crate) fn table(report: &Report, most: usize) -> Option<(Vec<GroupColumn>, u
 
 /// The group that a row of the table is about.
 fn of_row<'a>(row: &(Group<'a>, &str)) -> Option<&'a FlowGroup> {
-    row.0.runs[0].group(row.1).map(|found| &found.group)
+    row.0.runs[0].group(row.1).map(|found| &*found.group)
 }
 
 fn class_words(class: FlowClass) -> &'static str {

@@ -27,18 +27,20 @@ pub(crate) fn sentence<'a>(runs: impl IntoIterator<Item = &'a RunDigest>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Pool;
     use crate::input::RunResult;
     use wirespeed_record::Recording;
 
     fn run(needed_s: Option<i64>) -> RunDigest {
         let recording = Recording::default();
-        let digest = RunDigest::plain(RunResult {
+        let result = RunResult {
             recording: &recording,
             metrics: vec![],
             per_flow: vec![],
             per_group: vec![],
             expectations: vec![],
-        });
+        };
+        let digest = RunDigest::plain(result, &mut Pool::default());
         let unsteady = needed_s.map(|needed_s| Unsteady {
             label: "cubic".into(),
             flows: 1,

@@ -129,7 +129,7 @@ pub(super) fn mismatch(comparison: &Comparison) -> Option<String> {
     let side = |index: usize| {
         let side = &comparison.sides[index];
         let mut varied: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-        for (key, value) in side.runs.iter().flat_map(|run| &run.digest.info.factors) {
+        for (key, value) in side.runs.iter().flat_map(|run| run.digest.info.factors.iter()) {
             varied.entry(key).or_default().insert(factor_text(value));
         }
         let few = |values: BTreeSet<String>| match values.len() {

@@ -70,7 +70,7 @@ pub(super) fn cells(sides: &[Side]) -> Vec<Cell> {
             let key: Vec<_> = factors.iter().map(|(key, value)| (key.clone(), Level::of(value))).collect();
             let at = found.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
                 let runs = vec![Vec::new(); sides.len()];
-                found.push((key, Cell { name: String::new(), factors: factors.clone(), runs }));
+                found.push((key, Cell { name: String::new(), factors: BTreeMap::clone(factors), runs }));
                 found.len() - 1
             });
             found[at].1.runs[index].push(run);

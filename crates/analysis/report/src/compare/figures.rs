@@ -6,11 +6,11 @@ use super::cells::Match;
 use super::difference::Spread;
 use super::side::{Lines, Side};
 use crate::digest::metric_words;
+use crate::facts::RunFacts;
 use crate::figure::{Axis, AxisKind, Dash, Figure, From, Ink, Layer, Level, Shape, TimeAxis, titled};
 use crate::number::Quantity;
 use crate::palette::Palette;
 use crate::thin::Point;
-use wirespeed_record::RunInfo;
 
 /// More settings than this are not read in one picture; the table has them.
 const MOST_SETTINGS: usize = 60;
@@ -38,7 +38,7 @@ fn legend(side: &Side) -> String {
 pub(super) fn of_match(sides: &[Side], matched: &Match) -> Vec<Figure> {
     let runs: Vec<_> =
         sides.iter().zip(&matched.runs).filter_map(|(side, run)| Some((side, &side.runs[(*run)?]))).collect();
-    let infos: Vec<&RunInfo> = runs.iter().map(|(_, run)| &run.digest.info).collect();
+    let infos: Vec<&RunFacts> = runs.iter().map(|(_, run)| &run.digest.info).collect();
     let time = TimeAxis::new(infos.iter().map(|info| info.duration_ns).max().unwrap_or(1));
     let layers = |points: fn(&Lines) -> &[Point]| -> Vec<Layer> {
         let line = |(side, run): &(&Side, &super::side::SideRun)| {
@@ -103,15 +103,15 @@ pub(super) fn of_match(sides: &[Side], matched: &Match) -> Vec<Figure> {
 }
 
 /// The narrowest link, if it is the same in all.
-fn capacity(infos: &[&RunInfo]) -> Vec<Level> {
-    let rate = |info: &&RunInfo| info.links.iter().map(|l| l.rate_bps).filter(|rate| *rate > 0).min();
+fn capacity(infos: &[&RunFacts]) -> Vec<Level> {
+    let rate = |info: &&RunFacts| info.links.iter().map(|l| l.rate_bps).filter(|rate| *rate > 0).min();
     let at = same(infos.iter().map(rate)).map(|rate| rate as f64);
     at.map(|at| Level { at, label: format!("link {}", Quantity::Rate.text(at)) }).into_iter().collect()
 }
 
 /// The propagation of a single flow, if it is the same in all.
-fn propagation(infos: &[&RunInfo]) -> Vec<Level> {
-    let base = |info: &&RunInfo| match info.flows.as_slice() {
+fn propagation(infos: &[&RunFacts]) -> Vec<Level> {
+    let base = |info: &&RunFacts| match info.flows.as_slice() {
         [flow] if flow.base_rtt_ns > 0 => Some(flow.base_rtt_ns),
         _ => None,
     };

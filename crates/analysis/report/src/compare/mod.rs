@@ -20,6 +20,7 @@ mod worth;
 use crate::builder::{POINTS_A_LINE, points_a_line};
 use crate::conditions::conditions;
 use crate::figure_file::{FigureFile, Owned, name_files};
+use crate::facts::Pool;
 use crate::input::RunResult;
 use crate::palette::Palette;
 use crate::report::{MetricColumn, metric_columns};
@@ -41,12 +42,19 @@ pub struct Comparer {
     generated_by: String,
     command: String,
     sides: Vec<Side>,
+    /// What several runs have in common.
+    pool: Pool,
 }
 
 impl Comparer {
     /// For a comparison that `command` repeats, made by the program `generated_by`.
     pub fn new(generated_by: impl Into<String>, command: impl Into<String>) -> Self {
-        Comparer { generated_by: generated_by.into(), command: command.into(), sides: Vec::new() }
+        Comparer {
+            generated_by: generated_by.into(),
+            command: command.into(),
+            sides: Vec::new(),
+            pool: Pool::default(),
+        }
     }
 
     /// Begins a folder: what is added from here on is in it. The first one is what the others are compared with.
@@ -59,7 +67,7 @@ impl Comparer {
     /// # Errors
     /// If its samples are on disk and cannot be read; then it is not added.
     pub fn add(&mut self, run: RunResult, directory: impl Into<String>) -> Result<(), StoreError> {
-        let run = SideRun::new(run, directory.into(), POINTS_A_LINE)?;
+        let run = SideRun::new(run, directory.into(), POINTS_A_LINE, &mut self.pool)?;
         self.present().runs.push(run);
         Ok(())
     }
@@ -94,7 +102,7 @@ impl Comparer {
         }
         let settings = settings::differing(&self.sides, &matches);
         let columns = columns(&self.sides, &cells, metrics);
-        let Comparer { generated_by, command, sides } = self;
+        let Comparer { generated_by, command, sides, .. } = self;
         let palette = figures::palette(&sides);
         Comparison { generated_by, command, sides, cells, matches, columns, settings, palette }
     }
@@ -225,7 +233,7 @@ impl Comparison {
 
     /// The ledgers of some runs, given by folder.
     fn sheets<'a>(&'a self, runs: impl Fn(usize) -> Vec<&'a SideRun>) -> Vec<Sheet> {
-        let accounts = |side| runs(side).into_iter().map(|run| run.digest.accounts.as_slice()).collect();
+        let accounts = |side| runs(side).into_iter().map(|run| &*run.digest.accounts).collect();
         ledger::sheets(&(0..self.sides.len()).map(accounts).collect::<Vec<Vec<_>>>())
     }
 }

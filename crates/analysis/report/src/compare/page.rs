@@ -50,7 +50,7 @@ pub(super) fn page(comparison: &Comparison, above: &Markup) -> String {
 /// The question of the study, if all have the same.
 fn about(comparison: &Comparison) -> String {
     let runs = comparison.sides.iter().flat_map(|side| &side.runs);
-    let mut abouts: Vec<&str> = runs.map(|run| run.digest.info.about.as_str()).collect();
+    let mut abouts: Vec<&str> = runs.map(|run| &*run.digest.info.about).collect();
     abouts.dedup();
     if let [only] = abouts[..] { only.into() } else { String::new() }
 }

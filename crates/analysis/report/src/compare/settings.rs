@@ -1,12 +1,12 @@
 //! What the folders were told to do differently, besides what was swept.
 
 use super::cells::Match;
-use super::side::Side;
+use super::side::{Side, SideRun};
 use crate::digest::factor_text;
 use crate::number::MISSING;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wirespeed_record::{RunInfo, SubstrateKind};
+use wirespeed_record::SubstrateKind;
 
 /// A setting of the resolved scenario that is not the same everywhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) fn differing(sides: &[Side], matches: &[Match]) -> Vec<Setting> {
             .runs
             .iter()
             .enumerate()
-            .map(|(side, run)| run.map(|run| settings(&sides[side].runs[run].digest.info)))
+            .map(|(side, run)| run.map(|run| settings(&sides[side].runs[run])))
             .collect();
         let paths: std::collections::BTreeSet<&String> =
             flat.iter().flatten().flat_map(BTreeMap::keys).collect();
@@ -59,12 +59,13 @@ fn join(before: &mut Option<String>, value: Option<String>) {
 }
 
 /// All settings of a run by their path.
-fn settings(info: &RunInfo) -> BTreeMap<String, String> {
-    let mut leaves = flatten(&info.scenario);
+fn settings(run: &SideRun) -> BTreeMap<String, String> {
+    let info = &run.digest.info;
+    let mut leaves = flatten(&run.scenario);
     if info.substrate == SubstrateKind::Hosts {
         // The path is measured, and so is what follows from its rate and round-trip time.
         leaves.retain(|path, _| !path.starts_with("links."));
-        for host in &info.hosts {
+        for host in info.hosts.iter() {
             let set = host.settings.iter().filter(|(name, _)| !is_found_anew(name));
             leaves.extend(set.map(|(name, value)| (format!("{}: {name}", host.name), value.clone())));
         }
@@ -77,11 +78,20 @@ fn is_found_anew(name: &str) -> bool {
     ["clock.", "iperf3.", "machine.boot_id"].iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// A resolved scenario without [`NAMES`], so that repeats have the same.
+pub(super) fn without_names(scenario: &Value) -> Value {
+    let mut scenario = scenario.clone();
+    if let Value::Object(top) = &mut scenario {
+        top.retain(|key, _| !NAMES.contains(&key.as_str()));
+    }
+    scenario
+}
+
 /// Every leaf of a resolved scenario by its path; members of lists go by their name or label.
 fn flatten(scenario: &Value) -> BTreeMap<String, String> {
     let mut leaves = BTreeMap::new();
     if let Value::Object(top) = scenario {
-        for (key, value) in top.iter().filter(|(key, _)| !NAMES.contains(&key.as_str())) {
+        for (key, value) in top {
             walk(key.clone(), value, &mut leaves);
         }
     }
@@ -115,8 +125,10 @@ fn walk(path: String, value: &Value, leaves: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Pool;
+    use crate::input::RunResult;
     use serde_json::json;
-    use wirespeed_record::HostInfo;
+    use wirespeed_record::{HostInfo, Recording, RunInfo};
 
     #[test]
     fn a_scenario_is_flat_and_without_names_of_the_run() {
@@ -125,7 +137,7 @@ mod tests {
             "links": [{ "name": "bottleneck", "forward": { "loss": 1e-5 } }],
             "hosts": [{ "tcp": { "rmem": ["4 KiB", "128 KiB"] } }],
         });
-        let leaves: Vec<(String, String)> = flatten(&scenario).into_iter().collect();
+        let leaves: Vec<(String, String)> = flatten(&without_names(&scenario)).into_iter().collect();
         let expected = [
             ("duration", "3 s"),
             ("hosts.0.tcp.rmem", "4 KiB, 128 KiB"),
@@ -148,7 +160,18 @@ mod tests {
             hosts: vec![host("net.ipv4.tcp_rmem", "1 2 3")],
             ..Default::default()
         };
-        let names = |substrate| settings(&info(substrate)).into_keys().collect::<Vec<_>>();
+        let names = |substrate| {
+            let recording = Recording { info: info(substrate), ..Recording::default() };
+            let result = RunResult {
+                recording: &recording,
+                metrics: vec![],
+                per_flow: vec![],
+                per_group: vec![],
+                expectations: vec![],
+            };
+            let run = SideRun::new(result, String::new(), 100, &mut Pool::default()).unwrap();
+            settings(&run).into_keys().collect::<Vec<_>>()
+        };
         assert_eq!(names(SubstrateKind::Hosts), ["b: net.ipv4.tcp_rmem", "sample"]);
         assert_eq!(names(SubstrateKind::Model), ["links.bottleneck.name", "links.bottleneck.rate", "sample"]);
     }

@@ -1,11 +1,15 @@
 //! A folder of results, reduced to what a comparison shows.
 
+use super::settings;
 use crate::digest::RunDigest;
+use crate::facts::Pool;
 use crate::input::RunResult;
 use crate::rate_series::total_goodput;
 use crate::source::Source;
 use crate::thin::{Point, thin};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use wirespeed_diagnosis::unsteady;
 use wirespeed_metrics::Number;
 use wirespeed_record::{ColumnOf, FlowSample, StoreError};
@@ -28,6 +32,8 @@ pub(super) struct Side {
 #[derive(Debug, Clone)]
 pub(super) struct SideRun {
     pub digest: RunDigest,
+    /// The resolved scenario but for [`NAMES`].
+    pub scenario: Arc<Value>,
     pub directory: String,
     pub lines: Lines,
 }
@@ -49,7 +55,7 @@ impl Side {
 
     /// Names of its studies.
     pub fn studies(&self) -> String {
-        self.all(|run| run.digest.info.study.clone())
+        self.all(|run| run.digest.info.study.to_string())
     }
 
     /// Releases of the kernels it ran on; empty for none.
@@ -74,7 +80,7 @@ impl SideRun {
     ///
     /// # Errors
     /// If its samples are on disk and cannot be read.
-    pub fn new(run: RunResult, directory: String, limit: usize) -> Result<Self, StoreError> {
+    pub fn new(run: RunResult, directory: String, limit: usize, pool: &mut Pool) -> Result<Self, StoreError> {
         let source = Source::new(run.recording)?;
         let lines = Lines {
             goodput: total_goodput(&source).into_iter().map(|(t, y)| (t * source.time.ns, y)).collect(),
@@ -83,8 +89,9 @@ impl SideRun {
         };
         let unsteady = unsteady(&source.view);
         source.intact()?;
-        let digest = RunDigest { unsteady, ..RunDigest::plain(run) };
-        Ok(SideRun { digest, directory, lines: lines.thinned(limit) })
+        let scenario = pool.scenario(settings::without_names(&run.recording.info.scenario));
+        let digest = RunDigest { unsteady, ..RunDigest::plain(run, pool) };
+        Ok(SideRun { digest, scenario, directory, lines: lines.thinned(limit) })
     }
 }
 

@@ -219,7 +219,7 @@ impl<'a> Way<'a> {
         };
         let places = |entry: Entry, otherwise: &str| {
             let lines = self.account.lines.iter().filter(|l| l.entry == entry && !l.place.is_empty());
-            let places: Vec<&str> = lines.map(|line| line.place.as_str()).collect();
+            let places: Vec<&str> = lines.map(|line| &*line.place).collect();
             if places.is_empty() { otherwise.to_string() } else { places.join(", ") }
         };
         match band {

@@ -1,6 +1,8 @@
 //! The data from which the page's script draws the figures.
 
+use crate::digest::RunDigest;
 use crate::figure::{AxisKind, Dash, Figure, Layer, Shape};
+use crate::number::Column;
 use crate::palette::Palette;
 use crate::thin::Point;
 use serde::{Serialize, Serializer};
@@ -15,17 +17,31 @@ pub(crate) struct PageData<'a> {
     runs: Vec<BTreeMap<&'a str, Plot<'a>>>,
     /// Columns of the summary that the page makes when they are asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    summary: Vec<SummaryColumn>,
+    summary: Vec<SummaryColumn<'a>>,
 }
 
 /// A column of the summary: its head, and the cell of each run.
 #[derive(Serialize)]
-pub(crate) struct SummaryColumn {
+pub(crate) struct SummaryColumn<'a> {
     pub name: String,
     pub unit: String,
     /// The name of the metric.
     pub title: String,
-    pub cells: Vec<String>,
+    pub cells: SummaryCells<'a>,
+}
+
+/// The cells of a column, which are made one by one as they are written: of many runs all would take more memory than the
+/// page.
+pub(crate) struct SummaryCells<'a> {
+    pub runs: &'a [RunDigest],
+    pub metric: String,
+    pub form: Column,
+}
+
+impl Serialize for SummaryCells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.runs.iter().map(|run| self.form.cell(run.metric(&self.metric))))
+    }
 }
 
 impl<'a> PageData<'a> {
@@ -43,7 +59,7 @@ impl<'a> PageData<'a> {
     }
 
     /// With columns of the summary that are made when they are asked for.
-    pub fn with_summary(self, summary: Vec<SummaryColumn>) -> Self {
+    pub fn with_summary(self, summary: Vec<SummaryColumn<'a>>) -> Self {
         PageData { summary, ..self }
     }
 }

@@ -8,6 +8,7 @@ use crate::number::{Column, MISSING, significant, whole, with_unit};
 use crate::palette::Palette;
 use crate::report::Report;
 use maud::{Markup, html};
+use crate::run_metrics::RunMetrics;
 use std::collections::BTreeSet;
 use wirespeed_record::{Entry, KernelInfo, Stage};
 
@@ -38,7 +39,7 @@ pub(super) fn section(report: &Report) -> Markup {
 
 /// How to see the runs whose details the page does not have.
 fn others(report: &Report, detailed: usize) -> Markup {
-    let example = report.runs.iter().find(|run| !run.is_detailed).map_or("RUN", |run| run.info.id.as_str());
+    let example = report.runs.iter().find(|run| !run.is_detailed).map_or("RUN", |run| &run.info.id);
     html! {
         p.hint {
             "Details of " (detailed) " of " (whole(report.runs.len() as i64)) " runs: the first run of settings across the \
@@ -95,11 +96,11 @@ fn panel(run: &RunDigest, index: usize, palette: &Palette) -> Markup {
         }
         @if let Some(unsteady) = &run.unsteady { p.warning { "Not steady: " (unsteady.words()) "." } }
         @if let Some(region) = &run.info.validated_region { p.hint { (region) "." } }
-        @for warning in &run.info.warnings { p.warning { (warning) } }
+        @for warning in run.info.warnings.iter() { p.warning { (warning) } }
         (diagnosis(run))
         div.stack { @for figure in &run.figures { (figures::frame(figure, palette, &index.to_string(), true)) } }
         (flows(run))
-        @for account in &run.accounts { (ledger(account, window(account))) }
+        @for account in run.accounts.iter() { (ledger(account, window(account))) }
         (events(run))
         (hosts(run))
         @if let Some(info) = &run.info.kernel { (kernel(info)) }
@@ -141,13 +142,13 @@ fn flows(run: &RunDigest) -> Markup {
 
 fn flow_table(run: &RunDigest) -> Markup {
     let mut columns: Vec<(&str, &str)> = Vec::new();
-    for metric in run.per_flow.iter().flatten() {
+    for metric in run.per_flow.iter().flat_map(RunMetrics::iter) {
         if !columns.iter().any(|(name, _)| *name == metric.name) {
-            columns.push((&metric.name, &metric.unit));
+            columns.push((metric.name, metric.unit));
         }
     }
     let value = |flow: usize, name: &str| {
-        run.per_flow.get(flow).and_then(|ms| ms.iter().find(|m| m.name == name)).map(|m| m.value)
+        run.per_flow.get(flow).and_then(|metrics| metrics.get(name)).map(|metric| metric.value)
     };
     let forms: Vec<Column> = columns
         .iter()
@@ -280,7 +281,7 @@ fn events(run: &RunDigest) -> Markup {
 }
 
 fn hosts(run: &RunDigest) -> Markup {
-    let hosts = &run.info.hosts;
+    let hosts = run.info.hosts.as_slice();
     let settings: BTreeSet<&String> = hosts.iter().flat_map(|host| host.settings.keys()).collect();
     html! {
         @if !settings.is_empty() {

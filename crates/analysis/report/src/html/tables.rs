@@ -1,7 +1,7 @@
 //! Tables over all runs: factors and metrics, and the bounds that were expected.
 
 use crate::digest::{RunDigest, factor_head, factor_number, factor_text, metric_words};
-use crate::html::data::SummaryColumn;
+use crate::html::data::{SummaryCells, SummaryColumn};
 use crate::input::ExpectOutcome;
 use crate::number::{Column, MISSING, with_unit};
 use crate::report::{MetricColumn, Report};
@@ -82,14 +82,18 @@ fn static_columns(report: &Report) -> Vec<MetricColumn> {
 }
 
 /// The columns that the table of a large study gets when they are asked for.
-pub(super) fn on_demand(report: &Report) -> Vec<SummaryColumn> {
+pub(super) fn on_demand(report: &Report) -> Vec<SummaryColumn<'_>> {
     let columns = report.metric_columns();
     let has_headlines = columns.iter().any(|column| column.headline);
     let wanted = columns.into_iter().filter(|column| is_on_demand(report, column, has_headlines));
     let column = |MetricColumn { name, unit, .. }: MetricColumn| {
         let form = form(report, &name, &unit);
-        let cells = report.runs.iter().map(|run| form.cell(run.metric(&name))).collect();
-        SummaryColumn { name: metric_words(&name), unit: form.unit, title: name, cells }
+        SummaryColumn {
+            name: metric_words(&name),
+            unit: form.unit.clone(),
+            title: name.clone(),
+            cells: SummaryCells { runs: &report.runs, metric: name, form },
+        }
     };
     wanted.map(column).collect()
 }

@@ -1,12 +1,13 @@
 //! The parts of a page that are inserted without escaping. No other file of this crate may do that; a test checks it.
 
 use super::data::PageData;
-use crate::characters::printable;
+use crate::characters::{is_printable, printable};
 use crate::drawing::Drawing;
 use crate::palette::Palette;
 use crate::svg;
 use maud::{Markup, PreEscaped};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The marks of a drawing: the SVG writer escapes its text.
 pub(super) fn drawing(drawing: &Drawing, palette: &Palette) -> Markup {
@@ -29,8 +30,12 @@ pub(super) fn json(data: &PageData) -> Markup {
 }
 
 /// Finished markup, in which spaces replace the characters that a page cannot hold.
-pub(super) fn cleaned(markup: &Markup) -> Markup {
-    PreEscaped(printable(&markup.0))
+pub(super) fn cleaned(markup: &Markup) -> PreEscaped<Cow<'_, str>> {
+    PreEscaped(if markup.0.chars().all(is_printable) {
+        (&markup.0).into()
+    } else {
+        printable(&markup.0).into()
+    })
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn of_factor(factor: &Factor, groups: &[Group], metric: &str, unit: &str) -> Vec
         for ((first, other), found) in factor.pairs().into_iter().zip(&mut by_setting) {
             let (Some(a), Some(b)) = (&levels[first], &levels[other]) else { continue };
             let outcome = Outcome::of(a, b);
-            let mut setting = a.runs[0].info.factors.clone();
+            let mut setting = BTreeMap::clone(&a.runs[0].info.factors);
             setting.remove(&factor.key);
             let comparison = LevelComparison {
                 factor: factor.key.clone(),

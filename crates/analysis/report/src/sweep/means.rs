@@ -54,7 +54,7 @@ pub(crate) fn csv(report: &Report) -> String {
             let end = |end: fn(&Interval) -> f64| {
                 found.interval.as_ref().map_or(String::new(), |i| end(i).to_string())
             };
-            let ids: Vec<&str> = found.outliers.iter().map(|(run, _)| run.info.id.as_str()).collect();
+            let ids: Vec<&str> = found.outliers.iter().map(|(run, _)| &*run.info.id).collect();
             let numbers = [
                 found.n.to_string(),
                 found.mean.to_string(),

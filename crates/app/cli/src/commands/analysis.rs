@@ -33,19 +33,38 @@ pub(super) fn run(judged: &Judged, view: &View) -> String {
         .collect()
 }
 
-/// What limited each run, a line each.
-pub(super) fn limits(limits: &[String]) -> String {
+/// The limiting factor of each run, a line each. Of many runs only the first are kept.
+#[derive(Default)]
+pub(super) struct Limits {
+    lines: Vec<String>,
+    /// Runs without a line.
+    more: usize,
+}
+
+impl Limits {
     /// More lines than this nobody reads; `--json` has them all.
     const MOST: usize = 12;
-    if limits.is_empty() {
-        return String::new();
+
+    /// The limiting factor of a run.
+    pub fn add(&mut self, id: &str, limit: &str) {
+        match self.lines.len() {
+            0..Self::MOST => self.lines.push(format!("{id}: {limit}")),
+            _ => self.more += 1,
+        }
     }
-    let mut text = String::from("\nWhat limited:\n");
-    for limit in limits.iter().take(MOST) {
-        let _ = writeln!(text, "  {limit}");
+
+    /// All together.
+    pub fn text(&self) -> String {
+        if self.lines.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from("\nWhat limited:\n");
+        for line in &self.lines {
+            let _ = writeln!(text, "  {line}");
+        }
+        if self.more > 0 {
+            let _ = writeln!(text, "  and {} more runs (--json has them)", self.more);
+        }
+        text
     }
-    if limits.len() > MOST {
-        let _ = writeln!(text, "  and {} more runs (--json has them)", limits.len() - MOST);
-    }
-    text
 }

@@ -1,6 +1,6 @@
 //! What is said of runs, whether they were carried out just now or lie there: a table with words under it, or JSON.
 
-use super::analysis::{self, Analysis};
+use super::analysis::{self, Analysis, Limits};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ pub(super) struct Said {
     /// Of many runs nobody reads it as text; the JSON has it of all.
     is_only: bool,
     rows: Vec<Value>,
-    limits: Vec<String>,
+    limits: Limits,
     only: String,
     /// When the only run began.
     began: Option<String>,
@@ -34,7 +34,7 @@ impl Said {
             as_json,
             is_only: runs == 1,
             rows: Vec::new(),
-            limits: Vec::new(),
+            limits: Limits::default(),
             only: String::new(),
             began: None,
         }
@@ -51,10 +51,11 @@ impl Said {
                 self.began.clone_from(&judged.recording.info.started);
             }
         }
-        let id = &judged.recording.info.id;
         // Of a copy it is what is said of the original.
-        let limit = judged.diagnosis.sentence().filter(|_| judged.recording.info.copy_of.is_none());
-        self.limits.extend(limit.map(|limit| format!("{id}: {limit}")));
+        let is_original = judged.recording.info.copy_of.is_none();
+        if let Some(limit) = judged.diagnosis.sentence().filter(|_| is_original && !self.as_json) {
+            self.limits.add(&judged.recording.info.id, &limit);
+        }
         Ok(())
     }
 
@@ -76,7 +77,7 @@ impl Said {
         if let Some(began) = &self.began {
             print_plain(&format!("Begun: {began}\n"))?;
         }
-        print_plain(&analysis::limits(&self.limits))?;
+        print_plain(&self.limits.text())?;
         if self.is_only { print_plain(&self.only) } else { Ok(()) }
     }
 }
