@@ -10,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     match bytes {
         [0, which, rest @ ..] => recording::damaged(*which, Some(rest), &[]),
         [1, which, rest @ ..] => recording::damaged(*which, None, rest),
+        [2, rest @ ..] => recording::with_changed_analysis(rest),
         rest => recording::with_rows(rest),
     }
 });

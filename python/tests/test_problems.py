@@ -63,7 +63,7 @@ def test_each_entry_is_reported_with_its_reason(copy: Copy, with_results: bool) 
     }
     reasons = {problem.kind: str(problem) for problem in folder.damaged}
     assert reasons[ProblemKind.INCOMPLETE].endswith("incomplete: kernel panic")
-    assert "format version 9, and this package reads up to 1" in reasons[ProblemKind.NEWER]
+    assert "format version 9, and this package reads up to 2" in reasons[ProblemKind.NEWER]
     assert f"is that of {runs / RUNS[6]}" in reasons[ProblemKind.DUPLICATE]
     if not with_results:
         # The others are there, each once.

@@ -56,6 +56,15 @@ class NoSuchName(WirespeedError, KeyError):
         return self.message  # KeyError would print it in quotes
 
 
+class NotKept(NoSuchName):
+    """The scenario of a run did not keep the series that a table holds (`run.series`)."""
+
+    def __init__(self, name: str, run: str, kept: str) -> None:
+        super().__init__("table", name, [])
+        self.message = f'run {run} has no table `{name}`: with `run.series = "{kept}"` it is not kept; metrics of the run are there'
+        self.args = (self.message,)
+
+
 class MissingPackage(WirespeedError, ImportError):
     """A package of an extra is not installed."""
 

@@ -218,6 +218,7 @@ class Folder:
 
         Raises:
             NoSuchName: no run has that table, or there is no such column.
+            NotKept: no run has that table, since the scenario did not keep it.
             Unreadable: a run of `results.parquet` cannot be read.
         """
         parts, known = [], set()
@@ -229,6 +230,9 @@ class Folder:
                 ids = pa.array([id] * rows.num_rows, pa.string())
                 parts.append(rows.add_column(0, "id", ids))
         if not parts:
+            for run in (self.run(id) for id in self.ids):
+                if run.series != "all":
+                    raise run.missing(name)
             raise NoSuchName("table", name, sorted(known))
         return convert(pa.concat_tables(parts, promote_options="permissive"), kind)
 

@@ -12,7 +12,10 @@ import pyarrow.parquet as pq
 from .errors import Damaged, Foreign, NewerFormat
 
 FORMAT_VERSION = 1
-"""The newest format version that this package reads."""
+"""The newest format version of tables of results that this package reads."""
+
+RUN_FORMAT_VERSION = 2
+"""The newest format version of run directories that it reads."""
 
 _VERSION_KEY = b"wirespeed.format_version"
 
@@ -68,7 +71,7 @@ def check_version(path: Path, schema: pa.Schema) -> None:
     if written is None or not written.isdigit():
         raise Foreign(path, "it has no format version of wirespeed, so that another program wrote it")
     if int(written) > FORMAT_VERSION:
-        raise NewerFormat(path, newer(int(written)))
+        raise NewerFormat(path, newer(int(written), FORMAT_VERSION))
 
 
 def with_version(table: pa.Table) -> pa.Table:
@@ -76,8 +79,6 @@ def with_version(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata({_VERSION_KEY: str(FORMAT_VERSION).encode()})
 
 
-def newer(version: int) -> str:
+def newer(version: int, newest: int) -> str:
     """The reason why a file of this version is not read."""
-    return (
-        f"it has format version {version}, and this package reads up to {FORMAT_VERSION}: update the package"
-    )
+    return f"it has format version {version}, and this package reads up to {newest}: update the package"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Damaged, Foreign, Incomplete, NewerFormat, Unreadable
-from .parquet import FORMAT_VERSION, newer
+from .parquet import RUN_FORMAT_VERSION, newer
 
 INFO = "run.json"
 INCOMPLETE = "INCOMPLETE"
@@ -97,8 +97,8 @@ def read_info(directory: Path) -> dict[str, Any]:
     if not isinstance(info, dict):
         raise Damaged(path, "it is not a JSON object")
     version = info.get("format_version", 0)
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise NewerFormat(path, newer(version))
+    if isinstance(version, int) and version > RUN_FORMAT_VERSION:
+        raise NewerFormat(path, newer(version, RUN_FORMAT_VERSION))
     wanted: dict[str, type] = {"id": str, "study": str, "factors": dict, "flows": list, "repeat": int}
     for key, kind in wanted.items():
         if not isinstance(info.get(key), kind):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
-from .errors import NoSuchName, NothingToDraw
+from .errors import NoSuchName, NothingToDraw, NotKept
 from .frames import FrameKind, convert
 from .parquet import read_parquet, read_schema
 from .problems import changed_files, read_info
@@ -16,6 +16,9 @@ from .problems import changed_files, read_info
 if TYPE_CHECKING:
     import pandas
     import polars
+
+
+_SAMPLES = ("flows", "queues", "hosts", "cores", "threads")
 
 
 class RecordedRun:
@@ -65,6 +68,16 @@ class RecordedRun:
         """Names of the tables that the run has, for example `flows`."""
         return sorted(path.stem for path in self.path.glob("*.parquet"))
 
+    @property
+    def series(self) -> Literal["all", "thin", "none"]:
+        """The rows that the run has of its tables of samples (`flows`, `queues`, `hosts`, `cores`, `threads`).
+
+        `thin`: of each flow, queue, interface, core and thread the first row of each interval, and the last row. `thin` and
+        `none` have no table `datagrams`. Metrics are those of all rows in any case.
+        """
+        kept = self.info.get("series", {}).get("kept", "all")
+        return "thin" if kept == "thin" else "none" if kept == "none" else "all"
+
     @overload
     def table(
         self, name: str, kind: Literal["pandas"] = ..., columns: list[str] | None = ...
@@ -87,6 +100,7 @@ class RecordedRun:
 
         Raises:
             NoSuchName: the run does not have that table or column.
+            NotKept: the run does not have that table, since its scenario did not keep it.
             Damaged: the file cannot be read.
             Unreadable: the run is incomplete, damaged, foreign, or of a newer format version.
         """
@@ -101,8 +115,15 @@ class RecordedRun:
     def _path(self, table: str) -> Path:
         _ = self.info  # a table of a run that is not complete may not be whole
         if table not in self.tables:
-            raise NoSuchName("table", table, self.tables)
+            raise self.missing(table)
         return self.path / f"{table}.parquet"
+
+    def missing(self, table: str) -> NoSuchName:
+        """The error for a table that the run does not have."""
+        was_dropped = {"all": set[str](), "thin": {"datagrams"}, "none": {*_SAMPLES, "datagrams"}}
+        if table in was_dropped[self.series]:
+            return NotKept(table, self.id, self.series)
+        return NoSuchName("table", table, self.tables)
 
     def definitions(self, name: str) -> dict[str, str]:
         """The definition of each column of a table, as the file has it.

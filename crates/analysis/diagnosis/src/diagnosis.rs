@@ -11,14 +11,14 @@ use wirespeed_metrics::View;
 use wirespeed_metrics::core_time::core_times;
 
 /// The findings about a run, and the limiting factors that some of them are based on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Diagnosis {
     /// In the order in which the sentence has them.
     pub findings: Vec<Finding>,
     /// The limiting factor of each TCP flow, second by second.
     pub intervals: Vec<Interval>,
     /// The number of flows with limiting factors.
-    flows: usize,
+    pub(crate) flows: usize,
 }
 
 /// Applies every rule to a recording.

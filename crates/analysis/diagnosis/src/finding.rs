@@ -3,7 +3,8 @@
 use crate::audit::AuditFinding;
 use crate::id::{Id, Severity};
 use crate::thresholds::Threshold;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A finding. Its sentence is [`Finding::text`], which `Display` writes.
@@ -39,7 +40,7 @@ pub struct Setting {
 }
 
 /// The thing that a finding is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Subject {
     /// All of the run.
@@ -92,7 +93,7 @@ pub struct Evidence {
     /// Its value.
     pub value: f64,
     /// `ratio`, `packets`, `bit/s`, `core` or another unit.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The bound that it crossed, if it decides.
     pub threshold: Option<Threshold>,
 }
@@ -100,7 +101,7 @@ pub struct Evidence {
 impl Evidence {
     /// A value that decides nothing by itself.
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Evidence {
-        Evidence { name: name.into(), value, unit, threshold: None }
+        Evidence { name: name.into(), value, unit: unit.into(), threshold: None }
     }
 
     /// A value that crossed a threshold.

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod analysis;
 pub mod audit;
 mod causes;
 mod diagnosis;
@@ -19,10 +20,12 @@ pub mod placement;
 mod resources;
 mod share;
 mod steadiness;
+mod stored;
 #[cfg(test)]
 mod testing;
 pub mod thresholds;
 
+pub use analysis::Analysis;
 pub use diagnosis::{Diagnosis, diagnose};
 pub use finding::{Evidence, Finding, Setting, Subject};
 pub use id::{Id, Severity};

@@ -7,17 +7,20 @@ mod evidence;
 mod places;
 
 use crate::id::Id;
+use crate::stored::{read_number, write_number};
 use crate::thresholds::{
     BUSY_SENDER, HEAVY_LOSS, MOSTLY, READER_PAUSE, SCHEDULER_DELAY, UNREAD_BUFFER, WAITING,
 };
 use cores::{Cores, Full, Ready, Threads};
 use evidence::{Evidence, evidence};
 use places::{Stalls, WorstStages};
+use serde::{Deserialize, Serialize};
 use wirespeed_metrics::View;
 use wirespeed_record::{Cause, Stage};
 
 /// The resource that limited a flow in an interval.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LimitingFactor {
     /// Nothing was delivered, though there was data to send; the reason, if it was recorded.
     Stalled(Option<String>),
@@ -116,7 +119,7 @@ impl LimitingFactor {
 }
 
 /// An interval of a flow.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Number of the flow.
     pub flow: u32,
@@ -125,6 +128,7 @@ pub struct Interval {
     /// To.
     pub to_ns: i64,
     /// Payload delivered per second, in bit/s.
+    #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
     pub rate_bps: f64,
     /// Its limiting factor.
     pub factor: LimitingFactor,

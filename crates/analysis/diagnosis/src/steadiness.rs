@@ -2,6 +2,7 @@
 //! have to run.
 
 use crate::limiting_factor::{LimitingFactor, limiting_factors};
+use serde::{Deserialize, Serialize};
 use wirespeed_metrics::{FlowSeries, Values, View, window_cycles};
 use wirespeed_record::{FlowSample, Transport};
 use wirespeed_statistics::{mean, quantile};
@@ -40,7 +41,7 @@ const SAWTOOTH: &[&str] = &[
 ];
 
 /// Why a run is not steady, of the flow that is farthest from it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsteady {
     /// Label of the flow.
     pub label: String,

@@ -19,12 +19,14 @@ mod host;
 mod limits;
 mod link;
 pub mod loss;
+mod pairs;
 pub mod per_flow;
 pub mod per_group;
 mod rates;
 mod registry;
 mod requeue;
 mod retransmission;
+mod rtt_quantiles;
 mod samples;
 pub mod series;
 mod statistics;
@@ -35,9 +37,11 @@ mod window_cycles;
 
 pub use document::{explain, reference};
 pub use link::{Bottleneck, bottleneck};
+pub use pairs::{Pair, pairs};
 pub use registry::{Better, Metric, all, find, suggest};
+pub use rtt_quantiles::{quantiles, rtt_quantiles, smoothed_rtts};
 pub use samples::{Group, Number, Samples, Values};
-pub use timeline::{Lost, Moment, timeline};
+pub use timeline::{Lost, Moment, timeline, timeline_without_retransmissions};
 pub use view::{FlowSeries, QueueSeries, View};
 pub use window_cycles::window_cycles;
 

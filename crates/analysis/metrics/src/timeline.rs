@@ -47,16 +47,10 @@ pub struct Lost {
 }
 
 impl Moment {
-    fn new(again: &Again, first: &LedgerInterval) -> Moment {
-        let (from_ns, to_ns) = (first.from_ns, first.to_ns);
-        let of_data = |counters: &[Cumulative]| -> Option<u64> {
-            let grown = counters.iter().filter_map(|counter| counter.steps(from_ns, to_ns));
-            let grown = grown.reduce(|a, b| a + b).filter(|_| first.direction == Direction::Data)?;
-            Some(grown as u64)
-        };
+    fn new(first: &LedgerInterval) -> Moment {
         Moment {
-            from_ns,
-            to_ns,
+            from_ns: first.from_ns,
+            to_ns: first.to_ns,
             direction: first.direction,
             sent: 0,
             delivered: None,
@@ -65,8 +59,8 @@ impl Moment {
             unseen: None,
             unexplained: 0,
             uncertain: first.uncertain_packets,
-            sent_again: of_data(&again.sent_again),
-            spurious: of_data(&again.spurious),
+            sent_again: None,
+            spurious: None,
         }
     }
 
@@ -108,18 +102,31 @@ impl Again {
 
 /// The account of every interval, in order of time, data before ACKs. Empty where the ledger is known of the whole run only.
 pub fn timeline(view: &View) -> Vec<Moment> {
-    let mut moments: Vec<Moment> = Vec::new();
-    if view.recording.ledger_intervals.is_empty() {
+    let mut moments = timeline_without_retransmissions(&view.recording.ledger_intervals);
+    if moments.is_empty() {
         return moments;
     }
     let again = Again::of(view);
-    for row in &view.recording.ledger_intervals {
+    for moment in moments.iter_mut().filter(|moment| moment.direction == Direction::Data) {
+        let grown = |counters: &[Cumulative]| -> Option<u64> {
+            let grown = counters.iter().filter_map(|counter| counter.steps(moment.from_ns, moment.to_ns));
+            Some(grown.reduce(|a, b| a + b)? as u64)
+        };
+        (moment.sent_again, moment.spurious) = (grown(&again.sent_again), grown(&again.spurious));
+    }
+    moments
+}
+
+/// The same from the ledger alone: without [`Moment::sent_again`] and [`Moment::spurious`], which need samples of flows.
+pub fn timeline_without_retransmissions(rows: &[LedgerInterval]) -> Vec<Moment> {
+    let mut moments: Vec<Moment> = Vec::new();
+    for row in rows {
         let same = |moment: &&mut Moment| (moment.from_ns, moment.direction) == (row.from_ns, row.direction);
         // Rows are in order of time: it is one of the last two.
         match moments.iter_mut().rev().take(Direction::ALL.len()).find(same) {
             Some(moment) => moment.add(row),
             None => {
-                let mut moment = Moment::new(&again, row);
+                let mut moment = Moment::new(row);
                 moment.add(row);
                 moments.push(moment);
             }

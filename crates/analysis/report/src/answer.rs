@@ -2,6 +2,7 @@
 
 use crate::digest::{Group, leading_metric, metric_words};
 use crate::harm;
+use crate::kept;
 use crate::ledger::{Balance, Extent, Loss};
 use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
@@ -243,6 +244,7 @@ fn caveats(report: &Report, out: &mut Vec<String>) {
         });
     }
     out.extend(steadiness::sentence(&report.runs));
+    out.extend(kept::sentence(&report.runs));
     let failed = report.runs.iter().filter(|run| run.failed() > 0).count();
     if failed > 0 {
         out.push(format!("{} the expected bounds.", plural(failed, "run misses", "runs miss")));

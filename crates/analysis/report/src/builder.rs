@@ -3,7 +3,6 @@
 use crate::details::{Candidate, MOST_DETAILED, chosen};
 use crate::diagnosis::diagnosis;
 use crate::digest::{RunDigest, leading_metric};
-use crate::distribution::{flow_times, quantiles, rtts};
 use crate::facts::Pool;
 use crate::figure::Figure;
 use crate::figures::{REGISTRY, across};
@@ -14,8 +13,9 @@ use crate::rate_series::total_throughput;
 use crate::report::Report;
 use crate::source::Source;
 use crate::thin::{Point, thin};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use wirespeed_diagnosis::{diagnose, unsteady};
+use wirespeed_diagnosis::Analysis;
 use wirespeed_record::{Event, StoreError};
 
 /// Points a line keeps when a run is added.
@@ -32,9 +32,9 @@ const EVENTS_A_RUN: usize = 200;
 pub struct Builder {
     study: StudyInfo,
     runs: Vec<RunDigest>,
-    /// The runs that have their details.
-    /// What several runs have in common.
+    /// Parts that several runs share.
     pool: Pool,
+    /// The runs that have their details.
     candidates: Vec<Candidate>,
     /// The number of each setting.
     settings: BTreeMap<String, usize>,
@@ -49,8 +49,8 @@ impl Builder {
         Builder {
             study,
             runs: Vec::new(),
-            candidates: Vec::new(),
             pool: Pool::default(),
+            candidates: Vec::new(),
             settings: BTreeMap::new(),
             has_too_many: false,
             incomplete: Vec::new(),
@@ -67,25 +67,26 @@ impl Builder {
     /// # Errors
     /// If its samples are on disk and cannot be read; then it is not added.
     pub fn add(&mut self, run: RunResult) -> Result<(), StoreError> {
-        let source = Source::new(run.recording)?;
         let candidate = self.candidate(&run);
         let is_detailed = self.is_worth_details(&run, &candidate);
-        let unsteady = unsteady(&source.view);
-        let (rtts, flow_times) = (quantiles(&rtts(&source)), flow_times(&source));
-        let mut digest = if is_detailed {
+        let computed = match run.analysis {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(Analysis::of(run.recording)?),
+        };
+        let digest = if is_detailed {
+            let source = Source::new(run.recording)?;
             let metric = |name: &str| run.metrics.iter().find(|m| m.name == name).map(|m| m.value);
-            let diagnosis = diagnosis(&source.view, &diagnose(&source.view), metric);
+            let diagnosis = diagnosis(&source.view, &computed.diagnosis, &computed.timeline, metric);
             let (events, throughput) = (events(&source), throughput(&source));
-            let digest = RunDigest::plain(run, &mut self.pool);
-            RunDigest { diagnosis, events, throughput, figures: figures(&source), ..digest }
+            let figures = figures(&source);
+            source.intact()?;
+            let digest = RunDigest::plain(run, &computed, &mut self.pool);
+            RunDigest { diagnosis, events, throughput, figures, is_detailed, ..digest }
         } else {
-            let mut digest = RunDigest::plain(run, &mut self.pool);
+            let mut digest = RunDigest::plain(run, &computed, &mut self.pool);
             digest.forget_details(&mut self.pool);
             digest
         };
-        source.intact()?;
-        digest.is_detailed = is_detailed;
-        (digest.unsteady, digest.rtt_quantiles, digest.flow_times) = (unsteady, rtts, flow_times);
         self.runs.push(digest);
         if is_detailed {
             self.candidates.push(candidate);

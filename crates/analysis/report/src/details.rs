@@ -70,6 +70,7 @@ mod tests {
     use super::*;
     use crate::facts::Pool;
     use crate::input::{MetricValue, RunResult};
+    use wirespeed_diagnosis::Analysis;
     use wirespeed_record::Recording;
 
     /// One run for each value, `repeats` of which are a setting.
@@ -83,12 +84,13 @@ mod tests {
             };
             let run = RunResult {
                 recording: &Recording::default(),
+                analysis: None,
                 metrics: vec![metric],
                 per_flow: vec![],
                 per_group: vec![],
                 expectations: vec![],
             };
-            RunDigest::plain(run, &mut Pool::default())
+            RunDigest::plain(run, &Analysis::default(), &mut Pool::default())
         };
         let candidate = |index| Candidate { index, setting: index / repeats, is_first: index % repeats == 0 };
         (goodputs.iter().map(digest).collect(), (0..goodputs.len()).map(candidate).collect())

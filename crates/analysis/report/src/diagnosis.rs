@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use wirespeed_diagnosis::{Diagnosis, Finding, Interval, Setting, placement};
-use wirespeed_metrics::{Lost, Moment, View, timeline};
+use wirespeed_metrics::{Lost, Moment, View};
 use wirespeed_record::{
     Cause, Counter, DROPPED, DUPLICATES, Direction, Entry, EventKind, HostInfo, LedgerRow, MISSED, RunInfo,
     SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
@@ -36,13 +36,18 @@ impl Section {
     }
 }
 
-/// The sections of a run with its findings, without empty ones. `metric` returns its metrics by name.
-pub fn diagnosis(view: &View, found: &Diagnosis, metric: impl Fn(&str) -> Option<f64>) -> Vec<Section> {
+/// The sections of a run with its findings and its ledger by interval, without empty ones. `metric` returns its metrics by name.
+pub fn diagnosis(
+    view: &View,
+    found: &Diagnosis,
+    timeline: &[Moment],
+    metric: impl Fn(&str) -> Option<f64>,
+) -> Vec<Section> {
     let recording = view.recording;
     let info = &recording.info;
     let placed: Vec<&Finding> = found.of_family("placement").collect();
     let went = ledger(&recording.ledger, info)
-        + &when_lost(&timeline(view), info)
+        + &when_lost(timeline, info)
         + &retransmissions(info, metric)
         + &statements_of_servers(info);
     [

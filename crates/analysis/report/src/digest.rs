@@ -1,19 +1,20 @@
 //! What is kept of a run once its recording has gone: figures with few points, and plain values.
 
 use crate::diagnosis::Section;
+use crate::distribution::flow_times;
 use crate::facts::{Pool, RunFacts};
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, RunResult};
 use crate::ledger::{Account, Measured};
 use crate::observations::observations;
-use crate::pairs::{Pair, pairs};
 use crate::run_metrics::{GroupMetrics, Metric, RunMetrics};
 use crate::source::flow_ink;
 use crate::thin::Point;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wirespeed_diagnosis::Unsteady;
+use wirespeed_diagnosis::{Analysis, Unsteady};
+use wirespeed_metrics::Pair;
 use wirespeed_scenario::{Subject, metric_of};
 
 /// A run, reduced.
@@ -47,8 +48,8 @@ pub(crate) struct RunDigest {
 }
 
 impl RunDigest {
-    /// Values and ledger only: no figure, no event. What other runs have as well is taken from `pool`.
-    pub fn plain(run: RunResult, pool: &mut Pool) -> Self {
+    /// Values and ledger only: no figure, no event. Parts that other runs have come from `pool`.
+    pub fn plain(run: RunResult, computed: &Analysis, pool: &mut Pool) -> Self {
         let mut share = |accounts: Vec<Account>| -> Arc<[Account]> {
             accounts.into_iter().map(|account| account.shared(pool)).collect()
         };
@@ -60,16 +61,16 @@ impl RunDigest {
             per_flow: run.per_flow.iter().map(|metrics| RunMetrics::new(metrics, pool)).collect(),
             per_group: run.per_group.into_iter().map(|found| GroupMetrics::new(found, pool)).collect(),
             expectations: run.expectations.into(),
-            pairs: pairs(run.recording),
+            pairs: computed.pairs.clone(),
             accounts,
             measured,
             figures: Vec::new(),
             is_detailed: false,
             events: Vec::new(),
             throughput: Vec::new(),
-            rtt_quantiles: Vec::new(),
-            flow_times: Vec::new(),
-            unsteady: None,
+            rtt_quantiles: computed.rtt_quantiles.clone(),
+            flow_times: flow_times(run.recording),
+            unsteady: computed.unsteady.clone(),
             diagnosis: Vec::new(),
         }
     }

@@ -1,8 +1,7 @@
 //! Distributions within a run: sampled round-trip times and flow completion times.
 
-use crate::source::Source;
 use crate::thin::Point;
-use wirespeed_record::{EventKind, FlowSample};
+use wirespeed_record::{EventKind, Recording};
 
 /// The values of a distribution, in words.
 pub(crate) struct Distributed {
@@ -18,34 +17,10 @@ pub(crate) const RTT_SAMPLES: Distributed =
 pub(crate) const FLOW_TIMES: Distributed =
     Distributed { what: "Flow completion time", share_of: "flows", missing: "flows that completed" };
 
-/// Quantiles that stand for the samples of a run.
-const QUANTILES: usize = 100;
-
-/// Smoothed round-trip times of all flows in the measurement window, in ns and in order.
-pub(crate) fn rtts(source: &Source) -> Vec<f64> {
-    let column = source.view.flow_samples.column(FlowSample::rtt_ns);
-    let times = source.view.flow_samples.times();
-    let window = source.view.from_ns..=source.view.to_ns;
-    let samples = source.flows().flat_map(|(_, _, samples)| samples.clone());
-    let inside = samples.filter(|index| window.contains(&times[*index]));
-    let mut values: Vec<f64> = inside.map(|index| column[index]).filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// A few values with about the distribution of `sorted`.
-pub(crate) fn quantiles(sorted: &[f64]) -> Vec<f64> {
-    if sorted.len() <= QUANTILES {
-        return sorted.to_vec();
-    }
-    let place = |index: usize| index * (sorted.len() - 1) / (QUANTILES - 1);
-    (0..QUANTILES).map(|index| sorted[place(index)]).collect()
-}
-
 /// The times from the start of a flow until its receiver had read everything, in ns and in order; of flows that completed.
-pub(crate) fn flow_times(source: &Source) -> Vec<f64> {
-    let info = &source.recording.info;
-    let ends = source.recording.events.iter().filter(|event| event.kind == EventKind::FlowEnd);
+pub(crate) fn flow_times(recording: &Recording) -> Vec<f64> {
+    let info = &recording.info;
+    let ends = recording.events.iter().filter(|event| event.kind == EventKind::FlowEnd);
     let times = ends.filter_map(|event| {
         let start = info.flows.get(event.flow? as usize)?.start_ns;
         // A flow that the run's end cut off did not complete.
@@ -82,14 +57,5 @@ mod tests {
         let corners = steps(vec![3.0, 1.0, 1.0, 2.0]);
         assert_eq!(corners, [(1.0, 0.0), (1.0, 0.5), (2.0, 0.5), (2.0, 0.75), (3.0, 0.75), (3.0, 1.0)]);
         assert!(steps(Vec::new()).is_empty());
-    }
-
-    #[test]
-    fn quantiles_keep_the_ends_and_the_middle() {
-        let sorted: Vec<f64> = (0..=9999).map(f64::from).collect();
-        let kept = quantiles(&sorted);
-        assert_eq!((kept.len(), kept[0], kept[99]), (100, 0.0, 9999.0));
-        assert!((kept[50] - 5050.0).abs() < 2.0, "{}", kept[50]);
-        assert_eq!(quantiles(&[1.0, 2.0]), [1.0, 2.0]);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use wirespeed_record::{
-    Cost, FlowGroup, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, SubstrateKind, ToolInfo,
+    Cost, FlowGroup, FlowInfo, HostInfo, KeptSeries, KernelInfo, LinkInfo, RunInfo, SubstrateKind, ToolInfo,
     ValidatedRegion,
 };
 
@@ -21,6 +21,7 @@ pub(crate) struct RunFacts {
     pub substrate: SubstrateKind,
     pub started: Option<Box<str>>,
     pub duration_ns: i64,
+    pub series: KeptSeries,
     pub links: Arc<Vec<LinkInfo>>,
     /// With name, settings and router only.
     pub hosts: Arc<Vec<HostInfo>>,
@@ -85,6 +86,7 @@ impl Pool {
             substrate: info.substrate,
             started: info.started.as_deref().map(Into::into),
             duration_ns: info.duration_ns,
+            series: info.series,
             links: self.links.share_ref(&info.links),
             hosts: self.hosts.share(info.hosts.iter().map(host).collect()),
             flows: self.flows.share_ref(&info.flows),

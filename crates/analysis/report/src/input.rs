@@ -1,5 +1,6 @@
 //! What a report is made from: plain data, so that nothing here depends on how metrics are computed.
 
+use wirespeed_diagnosis::Analysis;
 use wirespeed_record::{FlowGroup, Recording};
 use wirespeed_scenario::FigureRequest;
 
@@ -67,6 +68,8 @@ pub struct ExpectOutcome {
 pub struct RunResult<'a> {
     /// What was recorded.
     pub recording: &'a Recording,
+    /// All that follows from its series, if it is known: it is computed otherwise.
+    pub analysis: Option<&'a Analysis>,
     /// Metrics of the whole run.
     pub metrics: Vec<MetricValue>,
     /// Metrics by flow, indexed by the flow's number.

@@ -37,6 +37,7 @@ mod tests {
     use super::*;
     use crate::facts::Pool;
     use crate::input::{MetricValue, RunResult};
+    use wirespeed_diagnosis::Analysis;
     use wirespeed_record::{Recording, RunInfo};
 
     fn counted(runs: &[(Option<bool>, f64)]) -> usize {
@@ -52,12 +53,13 @@ mod tests {
             };
             let run = RunResult {
                 recording: &recording,
+                analysis: None,
                 metrics: vec![metric.clone()],
                 per_flow: vec![vec![metric]],
                 per_group: vec![],
                 expectations: vec![],
             };
-            RunDigest::plain(run, &mut Pool::default())
+            RunDigest::plain(run, &Analysis::default(), &mut Pool::default())
         };
         let digests: Vec<RunDigest> = runs.iter().enumerate().map(digest).collect();
         observations(&digests).len()

@@ -5,12 +5,15 @@ use crate::figure::{Ink, TimeAxis};
 use crate::rings::{Ring, rings};
 use crate::thin::{Point, thin};
 use std::ops::Range;
+use wirespeed_diagnosis::Analysis;
 use wirespeed_metrics::{Group, Samples, Values, View};
-use wirespeed_record::{FlowInfo, HostSample, Recording, StoreError};
+use wirespeed_record::{FlowInfo, HostSample, KeptSeries, Recording, StoreError};
 
 /// A recording with what several figures need of it.
 pub(crate) struct Source<'a> {
     pub recording: &'a Recording,
+    /// Its analysis, if the series were not kept as a whole: then it cannot be computed from them.
+    pub stored: Option<Analysis>,
     pub time: TimeAxis,
     /// Bins of rates, over time.
     pub bin_ns: i64,
@@ -38,11 +41,25 @@ impl<'a> Source<'a> {
         let view = View::new(recording)?;
         let last = view.flow_samples.times().iter().chain(view.queue_samples.times()).max();
         let duration = info.duration_ns.max(last.copied().unwrap_or(0)).max(1);
-        let bin_ns = rate_bin(duration, info.sample_ns.max(1));
+        let sample_ns = match info.series {
+            KeptSeries::Thin { every_ns } => every_ns.max(info.sample_ns),
+            KeptSeries::All | KeptSeries::None => info.sample_ns,
+        };
+        let bin_ns = rate_bin(duration, sample_ns.max(1));
         let keys = [HostSample::host, HostSample::device];
         let (host_samples, devices) = Samples::new(recording.host_table(), HostSample::t_ns, &keys)?;
         let rings = rings(recording, &view)?;
-        Ok(Source { recording, time: TimeAxis::new(duration), bin_ns, view, host_samples, devices, rings })
+        let stored = Analysis::stored(recording)?;
+        Ok(Source {
+            recording,
+            stored,
+            time: TimeAxis::new(duration),
+            bin_ns,
+            view,
+            host_samples,
+            devices,
+            rings,
+        })
     }
 
     /// Whether all that was drawn could be read: what could not is missing.

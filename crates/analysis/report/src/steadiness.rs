@@ -29,18 +29,20 @@ mod tests {
     use super::*;
     use crate::facts::Pool;
     use crate::input::RunResult;
+    use wirespeed_diagnosis::Analysis;
     use wirespeed_record::Recording;
 
     fn run(needed_s: Option<i64>) -> RunDigest {
         let recording = Recording::default();
         let result = RunResult {
             recording: &recording,
+            analysis: None,
             metrics: vec![],
             per_flow: vec![],
             per_group: vec![],
             expectations: vec![],
         };
-        let digest = RunDigest::plain(result, &mut Pool::default());
+        let digest = RunDigest::plain(result, &Analysis::default(), &mut Pool::default());
         let unsteady = needed_s.map(|needed_s| Unsteady {
             label: "cubic".into(),
             flows: 1,

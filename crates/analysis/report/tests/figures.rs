@@ -37,6 +37,7 @@ fn sweep(figures: Vec<FigureRequest>, repeats: u32) -> Report {
                     builder
                         .add(RunResult {
                             recording: &run,
+                            analysis: None,
                             per_flow: vec![metrics.clone()],
                             per_group: vec![],
                             metrics,

@@ -18,6 +18,7 @@ fn report_of(recordings: &[Recording]) -> Report {
     for recording in recordings {
         let run = RunResult {
             recording,
+            analysis: None,
             metrics: vec![],
             per_flow: vec![],
             per_group: vec![],

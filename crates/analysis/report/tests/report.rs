@@ -16,7 +16,14 @@ fn goodput(value: f64) -> Vec<MetricValue> {
 
 fn add(builder: &mut Builder, recording: &Recording, metrics: Vec<MetricValue>) {
     builder
-        .add(RunResult { recording, metrics, per_flow: vec![], per_group: vec![], expectations: vec![] })
+        .add(RunResult {
+            recording,
+            analysis: None,
+            metrics,
+            per_flow: vec![],
+            per_group: vec![],
+            expectations: vec![],
+        })
         .unwrap();
 }
 
@@ -98,6 +105,7 @@ fn hostile_text_stays_text_everywhere() {
     builder
         .add(RunResult {
             recording: &recording,
+            analysis: None,
             per_flow: vec![metrics.clone()],
             per_group: vec![],
             metrics,
@@ -302,6 +310,7 @@ fn the_answer_says_what_each_flow_of_a_single_run_got() {
     builder
         .add(RunResult {
             recording: &recording,
+            analysis: None,
             metrics: goodput(1e9),
             per_flow,
             per_group: vec![],
@@ -421,6 +430,7 @@ fn long_ids() -> Report {
         builder
             .add(RunResult {
                 recording: &recording,
+                analysis: None,
                 metrics,
                 per_flow: vec![],
                 per_group: vec![],

@@ -38,6 +38,7 @@ fn report(rows: &[(&str, &[f64])], mice: Option<f64>) -> Report {
             builder
                 .add(RunResult {
                     recording: &recording,
+                    analysis: None,
                     metrics: vec![metric("goodput_bps", "bit/s", 1e9)],
                     per_flow: vec![],
                     per_group,
@@ -104,8 +105,14 @@ fn one_group_has_no_share() {
     let recording = one_run("cubic", 0);
     let mut builder = Builder::new(study());
     let (metrics, per_group) = (vec![metric("goodput_bps", "bit/s", 1e9)], vec![group("cubic", 0, 1.0)]);
-    let result =
-        RunResult { recording: &recording, metrics, per_flow: vec![], per_group, expectations: vec![] };
+    let result = RunResult {
+        recording: &recording,
+        analysis: None,
+        metrics,
+        per_flow: vec![],
+        per_group,
+        expectations: vec![],
+    };
     builder.add(result).unwrap();
     let text = builder.finish().terminal(110, false);
     assert!(!text.contains("By group of flows") && !text.contains("of the goodput,"), "{text}");

@@ -32,6 +32,7 @@ fn add(builder: &mut Builder, recording: &Recording, goodput: f64) {
         MetricValue { name: "goodput_bps".into(), unit: "bit/s".into(), value: goodput, headline: true };
     let result = RunResult {
         recording,
+        analysis: None,
         metrics: vec![metric],
         per_flow: vec![],
         per_group: vec![],

@@ -82,7 +82,7 @@ impl RunRow {
                 let place =
                     |name: &str| wirespeed_metrics::all().iter().position(|metric| metric.name == name);
                 let metrics = judged.metrics.iter().filter_map(|m| Some((place(&m.name)?, m.value)));
-                let (limit, metrics) = (judged.diagnosis.sentence(), metrics.collect());
+                let (limit, metrics) = (judged.analysis.diagnosis.sentence(), metrics.collect());
                 RunRow { limit, metrics, ..RunRow::of(&judged.recording.info) }
             }
         }

@@ -2,7 +2,7 @@
 //! `sha256sum --check SHA256SUMS` works as well.
 
 use crate::foreign::open_file;
-use crate::store::{StoreError, io_error, replace_file};
+use crate::store::{ANALYSIS, INFO, StoreError, io_error, replace_file};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Name of the file.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// Notes the checksums of `run.json` and all tables in a directory.
+/// Notes the checksums of `run.json`, the stored analysis and all tables in a directory.
 ///
 /// # Errors
 /// If a file cannot be read or the checksums cannot be written.
@@ -20,7 +20,7 @@ pub(crate) fn write(directory: &Path) -> Result<(), StoreError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(io_error("read", directory))? {
         let name = entry.map_err(io_error("read", directory))?.file_name().to_string_lossy().into_owned();
-        if name == crate::store::INFO || name.ends_with(".parquet") {
+        if [INFO, ANALYSIS].contains(&name.as_str()) || name.ends_with(".parquet") {
             names.push(name);
         }
     }

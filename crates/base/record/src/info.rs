@@ -1,6 +1,7 @@
 //! `run.json`: what was run, by what, and what it cost.
 
 use crate::host_model::HostModel;
+use crate::kept_series::KeptSeries;
 use crate::path_check::PathCheck;
 use crate::placement::{Placement, Topology};
 use crate::stage::Direction;
@@ -12,13 +13,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use wirespeed_inventory::Inventory;
 
-/// Version of the run directory's format. A reader refuses newer ones and fixes up older ones.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the run directory's format. A reader refuses newer ones and fixes up older ones. A directory has version 2 only if its
+/// series were not kept as a whole, and [`FORMAT_VERSION_OF_WHOLE_SERIES`] otherwise.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// Version of the format of directories with whole series, which older programs read as well.
+pub const FORMAT_VERSION_OF_WHOLE_SERIES: u32 = 1;
 
 /// Everything about a run that is not a table.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// [`FORMAT_VERSION`] at the time of writing.
+    /// Version of the format.
     pub format_version: u32,
     /// Name of the run within its study; a stable function of its factors.
     pub id: String,
@@ -51,6 +56,9 @@ pub struct RunInfo {
     pub omit_ns: i64,
     /// Sampling grid.
     pub sample_ns: i64,
+    /// How much of the series the directory has.
+    #[serde(default, skip_serializing_if = "KeptSeries::is_all")]
+    pub series: KeptSeries,
     /// The shared links.
     pub links: Vec<LinkInfo>,
     /// The end hosts.

@@ -16,6 +16,7 @@ mod foreign;
 mod guarded;
 mod host_model;
 mod info;
+mod kept_series;
 mod lock;
 mod older;
 mod path_check;
@@ -23,6 +24,7 @@ mod placement;
 mod plain;
 mod platform;
 mod read;
+mod reduce;
 mod rows;
 mod sample_files;
 mod sheet;
@@ -52,8 +54,10 @@ pub use flow_group::{FlowClass, FlowGroup};
 pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
-    Cost, FORMAT_VERSION, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
+    Cost, FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, FlowInfo, HostInfo, KernelInfo, LinkInfo, RunInfo,
+    ToolInfo, ValidatedRegion,
 };
+pub use kept_series::KeptSeries;
 pub use lock::FolderLock;
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
@@ -64,7 +68,10 @@ pub use sample_files::SampleFiles;
 pub use sheet::{SheetColumn, SheetValues, write_sheet};
 pub use sheet_reader::read_sheet;
 pub use stage::{Direction, Entry, Stage};
-pub use store::{RunDirectory, RunState, StoreError, find_runs, open, read_info, replace_file, set_aside};
+pub use store::{
+    ANALYSIS, RunDirectory, RunState, StoreError, find_runs, open, read_info, reduce_run, replace_file,
+    set_aside,
+};
 pub use substrate_kind::SubstrateKind;
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
@@ -103,6 +110,9 @@ pub struct Recording {
     /// The run directory that has `flows`, `queues` and `hosts` while they are empty here ([`read_lazily`]). Who reads
     /// samples of a recording from elsewhere goes through [`Recording::flow_table`] and its like.
     pub samples_in: Option<SampleFiles>,
+    /// The text of [`ANALYSIS`], which the directory has if its series were not kept as a whole ([`RunInfo::series`]). Numbers and
+    /// findings are there then; they cannot be computed from the series.
+    pub analysis: Option<Box<str>>,
 }
 
 /// Name, description and columns of every table, for documentation.

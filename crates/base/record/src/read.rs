@@ -2,9 +2,11 @@
 
 use crate::cell::Cell;
 use crate::checksums;
+use crate::foreign::read_text;
+use crate::kept_series::KeptSeries;
 use crate::older;
 use crate::sample_files::{SampleFiles, path_of};
-use crate::store::{StoreError, read_info};
+use crate::store::{ANALYSIS, StoreError, read_info};
 use crate::table::{self, ColumnOf, Row};
 use crate::table_file::{TableFile, damaged};
 use crate::{FlowSample, HostSample, QueueSample, Recording};
@@ -26,7 +28,7 @@ enum Source<'a, R> {
 impl<'a, R: Row> Table<'a, R> {
     fn new(rows: &'a [R], files: Option<&'a SampleFiles>) -> Self {
         let source = match files {
-            Some(files) if rows.is_empty() => Source::Files(files),
+            Some(files) if rows.is_empty() && files.are_there() => Source::Files(files),
             _ => Source::Rows(rows),
         };
         Table { source }
@@ -81,19 +83,20 @@ impl Recording {
     }
 }
 
-/// A whole recording.
+/// A whole recording. Of series that were not kept as a whole it has the rows that are there ([`RunInfo::series`]).
+///
+/// [`RunInfo::series`]: crate::RunInfo::series
 ///
 /// # Errors
 /// If the directory is no complete run, or a table is missing or damaged.
 pub fn read(directory: &Path) -> Result<Recording, StoreError> {
-    let recording = read_lazily(directory)?;
-    Ok(Recording {
-        flows: rows(directory)?,
-        queues: rows(directory)?,
-        hosts: rows(directory)?,
-        samples_in: None,
-        ..recording
-    })
+    let mut recording = read_lazily(directory)?;
+    if recording.info.series != KeptSeries::None {
+        recording.flows = rows(directory)?;
+        recording.queues = rows(directory)?;
+        recording.hosts = rows(directory)?;
+    }
+    Ok(Recording { samples_in: None, ..recording })
 }
 
 /// A recording whose samples stay in the directory, which is to be left as it is meanwhile; metrics and figures read
@@ -106,25 +109,41 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
     checksums::check(directory)?;
     let mut events = rows(directory)?;
     older::complete_events(&mut events);
+    let series = info.series;
+    let analysis = if series.is_all() { None } else { Some(read_analysis(directory)?) };
+    let samples_in = match series {
+        KeptSeries::None => SampleFiles::dropped(directory),
+        _ => SampleFiles::new(directory),
+    };
     let recording = Recording {
         info,
+        analysis,
         // Only hosts that show their inside have cores.
         cores: rows_if_any(directory)?,
         // Only real hosts have threads.
         threads: rows_if_any(directory)?,
         counters: rows(directory)?,
         events,
-        datagrams: rows(directory)?,
+        datagrams: if series.is_all() { rows(directory)? } else { Vec::new() },
         ledger: rows(directory)?,
         // Only hosts whose counters are read while the run goes on.
         ledger_intervals: rows_if_any(directory)?,
-        samples_in: Some(SampleFiles::new(directory)),
+        samples_in: Some(samples_in),
         ..Default::default()
     };
     recording.flow_table().rows()?;
     recording.queue_table().rows()?;
     recording.host_table().rows()?;
     Ok(recording)
+}
+
+/// The stored analysis of a run.
+fn read_analysis(directory: &Path) -> Result<Box<str>, StoreError> {
+    /// The limiting factors of a run of 10,000 flows are some MB.
+    const MOST: u64 = 1 << 28;
+    let path = directory.join(ANALYSIS);
+    let text = read_text(&path, MOST).map_err(|error| damaged(&path, error.to_string()))?;
+    Ok(text.into_boxed_str())
 }
 
 /// Rows of a table that not every run has.

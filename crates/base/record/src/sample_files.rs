@@ -13,12 +13,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SampleFiles {
     directory: PathBuf,
     opened: Arc<Mutex<BTreeMap<&'static str, Arc<TableFile>>>>,
+    /// The tables were not kept.
+    are_dropped: bool,
 }
 
 impl SampleFiles {
     /// Those in a run directory; nothing is opened yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        SampleFiles { directory: directory.into(), opened: Arc::default() }
+        SampleFiles { directory: directory.into(), opened: Arc::default(), are_dropped: false }
+    }
+
+    /// Those of a run directory in which they were not kept: all tables are empty.
+    pub(crate) fn dropped(directory: &Path) -> Self {
+        SampleFiles { are_dropped: true, ..SampleFiles::new(directory) }
+    }
+
+    /// Whether the directory has the files.
+    pub(crate) fn are_there(&self) -> bool {
+        !self.are_dropped
     }
 
     /// The run directory.

@@ -3,8 +3,12 @@
 use crate::Recording;
 use crate::checksums;
 use crate::foreign::read_text;
-use crate::info::{FORMAT_VERSION, RunInfo};
+use crate::info::{FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, RunInfo};
+use crate::kept_series::KeptSeries;
 use crate::older;
+use crate::platform::exchange;
+use crate::reduce;
+use crate::sample_files::SampleFiles;
 use crate::table::Row;
 use crate::wall_clock::file_stamp;
 use crate::write::TableWriter;
@@ -15,6 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
 pub(crate) const INFO: &str = "run.json";
+/// The file with the numbers and findings of a run whose series were not kept as a whole. They were computed from the whole
+/// series.
+pub const ANALYSIS: &str = "metrics.json";
 const INCOMPLETE: &str = "INCOMPLETE";
 pub(crate) const RAW: &str = "raw";
 
@@ -149,6 +156,32 @@ impl RunDirectory {
     /// # Errors
     /// If something cannot be written; the directory stays marked incomplete.
     pub fn finish(self, recording: &Recording) -> Result<(), StoreError> {
+        self.write_tables(recording)?;
+        self.conclude(&recording.info)
+    }
+
+    /// As [`RunDirectory::finish`], with fewer rows of the series. `analyse` gets the recording with whole series and returns the
+    /// text of [`ANALYSIS`]. Returns the information in `run.json`.
+    ///
+    /// # Errors
+    /// If something cannot be written, or of `analyse`; the directory stays marked incomplete.
+    pub fn finish_reduced(
+        self,
+        mut recording: Recording,
+        kept: KeptSeries,
+        analyse: impl FnOnce(&Recording) -> Result<String, StoreError>,
+    ) -> Result<RunInfo, StoreError> {
+        self.write_tables(&recording)?;
+        recording.samples_in = Some(SampleFiles::new(&self.path));
+        let analysis = analyse(&recording)?;
+        reduce::reduce(&self.path, kept)?;
+        write_analysis(&self.path, &analysis)?;
+        recording.info.series = kept;
+        self.conclude(&recording.info)?;
+        Ok(recording.info)
+    }
+
+    fn write_tables(&self, recording: &Recording) -> Result<(), StoreError> {
         self.write(&recording.flows)?;
         self.write(&recording.queues)?;
         self.write(&recording.hosts)?;
@@ -158,15 +191,11 @@ impl RunDirectory {
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;
         self.write(&recording.ledger)?;
-        self.write_if_any(&recording.ledger_intervals)?;
-        self.conclude(&recording.info)
+        self.write_if_any(&recording.ledger_intervals)
     }
 
     fn conclude(&self, info: &RunInfo) -> Result<(), StoreError> {
-        let path = self.path.join(INFO);
-        let info = RunInfo { format_version: FORMAT_VERSION, ..info.clone() };
-        let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
-        replace_file(&path, (json + "\n").as_bytes()).map_err(io_error("write", &path))?;
+        write_info(&self.path, info)?;
         checksums::write(&self.path)?;
         let mark = self.path.join(INCOMPLETE);
         fs::remove_file(&mark).map_err(io_error("remove", &mark))
@@ -190,6 +219,64 @@ impl RunDirectory {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).contains(&R::TABLE);
         if written { Ok(()) } else { write_table(&self.path, rows) }
     }
+}
+
+/// Leaves fewer rows of the series of a complete run at `run`, which has more. `analysis` is the text of [`ANALYSIS`], computed
+/// from the whole series; `None` if the run has it already. The new directory is made at `scratch` and then takes the place of
+/// the old one, so that the run is complete at any time.
+///
+/// # Errors
+/// If something cannot be read or written; the run is as it was then.
+pub fn reduce_run(
+    run: &Path,
+    scratch: &Path,
+    kept: KeptSeries,
+    analysis: Option<&str>,
+) -> Result<(), StoreError> {
+    let info = RunInfo { series: kept, ..read_info(run)? };
+    if scratch.exists() {
+        fs::remove_dir_all(scratch).map_err(io_error("replace", scratch))?;
+    }
+    fs::create_dir_all(scratch).map_err(io_error("create", scratch))?;
+    link_files(run, scratch)?;
+    // Files that are written from here on replace links. Those of the run stay as they are.
+    reduce::reduce(scratch, kept)?;
+    if let Some(analysis) = analysis {
+        write_analysis(scratch, analysis)?;
+    }
+    write_info(scratch, &info)?;
+    checksums::write(scratch)?;
+    exchange(scratch, run).map_err(io_error("replace", run))?;
+    fs::remove_dir_all(scratch).map_err(io_error("remove", scratch))
+}
+
+fn write_info(directory: &Path, info: &RunInfo) -> Result<(), StoreError> {
+    let path = directory.join(INFO);
+    let format_version = if info.series.is_all() { FORMAT_VERSION_OF_WHOLE_SERIES } else { FORMAT_VERSION };
+    let info = RunInfo { format_version, ..info.clone() };
+    let json = serde_json::to_string_pretty(&info).expect("run information is plain data");
+    replace_file(&path, (json + "\n").as_bytes()).map_err(io_error("write", &path))
+}
+
+fn write_analysis(directory: &Path, text: &str) -> Result<(), StoreError> {
+    let path = directory.join(ANALYSIS);
+    replace_file(&path, text.as_bytes()).map_err(io_error("write", &path))
+}
+
+/// Gives `to` all files of `from`: as further names of the same files, or as copies where a file system has no such names.
+fn link_files(from: &Path, to: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(from).map_err(io_error("read", from))? {
+        let path = entry.map_err(io_error("read", from))?.path();
+        let Some(name) = path.file_name() else { continue };
+        let target = to.join(name);
+        if path.is_dir() {
+            fs::create_dir_all(&target).map_err(io_error("create", &target))?;
+            link_files(&path, &target)?;
+        } else if fs::hard_link(&path, &target).is_err() {
+            fs::copy(&path, &target).map_err(io_error("write", &target))?;
+        }
+    }
+    Ok(())
 }
 
 /// Moves a complete run at `run` to a folder of earlier runs, under its name and the time of its end, so that another can be
@@ -336,7 +423,11 @@ mod tests {
 
     fn sample() -> Recording {
         Recording {
-            info: RunInfo { id: "a".into(), format_version: FORMAT_VERSION, ..Default::default() },
+            info: RunInfo {
+                id: "a".into(),
+                format_version: FORMAT_VERSION_OF_WHOLE_SERIES,
+                ..Default::default()
+            },
             ledger: vec![
                 LedgerRow {
                     direction: Direction::Data,
@@ -500,5 +591,40 @@ mod tests {
         let json = fs::read_to_string(path.join(INFO)).unwrap();
         fs::write(path.join(INFO), json.replace("\"format_version\": 1", "\"format_version\": 99")).unwrap();
         assert!(matches!(read(&path), Err(StoreError::Newer { found: 99, .. })));
+    }
+
+    #[test]
+    fn reduced_run_takes_the_place_of_the_whole_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, scratch) = (folder.path().join("runs/a"), folder.path().join("reducing/a"));
+        let directory = RunDirectory::create(&run).unwrap();
+        fs::write(directory.raw().join("console.log"), "x").unwrap();
+        let flows = (0..1000).map(|i| crate::FlowSample::empty(i * 1_000_000, 0)).collect();
+        directory.finish(&Recording { flows, ..sample() }).unwrap();
+        // What an earlier attempt that was killed left.
+        fs::create_dir_all(&scratch).unwrap();
+        fs::write(scratch.join("run.json"), "{").unwrap();
+        let thin = KeptSeries::Thin { every_ns: 100_000_000 };
+        reduce_run(&run, &scratch, thin, Some("{}")).unwrap();
+        let found = read(&run).unwrap();
+        assert_eq!((found.flows.len(), found.info.series, found.info.format_version), (11, thin, 2));
+        reduce_run(&run, &scratch, KeptSeries::None, None).unwrap();
+        let found = read(&run).unwrap();
+        assert_eq!((found.flows.len(), found.info.series), (0, KeptSeries::None));
+        assert_eq!((found.ledger, found.analysis.as_deref()), (sample().ledger, Some("{}")));
+        assert_eq!(fs::read_to_string(run.join("raw/console.log")).unwrap(), "x");
+        assert!(!scratch.exists());
+    }
+
+    #[test]
+    fn damaged_analysis_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let directory = RunDirectory::create(&path).unwrap();
+        directory.finish_reduced(sample(), KeptSeries::None, |_| Ok("{}".into())).unwrap();
+        fs::write(path.join(ANALYSIS), "{ }").unwrap();
+        assert!(matches!(read(&path), Err(StoreError::Damaged { path, .. }) if path.ends_with(ANALYSIS)));
+        fs::remove_file(path.join(ANALYSIS)).unwrap();
+        assert!(read(&path).is_err());
     }
 }

@@ -52,7 +52,7 @@ fn results() -> String {
 fn page_of_results_lists_every_file_of_a_run() {
     let listed = first_cells(&results(), "| File |");
     let mut files: BTreeSet<String> = tables().iter().map(|(name, ..)| format!("{name}.parquet")).collect();
-    files.extend(["run.json", "SHA256SUMS", "INCOMPLETE", "raw/"].map(str::to_owned));
+    files.extend(["run.json", "metrics.json", "SHA256SUMS", "INCOMPLETE", "raw/"].map(str::to_owned));
     assert_eq!(listed, files, "docs/reference/results.md (left) differs from crates/base/record (right)");
 }
 

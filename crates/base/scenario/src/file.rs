@@ -201,9 +201,24 @@ pub(crate) struct RunTable {
     pub sample: Option<Span>,
     /// Metrics leave out everything before this time. Default 0 s.
     pub omit: Option<Span>,
+    /// Rows that are kept of the tables `flows`, `queues`, `hosts`, `cores` and `threads`. `thin`: the first row of each interval
+    /// of `series_every`, and the last, of each flow, queue, interface, core and thread. `thin` and `none` do not keep `datagrams`.
+    /// Metrics and findings do not depend on it. Default `all`.
+    pub series: Option<SeriesChoice>,
+    /// With `series = "thin"`: length of the intervals, at least `sample`. Default 1 s.
+    pub series_every: Option<Span>,
     /// Model only: move several packets of a flow as one event where they stay together. `false` is its reference
     /// mode, one event a packet, slower; other substrates have no such choice. Default true.
     pub trains: Option<bool>,
+}
+
+/// How much of the series is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SeriesChoice {
+    All,
+    Thin,
+    None,
 }
 
 /// A packet capture.

@@ -12,10 +12,10 @@ use crate::congestion_control;
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::factor_name::factor_called;
-use crate::file::{CaptureTable, File};
+use crate::file::{CaptureTable, File, RunTable, SeriesChoice};
 use crate::presets::{PresetKind, preset, presets};
 use crate::run::crossed;
-use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run};
+use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run, Series};
 use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
@@ -30,6 +30,7 @@ pub(crate) const ETHERNET_HEADER: u64 = 14;
 
 const DEFAULT_SEED: u64 = 1;
 const DEFAULT_SAMPLE: Span = Span::ms(10);
+const DEFAULT_SERIES_EVERY: Span = Span::secs(1);
 pub(crate) const FINEST_SAMPLE: Span = Span::ms(1);
 /// Bounds that keep every sum and product of a run within its type.
 pub(crate) const LONGEST_RUN: Span = Span::secs(30 * 24 * 3600);
@@ -111,6 +112,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         let message = format!("run.omit: {omit} leaves nothing of a run of {}", run.duration);
         return Err(Complaint::at(&root.place_of(&["run", "omit"]), message).help("omit less, or run longer"));
     }
+    let series = series(run, sample, root)?;
     let repeat = run.repeat.unwrap_or(1);
     within(u64::from(repeat), 1..=u64::from(MOST_REPEATS), "run.repeat", &root.place_of(&["run", "repeat"]))?;
     let same_seed = same_seed(run.same_seed.as_deref().unwrap_or_default(), &factors, root)?;
@@ -132,6 +134,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         duration: file.run.duration,
         omit,
         sample,
+        series,
         trains: file.run.trains.unwrap_or(true),
         topology: layout.kind,
         hosts,
@@ -150,6 +153,31 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         start_jitters,
         warnings,
         own_controls,
+    })
+}
+
+/// How much of the series is kept.
+fn series(run: &RunTable, sample: Span, root: &Node) -> Result<Series, Complaint> {
+    let place = || root.place_of(&["run", "series_every"]);
+    // Beside `none`, it may be left from a file whose `series` is overridden.
+    let has_no_use = run.series.is_none() && run.series_every.is_some();
+    if has_no_use {
+        return Err(Complaint::at(&place(), "run.series_every: all series are kept")
+            .label("has no effect")
+            .help("write series = \"thin\" as well, or leave it out"));
+    }
+    let every = run.series_every.unwrap_or(DEFAULT_SERIES_EVERY.max(sample));
+    if every < sample {
+        let message = format!("run.series_every: {every} is shorter than the sampling grid of {sample}");
+        return Err(Complaint::at(&place(), message)
+            .label("has no effect")
+            .help("write a longer time, or leave it out"));
+    }
+    positive(every, "run.series_every", place(), LONGEST_RUN)?;
+    Ok(match run.series.unwrap_or(SeriesChoice::All) {
+        SeriesChoice::All => Series::All,
+        SeriesChoice::Thin => Series::Thin { every },
+        SeriesChoice::None => Series::None,
     })
 }
 

@@ -9,6 +9,7 @@ mod link;
 mod reach;
 mod read;
 mod route;
+mod series;
 
 pub use dscp::Dscp;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
@@ -18,6 +19,7 @@ pub use reach::{FIRST_PORT, Family, Reach};
 pub use read::RunError;
 pub use route::Crossing;
 pub(crate) use route::crossed;
+pub use series::Series;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,6 +53,9 @@ pub struct Run {
     pub omit: Span,
     /// The sampling grid.
     pub sample: Span,
+    /// How much of the series is kept. Recordings have it elsewhere ([`Run::recorded`]). Stored only if it is not all.
+    #[serde(default, skip_serializing_if = "Series::is_all")]
+    pub series: Series,
     /// Whether the model may move several packets of a flow as one event (a train), as Linux does with offloads;
     /// `false` is its reference mode, one event a packet. Other substrates have no such choice. Stored only if
     /// `false`, so that a recorded run of an older file is still known as the same run.
@@ -313,6 +318,18 @@ impl Run {
     /// If there is no such host.
     pub fn host(&self, name: &str) -> &Host {
         self.hosts.iter().find(|h| h.name == name).expect("a resolved run names only its own hosts")
+    }
+
+    /// The run as JSON, as recordings have it: without how its series are kept, since the run is the same with fewer rows.
+    ///
+    /// # Panics
+    /// Never: a run is plain data.
+    pub fn recorded(&self) -> serde_json::Value {
+        let mut recorded = serde_json::to_value(self).expect("a run is plain data");
+        if let Some(all) = recorded.as_object_mut() {
+            all.remove("series");
+        }
+        recorded
     }
 
     /// The run as JSON without some of its fields; two runs are the same but for these if their texts are.

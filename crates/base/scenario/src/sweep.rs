@@ -25,6 +25,9 @@ pub(crate) const MOST_RUNS: usize = 100_000;
 /// Factors the study as a whole depends on.
 const FIXED: &[&str] = &["schema", "name", "about", "sweep", "expect", "figure"];
 
+/// Keys of `run` that decide nothing about a single run.
+const FIXED_OF_RUN: &[&str] = &["repeat", "series", "series_every"];
+
 /// Reads the `[sweep]` table.
 pub(crate) fn axes(sweep: &Node) -> Result<Vec<Axis>, Complaint> {
     if !matches!(sweep.value, Value::Table(_)) {
@@ -37,7 +40,11 @@ pub(crate) fn axes(sweep: &Node) -> Result<Vec<Axis>, Complaint> {
 /// A factor and its list of values.
 pub(crate) fn axis(address: Address, node: &Node) -> Result<Axis, Complaint> {
     let key = &address.text;
-    if FIXED.contains(&address.segments[0].as_str()) || address.segments == ["run", "repeat"] {
+    let is_fixed = match &address.segments[..] {
+        [table, name] if table == "run" => FIXED_OF_RUN.contains(&name.as_str()),
+        segments => FIXED.contains(&segments[0].as_str()),
+    };
+    if is_fixed {
         return Err(Complaint::at(&address.at, format!("`{key}` cannot be swept"))
             .label("the same for the whole study")
             .help("sweep keys of path, host, topology, link, flow, run or capture"));

@@ -53,6 +53,7 @@ pub fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run
         duration: Span::secs(1),
         omit: Span::ZERO,
         sample: Span::ms(10),
+        series: Default::default(),
         trains: true,
         topology: TopologyKind::Dumbbell,
         hosts: hosts.iter().map(|(name, router)| host(name, *router)).collect(),

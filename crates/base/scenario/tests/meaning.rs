@@ -1,7 +1,7 @@
 //! What a good file means once it is resolved.
 
 use std::collections::BTreeMap;
-use wirespeed_scenario::run::{FlowKind, Fq, Host, Qdisc, Run, TopologyKind};
+use wirespeed_scenario::run::{FlowKind, Fq, Host, Qdisc, Run, Series, TopologyKind};
 use wirespeed_scenario::{Factor, Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -475,3 +475,43 @@ fn offloads_and_random_loss_are_warned_about() {
     assert!(study(&text).runs[0].host("sender").offloads.tso, "but honoured");
     assert!(study(SMALL).warnings.is_empty());
 }
+
+#[test]
+fn series_are_kept_unless_the_scenario_chooses_otherwise() {
+    let text = |more: &str| format!("{SERIES}{more}");
+    let of = |more: &str, sets: &[(&str, &str)]| set(&text(more), sets).runs[0].series;
+    assert_eq!(of("", &[]), Series::All);
+    assert_eq!(of("series = \"thin\"", &[]), Series::Thin { every: Span::secs(1) });
+    let every = "series = \"thin\"\nseries_every = \"200 ms\"";
+    assert_eq!(of(every, &[]), Series::Thin { every: Span::ms(200) });
+    assert_eq!(of("sample = \"5 s\"\nseries = \"thin\"", &[]), Series::Thin { every: Span::secs(5) });
+    // Of the command line alone, and over a file that has an interval.
+    assert_eq!(of("", &[("run.series", "none")]), Series::None);
+    assert_eq!(of(every, &[("run.series", "none")]), Series::None);
+}
+
+#[test]
+fn run_is_the_same_with_fewer_rows_of_its_series() {
+    let of = |series: &str| set(SERIES, &[("run.series", series)]).runs.remove(0);
+    let (all, none) = (of("all"), of("none"));
+    assert_eq!((&all.id, all.seed, all.recorded()), (&none.id, none.seed, none.recorded()));
+    assert!(all.recorded().get("series").is_none());
+    // A worker on another host gets the choice.
+    let text = serde_json::to_string(&none).unwrap();
+    assert_eq!(Run::from_json(&text).unwrap().series, Series::None);
+}
+
+#[test]
+fn interval_of_series_without_effect_is_rejected() {
+    for (more, expected) in [
+        ("series_every = \"1 s\"", "all series are kept"),
+        ("series = \"thin\"\nseries_every = \"1 ms\"", "shorter than the sampling grid of 10 ms"),
+        ("[sweep]\n\"run.series\" = [\"all\", \"none\"]", "`run.series` cannot be swept"),
+    ] {
+        let error = parse(&format!("{SERIES}{more}"), "t.toml", &[], None).unwrap_err();
+        assert!(format!("{error:#}").contains(expected), "{error:#}");
+    }
+}
+
+const SERIES: &str = "schema = 1\nname = \"t\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n[[flow]]\n\
+                      [run]\nduration = \"60 s\"\n";

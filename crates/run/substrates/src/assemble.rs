@@ -208,7 +208,7 @@ fn describe(
         flows: (run.flows.iter().zip(run.flow_groups()))
             .map(|(flow, group)| describe_flow(run, flow, group))
             .collect(),
-        scenario: serde_json::to_value(run).expect("a run is plain data"),
+        scenario: run.recorded(),
         ..Default::default()
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use wirespeed_metrics::{View, evaluate_view};
+use wirespeed_diagnosis::Analysis;
 use wirespeed_record::{RunInfo, StoreError, read_lazily};
 
 /// The facts of a run that are compared.
@@ -27,11 +27,11 @@ impl RunFacts {
     /// If the run is incomplete, damaged or changed.
     pub fn read(directory: &Path) -> Result<RunFacts, StoreError> {
         let recording = read_lazily(directory)?;
-        let metrics = {
-            let view = View::new(&recording)?;
-            evaluate_view(&view)?
-        };
-        let metrics = metrics.into_iter().map(|(name, value)| (name.to_owned(), as_stored(value))).collect();
+        let metrics = Analysis::of(&recording)?
+            .metrics
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), as_stored(value)))
+            .collect();
         let io = |source| StoreError::Io { doing: "read", path: directory.into(), source };
         let mut tables = BTreeMap::new();
         for entry in fs::read_dir(directory).map_err(io)? {

@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tar::{Builder, EntryType, Header};
-use wirespeed_record::{RunInfo, RunState, SubstrateKind, ToolInfo, open, rfc3339};
+use wirespeed_record::{ANALYSIS, RunInfo, RunState, SubstrateKind, ToolInfo, open, rfc3339};
 
 /// The first entry.
 pub(crate) const MANIFEST: &str = "bundle.json";
@@ -367,6 +367,10 @@ impl Packing<'_> {
             serde_json::to_string_pretty(&secrets.redacted(info)).expect("run information is plain data")
                 + "\n"
         });
+        let analysis = match text.is_some() && !info.series.is_all() {
+            true => Some(redacted_analysis(run, secrets)?),
+            false => None,
+        };
         let mut found = Vec::new();
         files(&run.directory, "", &mut found)?;
         for (path, name) in found {
@@ -383,7 +387,12 @@ impl Packing<'_> {
             }
             let content = match (&text, name.as_str()) {
                 (Some(text), "run.json") => Content::Bytes(text.clone().into_bytes()),
-                (Some(text), SUMS) => Content::Bytes(sums_of_run(&run.facts, text).into_bytes()),
+                (Some(text), SUMS) => {
+                    Content::Bytes(sums_of_run(&run.facts, text, analysis.as_deref()).into_bytes())
+                }
+                (_, ANALYSIS) if analysis.is_some() => {
+                    Content::Bytes(analysis.clone().unwrap_or_default().into_bytes())
+                }
                 _ => Content::File(path),
             };
             add(format!("{RESULTS}/{}/{name}", run.below), content)?;
@@ -392,10 +401,19 @@ impl Packing<'_> {
     }
 }
 
-/// `SHA256SUMS` of a run whose `run.json` is another text.
-fn sums_of_run(facts: &RunFacts, text: &str) -> String {
+/// The stored analysis of a run without secrets.
+fn redacted_analysis(run: &Complete, secrets: &Secrets) -> Result<String, BundleError> {
+    let path = run.directory.join(ANALYSIS);
+    let text = fs::read_to_string(&path).map_err(io_error("read", &path))?;
+    let redacted = secrets.redacted_json(&text).map_err(|error| io_error("read", &path)(error.into()))?;
+    Ok(redacted + "\n")
+}
+
+/// `SHA256SUMS` of a run whose `run.json` and stored analysis are other texts.
+fn sums_of_run(facts: &RunFacts, text: &str, analysis: Option<&str>) -> String {
     let mut sums = facts.tables.clone();
     sums.insert("run.json".into(), digest::of_bytes(text.as_bytes()));
+    sums.extend(analysis.map(|text| (ANALYSIS.to_owned(), digest::of_bytes(text.as_bytes()))));
     sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect()
 }
 

@@ -73,6 +73,16 @@ impl Secrets {
         serde_json::from_value(value).unwrap_or(info)
     }
 
+    /// JSON of other files, such as the stored analysis of a run, without them.
+    ///
+    /// # Errors
+    /// If the text is not JSON.
+    pub fn redacted_json(&self, text: &str) -> Result<String, serde_json::Error> {
+        let mut value: Value = serde_json::from_str(text)?;
+        self.replace(&mut value);
+        serde_json::to_string(&value)
+    }
+
     fn replace(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -118,6 +128,9 @@ mod tests {
         let text = serde_json::to_string(&secrets.redacted(&run())).unwrap();
         assert!(!text.contains("dtn1") && !text.contains("198.51"), "{text}");
         assert!(text.contains("\"sender\"") && text.contains("left-out has jumbo frames"), "{text}");
+        let finding = r#"{"text":"198.51.100.7: rmem","value":0.1}"#;
+        let redacted = secrets.redacted_json(finding).unwrap();
+        assert_eq!(redacted, r#"{"text":"left-out: rmem","value":0.1}"#);
     }
 
     #[test]

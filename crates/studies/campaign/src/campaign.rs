@@ -2,6 +2,7 @@
 
 use crate::executor::{Executor, Observer, Outcome, Task};
 use crate::order::Order;
+use crate::series;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
@@ -77,11 +78,16 @@ impl Campaign<'_> {
         if cancel.load(Relaxed) {
             return Some(Outcome::Interrupted);
         }
-        if !self.fresh && self.is_there(&path, run) {
-            return Some(Outcome::Kept(path));
+        if !self.fresh
+            && let Some(info) = self.there(&path, run)
+        {
+            return Some(match series::reduce(&path, &info, run) {
+                Ok(()) => Outcome::Kept(path),
+                Err(error) => Outcome::Failed(error.into()),
+            });
         }
         let original =
-            original.filter(|original| self.is_there(&self.folder.join(&original.id), original))?;
+            original.filter(|original| self.there(&self.folder.join(&original.id), original).is_some())?;
         observer.started(index);
         Some(match self.copy(run, original, &path) {
             Ok(()) => Outcome::Done(path),
@@ -89,14 +95,15 @@ impl Campaign<'_> {
         })
     }
 
-    /// Whether the very same run is there, whole: same resolved scenario, same substrate. What another version of the model
-    /// computed is not the same.
-    fn is_there(&self, path: &Path, run: &Run) -> bool {
-        let Ok(RunState::Complete(info)) = open(path) else { return false };
-        info.scenario == self.substrate.recorded(run)
+    /// The very same run if it is there, complete and with all rows that are wanted. It has the same resolved scenario, substrate
+    /// and program.
+    fn there(&self, path: &Path, run: &Run) -> Option<Box<RunInfo>> {
+        let Ok(RunState::Complete(info)) = open(path) else { return None };
+        let is_same = info.scenario == self.substrate.recorded(run)
             && info.substrate == self.substrate.kind()
-            && info.kernel.map(|kernel| kernel.build) == self.substrate.build()
-            && info.tool.program.as_deref() == self.substrate.program()
+            && info.kernel.as_ref().map(|kernel| kernel.build.clone()) == self.substrate.build()
+            && info.tool.program.as_deref() == self.substrate.program();
+        (is_same && info.series.suffices_for(series::wanted(run))).then_some(info)
     }
 
     fn copy(&self, run: &Run, original: &Run, path: &Path) -> Result<(), SubstrateError> {
@@ -192,7 +199,7 @@ mod tests {
                 id: run.id.clone(),
                 seed: run.seed,
                 substrate: self.kind,
-                scenario: serde_json::to_value(run).unwrap(),
+                scenario: run.recorded(),
                 ..Default::default()
             };
             Ok(Recording { info, ..Default::default() })

@@ -9,6 +9,7 @@ mod order;
 mod plan;
 mod repeats;
 mod result_tables;
+mod series;
 mod shard;
 mod slurm;
 mod status;

@@ -59,9 +59,9 @@ struct GroupRows {
 /// A column of words.
 #[derive(Debug, Default)]
 struct Words {
-    /// The number of each word.
+    /// The number of each text.
     known: HashMap<Box<str>, u32>,
-    /// By row, the number of its word.
+    /// By row, the number of its text.
     rows: Vec<Option<u32>>,
 }
 
@@ -182,7 +182,7 @@ impl ResultTables {
         self.seeds.push(info.seed);
         self.started.push(info.started.as_deref());
         self.copies.push(info.copy_of.as_deref());
-        self.limits.push(judged.diagnosis.sentence().as_deref());
+        self.limits.push(judged.analysis.diagnosis.sentence().as_deref());
         self.factors.push(&info.factors);
         self.metrics.push(&judged.metrics);
         self.costs.push(info.cost);

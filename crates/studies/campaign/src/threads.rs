@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::executor::{Executor, Observer, Outcome, Task};
+use crate::series;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -116,8 +117,7 @@ impl Threads<'_> {
                 if self.substrate.kind() == SubstrateKind::Model {
                     recording.info.validated_region = Some(region::stamp(run));
                 }
-                directory.finish(&recording)?;
-                Ok(recording.info)
+                Ok(series::finish(directory, recording, run)?)
             }
             Err(error) => {
                 // The reason stays with the measurements. A failure to write it must not hide the error.

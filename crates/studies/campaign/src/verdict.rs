@@ -1,9 +1,11 @@
 //! Numbers and verdicts of recorded runs, and the report over them.
 
 use crate::result_tables::ResultTables;
+use std::collections::BTreeMap;
 use std::path::Path;
-use wirespeed_diagnosis::{Diagnosis, diagnose};
-use wirespeed_metrics::{View, evaluate_view, find, per_flow, per_group};
+use wirespeed_diagnosis::Analysis;
+use wirespeed_metrics::find;
+use wirespeed_metrics::per_group::GroupValues;
 use wirespeed_record::{Recording, StoreError, read_lazily};
 use wirespeed_report::{
     Builder, Comparer, ExpectOutcome, GroupResult, MetricValue, Report, RunResult, StudyInfo,
@@ -15,20 +17,20 @@ use wirespeed_units::{Bytes, Rate, Span};
 pub struct Judged {
     /// What was recorded.
     pub recording: Recording,
+    /// All that follows from its series.
+    pub analysis: Analysis,
     /// Its metrics.
     pub metrics: Vec<MetricValue>,
     /// Its flows' metrics.
     pub per_flow: Vec<Vec<MetricValue>>,
     /// The metrics of its groups of flows.
     pub per_group: Vec<GroupResult>,
-    /// Its findings, and its limiting factors second by second.
-    pub diagnosis: Diagnosis,
     /// Whether it met what was expected of it.
     pub expectations: Vec<ExpectOutcome>,
 }
 
-/// Computes the metrics of a recording and compares them with the bounds that apply to `run`. Without a run (a
-/// recording from elsewhere) no bound applies.
+/// Computes the metrics of a recording, and compares them with the bounds that apply to `run`. If the series were not kept as a
+/// whole, metrics come from the stored analysis. Without a run (a recording from elsewhere) no bound applies.
 ///
 /// # Errors
 /// If its samples are on disk and cannot be read.
@@ -37,17 +39,12 @@ pub fn judge(
     run: Option<&Run>,
     expectations: &[Expectation],
 ) -> Result<Judged, StoreError> {
-    let view = View::new(&recording)?;
-    let metrics = values(evaluate_view(&view)?);
-    let flows = 0..recording.info.flows.len() as u32;
-    let per_flow: Vec<Vec<MetricValue>> =
-        per_flow::evaluate_flows(&view, flows)?.into_iter().map(values).collect();
-    let per_group = per_group::evaluate_groups(&view)?.into_iter();
-    let per_group: Vec<GroupResult> =
-        per_group.map(|found| GroupResult { group: found.group, metrics: values(found.values) }).collect();
-    let diagnosis = diagnose(&view);
-    view.intact()?;
-    drop(view);
+    let analysis = Analysis::of(&recording)?;
+    let metrics = values(&analysis.metrics);
+    let per_flow: Vec<Vec<MetricValue>> = analysis.per_flow.iter().map(values).collect();
+    let group =
+        |found: &GroupValues| GroupResult { group: found.group.clone(), metrics: values(&found.values) };
+    let per_group: Vec<GroupResult> = analysis.per_group.iter().map(group).collect();
     let applying = expectations.iter().filter(|e| run.is_some_and(|run| e.applies(run)));
     let metrics_of = |subject: Subject| -> &[MetricValue] {
         let found = match subject {
@@ -63,7 +60,7 @@ pub fn judge(
         found.map_or(&[], Vec::as_slice)
     };
     let expectations = applying.map(|expectation| outcome(expectation, metrics_of)).collect();
-    Ok(Judged { recording, metrics, per_flow, per_group, diagnosis, expectations })
+    Ok(Judged { recording, analysis, metrics, per_flow, per_group, expectations })
 }
 
 /// The run in a directory with its numbers. It is not compared with expectations.
@@ -87,6 +84,7 @@ impl Judged {
     fn with_result<T>(self, take: impl FnOnce(RunResult) -> T) -> T {
         take(RunResult {
             recording: &self.recording,
+            analysis: Some(&self.analysis),
             metrics: self.metrics,
             per_flow: self.per_flow,
             per_group: self.per_group,
@@ -95,12 +93,17 @@ impl Judged {
     }
 }
 
-fn values<'a>(evaluated: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<MetricValue> {
-    let value = |(name, value): (&str, f64)| {
+fn values(evaluated: &BTreeMap<&'static str, f64>) -> Vec<MetricValue> {
+    let value = |(name, value): (&&str, &f64)| {
         let metric = find(name)?;
-        Some(MetricValue { name: name.into(), unit: metric.unit.into(), value, headline: metric.headline })
+        Some(MetricValue {
+            name: (*name).into(),
+            unit: metric.unit.into(),
+            value: *value,
+            headline: metric.headline,
+        })
     };
-    let mut values: Vec<MetricValue> = evaluated.into_iter().filter_map(value).collect();
+    let mut values: Vec<MetricValue> = evaluated.iter().filter_map(value).collect();
     // In the registry's order, which puts what matters first.
     let order = |name: &str| wirespeed_metrics::all().iter().position(|metric| metric.name == name);
     values.sort_by_key(|value| order(&value.name));

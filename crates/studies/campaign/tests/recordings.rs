@@ -20,6 +20,11 @@ proptest! {
     }
 
     #[test]
+    fn stored_analysis_that_was_changed(changes in prop::collection::vec(b'"'..=b'}', 0..12)) {
+        recording::with_changed_analysis(&changes);
+    }
+
+    #[test]
     fn rows_of_any_numbers_and_names(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         recording::with_rows(&bytes);
     }

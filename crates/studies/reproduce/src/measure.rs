@@ -5,6 +5,7 @@ use crate::claims::{Cell, Judgement, Verdict, judge};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wirespeed_campaign::{Outcome, in_order};
+use wirespeed_diagnosis::Analysis;
 use wirespeed_metrics::loss::by_stage;
 use wirespeed_metrics::{View, evaluate, evaluate_view, find};
 use wirespeed_record::{Cost, StoreError, SubstrateKind};
@@ -52,11 +53,14 @@ impl Numbers {
     /// If it cannot be read.
     pub fn read(directory: &Path) -> Result<Self, StoreError> {
         let mut recording = wirespeed_record::read_lazily(directory)?;
+        let stored = Analysis::stored(&recording)?.map(|stored| stored.metrics);
+        let has_whole_series = stored.is_none();
         let view = View::new(&recording)?;
-        let metrics = evaluate_view(&view)?;
+        let metrics = stored.map_or_else(|| evaluate_view(&view), Ok)?;
         let stages = FAMILIES.iter().filter_map(|family| Some((*family, by_stage(&view, family)?))).collect();
         let after_first_drop = match metrics.get(FIRST_DROP) {
-            Some(first) if (*first as i64) < recording.info.duration_ns => {
+            // Of fewer rows, a part of the run has no numbers.
+            Some(first) if has_whole_series && (*first as i64) < recording.info.duration_ns => {
                 recording.info.omit_ns = *first as i64;
                 evaluate(&recording)?
             }

@@ -2,8 +2,10 @@
 
 use super::difference::Difference;
 use super::ledger::is_odd;
+use super::side::SideRun;
 use super::{Comparison, cells::Cell, worth};
 use crate::digest::{factor_text, metric_words};
+use crate::kept;
 use crate::number::{Column, significant, with_unit};
 use crate::report::MetricColumn;
 use crate::steadiness;
@@ -38,11 +40,9 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
         let differences: Vec<_> = found.iter().map(|found| (found.cell, found.difference)).collect();
         out.extend(worth::sentences(comparison, side, metric, &differences));
     }
-    let odd = comparison
-        .matched()
-        .flat_map(|cell| (0..comparison.sides.len()).flat_map(|side| cell.of(&comparison.sides, side)))
-        .filter(|run| is_odd(&run.digest.accounts))
-        .count();
+    let matched = matched_runs(comparison);
+    out.extend(kept::sentence(matched.iter().map(|run| &run.digest)));
+    let odd = matched.iter().filter(|run| is_odd(&run.digest.accounts)).count();
     if odd > 0 {
         out.push(format!(
             "The loss ledger of {odd} run{} does not balance.",
@@ -50,6 +50,12 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
         ));
     }
     out
+}
+
+/// The runs of the settings that all folders have.
+fn matched_runs(comparison: &Comparison) -> Vec<&SideRun> {
+    let sides = &comparison.sides;
+    comparison.matched().flat_map(|cell| (0..sides.len()).flat_map(|side| cell.of(sides, side))).collect()
 }
 
 fn found<'a>(comparison: &'a Comparison, side: usize, metric: &MetricColumn) -> Vec<Found<'a>> {

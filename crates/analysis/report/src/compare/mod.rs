@@ -42,7 +42,7 @@ pub struct Comparer {
     generated_by: String,
     command: String,
     sides: Vec<Side>,
-    /// What several runs have in common.
+    /// Parts that several runs share.
     pool: Pool,
 }
 

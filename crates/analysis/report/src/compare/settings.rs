@@ -164,6 +164,7 @@ mod tests {
             let recording = Recording { info: info(substrate), ..Recording::default() };
             let result = RunResult {
                 recording: &recording,
+                analysis: None,
                 metrics: vec![],
                 per_flow: vec![],
                 per_group: vec![],

@@ -8,9 +8,10 @@ use crate::rate_series::total_goodput;
 use crate::source::Source;
 use crate::thin::{Point, thin};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wirespeed_diagnosis::unsteady;
+use wirespeed_diagnosis::Analysis;
 use wirespeed_metrics::Number;
 use wirespeed_record::{ColumnOf, FlowSample, StoreError};
 
@@ -87,10 +88,13 @@ impl SideRun {
             cwnd: over_flows(&source, FlowSample::cwnd_bytes, |v| v, |sum, _| sum),
             rtt: over_flows(&source, FlowSample::rtt_ns, |v| v / 1e9, |sum, flows| sum / flows),
         };
-        let unsteady = unsteady(&source.view);
         source.intact()?;
+        let computed = match run.analysis {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(Analysis::of(run.recording)?),
+        };
         let scenario = pool.scenario(settings::without_names(&run.recording.info.scenario));
-        let digest = RunDigest { unsteady, ..RunDigest::plain(run, pool) };
+        let digest = RunDigest::plain(run, &computed, pool);
         Ok(SideRun { digest, scenario, directory, lines: lines.thinned(limit) })
     }
 }

@@ -5,8 +5,10 @@ use super::loss_histogram::{CLASSES, class};
 use crate::digest::RunDigest;
 use crate::figure::{Axis, AxisKind, Figure, Ink, Layer, Shape};
 use crate::number::whole;
-use crate::pairs::{Pair, different, outstanding, pairs};
+use crate::pairs::{different, outstanding};
 use crate::source::Source;
+use std::borrow::Cow;
+use wirespeed_metrics::{Pair, pairs};
 
 pub(crate) struct PairLosses;
 
@@ -17,7 +19,10 @@ const MOST_HOSTS: usize = 4;
 
 impl Draw for PairLosses {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let pairs = pairs(source.recording);
+        let pairs = match &source.stored {
+            Some(stored) => Cow::Borrowed(&stored.pairs),
+            None => Cow::Owned(pairs(source.recording)),
+        };
         let what = format!("for each of {} pairs of hosts", pairs.len());
         histogram(&pairs, "Share of the pairs (%)", &what)
     }

@@ -1,11 +1,12 @@
 //! Distributions within one run: round-trip times, and completion times of its flows.
 
 use super::Draw;
-use crate::distribution::{FLOW_TIMES, RTT_SAMPLES, flow_times, quantiles, rtts, steps};
+use crate::distribution::{FLOW_TIMES, RTT_SAMPLES, flow_times, steps};
 use crate::figure::{Axis, AxisKind, Dash, Figure, From, Ink, Layer};
 use crate::number::whole;
 use crate::number_axis::{NumberAxis, Spread, Values};
 use crate::source::Source;
+use wirespeed_metrics::{quantiles, smoothed_rtts};
 
 /// The round-trip times of a run.
 pub(crate) struct RttCdf;
@@ -22,18 +23,26 @@ const MOST_STEPS: usize = 400;
 
 impl Draw for RttCdf {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let all = rtts(source);
-        let note = format!("{} samples of all flows in the measurement window.", whole(all.len() as i64));
-        let is_worth_it = all.first() < all.last();
-        is_worth_it.then(|| {
-            draw("rtt-cdf", "Distribution of round-trip times", &RTT_SAMPLES, quantiles(&all), &note)
-        })
+        let (values, note) = match &source.stored {
+            Some(stored) => {
+                let note =
+                    "All samples of all flows in the measurement window, before the series were reduced.";
+                (stored.rtt_quantiles.clone(), note.to_owned())
+            }
+            None => {
+                let all = smoothed_rtts(&source.view);
+                let samples = whole(all.len() as i64);
+                (quantiles(&all), format!("{samples} samples of all flows in the measurement window."))
+            }
+        };
+        let is_worth_it = values.first() < values.last();
+        is_worth_it.then(|| draw("rtt-cdf", "Distribution of round-trip times", &RTT_SAMPLES, values, &note))
     }
 }
 
 impl Draw for FlowTimesCdf {
     fn of_run(&self, source: &Source) -> Option<Figure> {
-        let times = flow_times(source);
+        let times = flow_times(source.recording);
         let note = format!(
             "{} of {} flows completed.",
             whole(times.len() as i64),

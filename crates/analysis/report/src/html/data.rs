@@ -30,8 +30,7 @@ pub(crate) struct SummaryColumn<'a> {
     pub cells: SummaryCells<'a>,
 }
 
-/// The cells of a column, which are made one by one as they are written: of many runs all would take more memory than the
-/// page.
+/// The cells of a column. Each is made when it is written: all cells of many runs would take more memory than the page.
 pub(crate) struct SummaryCells<'a> {
     pub runs: &'a [RunDigest],
     pub metric: String,

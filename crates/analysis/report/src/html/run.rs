@@ -3,12 +3,13 @@
 use super::figures;
 use crate::digest::{Group, RunDigest, metric_words};
 use crate::flow_lines::CROWD;
+use crate::kept;
 use crate::ledger::{Account, Balance, Extent, Line};
 use crate::number::{Column, MISSING, significant, whole, with_unit};
 use crate::palette::Palette;
 use crate::report::Report;
-use maud::{Markup, html};
 use crate::run_metrics::RunMetrics;
+use maud::{Markup, html};
 use std::collections::BTreeSet;
 use wirespeed_record::{Entry, KernelInfo, Stage};
 
@@ -94,6 +95,7 @@ fn panel(run: &RunDigest, index: usize, palette: &Palette) -> Markup {
                 " The figures share one time axis: drag over any of them to zoom all, double-click to return."
             }
         }
+        @if let Some(hint) = kept::hint(run) { p.hint { (hint) } }
         @if let Some(unsteady) = &run.unsteady { p.warning { "Not steady: " (unsteady.words()) "." } }
         @if let Some(region) = &run.info.validated_region { p.hint { (region) "." } }
         @for warning in run.info.warnings.iter() { p.warning { (warning) } }

@@ -2,29 +2,13 @@
 
 use std::fmt::Write;
 use wirespeed_campaign::Judged;
-use wirespeed_diagnosis::{Unsteady, unsteady};
-use wirespeed_metrics::{Moment, View, timeline};
+use wirespeed_metrics::View;
 use wirespeed_report::diagnosis;
-
-/// Everything about a run besides its metrics and findings.
-pub(super) struct Analysis {
-    /// The ledger by interval.
-    pub timeline: Vec<Moment>,
-    /// Why it is not steady, if it is not.
-    pub unsteady: Option<Unsteady>,
-}
-
-impl Analysis {
-    /// Of a recording.
-    pub fn of(view: &View) -> Analysis {
-        Analysis { timeline: timeline(view), unsteady: unsteady(view) }
-    }
-}
 
 /// The only run of a study.
 pub(super) fn run(judged: &Judged, view: &View) -> String {
     let metric = |name: &str| judged.metrics.iter().find(|m| m.name == name).map(|m| m.value);
-    let sections = diagnosis(view, &judged.diagnosis, metric);
+    let sections = diagnosis(view, &judged.analysis.diagnosis, &judged.analysis.timeline, metric);
     // What limited it stands above, as of several runs.
     sections
         .iter()

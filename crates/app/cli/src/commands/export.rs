@@ -90,14 +90,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(occupied(&in_the_way));
     }
     create(&arguments.out)?;
-    let (mut written, total) = (0, runs.len());
+    let (mut written, mut reduced, total) = (0, 0, runs.len());
     for (path, _) in &runs {
         let recording = read(path)?;
+        reduced += usize::from(!recording.info.series.is_all());
         for file in planned(format, &recording)? {
             let path = arguments.out.join(&file.name);
             write_new(file, &path).map_err(|source| cannot_write(&path, source))?;
             written += 1;
         }
+    }
+    if reduced > 0 {
+        let of = counted(reduced, "run");
+        tell(&format!(
+            "note: not all series of {of} were kept (run.series); files have the rows that were kept"
+        ));
     }
     let (runs, files) = (counted(total, "run"), counted(written, "file"));
     print_plain(&format!("Exported {runs} as {} to {}: {files}\n", format.name(), arguments.out.display()))

@@ -1,6 +1,6 @@
 //! What is said of runs, whether they were carried out just now or lie there: a table with words under it, or JSON.
 
-use super::analysis::{self, Analysis, Limits};
+use super::analysis::{self, Limits};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use serde_json::{Map, Value, json};
@@ -43,17 +43,16 @@ impl Said {
     /// A run that was completed.
     pub fn add(&mut self, judged: &Judged) -> Result<(), Failure> {
         if self.as_json || self.is_only {
-            let view = View::new(&judged.recording)?;
             if self.as_json {
-                self.rows.push(json_row(judged, &Analysis::of(&view)));
+                self.rows.push(json_row(judged));
             } else {
-                self.only = analysis::run(judged, &view);
+                self.only = analysis::run(judged, &View::new(&judged.recording)?);
                 self.began.clone_from(&judged.recording.info.started);
             }
         }
         // Of a copy it is what is said of the original.
         let is_original = judged.recording.info.copy_of.is_none();
-        if let Some(limit) = judged.diagnosis.sentence().filter(|_| is_original && !self.as_json) {
+        if let Some(limit) = judged.analysis.diagnosis.sentence().filter(|_| is_original && !self.as_json) {
             self.limits.add(&judged.recording.info.id, &limit);
         }
         Ok(())
@@ -82,7 +81,7 @@ impl Said {
     }
 }
 
-fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
+fn json_row(judged: &Judged) -> Value {
     let Recording { info, ledger, counters, .. } = &judged.recording;
     let metrics: Map<String, Value> =
         judged.metrics.iter().map(|m| (m.name.clone(), json!(m.value))).collect();
@@ -95,6 +94,7 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "substrate": info.substrate,
         "started": info.started,
         "interrupted": info.interrupted,
+        "series": info.series,
         "hosts": info.hosts.iter().map(|host| json!({ "name": host.name, "settings": host.settings })).collect::<Vec<_>>(),
         "validated_region": info.validated_region,
         "metrics": metrics,
@@ -104,9 +104,9 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
         "ledger_window": judged.recording.window_ledger().as_deref().map(json_ledger),
         "sent_again": counters.iter().filter_map(json_sent_again).collect::<Vec<_>>(),
         "drops_missed": wirespeed_report::missed(counters),
-        "ledger_intervals": analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
-        "limit": judged.diagnosis.sentence(),
-        "held_back": judged.diagnosis.intervals.iter().map(|i| json!({
+        "ledger_intervals": judged.analysis.timeline.iter().map(json_moment).collect::<Vec<_>>(),
+        "limit": judged.analysis.diagnosis.sentence(),
+        "held_back": judged.analysis.diagnosis.intervals.iter().map(|i| json!({
             "flow": i.flow, "from_ns": i.from_ns, "to_ns": i.to_ns, "rate_bps": i.rate_bps, "by": i.factor.words(),
             "id": i.factor.id(),
         })).collect::<Vec<_>>(),
@@ -117,11 +117,11 @@ fn json_row(judged: &Judged, analysis: &Analysis) -> Value {
             "incoming_core": placement.incoming_core(),
             "queue": placement.queue,
         })).collect::<Vec<_>>(),
-        "findings": judged.diagnosis.findings,
+        "findings": judged.analysis.diagnosis.findings,
         "other_load": judged.recording.events.iter().filter(|event| event.kind == EventKind::OtherLoad).map(|event| json!({
             "host": event.host, "process": event.detail,
         })).collect::<Vec<_>>(),
-        "not_steady": analysis.unsteady.as_ref().map(|unsteady| json!({
+        "not_steady": judged.analysis.unsteady.as_ref().map(|unsteady| json!({
             "reason": unsteady.words(),
             "flow": unsteady.label,
             "flows": unsteady.flows,

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use clap::Args;
 use std::collections::BTreeMap;
 use wirespeed_campaign::{Outcome, Repeats};
-use wirespeed_metrics::{View, per_flow, per_group};
+use wirespeed_diagnosis::Analysis;
+use wirespeed_metrics::{per_flow, per_group};
 use wirespeed_record::read_lazily;
 use wirespeed_scenario::{Run, Study, Subject, metric_of};
 
@@ -122,17 +123,17 @@ impl UntilCertain {
     fn value(&self, outcome: &Outcome) -> Result<Option<f64>, Failure> {
         let Some(directory) = outcome.directory() else { return Ok(None) };
         let recording = read_lazily(directory)?;
-        let view = View::new(&recording)?;
+        let Analysis { metrics, mut per_flow, per_group, .. } = Analysis::of(&recording)?;
         let (subject, metric) = metric_of(&self.ci_metric);
         let values = match subject {
-            Subject::Run => wirespeed_metrics::evaluate_view(&view)?,
+            Subject::Run => metrics,
             Subject::Flow(label) => {
                 let flow = recording.info.flows.iter().position(|flow| flow.label == label);
                 let Some(flow) = flow else { return Ok(None) };
-                per_flow::evaluate_flow(&view, flow as u32)?
+                std::mem::take(&mut per_flow[flow])
             }
             Subject::Group(label) => {
-                let mut groups = per_group::evaluate_groups(&view)?.into_iter();
+                let mut groups = per_group.into_iter();
                 groups
                     .find(|found| found.group.label == label)
                     .map_or_else(BTreeMap::new, |found| found.values)

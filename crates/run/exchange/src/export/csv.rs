@@ -3,7 +3,7 @@
 use super::{Export, ExportError, Planned};
 use serde::Serialize;
 use std::io::{self, Write};
-use wirespeed_record::{FlowInfo, Recording, Row};
+use wirespeed_record::{FlowInfo, KeptSeries, Recording, Row};
 
 /// CSV, a folder for each run.
 pub struct Csv;
@@ -20,19 +20,18 @@ impl Export for Csv {
     fn plan<'a>(&self, run: &'a Recording) -> Result<Vec<Planned<'a>>, ExportError> {
         let id = &run.info.id;
         let flows = Planned::new(format!("{id}/flow_list.csv"), |into| flow_list(&run.info.flows, into));
-        Ok(vec![
-            flows,
-            table(id, &run.flows),
-            table(id, &run.queues),
-            table(id, &run.hosts),
-            table(id, &run.cores),
-            table(id, &run.threads),
-            table(id, &run.counters),
-            table(id, &run.events),
-            table(id, &run.datagrams),
-            table(id, &run.ledger),
-            table(id, &run.ledger_intervals),
-        ])
+        let mut files = vec![flows];
+        // A table that was not kept has no file: an empty one would mean that there was nothing.
+        if run.info.series != KeptSeries::None {
+            files.extend([table(id, &run.flows), table(id, &run.queues), table(id, &run.hosts)]);
+            files.extend([table(id, &run.cores), table(id, &run.threads)]);
+        }
+        files.extend([table(id, &run.counters), table(id, &run.events)]);
+        if run.info.series.is_all() {
+            files.push(table(id, &run.datagrams));
+        }
+        files.extend([table(id, &run.ledger), table(id, &run.ledger_intervals)]);
+        Ok(files)
     }
 }
 

@@ -44,6 +44,7 @@ impl Export for Flent {
         if run.info.flows.is_empty() {
             return Err(ExportError::NoFlows { run: id, format });
         }
+        super::with_series(run, format)?;
         let flows = flows(run);
         if flows.is_empty() {
             return Err(ExportError::NothingDelivered { run: id, format });

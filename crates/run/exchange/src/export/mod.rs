@@ -7,7 +7,7 @@ mod iperf3;
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
-use wirespeed_record::Recording;
+use wirespeed_record::{KeptSeries, Recording};
 
 /// A format that recordings can be written in. A new one is a file with a type that implements this, and a row in
 /// [`exports`].
@@ -21,6 +21,14 @@ pub trait Export: Sync {
     /// # Errors
     /// If the recording has nothing that the format can hold.
     fn plan<'a>(&self, run: &'a Recording) -> Result<Vec<Planned<'a>>, ExportError>;
+}
+
+/// An error for a recording whose series were not kept, of a format that needs them.
+fn with_series(run: &Recording, format: &'static str) -> Result<(), ExportError> {
+    match run.info.series {
+        KeptSeries::None => Err(ExportError::NoSeries { run: run.info.id.clone(), format }),
+        KeptSeries::All | KeptSeries::Thin { .. } => Ok(()),
+    }
 }
 
 /// Every format, in the order in which help lists them.
@@ -64,6 +72,16 @@ pub enum ExportError {
     /// The run has no flows.
     #[error("run {run} has no flows, so there is nothing that {format} can hold")]
     NoFlows {
+        /// Its name.
+        run: String,
+        /// The format.
+        format: &'static str,
+    },
+    /// The series were not kept.
+    #[error(
+        "the series of run {run} were not kept (run.series), and {format} needs them; `--format csv` writes the other tables"
+    )]
+    NoSeries {
         /// Its name.
         run: String,
         /// The format.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 use wirespeed_campaign::{Judged, StudyReport, judge};
-use wirespeed_record::{Recording, RunDirectory, read, read_lazily, tables};
+use wirespeed_record::{KeptSeries, Recording, RunDirectory, read, read_lazily, tables};
 use wirespeed_report::StudyInfo;
 use wirespeed_substrates::{Control, Model, Substrate};
 
@@ -86,6 +86,26 @@ pub fn with_rows(mut bytes: &[u8]) {
     }
     if let Ok(judged) = judge(recording, None, &[]) {
         show(judged, bytes.len());
+    }
+}
+
+/// Judges the run without its series, by a stored analysis that was changed at places: `changes` are two bytes of a place, one
+/// that is put there.
+pub fn with_changed_analysis(changes: &[u8]) {
+    let mut recording = WHOLE.lock().unwrap_or_else(PoisonError::into_inner).recording.clone();
+    let whole = judge(recording.clone(), None, &[]).expect("it is whole");
+    let mut text = whole.analysis.to_json().into_bytes();
+    for change in changes.chunks_exact(3) {
+        let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % text.len();
+        text[place] = change[2];
+    }
+    let Ok(text) = String::from_utf8(text) else { return };
+    recording.info.series = KeptSeries::None;
+    recording.analysis = Some(text.into());
+    (recording.flows, recording.queues, recording.hosts) = Default::default();
+    (recording.cores, recording.threads, recording.datagrams) = Default::default();
+    if let Ok(judged) = judge(recording, None, &[]) {
+        show(judged, changes.len());
     }
 }
 

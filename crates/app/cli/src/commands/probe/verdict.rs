@@ -35,7 +35,7 @@ impl Verdict {
             loss: metric("udp_loss_fraction").or_else(|| metric("loss_fraction")),
             retransmissions: metric("retransmissions_packets"),
             rtt_ns: metric("rtt_median_ns"),
-            limit: judged.diagnosis.sentence(),
+            limit: judged.analysis.diagnosis.sentence(),
         }
     }
 

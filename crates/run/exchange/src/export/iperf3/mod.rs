@@ -26,6 +26,7 @@ impl Export for Iperf3 {
         if run.info.flows.is_empty() {
             return Err(ExportError::NoFlows { run: id.clone(), format });
         }
+        super::with_series(run, format)?;
         let tests = test::tests(run);
         if tests.is_empty() {
             return Err(ExportError::NothingDelivered { run: id.clone(), format });
