@@ -14,7 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const PAGE: usize = 128 << 10;
 #[derive(Debug)]
 pub struct TableWriter<R> {
     path: PathBuf,
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<Gathered<File>>,
     /// The values of the part that has begun, by column.
     columns: Vec<Scratch>,
     /// Rows of that part.
@@ -51,6 +51,7 @@ impl<R: Row> TableWriter<R> {
             ArrowSchemaConverter::new().convert(&schema).expect("every type of a cell has its equal");
         let mut properties = properties::<R>();
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let file = Gathered::new(file);
         let writer = SerializedFileWriter::new(file, parquet.root_schema_ptr(), Arc::new(properties))
             .map_err(|e| cannot_write(&path, e))?;
         let columns = (0..R::COLUMNS.len()).map(|_| Scratch::default()).collect();
@@ -136,7 +137,35 @@ impl<R: Row> TableWriter<R> {
         if self.waiting > 0 {
             self.write_row_group().map_err(|e| cannot_write(&self.path, e))?;
         }
-        self.writer.close().map(drop).map_err(|e| cannot_write(&self.path, e))
+        let file = self.writer.into_inner().map_err(|e| cannot_write(&self.path, e))?;
+        file.close().map_err(io_error("write", &self.path))
+    }
+}
+
+/// A file that gets its bytes in large parts. The Parquet writer flushes after each page, and most pages of a short run have some 50
+/// bytes: each would be a system call.
+#[derive(Debug)]
+struct Gathered<W: Write>(BufWriter<W>);
+
+impl<W: Write> Gathered<W> {
+    fn new(file: W) -> Self {
+        Gathered(BufWriter::new(file))
+    }
+
+    /// Writes the rest.
+    fn close(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl<W: Write> Write for Gathered<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    /// Leaves the bytes where they are.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -223,4 +252,36 @@ pub(crate) fn cannot_write(path: &Path, error: ParquetError) -> StoreError {
         other => io::Error::other(other),
     };
     StoreError::Io { doing: "write", path: path.into(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes the length of each part that it gets.
+    #[derive(Debug, Default)]
+    struct Parts(Vec<usize>);
+
+    impl Write for &mut Parts {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn small_pages_are_written_together() {
+        let mut parts = Parts::default();
+        let mut file = Gathered::new(&mut parts);
+        for _ in 0..100 {
+            file.write_all(&[7; 50]).unwrap();
+            file.flush().unwrap();
+        }
+        file.close().unwrap();
+        assert_eq!(parts.0, [5000]);
+    }
 }
