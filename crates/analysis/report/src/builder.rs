@@ -140,7 +140,7 @@ impl Builder {
 
     /// The report over all that was added, in that order.
     pub fn finish(mut self) -> Report {
-        harm::add(&mut self.runs);
+        harm::add(&mut self.runs, &mut self.pool);
         if self.candidates.len() > MOST_DETAILED {
             self.choose();
         }

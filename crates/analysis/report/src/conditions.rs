@@ -1,11 +1,12 @@
 //! Conditions of runs in one line, for figures that leave the report.
 
 use crate::digest::factor_phrase;
+use crate::facts::RunFacts;
 use crate::number::Quantity;
-use wirespeed_record::{LinkInfo, RunInfo};
+use wirespeed_record::LinkInfo;
 
 /// Study, factors, narrowest link, propagation, length and substrate, as far as all `runs` have the same. Empty without runs.
-pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
+pub(crate) fn conditions(runs: &[&RunFacts]) -> String {
     let is_swept = |name: &str| {
         let keys = || runs.iter().flat_map(|run| run.factors.keys());
         keys().any(|key| key.rsplit('.').next() == Some(name))
@@ -13,7 +14,7 @@ pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
     let rate = same(runs, |run| Some(narrowest(run)?.rate_bps)).filter(|_| !is_swept("rate"));
     let buffer = same(runs, |run| Some(narrowest(run)?.buffer_bytes)).filter(|_| !is_swept("buffer"));
     let parts = [
-        same(runs, |run| Some(run.study.clone())).filter(|study| !study.is_empty()),
+        same(runs, |run| Some(run.study.to_string())).filter(|study| !study.is_empty()),
         same(runs, |run| Some(factors(run))).filter(|factors| !factors.is_empty()),
         match runs {
             [run] if run.repeat > 0 => Some(format!("repeat {}", run.repeat)),
@@ -34,23 +35,23 @@ pub(crate) fn conditions(runs: &[&RunInfo]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn factors(run: &RunInfo) -> String {
+fn factors(run: &RunFacts) -> String {
     run.factors.iter().map(|(key, value)| factor_phrase(key, value)).collect::<Vec<_>>().join(" · ")
 }
 
 /// The link with the least rate, of those with a known rate.
-fn narrowest(run: &RunInfo) -> Option<&LinkInfo> {
+fn narrowest(run: &RunFacts) -> Option<&LinkInfo> {
     run.links.iter().filter(|link| link.rate_bps > 0).min_by_key(|link| link.rate_bps)
 }
 
 /// Propagation there and back, if all flows have the same.
-fn propagation(run: &RunInfo) -> Option<i64> {
+fn propagation(run: &RunFacts) -> Option<i64> {
     let first = run.flows.first()?.base_rtt_ns;
     (first > 0 && run.flows.iter().all(|flow| flow.base_rtt_ns == first)).then_some(first)
 }
 
 /// The value that all runs have.
-fn same<T: PartialEq>(runs: &[&RunInfo], value: impl Fn(&RunInfo) -> Option<T>) -> Option<T> {
+fn same<T: PartialEq>(runs: &[&RunFacts], value: impl Fn(&RunFacts) -> Option<T>) -> Option<T> {
     let first = value(runs.first()?)?;
     runs[1..].iter().all(|run| value(run).as_ref() == Some(&first)).then_some(first)
 }
@@ -58,11 +59,12 @@ fn same<T: PartialEq>(runs: &[&RunInfo], value: impl Fn(&RunInfo) -> Option<T>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Pool;
     use serde_json::json;
-    use wirespeed_record::FlowInfo;
+    use wirespeed_record::{FlowInfo, RunInfo};
 
-    fn run(control: &str, rate_bps: u64, repeat: u32) -> RunInfo {
-        RunInfo {
+    fn run(control: &str, rate_bps: u64, repeat: u32) -> RunFacts {
+        Pool::default().facts(&RunInfo {
             study: "first-look".into(),
             factors: [("flow.congestion".to_string(), json!(control))].into(),
             repeat,
@@ -70,7 +72,7 @@ mod tests {
             links: vec![LinkInfo { rate_bps, buffer_bytes: 2_000_000, ..LinkInfo::default() }],
             flows: vec![FlowInfo { base_rtt_ns: 12_000_000, ..FlowInfo::default() }],
             ..RunInfo::default()
-        }
+        })
     }
 
     #[test]
@@ -95,7 +97,7 @@ mod tests {
     fn unknown_values_are_left_out() {
         assert_eq!(conditions(&[]), "");
         let mut bare = run("bic", 0, 0);
-        bare.flows.clear();
+        bare.flows = Vec::new().into();
         assert!(!conditions(&[&bare]).contains("RTT") && !conditions(&[&bare]).contains("bit/s"));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::digest::{Group, RunDigest, factors_key};
 use crate::estimate::Estimate;
+use crate::facts::Pool;
 use crate::input::MetricValue;
 use serde::Serialize;
 use serde_json::Value;
@@ -36,7 +37,7 @@ pub(crate) fn is_alone(run: &RunDigest) -> bool {
 }
 
 /// Adds the harm to the metrics of each group that some run with the same factors and the same repetition has alone.
-pub(crate) fn add(runs: &mut [RunDigest]) {
+pub(crate) fn add(runs: &mut [RunDigest], pool: &mut Pool) {
     let setting = |run: &RunDigest| (factors_key(&run.info.factors, Some(ONLY_KEY)), run.info.repeat);
     let mut alone: HashMap<(String, u32), BTreeMap<String, usize>> = HashMap::new();
     for (index, run) in runs.iter().enumerate() {
@@ -68,7 +69,9 @@ pub(crate) fn add(runs: &mut [RunDigest]) {
             })
             .collect();
         for (found, harms) in runs[index].per_group.iter_mut().zip(harms) {
-            found.metrics.extend(harms);
+            if !harms.is_empty() {
+                found.metrics = found.metrics.with(&harms, pool);
+            }
         }
     }
 }
@@ -100,7 +103,7 @@ pub(crate) fn all(runs: &[RunDigest]) -> Vec<Harm> {
             for kind in KINDS {
                 let full = format!("group.{label}.{}", kind.name);
                 found.extend(Estimate::of(&setting.runs, &full).map(|harm| Harm {
-                    factors: first.info.factors.clone(),
+                    factors: BTreeMap::clone(&first.info.factors),
                     group: label.clone(),
                     metric: kind.name,
                     mean: harm.mean,

@@ -60,7 +60,7 @@ impl Report {
         let across = self.figures.iter().map(move |figure| ("study", figure, all.clone()));
         let of_runs = self.runs.iter().flat_map(|run| {
             let line = conditions(&[&run.info]);
-            run.figures.iter().map(move |figure| (run.info.id.as_str(), figure, line.clone()))
+            run.figures.iter().map(move |figure| (&*run.info.id, figure, line.clone()))
         });
         let owned = across.chain(of_runs).map(|(owner, figure, conditions)| Owned {
             owner: owner.into(),

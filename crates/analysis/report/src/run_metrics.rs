@@ -33,6 +33,23 @@ impl RunMetrics {
         RunMetrics { names, values: metrics.iter().map(|metric| metric.value).collect() }
     }
 
+    /// The same, and `more` after them.
+    pub fn with(&self, more: &[MetricValue], pool: &mut Pool) -> RunMetrics {
+        let name = |metric: Metric| MetricName {
+            name: metric.name.into(),
+            unit: metric.unit.into(),
+            headline: metric.headline,
+        };
+        let of_value = |metric: &MetricValue| MetricName {
+            name: metric.name.as_str().into(),
+            unit: metric.unit.as_str().into(),
+            headline: metric.headline,
+        };
+        let names = pool.names(self.iter().map(name).chain(more.iter().map(of_value)).collect());
+        let values = self.values.iter().copied().chain(more.iter().map(|metric| metric.value));
+        RunMetrics { names, values: values.collect() }
+    }
+
     /// All of them, in their order.
     pub fn iter(&self) -> impl Iterator<Item = Metric<'_>> {
         let both = self.names.iter().zip(&self.values);

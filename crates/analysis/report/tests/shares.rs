@@ -152,6 +152,7 @@ fn report_with_alone(rows: &[(&str, [f64; 2])]) -> Report {
                         per_flow: vec![],
                         per_group,
                         expectations: vec![],
+                        analysis: None,
                     })
                     .unwrap();
             }

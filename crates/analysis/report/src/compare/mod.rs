@@ -20,7 +20,7 @@ mod worth;
 use crate::builder::{POINTS_A_LINE, points_a_line};
 use crate::conditions::conditions;
 use crate::figure_file::{FigureFile, Owned, name_files};
-use crate::facts::Pool;
+use crate::facts::{Pool, RunFacts};
 use crate::input::RunResult;
 use crate::palette::Palette;
 use crate::report::{MetricColumn, metric_columns};
@@ -151,7 +151,7 @@ impl Comparison {
 
     /// Every figure of the page, to be written as a file: first the one over all settings, then those of each matched run.
     pub fn figure_files(&self) -> Vec<FigureFile<'_>> {
-        let matched: Vec<&RunInfo> = self.matches.iter().flat_map(|matched| self.infos(matched)).collect();
+        let matched: Vec<&RunFacts> = self.matches.iter().flat_map(|matched| self.infos(matched)).collect();
         let across = figures::across(self).into_iter().map(|figure| Owned {
             owner: "compare".into(),
             figure: Cow::Owned(figure),
@@ -210,7 +210,7 @@ impl Comparison {
     }
 
     /// The runs that lie over each other.
-    fn infos(&self, matched: &Match) -> impl Iterator<Item = &RunInfo> {
+    fn infos(&self, matched: &Match) -> impl Iterator<Item = &RunFacts> {
         let runs = self.sides.iter().zip(matched.runs.clone());
         runs.filter_map(|(side, run)| Some(&side.runs[run?].digest.info))
     }
