@@ -33,7 +33,7 @@ pub(super) struct Side {
 #[derive(Debug, Clone)]
 pub(super) struct SideRun {
     pub digest: RunDigest,
-    /// The resolved scenario but for [`NAMES`].
+    /// The resolved scenario without names of the run, so that repeats share it.
     pub scenario: Arc<Value>,
     pub directory: String,
     pub lines: Lines,
