@@ -66,6 +66,8 @@ pub struct Interface {
     pub packets: u64,
     /// Drop counters, from the newest statistics block.
     pub drops: Option<InterfaceDrops>,
+    /// Sum of `epb_dropcount`: packets dropped between one packet of the file and the next.
+    pub dropped_between_packets: u64,
 }
 
 /// Where a file is damaged or cut off. All before is delivered.
@@ -90,6 +92,8 @@ pub enum SkipReason {
     LinkType(LinkType),
     /// An EtherType that is not read, such as ARP (0x0806).
     EtherType(u16),
+    /// A protocol within PPP that is not read.
+    Ppp(u16),
     /// An IP protocol that is not read, such as ICMP (1).
     Protocol(u8),
     /// A fragment of an IP packet. The first has a transport header, but not the length of its packet.
@@ -98,6 +102,8 @@ pub enum SkipReason {
     CutHeader,
     /// Lengths in its headers contradict each other.
     Malformed,
+    /// The file does not describe its interface.
+    UnknownInterface,
     /// More encapsulations within each other than the reader removes.
     TooManyLayers,
 }
@@ -109,6 +115,14 @@ pub struct Packets {
     pub packets: u64,
     /// Bytes on the wire.
     pub bytes: u64,
+}
+
+impl Packets {
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
 }
 
 /// A capture as a whole.
@@ -189,12 +203,33 @@ impl CaptureFacts {
         }
     }
 
-    /// Frames that the interfaces or the system reported as dropped by the capture, if any of them reported a number.
+    pub(crate) fn add_comment(&mut self, comment: String) {
+        if self.comments.len() < Self::MOST_COMMENTS {
+            self.comments.push(comment);
+        }
+    }
+
+    /// A program that appends a section names itself again.
+    pub(crate) fn add_captured_by(&mut self, name: String) {
+        if self.captured_by.len() < Self::MOST_COMMENTS && !self.captured_by.contains(&name) {
+            self.captured_by.push(name);
+        }
+    }
+
+    /// Frames that the capture lost by its own counters, if it has any.
+    ///
+    /// Programs write counters of an interface at the end, or with each packet the number lost before it. Where a file
+    /// has both, the larger sum counts.
     pub fn reported_drops(&self) -> Option<u64> {
-        let drops = self.interfaces.iter().filter_map(|interface| interface.drops);
-        drops
-            .flat_map(|drops| [drops.dropped_by_interface, drops.dropped_by_system])
-            .flatten()
-            .fold(None, |sum, more| Some(sum.unwrap_or(0u64).saturating_add(more)))
+        let of = |interface: &Interface| {
+            let counters = interface.drops.unwrap_or_default();
+            let at_the_end = match (counters.dropped_by_interface, counters.dropped_by_system) {
+                (None, None) => None,
+                (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+            };
+            let between = Some(interface.dropped_between_packets).filter(|drops| *drops > 0);
+            at_the_end.max(between)
+        };
+        self.interfaces.iter().filter_map(of).reduce(u64::saturating_add)
     }
 }

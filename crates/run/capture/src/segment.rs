@@ -68,6 +68,17 @@ pub enum Passage {
     Outgoing,
 }
 
+impl Passage {
+    /// By the packet type of a Linux packet socket: 4 is `PACKET_OUTGOING`, and 0 to 3 are kinds of received packets.
+    pub(crate) fn of_packet_type(kind: u16) -> Self {
+        match kind {
+            0..=3 => Passage::Incoming,
+            4 => Passage::Outgoing,
+            _ => Passage::Unknown,
+        }
+    }
+}
+
 /// A captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {

@@ -1,0 +1,127 @@
+//! Packets of a capture, one after the other.
+
+use crate::error::CaptureError;
+use crate::facts::{CaptureFacts, SkipReason};
+use crate::format::{Frame, Frames, Next, recognize};
+use crate::headers::{Headers, Tunnels, headers};
+use crate::segment::{Body, Packet, Passage};
+use crate::source::{Input, open};
+use crate::window::Window;
+use std::io::Read;
+
+/// Reads the TCP and UDP packets of a capture. Memory does not grow with the file.
+pub struct Reader {
+    window: Window<Box<dyn Read + Send>>,
+    frames: Frames,
+    facts: CaptureFacts,
+    tunnels: Tunnels,
+    is_at_end: bool,
+    /// Time of the frame before.
+    before_ns: Option<i64>,
+}
+
+impl Reader {
+    /// Opens a capture: pcap or pcapng, as it is or in gzip or Zstandard.
+    ///
+    /// # Errors
+    /// If the input cannot be opened, or is no capture.
+    pub fn open(input: Input<'_>, tunnels: Tunnels) -> Result<Reader, CaptureError> {
+        let (reader, compression) = open(input)?;
+        let mut window = Window::new(reader);
+        let (frames, facts) = recognize(&mut window, compression)?;
+        Ok(Reader { window, frames, facts, tunnels, is_at_end: false, before_ns: None })
+    }
+
+    /// The next TCP or UDP packet. `None` at the end, or where the file is damaged, which
+    /// [`CaptureFacts::damaged_tail`] reports.
+    #[inline]
+    pub fn next_packet(&mut self) -> Option<Packet> {
+        while !self.is_at_end {
+            let frame = match self.frames.next(&mut self.window, &mut self.facts) {
+                Next::Frame(frame) => frame,
+                Next::End => {
+                    self.is_at_end = true;
+                    break;
+                }
+                Next::Damaged(tail) => {
+                    self.facts.damaged_tail = Some(tail);
+                    self.is_at_end = true;
+                    break;
+                }
+            };
+            if let Some(packet) = packet(frame, &mut self.facts, &self.tunnels, &mut self.before_ns) {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// Facts of what was read so far.
+    pub fn facts(&self) -> &CaptureFacts {
+        &self.facts
+    }
+
+    /// Facts of what was read.
+    pub fn into_facts(self) -> CaptureFacts {
+        self.facts
+    }
+}
+
+/// Counts a frame, and reads its headers.
+#[inline]
+fn packet(
+    frame: Frame<'_>,
+    facts: &mut CaptureFacts,
+    tunnels: &Tunnels,
+    before_ns: &mut Option<i64>,
+) -> Option<Packet> {
+    facts.all.add(frame.wire_bytes);
+    let ordinal = facts.all.packets;
+    facts.cut += u64::from(frame.bytes.len() < frame.wire_bytes as usize);
+    let time_ns = match frame.time_ns {
+        Some(time_ns) => {
+            facts.times_out_of_order += u64::from(before_ns.is_some_and(|before| time_ns < before));
+            facts.first_ns = Some(facts.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+            facts.last_ns = Some(facts.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+            time_ns
+        }
+        None => {
+            facts.without_time += 1;
+            before_ns.unwrap_or(0)
+        }
+    };
+    *before_ns = Some(time_ns);
+    let interface = frame.interface.and_then(|index| facts.interfaces.get_mut(index as usize));
+    let read = match interface {
+        Some(interface) => {
+            interface.packets += 1;
+            headers(interface.link_type, frame.bytes, frame.wire_bytes, tunnels)
+        }
+        None => Err(SkipReason::UnknownInterface),
+    };
+    let Headers { source, destination, body, passage, is_encapsulated } = match read {
+        Ok(headers) => headers,
+        Err(reason) => {
+            facts.skipped.entry(reason).or_default().add(frame.wire_bytes);
+            return None;
+        }
+    };
+    facts.decapsulated += u64::from(is_encapsulated);
+    match &body {
+        Body::Tcp(segment) => {
+            facts.tcp.add(frame.wire_bytes);
+            facts.cut_options += u64::from(segment.options.are_cut);
+        }
+        Body::Udp(_) => facts.udp.add(frame.wire_bytes),
+    }
+    Some(Packet {
+        ordinal,
+        time_ns,
+        interface: frame.interface.unwrap_or_default(),
+        wire_bytes: frame.wire_bytes,
+        source,
+        destination,
+        passage: if frame.passage == Passage::Unknown { passage } else { frame.passage },
+        body,
+    })
+}
