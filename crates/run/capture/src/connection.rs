@@ -43,7 +43,7 @@ pub enum Opened {
     Midstream,
 }
 
-/// What an end of a TCP connection announced in its SYN or SYN-ACK. All is `None` or `false` if the capture has neither.
+/// The announcements of an end of a TCP connection in its SYN or SYN-ACK. All are `None` or `false` if the capture has neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Endpoint {
     /// Initial sequence number.
@@ -67,7 +67,7 @@ pub struct Endpoint {
     pub payload_bytes: u64,
 }
 
-/// A connection, or a UDP flow, with what is known about it so far.
+/// A connection or UDP flow, with all facts up to its newest packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// Number of the connection, from 0 in the order of their first packets. It is never reused.
@@ -104,8 +104,8 @@ impl Connection {
 
     /// The window that `segment` announces, in bytes. `segment` goes in `direction`.
     ///
-    /// `None` if the shift is unknown, since the capture lacks a SYN. A window that is not scaled for certain, such as
-    /// that of a SYN or of a connection without the option (RFC 7323, 2.2), needs no shift.
+    /// `None` if the shift is unknown, since the capture lacks a SYN. Windows that are never scaled need no shift: those of
+    /// a SYN, and of a connection without the option (RFC 7323, 2.2).
     pub fn window_bytes(&self, direction: Direction, segment: &Segment) -> Option<u64> {
         let window = u64::from(segment.window);
         if segment.flags.contains(Flags::SYN) || window == 0 {
@@ -121,8 +121,8 @@ impl Connection {
         }
     }
 
-    /// Most bytes of payload that a packet in `direction` can have on the wire, if it is known: the smaller MSS of both
-    /// ends without the room for timestamps, or the largest payload seen where the handshake is missing.
+    /// Most bytes of payload that a packet in `direction` can have on the wire. It is the smaller MSS of both ends, less the
+    /// room for timestamps. Without a handshake it is the largest payload of one packet, or `None` if no packet had any.
     pub fn segment_bytes(&self, direction: Direction) -> Option<u32> {
         let (from, to) = (self.sender(direction), self.receiver(direction));
         let options = if from.has_timestamps && to.has_timestamps { 12 } else { 0 };

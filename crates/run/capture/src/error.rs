@@ -28,7 +28,7 @@ pub enum CaptureError {
     OtherFormat {
         /// The format.
         format: &'static str,
-        /// What to type.
+        /// The command to type.
         remedy: &'static str,
     },
     /// An unknown format.

@@ -1,4 +1,4 @@
-//! What is known about a capture as a whole, and what cannot be trusted about it.
+//! Facts about a capture as a whole, and reasons not to trust it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +70,7 @@ pub struct Interface {
     pub dropped_between_packets: u64,
 }
 
-/// Where a file is damaged or cut off. All before is delivered.
+/// The place where a file is damaged or cut off. All packets before it are delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedTail {
     /// Offset of the first byte that cannot be used, in the uncompressed file.
@@ -218,8 +218,8 @@ impl CaptureFacts {
 
     /// Frames that the capture lost by its own counters, if it has any.
     ///
-    /// Programs write counters of an interface at the end, or with each packet the number lost before it. Where a file
-    /// has both, the larger sum counts.
+    /// Programs write counters of an interface at the end, or with each packet the number lost before it. The larger
+    /// sum counts if a file has both.
     pub fn reported_drops(&self) -> Option<u64> {
         let of = |interface: &Interface| {
             let counters = interface.drops.unwrap_or_default();

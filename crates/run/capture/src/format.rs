@@ -49,7 +49,7 @@ pub(crate) struct Frame<'a> {
     pub passage: Passage,
 }
 
-/// What follows in a file.
+/// The next element of a file.
 #[derive(Debug)]
 pub(crate) enum Next<'a> {
     Frame(Frame<'a>),

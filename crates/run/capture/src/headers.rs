@@ -25,7 +25,7 @@ impl Default for Tunnels {
     }
 }
 
-/// What the headers of a frame say.
+/// Fields of the headers of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Headers {
     pub source: Address,
@@ -44,14 +44,14 @@ const MOST_LAYERS: usize = 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
     Ethernet,
-    /// What an EtherType announces.
+    /// The protocol of an EtherType.
     EtherType(u16),
     Mpls,
     Pppoe,
     Ppp,
     /// IPv4 or IPv6, by the version in its first byte.
     Ip,
-    /// What an IP header announces, on the way to the transport header.
+    /// The protocol of an IP header: a transport header, or a tunnel.
     Protocol(ip::IpLayer),
     Gre(ip::IpLayer),
     Vxlan,
@@ -61,9 +61,10 @@ enum Layer {
 /// Walks through the headers of a frame.
 struct Walk<'a> {
     frame: &'a [u8],
-    /// Where the next header starts.
+    /// Offset of the next header.
     at: usize,
-    /// Where the innermost packet ends by its lengths. The captured bytes may end before, and those of the frame after.
+    /// Offset of the end of the innermost packet by its lengths. The captured bytes may end before, and those of the frame
+    /// after.
     end: usize,
     tunnels: &'a Tunnels,
     passage: Passage,

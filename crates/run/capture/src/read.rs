@@ -31,7 +31,7 @@ const BATCHES: usize = 4;
 /// Another thread reads, decompresses, and reads the headers.
 ///
 /// # Errors
-/// If the input cannot be opened, or is no capture. Damage further on is in the facts.
+/// If the input cannot be opened, or is not a capture. Damage further on is in the facts.
 pub fn read<O: Observer + ?Sized>(
     input: Input<'_>,
     settings: &Settings,

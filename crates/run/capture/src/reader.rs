@@ -24,7 +24,7 @@ impl Reader {
     /// Opens a capture: pcap or pcapng, as it is or in gzip or Zstandard.
     ///
     /// # Errors
-    /// If the input cannot be opened, or is no capture.
+    /// If the input cannot be opened, or is not a capture.
     pub fn open(input: Input<'_>, tunnels: Tunnels) -> Result<Reader, CaptureError> {
         let (reader, compression) = open(input)?;
         let mut window = Window::new(reader);
@@ -56,12 +56,12 @@ impl Reader {
         None
     }
 
-    /// Facts of what was read so far.
+    /// Facts of the file up to the newest packet.
     pub fn facts(&self) -> &CaptureFacts {
         &self.facts
     }
 
-    /// Facts of what was read.
+    /// Facts of the file up to the newest packet.
     pub fn into_facts(self) -> CaptureFacts {
         self.facts
     }

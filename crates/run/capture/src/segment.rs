@@ -140,7 +140,7 @@ pub enum Body {
     Udp(Datagram),
 }
 
-/// Control bits of a TCP header (RFC 9293, 3.1; AE: RFC 9768).
+/// Flags of a TCP header (RFC 9293, 3.1; AE: RFC 9768).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Flags(u16);
 
@@ -236,7 +236,7 @@ pub struct Segment {
     pub seq: u32,
     /// Acknowledgment number; it is valid with [`Flags::ACK`].
     pub ack: u32,
-    /// Control bits.
+    /// Flags.
     pub flags: Flags,
     /// The window field, not scaled. See [`Connection::window_bytes`](crate::Connection::window_bytes).
     pub window: u16,

@@ -24,8 +24,8 @@ impl<O: Observer + ?Sized> Observer for Separate<'_, O> {
 
 /// The packets that `captured` was on the wire, in order. Itself if it was one.
 ///
-/// As segmentation does it: the first has CWR, the last has FIN and PSH, and the identification of IPv4 counts up
-/// (net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux).
+/// Flags are as segmentation sets them: CWR on the first, FIN and PSH on the last. The identification of IPv4 counts up.
+/// Source: net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux.
 pub fn parts(captured: &Captured, connection: &Connection) -> impl Iterator<Item = Captured> {
     let captured = *captured;
     let each = connection.segment_bytes(captured.direction).unwrap_or(u32::MAX);

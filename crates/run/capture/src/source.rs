@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Where the bytes of a capture come from.
+/// Source of the bytes of a capture.
 pub enum Input<'a> {
     /// A file.
     File(&'a Path),

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 /// The buffer. Small enough for a processor's cache, and large enough that a call of the system is rare.
 const CAPACITY: usize = 512 << 10;
 
-/// What [`Window::fill`] achieved.
+/// Result of [`Window::fill`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Filled {
     /// As many bytes as wanted are there.

@@ -248,6 +248,17 @@ fn quiet_connections_end_and_memory_stays_bounded() {
 }
 
 #[test]
+fn one_packet_with_a_wrong_time_ends_no_other_connection() {
+    let flow = |port: u16, at| {
+        packet(at, ClientToServer, Tcp { ports: [port, 443], seq: 1, payload: 1, ..Tcp::default() })
+    };
+    let mut frames: Vec<_> = (0..20).map(|number| flow(1 + number % 4, u64::from(number))).collect();
+    frames.insert(10, flow(1, 2_000_000_000));
+    let (_, facts) = track_with(Limits::default(), &frames);
+    assert!(facts.connections <= 5, "{}", facts.connections);
+}
+
+#[test]
 fn udp_flow_has_its_payload_and_first_sender() {
     let payload: Vec<u8> = (0..200).collect();
     let ip = write::ipv4([10, 0, 0, 9], [10, 0, 0, 1], 17, &write::udp([53, 4_000], &payload));

@@ -13,7 +13,7 @@ const PACKET_HEAD: usize = 16;
 const MODIFIED_PACKET_HEAD: usize = 24;
 const PACKET_TYPE: usize = 22;
 
-/// What the first four bytes decide.
+/// Order and format, by the first four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     order: Order,
@@ -55,7 +55,7 @@ impl Pcap {
             _ => (1_000_000, 1_000),
         };
         let packet_head = if format == FileFormat::PcapModified { MODIFIED_PACKET_HEAD } else { PACKET_HEAD };
-        // The upper bits tell the length of a frame check sequence.
+        // The upper bits are the length of a frame check sequence.
         let link_type = LinkType(order.u32(head, 20) as u16);
         let mut facts = CaptureFacts::new(format, compression);
         facts.interfaces.push(Interface {

@@ -247,7 +247,7 @@ impl Pcapng {
         passage
     }
 
-    /// Reads a block that is no packet.
+    /// Reads a block other than a packet.
     fn other_block(&mut self, block: &[u8], facts: &mut CaptureFacts) -> Result<(), &'static str> {
         let parsed = match self.order {
             Order::Little => parse_block_le(block),

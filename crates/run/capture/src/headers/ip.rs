@@ -25,7 +25,7 @@ const SHIM6: u8 = 140;
 const JUMBO_OPTION: u8 = 0xc2;
 const EXTENSIONS_MOST: usize = 8;
 
-/// What an IP header says about the packet in it.
+/// Fields of an IP header that go with the packet in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IpLayer {
     source: IpAddr,
@@ -36,7 +36,7 @@ pub(super) struct IpLayer {
     ttl: u8,
 }
 
-/// What an IP packet carries.
+/// Content of an IP packet.
 pub(super) enum Found {
     Layer(Layer),
     Transport { source: Address, destination: Address, body: Body },
@@ -167,7 +167,7 @@ impl Walk<'_> {
         let captured = &captured[HEADER..];
         let captured = &captured[..captured.len().min(payload)];
         let port = header.destination_port();
-        // The flag says that the identifier of the network is valid; it is set in every packet (RFC 7348, 5).
+        // The flag that the identifier of the network is valid is set in every packet (RFC 7348, 5).
         let is_vxlan =
             self.tunnels.vxlan_ports.contains(&port) && captured.first().is_some_and(|flags| flags & 8 != 0);
         let is_geneve = self.tunnels.geneve_ports.contains(&port)

@@ -50,7 +50,7 @@ const PPP_IPV6: u16 = 0x0057;
 const PPP_MPLS: u16 = 0x0281;
 
 impl Walk<'_> {
-    /// Removes what is special to a link type.
+    /// Removes the header of a link type, and names the next one.
     #[inline]
     pub(super) fn link(&mut self, link_type: LinkType) -> Result<Layer, SkipReason> {
         let (bytes, layer) = match link_type {
@@ -119,7 +119,7 @@ impl Walk<'_> {
             }
         }
         match self.peek(1)?[0] >> 4 {
-            // A control word (RFC 4385), and Ethernet behind it.
+            // The four bytes before a frame in a pseudowire (RFC 4385), and Ethernet behind them.
             0 => {
                 self.at += 4;
                 Ok(Layer::Ethernet)
@@ -137,7 +137,7 @@ impl Walk<'_> {
         Ok(Layer::Ppp)
     }
 
-    /// PPP (RFC 1661), with address and control fields as of HDLC (RFC 1662), or without.
+    /// PPP (RFC 1661), with two more bytes as of HDLC (RFC 1662), or without.
     pub(super) fn ppp(&mut self) -> Result<Layer, SkipReason> {
         if self.peek(2)? == [0xff, 0x03] {
             self.at += 2;

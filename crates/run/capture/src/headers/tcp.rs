@@ -29,7 +29,7 @@ pub(super) fn header(captured: &[u8], bytes: usize) -> Result<Header, SkipReason
     if let Some(header) = captured.get(..header_bytes) {
         return fields(header, &header[SMALLEST..], false, bytes);
     }
-    // The fixed fields are read from a copy with zeros for what is missing, the options from what there is.
+    // The fixed fields are read from a copy that zeros complete, the options from the captured bytes.
     let mut whole = [0; LARGEST];
     whole[..captured.len()].copy_from_slice(captured);
     let is_cut = header_bytes > SMALLEST;

@@ -18,7 +18,7 @@ pub(super) struct Zstd<R> {
     decoder: FrameDecoder,
     /// Whether the decoder is within a frame, or has not delivered all of it.
     in_frame: bool,
-    /// The error that follows after what is left in the decoder.
+    /// The error that follows after the bytes that the decoder still has.
     failed: Option<io::Error>,
     block: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl<R: BufRead> Zstd<R> {
             self.block.clear();
             self.block.extend(empty_last_block);
         }
-        // The checksum behind the last block is skipped; one that is cut off is no loss.
+        // The checksum behind the last block is skipped; one that is cut off makes no difference.
         let checksum = (&mut self.input).chain(io::repeat(0).take(CHECKSUM as u64));
         let source = self.block.as_slice().chain(checksum);
         self.decoder.decode_blocks(source, BlockDecodingStrategy::UptoBlocks(1)).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Which connection a SYN belongs to, and what it announces.
+//! The connection of a SYN, and its announcements.
 
 use super::table::Entry;
 use crate::connection::{Direction, Opened};
@@ -13,9 +13,9 @@ pub(super) enum Relation {
     Successor,
 }
 
-/// A SYN this near to the sequence numbers of an open connection is one of a peer that has lost its state, or a forged one.
-/// The connection goes on (RFC 5961, 4). It is larger than a usual window, and far smaller than the space of sequence
-/// numbers.
+/// Distance of a SYN from the sequence numbers of an open connection, up to which the connection stays open. The SYN is that
+/// of a peer that has lost its state, or a forged one (RFC 5961, 4). The distance is larger than a usual window, and far smaller
+/// than the space of sequence numbers.
 const NEAR: u64 = 1 << 20;
 
 impl Entry {

@@ -59,7 +59,7 @@ impl Sequence {
         };
         let ack64 = self.unwrap(base, number);
         if !is_reset {
-            // What was acknowledged was sent, even if it was not captured.
+            // Acknowledged bytes were sent, even if the capture does not have them.
             self.highest = self.highest.max(ack64);
             self.acknowledged = self.acknowledged.max(ack64);
         }
@@ -72,10 +72,10 @@ impl Sequence {
     }
 }
 
-/// Largest payload of one packet on the wire, of a direction whose MSS is unknown, after one more `payload`. 0 if nothing is known.
+/// Largest payload of one packet on the wire, of a direction whose MSS is unknown, after one more `payload`. 0: unknown.
 ///
-/// Up to 1460 bytes fit into a packet on any Ethernet. Larger ones are jumbo frames or super-packets: super-packets are
-/// multiples of what fits into a packet of 1500 or 9000 bytes, for IPv4 and IPv6, with and without timestamps.
+/// Up to 1460 bytes fit into a packet on any Ethernet. Larger payloads are those of jumbo frames or super-packets. Those of
+/// super-packets are multiples of the usual MSS: for 1500 or 9000 bytes, IPv4 or IPv6, with or without timestamps.
 pub(super) fn largest_on_the_wire(largest: u32, payload: u32) -> u32 {
     const ETHERNET: u32 = 1460;
     const USUAL: [u32; 8] = [1448, 1460, 1428, 1440, 8948, 8960, 8928, 8940];
