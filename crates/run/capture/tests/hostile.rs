@@ -7,10 +7,12 @@ mod write;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::path::Path;
+use std::{env, fs};
 use write::{Frame, Order, Pcap, Tcp};
 
-/// Small captures, each with what the others lack.
-fn samples() -> Vec<Vec<u8>> {
+/// Small captures, each with what the others lack, by name.
+fn samples() -> Vec<(String, Vec<u8>)> {
     let order = Order::Little;
     let syn = Tcp { flags: write::SYN, options: &[2, 4, 5, 180, 4, 2, 1, 3, 3, 7], ..Tcp::default() };
     let data =
@@ -55,19 +57,38 @@ fn samples() -> Vec<Vec<u8>> {
     }
     pcapng.extend(write::simple(order, &frames[0]));
     pcapng.extend(write::statistics(order, 0, &[(4, 9), (5, 1)]));
-    let mut samples = vec![pcapng];
+    let mut samples = vec![("pcapng".to_string(), pcapng)];
     for kind in [Pcap::Microseconds, Pcap::Nanoseconds, Pcap::Modified] {
-        samples.push(write::pcap(kind, Order::Big, 1, &frames));
+        samples.push((format!("{kind:?}-big-endian"), write::pcap(kind, Order::Big, 1, &frames)));
     }
     for link_type in [0, 9, 51, 101, 104, 108, 113, 276] {
-        samples.push(write::pcap(Pcap::Nanoseconds, order, link_type, &frames));
+        let file = write::pcap(Pcap::Nanoseconds, order, link_type, &frames);
+        samples.push((format!("link-type-{link_type}"), file));
     }
     samples
 }
 
+/// `BLESS=1` writes them. The fuzzer starts from them (tools/fuzz), and whatever it found is beside them.
+#[test]
+fn corpus_has_all_samples_and_does_no_harm() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    for (name, sample) in samples() {
+        let path = folder.join(name);
+        if env::var_os("BLESS").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&path, &sample).unwrap();
+        }
+        let is_current = fs::read(&path).ok().as_ref() == Some(&sample);
+        assert!(is_current, "{}: `BLESS=1 cargo test -p wirespeed-capture` writes it", path.display());
+    }
+    for entry in fs::read_dir(folder).unwrap() {
+        any::capture(&fs::read(entry.unwrap().path()).unwrap());
+    }
+}
+
 #[test]
 fn captures_cut_anywhere_are_read_up_to_there() {
-    for sample in samples() {
+    for (_, sample) in samples() {
         for length in 0..=sample.len() {
             any::capture(&sample[..length]);
         }
@@ -80,7 +101,7 @@ proptest! {
         which in 0..12usize,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
     ) {
-        let mut bytes = samples().swap_remove(which);
+        let (_, mut bytes) = samples().swap_remove(which);
         for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
