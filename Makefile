@@ -156,6 +156,12 @@ bench-live: build ## traffic between two namespaces of this machine (as root): b
 	@command -v python3 >/dev/null || { echo 'make bench-live needs python3: apt-get install python3' >&2; exit 3; }
 	python3 benches/live-speed.py --wirespeed '$(WIRESPEED)'
 
+.PHONY: bench-capture
+bench-capture: ## speed of reading captures, beside cat, tcptrace and tshark where they are installed
+	@command -v python3 >/dev/null || { echo 'make bench-capture needs python3: apt-get install python3' >&2; exit 3; }
+	$(CARGO) build --profile dist -p wirespeed-capture --example capture_speed
+	python3 benches/capture-speed.py --program "$${CARGO_TARGET_DIR:-target}/dist/examples/capture_speed"
+
 # The kernel's side of the grid is committed; `wirespeed validate --on kernel --extend` made it and extends it.
 .PHONY: validate
 validate: kernel ## the kernel against its [expect] bounds and ledgers, the model against the kernel over the grid
