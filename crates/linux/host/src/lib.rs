@@ -12,6 +12,7 @@ pub mod ethtool;
 mod fixture;
 mod inventory;
 pub mod netlink;
+pub mod packet_ring;
 pub mod pattern;
 mod reading;
 mod reference;

@@ -1,0 +1,197 @@
+//! Live packet capture with headers only: a ring of blocks that the kernel fills (AF_PACKET, `TPACKET_V3`).
+//!
+//! [`LiveCapture`] is a pcapng file that grows while packets come: a reader of captures reads it like any other. Its last
+//! block has the kernel's counters of received and dropped packets. Source: Documentation/networking/packet_mmap.rst of Linux.
+
+mod pcapng;
+mod ring;
+
+use pcapng::Link;
+use ring::{PacketType, Ring};
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// An instruction of classic BPF, as `tcpdump -ddd FILTER` prints them: code, jumps if true and false, operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilterInstruction {
+    /// Code.
+    pub code: u16,
+    /// Instructions to skip if a comparison is true.
+    pub jump_true: u8,
+    /// Instructions to skip if it is false.
+    pub jump_false: u8,
+    /// Operand.
+    pub operand: u32,
+}
+
+/// Text that is not a filter as of `tcpdump -ddd`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the filter is not four numbers, as `tcpdump -ddd FILTER` prints them")]
+pub struct FilterError {
+    /// Number of the line, from 1.
+    pub line: usize,
+}
+
+/// A program that accepts or rejects packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// The expression, for the file.
+    pub expression: String,
+    /// The program. The kernel checks it.
+    pub program: Vec<FilterInstruction>,
+}
+
+impl Filter {
+    /// Reads the output of `tcpdump -ddd EXPRESSION`: the number of instructions, and each on a line.
+    ///
+    /// # Errors
+    /// The first line that is not an instruction.
+    pub fn from_tcpdump(expression: &str, output: &str) -> Result<Filter, FilterError> {
+        let instruction = |(at, line): (usize, &str)| {
+            let mut words = line.split_ascii_whitespace();
+            let mut read = || {
+                let code = words.next()?.parse().ok()?;
+                let jump_true = words.next()?.parse().ok()?;
+                let jump_false = words.next()?.parse().ok()?;
+                let operand = words.next()?.parse().ok()?;
+                words.next().is_none().then_some(FilterInstruction { code, jump_true, jump_false, operand })
+            };
+            read().ok_or(FilterError { line: at + 1 })
+        };
+        let lines = output.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
+        let program = lines.map(instruction).collect::<Result<Vec<_>, _>>()?;
+        if program.is_empty() {
+            return Err(FilterError { line: 1 });
+        }
+        Ok(Filter { expression: expression.into(), program })
+    }
+}
+
+/// How to capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveSettings {
+    /// Name of the interface.
+    pub interface: String,
+    /// Most bytes of a packet that are kept. 128 have all headers of TCP, with a tag and IPv6.
+    pub snaplen: u32,
+    /// Bytes of the ring. See [`ring_bytes`].
+    pub ring_bytes: usize,
+    /// The packets to capture; all of them if `None`.
+    pub filter: Option<Filter>,
+    /// Time after which the capture ends.
+    pub duration: Option<Duration>,
+}
+
+/// Size of a ring that holds the headers of a second at `bits_per_second`, of packets with 1500 bytes: from 8 to 512 MiB.
+///
+/// A reader that other work keeps from running for so long loses no packet.
+pub fn ring_bytes(bits_per_second: u64, snaplen: u32) -> usize {
+    const PACKET_BITS: u64 = 1500 * 8;
+    let per_packet = u64::from(snaplen) + ring::HEADER_BYTES as u64;
+    let bytes = (bits_per_second / PACKET_BITS).saturating_mul(per_packet);
+    bytes.clamp(8 << 20, 512 << 20).next_multiple_of(ring::BLOCK_BYTES as u64) as usize
+}
+
+/// A capture that runs, as a pcapng file.
+pub struct LiveCapture {
+    ring: Ring,
+    /// Bytes of the file that were not read yet.
+    pending: Vec<u8>,
+    read: usize,
+    ends_at: Option<Instant>,
+    stop: Arc<AtomicBool>,
+    /// The capture is over, and the ring may have packets of before.
+    is_draining: bool,
+    has_ended: bool,
+}
+
+/// Longest wait for a block: the kernel hands over one that is not full after a tenth of that.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Longest wait for the last block: longer than the kernel keeps it.
+const LAST_BLOCK: Duration = Duration::from_millis(30);
+
+impl LiveCapture {
+    /// Starts a capture. It ends after its duration, or when `stop` is set.
+    ///
+    /// # Errors
+    /// The reason of the kernel, such as a missing CAP_NET_RAW, or an unknown interface.
+    pub fn start(settings: &LiveSettings, stop: Arc<AtomicBool>) -> io::Result<Self> {
+        let ring = Ring::open(settings)?;
+        let link = if ring.has_ethernet() { Link::Ethernet } else { Link::Raw };
+        let filter = settings.filter.as_ref().map(|filter| filter.expression.as_str());
+        let pending = pcapng::start(&settings.interface, link, settings.snaplen, filter);
+        let ends_at = settings.duration.map(|duration| Instant::now() + duration);
+        Ok(LiveCapture { ring, pending, read: 0, ends_at, stop, is_draining: false, has_ended: false })
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.ends_at.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Fills `pending` with packets, or with the end.
+    fn more(&mut self) -> io::Result<()> {
+        self.pending.clear();
+        self.read = 0;
+        let is_loopback = self.ring.is_loopback();
+        while self.pending.is_empty() && !self.has_ended {
+            if !self.is_draining && self.is_over() {
+                self.ring.reject_all()?;
+                self.is_draining = true;
+            }
+            let wait = if self.is_draining { LAST_BLOCK } else { PATIENCE };
+            let pending = &mut self.pending;
+            let had_block = self.ring.next_block(wait, |packet| {
+                // A packet passes a loopback interface twice: sent, and received.
+                if !(is_loopback && packet.kind == PacketType::Outgoing) {
+                    pcapng::packet(pending, &packet);
+                }
+            })?;
+            if self.is_draining && !had_block {
+                let (received, dropped) = self.ring.take_counters()?;
+                pcapng::end(&mut self.pending, received, dropped);
+                self.has_ended = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for LiveCapture {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.pending.len() && !self.has_ended {
+            self.more()?;
+        }
+        let left = &self.pending[self.read..];
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.read += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_is_the_output_of_tcpdump() {
+        // `tcpdump -ddd ip` on an Ethernet interface.
+        let filter =
+            Filter::from_tcpdump("ip", "4\n40 0 0 12\n21 0 1 2048\n6 0 0 262144\n6 0 0 0\n").unwrap();
+        assert_eq!(filter.program.len(), 4);
+        let second = FilterInstruction { code: 21, jump_true: 0, jump_false: 1, operand: 2048 };
+        assert_eq!(filter.program[1], second);
+        assert_eq!(Filter::from_tcpdump("ip", "2\n40 0 0 12\n21 0 x 2048\n"), Err(FilterError { line: 3 }));
+        assert_eq!(Filter::from_tcpdump("ip", ""), Err(FilterError { line: 1 }));
+    }
+
+    #[test]
+    fn ring_has_room_for_a_second_within_limits() {
+        let mib = |bits, snaplen| ring_bytes(bits, snaplen) >> 20;
+        assert_eq!(mib(10_000_000, 128), 8);
+        assert_eq!(mib(10_000_000_000, 128), 168);
+        assert_eq!(mib(400_000_000_000, 128), 512);
+    }
+}
