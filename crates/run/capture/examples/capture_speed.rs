@@ -55,9 +55,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["headers", file] => {
             let mut reader = Reader::open(Input::named(Path::new(file)), Tunnels::default())?;
-            while let Some(packet) = reader.next_packet() {
+            let mut next = reader.next_packet();
+            while let Some(packet) = &mut next {
                 sums.packets += 1;
                 sums.bytes += u64::from(packet.payload_bytes());
+                if !reader.next_into(packet) {
+                    next = None;
+                }
             }
             (file, reader.into_facts())
         }

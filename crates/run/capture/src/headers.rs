@@ -7,7 +7,7 @@ mod link;
 mod tcp;
 
 use crate::facts::{LinkType, SkipReason};
-use crate::segment::{Address, Body, Passage};
+use crate::segment::{Packet, Passage};
 
 /// UDP ports of tunnels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,18 +25,6 @@ impl Default for Tunnels {
     }
 }
 
-/// Fields of the headers of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Headers {
-    pub source: Address,
-    pub destination: Address,
-    pub body: Body,
-    /// Direction, where the link layer has it.
-    pub passage: Passage,
-    /// Whether there was a tunnel, a tag of a VLAN, or a label.
-    pub is_encapsulated: bool,
-}
-
 /// Headers within each other, at most. Real ones have up to ten, such as QinQ, MPLS and Ethernet over GRE.
 const MOST_LAYERS: usize = 24;
 
@@ -52,8 +40,8 @@ enum Layer {
     /// IPv4 or IPv6, by the version in its first byte.
     Ip,
     /// The protocol of an IP header: a transport header, or a tunnel.
-    Protocol(ip::IpLayer),
-    Gre(ip::IpLayer),
+    Protocol,
+    Gre,
     Vxlan,
     Geneve,
 }
@@ -67,26 +55,35 @@ struct Walk<'a> {
     /// after.
     end: usize,
     tunnels: &'a Tunnels,
-    passage: Passage,
+    /// Fields of the innermost IP header.
+    ip: ip::IpLayer,
+    packet: &'a mut Packet,
     is_encapsulated: bool,
 }
 
-/// Reads the headers of a frame with `wire_bytes` bytes, of which `frame` was captured.
+/// Reads the headers of a frame with `wire_bytes` bytes, of which `frame` was captured. Addresses, direction and transport
+/// header go to `packet`, in place: a copy for each step would take as long as the reading.
+///
+/// Returns whether there was a tunnel, a tag of a VLAN, or a label.
 ///
 /// # Errors
 /// Why the frame is only counted.
+#[inline]
 pub(crate) fn headers(
     link_type: LinkType,
     frame: &[u8],
     wire_bytes: u32,
     tunnels: &Tunnels,
-) -> Result<Headers, SkipReason> {
+    packet: &mut Packet,
+) -> Result<bool, SkipReason> {
+    packet.passage = Passage::Unknown;
     let mut walk = Walk {
         frame,
         at: 0,
         end: wire_bytes as usize,
         tunnels,
-        passage: Passage::Unknown,
+        ip: ip::IpLayer::default(),
+        packet,
         is_encapsulated: false,
     };
     let mut layer = walk.link(link_type)?;
@@ -97,40 +94,32 @@ pub(crate) fn headers(
             Layer::Mpls => walk.mpls()?,
             Layer::Pppoe => walk.pppoe()?,
             Layer::Ppp => walk.ppp()?,
-            Layer::Ip => Layer::Protocol(walk.ip()?),
-            Layer::Gre(ip) => walk.gre(ip)?,
+            Layer::Ip => walk.ip()?,
+            Layer::Gre => walk.gre()?,
             Layer::Vxlan => walk.vxlan()?,
             Layer::Geneve => walk.geneve()?,
-            Layer::Protocol(ip) => match walk.protocol(ip)? {
-                ip::Found::Layer(layer) => {
+            Layer::Protocol => match walk.protocol()? {
+                Some(layer) => {
                     walk.is_encapsulated = true;
                     layer
                 }
-                ip::Found::Transport { source, destination, body } => {
-                    return Ok(Headers {
-                        source,
-                        destination,
-                        body,
-                        passage: walk.passage,
-                        is_encapsulated: walk.is_encapsulated,
-                    });
-                }
+                None => return Ok(walk.is_encapsulated),
             },
         };
     }
     Err(SkipReason::TooManyLayers)
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// The captured bytes from the next header on.
     #[inline]
-    fn rest(&self) -> &[u8] {
+    fn rest(&self) -> &'a [u8] {
         self.frame.get(self.at..).unwrap_or_default()
     }
 
     /// `count` bytes from the next header on.
     #[inline]
-    fn peek(&self, count: usize) -> Result<&[u8], SkipReason> {
+    fn peek(&self, count: usize) -> Result<&'a [u8], SkipReason> {
         self.rest().get(..count).ok_or(SkipReason::CutHeader)
     }
 

@@ -22,9 +22,15 @@ pub struct Settings {
 }
 
 /// Packets that go from one thread to the other at once: few enough for a processor's cache.
-const BATCH: usize = 512;
+const BATCH: usize = 256;
 /// Batches in transit.
-const BATCHES: usize = 4;
+const BATCHES: usize = 8;
+
+/// Packets in transit. The places are used again.
+struct Batch {
+    places: Box<[Packet; BATCH]>,
+    count: usize,
+}
 
 /// Reads a capture to its end. `observer` receives its packets in the order of the file, on this thread.
 ///
@@ -55,19 +61,15 @@ pub fn read<O: Observer + ?Sized>(
     Ok(facts)
 }
 
-fn send(
-    mut reader: Reader,
-    to_tracker: &SyncSender<Vec<Packet>>,
-    used: &Receiver<Vec<Packet>>,
-) -> CaptureFacts {
+fn send(mut reader: Reader, to_tracker: &SyncSender<Batch>, used: &Receiver<Batch>) -> CaptureFacts {
     loop {
-        let mut batch = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
-        batch.clear();
-        while batch.len() < BATCH {
-            let Some(packet) = reader.next_packet() else { break };
-            batch.push(packet);
+        let new = |_| Batch { places: Box::new([Packet::EMPTY; BATCH]), count: 0 };
+        let mut batch = used.try_recv().unwrap_or_else(new);
+        batch.count = 0;
+        while batch.count < BATCH && reader.next_into(&mut batch.places[batch.count]) {
+            batch.count += 1;
         }
-        let is_last = batch.len() < BATCH;
+        let is_last = batch.count < BATCH;
         if to_tracker.send(batch).is_err() || is_last {
             return reader.into_facts();
         }
@@ -75,13 +77,13 @@ fn send(
 }
 
 fn track<O: Observer + ?Sized>(
-    batches: &Receiver<Vec<Packet>>,
-    used: &Sender<Vec<Packet>>,
+    batches: &Receiver<Batch>,
+    used: &Sender<Batch>,
     tracker: &mut Tracker,
     observer: &mut O,
 ) {
     for batch in batches {
-        for packet in &batch {
+        for packet in &batch.places[..batch.count] {
             tracker.packet(packet, observer);
         }
         // A thread that has ended needs no more of them.

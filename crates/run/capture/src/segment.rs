@@ -101,6 +101,18 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// A place for a packet that is read.
+    pub(crate) const EMPTY: Packet = Packet {
+        ordinal: 0,
+        time_ns: 0,
+        interface: 0,
+        wire_bytes: 0,
+        source: Address::v4([0; 4], 0),
+        destination: Address::v4([0; 4], 0),
+        passage: Passage::Unknown,
+        body: Body::Udp(Datagram { payload_bytes: 0, head: [0; Datagram::HEAD], head_bytes: 0 }),
+    };
+
     /// Key of its flow.
     pub fn key(&self) -> FlowKey {
         FlowKey::new(self.transport(), self.source, self.destination)

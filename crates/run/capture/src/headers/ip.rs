@@ -2,10 +2,10 @@
 
 use super::{Layer, Walk, tcp};
 use crate::facts::SkipReason;
-use crate::segment::{Address, Body, Datagram, Ecn};
+use crate::segment::{Address, Body, Datagram, Ecn, Segment};
 use etherparse::err::{ipv4, ipv6};
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const HOP_BY_HOP: u8 = 0;
 const IPV4: u8 = 4;
@@ -36,20 +36,22 @@ pub(super) struct IpLayer {
     ttl: u8,
 }
 
-/// Content of an IP packet.
-pub(super) enum Found {
-    Layer(Layer),
-    Transport { source: Address, destination: Address, body: Body },
+impl Default for IpLayer {
+    fn default() -> Self {
+        let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        IpLayer { source: nowhere, destination: nowhere, protocol: 0, ecn: Ecn::NotEct, ip_id: None, ttl: 0 }
+    }
 }
 
 impl Walk<'_> {
     #[inline]
-    pub(super) fn ip(&mut self) -> Result<IpLayer, SkipReason> {
-        match self.peek(1)?[0] >> 4 {
-            4 => self.ipv4(),
-            6 => self.ipv6(),
-            _ => Err(SkipReason::Malformed),
-        }
+    pub(super) fn ip(&mut self) -> Result<Layer, SkipReason> {
+        self.ip = match self.peek(1)?[0] >> 4 {
+            4 => self.ipv4()?,
+            6 => self.ipv6()?,
+            _ => return Err(SkipReason::Malformed),
+        };
+        Ok(Layer::Protocol)
     }
 
     #[inline]
@@ -128,31 +130,30 @@ impl Walk<'_> {
     }
 
     #[inline]
-    pub(super) fn protocol(&mut self, ip: IpLayer) -> Result<Found, SkipReason> {
-        match ip.protocol {
-            TCP => self.tcp(ip),
-            UDP => self.udp(ip),
-            IPV4 | IPV6 => Ok(Found::Layer(Layer::Ip)),
-            GRE => Ok(Found::Layer(Layer::Gre(ip))),
-            MPLS => Ok(Found::Layer(Layer::Mpls)),
+    pub(super) fn protocol(&mut self) -> Result<Option<Layer>, SkipReason> {
+        match self.ip.protocol {
+            TCP => self.tcp(),
+            UDP => self.udp(),
+            IPV4 | IPV6 => Ok(Some(Layer::Ip)),
+            GRE => Ok(Some(Layer::Gre)),
+            MPLS => Ok(Some(Layer::Mpls)),
             other => Err(SkipReason::Protocol(other)),
         }
     }
 
     #[inline]
-    fn tcp(&mut self, ip: IpLayer) -> Result<Found, SkipReason> {
+    fn tcp(&mut self) -> Result<Option<Layer>, SkipReason> {
         let bytes = self.end.checked_sub(self.at).ok_or(SkipReason::Malformed)?;
         let captured = self.rest();
         let header = tcp::header(&captured[..captured.len().min(bytes)], bytes)?;
-        let segment = crate::segment::Segment { ecn: ip.ecn, ip_id: ip.ip_id, ttl: ip.ttl, ..header.segment };
-        Ok(Found::Transport {
-            source: Address { ip: ip.source, port: header.source_port },
-            destination: Address { ip: ip.destination, port: header.destination_port },
-            body: Body::Tcp(segment),
-        })
+        let IpLayer { source, destination, ecn, ip_id, ttl, .. } = self.ip;
+        self.packet.source = Address { ip: source, port: header.source_port };
+        self.packet.destination = Address { ip: destination, port: header.destination_port };
+        self.packet.body = Body::Tcp(Segment { ecn, ip_id, ttl, ..header.segment });
+        Ok(None)
     }
 
-    fn udp(&mut self, ip: IpLayer) -> Result<Found, SkipReason> {
+    fn udp(&mut self) -> Result<Option<Layer>, SkipReason> {
         const HEADER: usize = 8;
         let bytes = self.end.checked_sub(self.at).ok_or(SkipReason::Malformed)?;
         let captured = self.rest();
@@ -172,18 +173,18 @@ impl Walk<'_> {
             self.tunnels.vxlan_ports.contains(&port) && captured.first().is_some_and(|flags| flags & 8 != 0);
         let is_geneve = self.tunnels.geneve_ports.contains(&port)
             && captured.first().is_some_and(|version| version >> 6 == 0);
-        let source = Address { ip: ip.source, port: header.source_port() };
-        let destination = Address { ip: ip.destination, port };
         if is_vxlan || is_geneve {
             self.at += HEADER;
-            return Ok(Found::Layer(if is_vxlan { Layer::Vxlan } else { Layer::Geneve }));
+            return Ok(Some(if is_vxlan { Layer::Vxlan } else { Layer::Geneve }));
         }
-        let body = Body::Udp(Datagram::new(payload as u32, captured));
-        Ok(Found::Transport { source, destination, body })
+        self.packet.source = Address { ip: self.ip.source, port: header.source_port() };
+        self.packet.destination = Address { ip: self.ip.destination, port };
+        self.packet.body = Body::Udp(Datagram::new(payload as u32, captured));
+        Ok(None)
     }
 
     /// GRE (RFC 2784, RFC 2890), with ERSPAN in it.
-    pub(super) fn gre(&mut self, ip: IpLayer) -> Result<Layer, SkipReason> {
+    pub(super) fn gre(&mut self) -> Result<Layer, SkipReason> {
         const CHECKSUM: u16 = 0x8000;
         const ROUTING: u16 = 0x4000;
         const KEY: u16 = 0x2000;
@@ -195,7 +196,7 @@ impl Walk<'_> {
         let (flags, inner) = (self.u16_at(0)?, self.u16_at(2)?);
         let version = flags & 7;
         if flags & ROUTING != 0 || version > 1 {
-            return Err(SkipReason::Protocol(ip.protocol));
+            return Err(SkipReason::Protocol(self.ip.protocol));
         }
         let mut fields = CHECKSUM & flags | KEY & flags | SEQUENCE & flags;
         // The enhanced header of PPTP (RFC 2637).

@@ -56,13 +56,13 @@ impl Walk<'_> {
         let (bytes, layer) = match link_type {
             LinkType::ETHERNET => (0, Layer::Ethernet),
             LinkType::LINUX_SLL => {
-                self.passage = Passage::of_packet_type(self.u16_at(0)?);
+                self.packet.passage = Passage::of_packet_type(self.u16_at(0)?);
                 (16, Layer::EtherType(self.u16_at(14)?))
             }
             LinkType::LINUX_SLL2 => {
                 let head = self.peek(20)?;
                 let (kind, ether_type) = (head[10], u16::from_be_bytes([head[0], head[1]]));
-                self.passage = Passage::of_packet_type(kind.into());
+                self.packet.passage = Passage::of_packet_type(kind.into());
                 (20, Layer::EtherType(ether_type))
             }
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => (0, Layer::Ip),
