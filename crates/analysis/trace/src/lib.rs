@@ -1,0 +1,40 @@
+//! What TCP did, from a packet capture.
+//!
+//! An [`Analyzer`] observes the packets of a capture and returns a [`Trace`]: for each connection and direction the
+//! rounds of its slow start, its window and RTT, every retransmission with its kind, losses relative to the capture
+//! point, limiting factors, a guess of the congestion control algorithm, and the effects of capturing itself.
+//!
+//! Every statement is a conclusion from headers at one point of the path. docs/explanation/trace.md explains how each is
+//! made and how exact it is.
+
+mod algorithm;
+mod analyzer;
+mod artefact;
+mod capture_point;
+mod connection;
+mod distribution;
+mod flow;
+mod limit;
+mod loss;
+mod result;
+mod retransmission;
+mod round;
+mod scoreboard;
+mod series;
+mod slow_start;
+mod spacing;
+pub mod text;
+
+pub use algorithm::{Algorithm, Confidence, Evidence, Guess};
+pub use analyzer::{Analyzer, Options};
+pub use artefact::{Artefacts, DuplicateCause};
+pub use capture_point::{CapturePoint, Position, PositionEvidence};
+pub use distribution::Quantiles;
+pub use limit::{Limit, Limits};
+pub use result::{
+    Acks, Bursts, ConnectionTrace, Ended, FlowTrace, Losses, ReceiveWindow, Reordering, Trace,
+};
+pub use retransmission::{Retransmission, RetransmissionCounts, RetransmissionKind, Spurious};
+pub use round::Round;
+pub use series::WindowSample;
+pub use slow_start::{SlowStart, SlowStartEnd};

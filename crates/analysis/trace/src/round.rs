@@ -1,0 +1,323 @@
+//! Rounds of a flow: each lasts from a data packet to the first that its acknowledgment lets out.
+
+use crate::limit::{Limit, Limits, RoundFacts};
+use crate::series::{WindowSample, WindowSeries};
+use serde::Serialize;
+
+/// A round, about one RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Round {
+    /// Number, from 1.
+    pub number: u64,
+    /// Time of its first data packet.
+    pub start_ns: i64,
+    /// Time of the first data packet of the next round, or of the last packet of the flow.
+    pub end_ns: i64,
+    /// New data packets after segmentation.
+    pub packets: u64,
+    /// New payload in bytes.
+    pub bytes: u64,
+    /// Packets retransmitted.
+    pub retransmitted: u64,
+    /// Packets that were captured again with the same headers.
+    pub duplicates: u64,
+    /// Number of the packet of the round that was captured again first, from 1.
+    pub first_duplicate: Option<u64>,
+    /// Largest number of bytes in flight.
+    pub max_in_flight_bytes: u64,
+    /// Shortest RTT from the capture point to the receiver, in nanoseconds.
+    pub rtt_ns: Option<i64>,
+    /// First to last new data packet, in nanoseconds.
+    pub sending_ns: i64,
+    /// Rate of new data packets from the first to the last, frames with headers, in bits per second. `None` for a single packet.
+    pub rate_bps: Option<f64>,
+    /// The same of the packets before the first duplicate, if at least 16 packets were.
+    pub rate_before_duplicates_bps: Option<f64>,
+    /// An acknowledgment with ECE arrived.
+    pub has_ece: bool,
+    /// Limiting factor.
+    pub limit: Limit,
+}
+
+impl Round {
+    /// So many rounds of a flow are listed.
+    pub const MOST: usize = 512;
+
+    /// Nanoseconds from its start to its end.
+    pub fn duration_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// The round that is going on.
+#[derive(Debug, Clone)]
+struct Open {
+    start_ns: i64,
+    first_seq: i64,
+    packets: u64,
+    bytes: u64,
+    wire_bytes: u64,
+    first_wire_bytes: u64,
+    last_data_ns: i64,
+    retransmitted: u64,
+    duplicates: u64,
+    first_duplicate: Option<(u64, u64, i64)>,
+    max_in_flight: i64,
+    rtt_ns: Option<i64>,
+    has_ece: bool,
+    in_recovery: bool,
+    hit_receive_window: bool,
+    /// Bytes in flight by time.
+    area: f64,
+    event_ns: i64,
+    in_flight: i64,
+    idle_ns: i64,
+    /// When the acknowledgment of its first packet was seen, with the timestamp value of that.
+    covered: Option<(i64, Option<u32>)>,
+}
+
+/// Finds rounds, and follows the window from one to the next.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoundTracker {
+    open: Option<Open>,
+    pub rounds: Vec<Round>,
+    pub total: u64,
+    pub series: WindowSeries,
+    pub limits: Limits,
+    pub reductions: ReductionWatch,
+    max_before: i64,
+}
+
+/// A new data packet, for [`RoundTracker::data`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewData {
+    pub t: i64,
+    pub payload: u64,
+    pub packets: u64,
+    pub wire_bytes: u64,
+}
+
+impl RoundTracker {
+    /// An acknowledgment arrived: everything below `reached` is known to the receiver.
+    pub(crate) fn acknowledged(&mut self, t: i64, value: Option<u32>, reached: i64) {
+        if let Some(open) = &mut self.open
+            && open.covered.is_none()
+            && reached > open.first_seq
+        {
+            open.covered = Some((t, value));
+        }
+    }
+
+    /// When the first packet of the round was acknowledged, with the timestamp value of the acknowledgment.
+    pub(crate) fn covered(&self) -> Option<(i64, Option<u32>)> {
+        self.open.as_ref().and_then(|open| open.covered)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Begins a round with the data packet that comes next.
+    pub(crate) fn begin(&mut self, t: i64, first_seq: i64, in_recovery: bool, mss: i64, is_paced: bool) {
+        self.close(t, mss, is_paced);
+        let in_flight = 0;
+        self.open = Some(Open {
+            start_ns: t,
+            first_seq,
+            packets: 0,
+            bytes: 0,
+            wire_bytes: 0,
+            first_wire_bytes: 0,
+            last_data_ns: t,
+            retransmitted: 0,
+            duplicates: 0,
+            first_duplicate: None,
+            max_in_flight: 0,
+            rtt_ns: None,
+            has_ece: false,
+            in_recovery,
+            hit_receive_window: false,
+            area: 0.0,
+            event_ns: t,
+            in_flight,
+            idle_ns: 0,
+            covered: None,
+        });
+    }
+
+    pub(crate) fn data(&mut self, new: NewData) {
+        let Some(open) = &mut self.open else { return };
+        if open.packets == 0 {
+            open.first_wire_bytes = new.wire_bytes;
+        }
+        open.packets += new.packets;
+        open.bytes += new.payload;
+        open.wire_bytes += new.wire_bytes;
+        open.last_data_ns = new.t;
+    }
+
+    pub(crate) fn retransmitted(&mut self, packets: u64) {
+        if let Some(open) = &mut self.open {
+            open.retransmitted += packets;
+            open.in_recovery = true;
+        }
+    }
+
+    pub(crate) fn duplicate(&mut self, packets: u64) {
+        if let Some(open) = &mut self.open {
+            open.duplicates += packets;
+            let place = (open.packets, open.wire_bytes, open.last_data_ns);
+            open.first_duplicate.get_or_insert(place);
+        }
+    }
+
+    pub(crate) fn rtt(&mut self, rtt: i64) {
+        if let Some(open) = &mut self.open {
+            open.rtt_ns = Some(open.rtt_ns.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    pub(crate) fn ece(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.has_ece = true;
+        }
+    }
+
+    pub(crate) fn recovery(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.in_recovery = true;
+        }
+    }
+
+    pub(crate) fn hit_receive_window(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.hit_receive_window = true;
+        }
+    }
+
+    /// Bytes in flight from `t` on.
+    pub(crate) fn in_flight(&mut self, t: i64, in_flight: i64) {
+        let Some(open) = &mut self.open else { return };
+        let passed = (t - open.event_ns).max(0);
+        if open.in_flight > 0 {
+            open.area += open.in_flight as f64 * passed as f64;
+        } else if open.packets > 0 {
+            open.idle_ns += passed;
+        }
+        open.event_ns = open.event_ns.max(t);
+        open.in_flight = in_flight;
+        open.max_in_flight = open.max_in_flight.max(in_flight);
+    }
+
+    /// The largest number of bytes in flight of the last whole round.
+    pub(crate) fn max_before(&self) -> i64 {
+        self.max_before
+    }
+
+    /// Ends the round that is going on.
+    pub(crate) fn close(&mut self, t: i64, mss: i64, is_paced: bool) {
+        self.in_flight(t, 0);
+        let Some(open) = self.open.take() else { return };
+        self.total += 1;
+        let busy = (t - open.start_ns - open.idle_ns).max(0);
+        let facts = RoundFacts {
+            in_recovery: open.in_recovery,
+            hit_receive_window: open.hit_receive_window,
+            mean_in_flight: open.area / (busy.max(1) as f64),
+            max_in_flight: open.max_in_flight,
+            max_before: self.max_before,
+            mss,
+            is_paced,
+        };
+        let limit = facts.limit();
+        self.limits.add(limit, busy);
+        self.limits.add(Limit::Application, open.idle_ns);
+        self.max_before = open.max_in_flight;
+        let rate = |bytes: u64, time: i64| {
+            (time > 0 && bytes > 0).then(|| bytes as f64 * 8e9 / time as f64)
+        };
+        let after_first = |bytes: u64| bytes.saturating_sub(open.first_wire_bytes);
+        let round = Round {
+            number: self.total,
+            start_ns: open.start_ns,
+            end_ns: t,
+            packets: open.packets,
+            bytes: open.bytes,
+            retransmitted: open.retransmitted,
+            duplicates: open.duplicates,
+            first_duplicate: open.first_duplicate.map(|(packets, ..)| packets),
+            max_in_flight_bytes: open.max_in_flight.max(0) as u64,
+            rtt_ns: open.rtt_ns,
+            sending_ns: open.last_data_ns - open.start_ns,
+            rate_bps: rate(after_first(open.wire_bytes), open.last_data_ns - open.start_ns),
+            rate_before_duplicates_bps: open
+                .first_duplicate
+                .filter(|&(packets, ..)| packets >= 16)
+                .and_then(|(_, bytes, at)| rate(after_first(bytes), at - open.start_ns)),
+            has_ece: open.has_ece,
+            limit,
+        };
+        self.series.add(WindowSample {
+            t_ns: round.start_ns,
+            in_flight_bytes: round.max_in_flight_bytes,
+            rtt_ns: round.rtt_ns,
+            in_recovery: open.in_recovery,
+        });
+        self.reductions.round(&round, mss);
+        if self.rounds.len() < Round::MOST {
+            self.rounds.push(round);
+        }
+    }
+}
+
+/// Finds reductions of the window that no loss and no mark explains.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReductionWatch {
+    /// The largest window since the last reduction, while the congestion window limited the flow.
+    level: u64,
+    last: u64,
+    found: Vec<Reduction>,
+    pub count: u64,
+}
+
+/// A reduction of the window that was not caused by a loss or a mark that the capture shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reduction {
+    /// Number of the first round with the smaller window.
+    pub round: u64,
+    /// The window after it, as a share of that before.
+    pub factor: f64,
+}
+
+/// A window that shrank by less is not seen as reduced.
+const REDUCED: f64 = 0.88;
+/// Windows of two rounds that differ by less are the same.
+const STEADY: f64 = 0.03;
+
+impl ReductionWatch {
+    fn round(&mut self, round: &Round, mss: i64) {
+        let window = round.max_in_flight_bytes;
+        let is_limited = matches!(round.limit, Limit::CongestionWindow | Limit::Pacing);
+        if !is_limited || round.has_ece {
+            (self.level, self.last) = (0, 0);
+            return;
+        }
+        let margin = (STEADY * self.last as f64) as u64 + 2 * mss.max(0) as u64;
+        let is_steady = self.last > 0 && window.abs_diff(self.last) <= margin;
+        // Below some packets, rounding to packets looks like a reduction.
+        if is_steady && window > 8 * mss.max(0) as u64 && (window as f64) < REDUCED * self.level as f64 {
+            self.count += 1;
+            if self.found.len() < Round::MOST {
+                let factor = window as f64 / self.level as f64;
+                self.found.push(Reduction { round: round.number - 1, factor });
+            }
+            self.level = window;
+        }
+        self.level = self.level.max(window);
+        self.last = window;
+    }
+
+    pub(crate) fn found(&self) -> &[Reduction] {
+        &self.found
+    }
+}
