@@ -29,7 +29,7 @@ pub enum Algorithm {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Algorithm::Reno => "Reno",
+            Algorithm::Reno => "Reno-like",
             Algorithm::Cubic => "CUBIC",
             Algorithm::Bic => "BIC",
             Algorithm::Htcp => "H-TCP",
@@ -133,19 +133,23 @@ pub(crate) struct Behaviour<'a> {
     pub mss: i64,
     pub is_paced: bool,
     pub ece_acks: u64,
+    /// Bytes in flight are known exactly.
+    pub is_at_sender: bool,
 }
 
 /// Factors of algorithms, with the distance at which one counts as met.
 const FACTORS: [(Algorithm, f64); 4] =
     [(Algorithm::Reno, 0.5), (Algorithm::Cubic, 0.7), (Algorithm::Bic, 0.8), (Algorithm::Scalable, 0.875)];
 const NEAR: f64 = 0.045;
+/// Between losses that are so far apart, algorithms that begin like Reno differ from it.
+const LONG_NS: i64 = 2_500_000_000;
 /// A flow that keeps so much of its window after a loss does not react to it.
 const NO_REACTION: f64 = 0.94;
 
 impl Behaviour<'_> {
     pub(crate) fn guess(&self) -> Guess {
         let factors = self.factors();
-        let growth = self.growth();
+        let growth = if self.is_at_sender { self.growth() } else { None };
         let probes = self.rtt_probes();
         let mut evidence = Vec::new();
         let reductions = quartiles(&factors);
@@ -164,7 +168,10 @@ impl Behaviour<'_> {
         if self.ece_acks > 0 {
             evidence.push(Evidence::Marks { acks: self.ece_acks });
         }
-        let (algorithm, confidence) = self.decide(reductions, factors.len(), growth, probes);
+        let (algorithm, mut confidence) = self.decide(reductions, factors.len(), growth, probes);
+        if !self.is_at_sender {
+            confidence = Confidence::Low;
+        }
         Guess { algorithm, confidence, evidence }
     }
 
@@ -201,25 +208,39 @@ impl Behaviour<'_> {
         let fits = match (algorithm, shape) {
             (_, None) => None,
             (Algorithm::Reno, Some(share)) => Some((0.35..0.68).contains(&share)),
+            // With losses at random CUBIC grows as Reno does: that is no contradiction.
+            (Algorithm::Cubic | Algorithm::Bic, Some(0.3..0.6)) => None,
             (Algorithm::Cubic | Algorithm::Bic, Some(share)) => Some(share > 0.55),
             (_, Some(share)) => Some(share < 0.55),
         };
+        // H-TCP and others are like Reno for the first second after a loss.
+        let could_differ = algorithm != Algorithm::Reno || self.usual_interval_ns() >= LONG_NS;
         match (fits, count) {
             (Some(false), _) if algorithm == Algorithm::Reno && shape.is_some_and(|share| share < 0.35) => {
                 (Some(Algorithm::Htcp), Confidence::Low)
             }
+            (Some(false), 3..) if algorithm == Algorithm::Bic => (Some(algorithm), Confidence::Low),
             (Some(false), _) => unclear,
-            (Some(true), 3..) => (Some(algorithm), Confidence::High),
-            (None, 3..) => (Some(algorithm), Confidence::Medium),
+            (Some(true), 3..) if could_differ => (Some(algorithm), Confidence::High),
+            (_, 3..) => (Some(algorithm), Confidence::Medium),
             _ => (Some(algorithm), Confidence::Low),
         }
     }
 
+    /// Time between two losses, median.
+    fn usual_interval_ns(&self) -> i64 {
+        let mut intervals: Vec<i64> =
+            self.losses.windows(2).map(|pair| pair[1].t_ns - pair[0].t_ns).collect();
+        intervals.sort_unstable();
+        intervals.get(intervals.len() / 2).copied().unwrap_or(0)
+    }
+
     fn factors(&self) -> Vec<f64> {
-        let of_losses = self.losses.iter().filter(|loss| loss.before > 8 * self.mss).filter_map(LossEvent::factor);
+        let of_losses =
+            self.losses.iter().filter(|loss| loss.before > 8 * self.mss).filter_map(LossEvent::factor);
         let mut factors: Vec<f64> = of_losses.collect();
-        // A paced flow that cycles its rate has such reductions for other reasons.
-        if !self.is_paced {
+        // A paced flow that cycles its rate has such reductions for other reasons, and away from the sender so has a queue.
+        if !self.is_paced && self.is_at_sender {
             factors.extend(self.reductions.iter().map(|reduction| reduction.factor));
         }
         factors.sort_by(f64::total_cmp);
@@ -281,7 +302,7 @@ mod tests {
 
     fn losses(factor: f64, count: i64) -> Vec<LossEvent> {
         let event = |i: i64| LossEvent {
-            t_ns: i * 1_000_000_000,
+            t_ns: i * 4_000_000_000,
             kind: RetransmissionKind::Fast,
             before: 1_000_000,
             after: Some((1e6 * factor) as i64),
@@ -289,10 +310,10 @@ mod tests {
         (1..=count).map(event).collect()
     }
 
-    /// Growth from `low` to 1 between losses a second apart, by a function of time from 0 to 1.
+    /// Growth from `low` to 1 between losses four seconds apart, by a function of time from 0 to 1.
     fn windows(low: f64, shape: impl Fn(f64) -> f64) -> Vec<WindowSample> {
         let sample = |i: i64| WindowSample {
-            t_ns: i * 20_000_000,
+            t_ns: i * 80_000_000,
             in_flight_bytes: (1e6 * (low + (1.0 - low) * shape((i % 50) as f64 / 50.0))) as u64,
             rtt_ns: None,
             in_recovery: i % 50 == 0,
@@ -300,9 +321,20 @@ mod tests {
         (0..500).map(sample).collect()
     }
 
-    fn guess(losses: &[LossEvent], windows: &[WindowSample], is_paced: bool) -> (Option<Algorithm>, Confidence) {
-        let behaviour =
-            Behaviour { losses, reductions: &[], windows, mss: 1448, is_paced, ece_acks: 0 };
+    fn guess(
+        losses: &[LossEvent],
+        windows: &[WindowSample],
+        is_paced: bool,
+    ) -> (Option<Algorithm>, Confidence) {
+        let behaviour = Behaviour {
+            losses,
+            reductions: &[],
+            windows,
+            mss: 1448,
+            is_paced,
+            ece_acks: 0,
+            is_at_sender: true,
+        };
         let guess = behaviour.guess();
         (guess.algorithm, guess.confidence)
     }

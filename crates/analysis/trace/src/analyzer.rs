@@ -4,7 +4,9 @@ use crate::connection::State;
 use crate::result::{ConnectionTrace, Trace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use wirespeed_capture::{Captured, Connection, EndReason, Observer};
+use wirespeed_capture::{
+    CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings,
+};
 
 /// Limits of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,20 @@ impl Default for Options {
     fn default() -> Self {
         Options { keep: 1_000, only: None }
     }
+}
+
+/// Reads a capture to its end and analyzes it.
+///
+/// # Errors
+/// If the input cannot be opened, or is no capture. Damage further on is in the facts.
+pub fn read(
+    input: Input<'_>,
+    settings: &Settings,
+    options: Options,
+) -> Result<(Trace, CaptureFacts), CaptureError> {
+    let mut analyzer = Analyzer::new(options);
+    let facts = wirespeed_capture::read(input, settings, &mut analyzer)?;
+    Ok((analyzer.finish(), facts))
 }
 
 /// Follows the TCP connections of a capture.

@@ -50,7 +50,8 @@ impl State {
         }
         let has_ack = segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST);
         if has_ack && let Some(flow) = &mut self.flows[direction.reverse().index()] {
-            let context = context(t, direction.reverse(), connection, connection.window_bytes(direction, segment));
+            let context =
+                context(t, direction.reverse(), connection, connection.window_bytes(direction, segment));
             flow.acknowledgment(captured, segment, context);
         }
         if segment.payload_bytes > 0 {

@@ -26,14 +26,12 @@ mod spacing;
 pub mod text;
 
 pub use algorithm::{Algorithm, Confidence, Evidence, Guess};
-pub use analyzer::{Analyzer, Options};
+pub use analyzer::{Analyzer, Options, read};
 pub use artefact::{Artefacts, DuplicateCause};
 pub use capture_point::{CapturePoint, Position, PositionEvidence};
 pub use distribution::Quantiles;
 pub use limit::{Limit, Limits};
-pub use result::{
-    Acks, Bursts, ConnectionTrace, Ended, FlowTrace, Losses, ReceiveWindow, Reordering, Trace,
-};
+pub use result::{Acks, Bursts, ConnectionTrace, Ended, FlowTrace, Losses, ReceiveWindow, Reordering, Trace};
 pub use retransmission::{Retransmission, RetransmissionCounts, RetransmissionKind, Spurious};
 pub use round::Round;
 pub use series::WindowSample;

@@ -165,8 +165,8 @@ pub struct Acks {
     pub packets_each: Option<f64>,
     /// Most data packets that one acknowledgment acknowledged outside of recovery: large where acknowledgments were thinned or lost.
     pub max_packets: u64,
-    /// Share of advancing acknowledgments that followed the one before in less than a quarter of the time between their
-    /// data packets: they were compressed on their way.
+    /// Share of advancing acknowledgments that followed the one before in less than a quarter of the usual time (median, for each
+    /// packet acknowledged): they were compressed on their way, or the receiver sent them in bursts.
     pub compressed_share: Option<f64>,
     /// Acknowledgments with ECE.
     pub with_ece: u64,

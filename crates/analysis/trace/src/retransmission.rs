@@ -172,8 +172,7 @@ impl Situation {
 
     /// The kind of the retransmission.
     pub(crate) fn kind(&self) -> RetransmissionKind {
-        let timed_out =
-            self.is_head && self.since_restart as f64 >= EARLY * self.timeout() as f64;
+        let timed_out = self.is_head && self.since_restart as f64 >= EARLY * self.timeout() as f64;
         if timed_out {
             return RetransmissionKind::Timeout;
         }

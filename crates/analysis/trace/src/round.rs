@@ -86,6 +86,7 @@ pub(crate) struct RoundTracker {
     pub limits: Limits,
     pub reductions: ReductionWatch,
     max_before: i64,
+    bytes_before: u64,
 }
 
 /// A new data packet, for [`RoundTracker::data`].
@@ -118,9 +119,7 @@ impl RoundTracker {
     }
 
     /// Begins a round with the data packet that comes next.
-    pub(crate) fn begin(&mut self, t: i64, first_seq: i64, in_recovery: bool, mss: i64, is_paced: bool) {
-        self.close(t, mss, is_paced);
-        let in_flight = 0;
+    pub(crate) fn begin(&mut self, t: i64, first_seq: i64, in_recovery: bool) {
         self.open = Some(Open {
             start_ns: t,
             first_seq,
@@ -139,7 +138,7 @@ impl RoundTracker {
             hit_receive_window: false,
             area: 0.0,
             event_ns: t,
-            in_flight,
+            in_flight: 0,
             idle_ns: 0,
             covered: None,
         });
@@ -209,15 +208,15 @@ impl RoundTracker {
         open.max_in_flight = open.max_in_flight.max(in_flight);
     }
 
-    /// The largest number of bytes in flight of the last whole round.
-    pub(crate) fn max_before(&self) -> i64 {
-        self.max_before
+    /// New payload of the last whole round, in bytes.
+    pub(crate) fn bytes_before(&self) -> u64 {
+        self.bytes_before
     }
 
-    /// Ends the round that is going on.
-    pub(crate) fn close(&mut self, t: i64, mss: i64, is_paced: bool) {
+    /// Ends the round that is going on. `at_sender`: bytes in flight are known exactly.
+    pub(crate) fn close(&mut self, t: i64, mss: i64, is_paced: bool, at_sender: bool) -> Option<Round> {
         self.in_flight(t, 0);
-        let Some(open) = self.open.take() else { return };
+        let open = self.open.take()?;
         self.total += 1;
         let busy = (t - open.start_ns - open.idle_ns).max(0);
         let facts = RoundFacts {
@@ -232,10 +231,8 @@ impl RoundTracker {
         let limit = facts.limit();
         self.limits.add(limit, busy);
         self.limits.add(Limit::Application, open.idle_ns);
-        self.max_before = open.max_in_flight;
-        let rate = |bytes: u64, time: i64| {
-            (time > 0 && bytes > 0).then(|| bytes as f64 * 8e9 / time as f64)
-        };
+        (self.max_before, self.bytes_before) = (open.max_in_flight, open.bytes);
+        let rate = |bytes: u64, time: i64| (time > 0 && bytes > 0).then(|| bytes as f64 * 8e9 / time as f64);
         let after_first = |bytes: u64| bytes.saturating_sub(open.first_wire_bytes);
         let round = Round {
             number: self.total,
@@ -263,10 +260,20 @@ impl RoundTracker {
             rtt_ns: round.rtt_ns,
             in_recovery: open.in_recovery,
         });
-        self.reductions.round(&round, mss);
+        let window = if at_sender { round.max_in_flight_bytes } else { round.bytes };
+        let confirmed = self.reductions.round(&round, window, busy, mss);
         if self.rounds.len() < Round::MOST {
             self.rounds.push(round);
         }
+        // It was the window that shrank, not the application that sent less.
+        if let Some((number, time)) = confirmed {
+            self.limits.add(Limit::Application, -time);
+            self.limits.add(Limit::CongestionWindow, time);
+            if let Some(falling) = self.rounds.get_mut(number as usize - 1) {
+                falling.limit = Limit::CongestionWindow;
+            }
+        }
+        Some(round)
     }
 }
 
@@ -276,6 +283,9 @@ pub(crate) struct ReductionWatch {
     /// The largest window since the last reduction, while the congestion window limited the flow.
     level: u64,
     last: u64,
+    /// A round in which less was in flight on average than at its start: the application sent less, or the window shrank.
+    /// Its number and duration.
+    falling: Option<(u64, i64)>,
     found: Vec<Reduction>,
     pub count: u64,
 }
@@ -295,26 +305,40 @@ const REDUCED: f64 = 0.88;
 const STEADY: f64 = 0.03;
 
 impl ReductionWatch {
-    fn round(&mut self, round: &Round, mss: i64) {
-        let window = round.max_in_flight_bytes;
+    /// Adds a round with its window in bytes, which was busy for `busy_ns`. Returns the falling round of a reduction that it
+    /// confirms, with its duration.
+    fn round(&mut self, round: &Round, window: u64, busy_ns: i64, mss: i64) -> Option<(u64, i64)> {
+        let is_falling = round.limit == Limit::Application && self.falling.is_none() && self.level > 0;
+        if is_falling && !round.has_ece {
+            self.falling = Some((round.number, busy_ns));
+            self.last = 0;
+            return None;
+        }
         let is_limited = matches!(round.limit, Limit::CongestionWindow | Limit::Pacing);
         if !is_limited || round.has_ece {
-            (self.level, self.last) = (0, 0);
-            return;
+            (self.level, self.last, self.falling) = (0, 0, None);
+            return None;
         }
         let margin = (STEADY * self.last as f64) as u64 + 2 * mss.max(0) as u64;
         let is_steady = self.last > 0 && window.abs_diff(self.last) <= margin;
+        let mut confirmed = None;
         // Below some packets, rounding to packets looks like a reduction.
         if is_steady && window > 8 * mss.max(0) as u64 && (window as f64) < REDUCED * self.level as f64 {
             self.count += 1;
             if self.found.len() < Round::MOST {
                 let factor = window as f64 / self.level as f64;
-                self.found.push(Reduction { round: round.number - 1, factor });
+                let first = self.falling.map_or(round.number - 1, |(number, _)| number);
+                self.found.push(Reduction { round: first, factor });
             }
             self.level = window;
+            confirmed = self.falling;
+        }
+        if is_steady {
+            self.falling = None;
         }
         self.level = self.level.max(window);
         self.last = window;
+        confirmed
     }
 
     pub(crate) fn found(&self) -> &[Reduction] {

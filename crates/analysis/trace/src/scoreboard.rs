@@ -88,11 +88,6 @@ impl Scoreboard {
         (self.sacked_bytes > 0).then_some(self.highest_sacked)
     }
 
-    /// The first piece that is not acknowledged.
-    pub(crate) fn head(&self) -> Option<&Piece> {
-        self.pieces.front()
-    }
-
     /// The stream begins at `start`, if nothing is known yet.
     pub(crate) fn begin(&mut self, start: i64) {
         self.una.get_or_insert(start);

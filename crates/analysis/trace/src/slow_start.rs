@@ -90,9 +90,7 @@ pub(crate) fn slow_start(
     let loss = losses.first().filter(|loss| loss.t_ns <= horizon);
     let mark = rounds.iter().take(last + 2).position(|round| round.has_ece);
     let next = rounds.get(last + 1);
-    let partial = next.is_some_and(|next| {
-        next.packets as f64 > SOME_GROWTH * rounds[last].packets as f64
-    });
+    let partial = next.is_some_and(|next| next.packets as f64 > SOME_GROWTH * rounds[last].packets as f64);
     let late = if partial { last + 1 } else { last };
     let reduction = reductions.iter().find(|reduction| reduction.round <= rounds[late].number + 4);
     let until = |limit: Limit| rounds[last..].iter().take(2).any(|round| round.limit == limit);
@@ -121,7 +119,11 @@ pub(crate) fn slow_start(
         round: round.number,
         t_ns: round.start_ns,
         packets: round.packets,
-        max_in_flight_bytes: before.iter().map(|round| round.max_in_flight_bytes).max().unwrap_or(first.bytes),
+        max_in_flight_bytes: before
+            .iter()
+            .map(|round| round.max_in_flight_bytes)
+            .max()
+            .unwrap_or(first.bytes),
         reduced_to,
         duplicates_in_rounds: duplicates.0.zip(duplicates.1),
         rtt_rise_ns: round.rtt_ns.zip(base).map(|(rtt, base)| rtt - base),

@@ -23,6 +23,7 @@ pub(crate) struct Spacing {
     gaps: Distribution,
     /// From the last acknowledgment to the start of a burst.
     delays: Distribution,
+    ack_gaps: Distribution,
     packets: u64,
     limit_ns: Option<i64>,
     burst_packets: i64,
@@ -34,6 +35,9 @@ pub(crate) struct Spacing {
 
 impl Spacing {
     pub(crate) fn ack(&mut self, t: i64) {
+        if let Some(last) = self.last_ack {
+            self.ack_gaps.add(t - last);
+        }
         self.last_ack = Some(t);
     }
 
@@ -77,9 +81,11 @@ impl Spacing {
         self.rates.quantile(0.99).map(|rate| rate.max(1))
     }
 
-    /// Share of bursts that followed an acknowledgment after the usual time, give or take an eighth of the time between bursts.
+    /// Share of bursts that followed an acknowledgment after the usual time, give or take an eighth of the time between bursts
+    /// or between acknowledgments, whichever is shorter.
     fn ack_clocked_share(&self) -> Option<f64> {
         let (delay, gap) = (self.delays.quantile(0.5)?, self.gaps.quantile(0.5)?);
+        let gap = gap.min(self.ack_gaps.quantile(0.5)?);
         (self.delays.count() >= 32).then(|| self.delays.share_between(delay - gap / 8, delay + gap / 8))
     }
 
@@ -120,11 +126,12 @@ mod tests {
         for i in 0..2_000i64 {
             // Acknowledgments drift against the packets.
             spacing.ack(i * 100_000 - (i * 7_919) % 100_000);
-            spacing.data(i * 100_000, 1, 1_514);
+            // Super-packets, as TSO makes them: 40 packet times at the peak rate lie between two of them.
+            spacing.data(i * 100_000, 40, 40 * 1_514);
         }
         let bursts = spacing.finish();
         assert!(bursts.is_paced, "{bursts:?}");
-        assert!((bursts.peak_rate_bps.unwrap() / 121_120_000.0 - 1.0).abs() < 0.03, "{bursts:?}");
+        assert!((bursts.peak_rate_bps.unwrap() / 4.845e9 - 1.0).abs() < 0.03, "{bursts:?}");
     }
 
     #[test]

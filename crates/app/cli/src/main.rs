@@ -74,6 +74,8 @@ enum Command {
     Report(commands::report::Arguments),
     /// Show result folders as web pages on this machine: runs, figures, comparisons, progress.
     Serve(commands::serve::Arguments),
+    /// Explain the TCP connections of a packet capture: slow start, retransmissions, losses, limits.
+    Trace(commands::trace::Arguments),
     /// Import a result of iperf3, flent, ss or pScheduler as a run.
     Import(commands::import::Arguments),
     /// Export runs as CSV, iperf3 JSON or data files of flent.
@@ -120,7 +122,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Experiment",
         &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"],
     ),
-    ("Evidence", &["reproduce", "validate"]),
+    ("Evidence", &["trace", "reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
 ];
@@ -205,6 +207,7 @@ fn main() -> ExitCode {
         Command::Mesh(arguments) => commands::mesh::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Campaign(action) => commands::campaign::run(&action),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Bundle(arguments) => commands::bundle::run(&arguments),

@@ -7,8 +7,6 @@ use wirespeed_capture::{Captured, Flags, Segment};
 
 /// DSACK blocks are compared with so many recent retransmissions.
 const RECENT: usize = 4_096;
-/// An acknowledgment is compressed if it follows the one before in less than this share of the time between their packets.
-const COMPRESSED: i64 = 4;
 
 /// What an acknowledgment acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,6 +66,7 @@ impl Flow {
         if self.recovery.is_some_and(|recovery| self.board.una().is_some_and(|una| una >= recovery.end)) {
             self.recovery = None;
             self.awaits_after = true;
+            self.recovered_ns = t;
         }
     }
 
@@ -135,9 +134,8 @@ impl Flow {
             if entry.spurious.is_none() && entry.start < right && left < end {
                 entry.spurious = Some(Spurious::Dsack);
                 packets = u64::from(entry.packets);
-                self.totals.lost_after = self.totals.lost_after.saturating_sub(
-                    if entry.original_seen { packets } else { 0 },
-                );
+                self.totals.lost_after =
+                    self.totals.lost_after.saturating_sub(if entry.original_seen { packets } else { 0 });
                 break;
             }
         }
@@ -166,7 +164,11 @@ impl Flow {
                 advance.newest = Some(*piece);
             }
             let is_echo_of_first = echo.is_some() && echo == piece.first_value;
-            if is_first && piece.transmissions > 1 && is_echo_of_first && piece.first_value != piece.last_value {
+            if is_first
+                && piece.transmissions > 1
+                && is_echo_of_first
+                && piece.first_value != piece.last_value
+            {
                 advance.is_eifel = Some((piece.start, piece.end));
             }
             is_first = false;
@@ -212,8 +214,7 @@ impl Flow {
             self.rtt_sample(t - piece.last_ns, self.sides.is_at_sender());
         }
         self.duplicate_acks = 0;
-        let sent = advance.newest.map_or(t, |piece| piece.last_ns);
-        self.last_advance = Some((t, sent));
+        self.last_advance = Some(t);
     }
 
     fn count_advance(&mut self, t: i64, advance: &Advance) {
@@ -224,12 +225,8 @@ impl Flow {
         }
         self.packets_each.add(advance.packets as i64);
         self.acks.max_packets = self.acks.max_packets.max(advance.packets);
-        if let (Some((last, last_sent)), Some(piece)) = (self.last_advance, advance.newest) {
-            let between_packets = piece.last_ns - last_sent;
-            if between_packets > 0 {
-                self.advancing_spaced += 1;
-                self.compressed += u64::from((t - last) * COMPRESSED < between_packets);
-            }
+        if let Some(last) = self.last_advance {
+            self.ack_gaps.add((t - last) / advance.packets as i64);
         }
     }
 
@@ -237,7 +234,9 @@ impl Flow {
     fn first_transmission_arrived(&mut self, start: i64, end: i64) {
         let recent = self.list.len().saturating_sub(RECENT);
         let found = self.list[recent..].iter_mut().rev().find(|entry| {
-            entry.spurious.is_none() && entry.start < end && start < entry.start + i64::from(entry.bytes.max(1))
+            entry.spurious.is_none()
+                && entry.start < end
+                && start < entry.start + i64::from(entry.bytes.max(1))
         });
         if let Some(entry) = found {
             entry.spurious = Some(Spurious::Timestamps);

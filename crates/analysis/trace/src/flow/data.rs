@@ -1,6 +1,7 @@
 //! Data packets: new data, retransmissions, duplicates, holes and what fills them.
 
 use super::{Context, Flow, GROUP_NS, Past};
+use crate::limit::Limit;
 use crate::loss::LossEvent;
 use crate::retransmission::{Recovery, Retransmission, RetransmissionKind, Situation, Spurious};
 use crate::round::NewData;
@@ -153,10 +154,11 @@ impl Flow {
         self.rounds.in_flight(t, in_flight);
         if self.recovery.is_some() {
             self.rounds.recovery();
-        } else if std::mem::take(&mut self.awaits_after)
-            && let Some(event) = self.events.last_mut()
-        {
-            event.after = Some(in_flight);
+        } else if self.awaits_after && self.sides.is_at_sender() {
+            self.awaits_after = false;
+            if let Some(event) = self.events.last_mut() {
+                event.after = Some(in_flight);
+            }
         }
         let edge = if self.sides.is_at_sender() { self.edge } else { self.echoes.edge(part.echo) };
         if edge.is_some_and(|edge| edge - part.end < self.payload_mss()) {
@@ -199,8 +201,8 @@ impl Flow {
             }
         };
         if begins {
-            let in_recovery = self.recovery.is_some();
-            self.rounds.begin(part.t, part.start, in_recovery, self.payload_mss(), self.spacing.is_paced());
+            self.close_round(part.t);
+            self.rounds.begin(part.t, part.start, self.recovery.is_some());
         }
         self.rounds.data(NewData {
             t: part.t,
@@ -208,6 +210,23 @@ impl Flow {
             packets: u64::from(part.packets),
             wire_bytes: u64::from(part.wire_bytes),
         });
+    }
+
+    /// Ends the round that is going on. Away from the sender, it shows the window after a recovery: bytes in flight
+    /// are not known there until all repairs are acknowledged.
+    pub(super) fn close_round(&mut self, t: i64) {
+        let at_sender = self.sides.is_at_sender();
+        let mss = self.payload_mss();
+        let Some(round) = self.rounds.close(t, mss, self.spacing.is_paced() && at_sender, at_sender) else {
+            return;
+        };
+        let is_after = round.start_ns >= self.recovered_ns + self.sides.to_sender.unwrap_or(0);
+        if self.awaits_after && !at_sender && is_after && round.limit != Limit::Recovery {
+            self.awaits_after = false;
+            if let Some(event) = self.events.last_mut() {
+                event.after = Some(round.bytes as i64);
+            }
+        }
     }
 
     fn old_data(&mut self, part: Part) {
@@ -325,7 +344,8 @@ impl Flow {
 
     /// Data for which the capture has an acknowledgment.
     fn acknowledged_data(&mut self, part: Part) {
-        let past = self.past.iter().rev().find(|past| past.start < part.end && part.start < past.end).copied();
+        let past =
+            self.past.iter().rev().find(|past| past.start < part.end && part.start < past.end).copied();
         let relation = match past {
             Some(past) if past.is_missed && part.t - past.t_ns < LATE_NS => Relation::LateRecord,
             Some(past) if !past.is_missed && self.is_copy(&part, &past) => Relation::Copy,
@@ -404,8 +424,10 @@ impl Flow {
             self.totals.recoveries += 1;
             self.recovery_began = t;
             if self.events.len() < LossEvent::MOST {
-                let in_flight = if self.sides.is_at_sender() { self.board.in_flight() } else { 0 };
-                let before = in_flight.max(if self.sides.is_at_sender() { 0 } else { self.rounds.max_before() });
+                let before = match self.sides.is_at_sender() {
+                    true => self.board.in_flight(),
+                    false => self.rounds.bytes_before() as i64,
+                };
                 self.events.push(LossEvent { t_ns: t, kind, before, after: None });
                 self.awaits_after = false;
             }
@@ -417,11 +439,12 @@ impl Flow {
 
     fn situation(&self, part: &Part, piece: Option<&Piece>) -> Situation {
         let near = self.sides.to_sender.unwrap_or(0);
-        let advanced = self.last_advance.map_or(i64::MIN / 2, |(t, _)| t + near);
+        let advanced = self.last_advance.map_or(i64::MIN / 2, |t| t + near);
         let own = piece.filter(|piece| piece.transmissions > 0).map_or(i64::MIN / 2, |piece| piece.last_ns);
         let restart = advanced.max(own).max(self.first_ns.unwrap_or(part.t));
         let is_repeated = piece.is_some_and(|piece| {
-            let retransmitted = piece.transmissions + u32::from(piece.was_hole) >= 2 && piece.transmissions > 0;
+            let retransmitted =
+                piece.transmissions + u32::from(piece.was_hole) >= 2 && piece.transmissions > 0;
             retransmitted && piece.last_ns >= self.recovery_began
         });
         let sacked_above = match self.board.highest_sacked() {

@@ -14,12 +14,14 @@ impl Flow {
     /// The result; `mss` is the payload of a full packet.
     pub(crate) fn finish(mut self, mss: u32) -> FlowTrace {
         let mss_bytes = i64::from(mss.max(1));
-        self.rounds.close(self.last_ns, mss_bytes, self.spacing.is_paced());
+        self.close_round(self.last_ns);
         if let Some(since) = self.zero_since.take() {
             self.receive_window.zero_ns += (self.last_ns - since).max(0);
         }
         let point = self.sides.point();
-        let bursts = self.spacing.finish();
+        let mut bursts = self.spacing.finish();
+        // Elsewhere a bottleneck spaces the packets, and acknowledgments do not let them out.
+        bursts.is_paced &= self.sides.is_at_sender();
         let reductions = self.rounds.reductions.found().to_vec();
         let windows = self.rounds.series.samples().to_vec();
         let behaviour = Behaviour {
@@ -29,6 +31,7 @@ impl Flow {
             mss: mss_bytes,
             is_paced: bursts.is_paced,
             ece_acks: self.acks.with_ece,
+            is_at_sender: self.sides.is_at_sender(),
         };
         let algorithm = behaviour.guess();
         let slow_start = slow_start(&self.rounds.rounds, &self.events, &reductions, self.is_begin);
@@ -44,8 +47,11 @@ impl Flow {
         let duration_ns = self.first_ns.map_or(0, |first| self.last_ns - first);
         let mut acks = self.acks;
         acks.packets_each = self.packets_each.quantile(0.5).map(|median| median as f64);
-        acks.compressed_share =
-            (self.advancing_spaced > 0).then(|| self.compressed as f64 / self.advancing_spaced as f64);
+        acks.compressed_share = self
+            .ack_gaps
+            .quantile(0.5)
+            .filter(|_| self.ack_gaps.count() >= 32)
+            .map(|usual| self.ack_gaps.share_between(0, usual / 4));
         FlowTrace {
             unique_bytes: totals.unique_bytes,
             sent_bytes: totals.sent_bytes,

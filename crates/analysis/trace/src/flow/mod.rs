@@ -83,9 +83,9 @@ pub(crate) struct Flow {
 
     acks: Acks,
     packets_each: Distribution,
-    advancing_spaced: u64,
-    compressed: u64,
-    last_advance: Option<(i64, i64)>,
+    /// Time between acknowledgments for each packet acknowledged.
+    ack_gaps: Distribution,
+    last_advance: Option<i64>,
     duplicate_acks: u32,
     last_window: Option<u64>,
 
@@ -98,7 +98,10 @@ pub(crate) struct Flow {
     counts: RetransmissionCounts,
     list: Vec<Retransmission>,
     events: Vec<LossEvent>,
+    /// The window after the last recovery is not known yet.
     awaits_after: bool,
+    /// When the last recovery ended at the capture point.
+    recovered_ns: i64,
     reordering: Reordering,
     last_group: Option<i64>,
 

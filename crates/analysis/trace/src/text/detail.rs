@@ -19,7 +19,8 @@ const MOST_RETRANSMISSIONS: usize = 10;
 /// All about one connection.
 pub fn connection(connection: &ConnectionTrace) -> String {
     let (client, server) = (connection.client.as_str(), connection.server.as_str());
-    let handshake = if connection.has_handshake { "handshake captured" } else { "no handshake in the capture" };
+    let handshake =
+        if connection.has_handshake { "handshake captured" } else { "no handshake in the capture" };
     let ended = match connection.ended {
         Ended::Closed => "closed",
         Ended::Reset => "reset",
@@ -98,7 +99,8 @@ fn rtt(flow: &FlowTrace) -> String {
     match flow.capture_point.position {
         Position::Receiver => sender.map_or("no samples".into(), |sender| quantiles(&sender)),
         Position::Middle => {
-            let side = |times: Option<Quantiles>| times.map_or("no samples".into(), |times| quantiles(&times));
+            let side =
+                |times: Option<Quantiles>| times.map_or("no samples".into(), |times| quantiles(&times));
             format!("to the receiver {}; to the sender {}", side(receiver), side(sender))
         }
         _ => receiver.map_or("no samples".into(), |receiver| quantiles(&receiver)),
@@ -133,7 +135,7 @@ fn slow_start(flow: &FlowTrace) -> String {
         return format!("ended {end}");
     }
     let mut text = format!("ended in round {} {end}", start.round);
-    if let Some(factor) = start.reduced_to {
+    if let Some(factor) = start.reduced_to.filter(|&factor| factor < 0.97) {
         text += &format!("; the window was reduced to {}", percent(factor));
     }
     if let Some((first, last)) = start.duplicates_in_rounds {
@@ -197,7 +199,8 @@ fn losses(flow: &FlowTrace) -> String {
         text += &format!(
             "; {} in {}",
             things(losses.recoveries, "recovery").replace("recoverys", "recoveries"),
-            things(losses.events_100ms, "interval of 100 ms").replace("interval of 100 mss", "intervals of 100 ms")
+            things(losses.events_100ms, "interval of 100 ms")
+                .replace("interval of 100 mss", "intervals of 100 ms")
         );
     }
     if losses.unseen_reductions > 0 {
@@ -244,10 +247,15 @@ fn spacing(flow: &FlowTrace) -> String {
     let bursts = flow.bursts;
     let mut parts = Vec::new();
     if let Some(sizes) = bursts.packets {
-        parts.push(format!("bursts of {} packets (median), at most {}", count(sizes.median as u64), count(sizes.max as u64)));
+        parts.push(format!(
+            "bursts of {} packets (median), at most {}",
+            count(sizes.median as u64),
+            count(sizes.max as u64)
+        ));
     }
     parts.extend(bursts.peak_rate_bps.map(|peak| format!("{} within them", rate(peak))));
-    if let Some(share) = bursts.ack_clocked_share.filter(|_| flow.capture_point.position == Position::Sender) {
+    if let Some(share) = bursts.ack_clocked_share.filter(|_| flow.capture_point.position == Position::Sender)
+    {
         parts.push(match bursts.is_paced {
             true => "paced".into(),
             false => format!("{} clocked by acknowledgments", percent(share)),

@@ -48,10 +48,14 @@ pub fn finding(trace: &Trace) -> String {
     format!("Connection {}, {} -> {}: {}.", connection.number, names.0, names.1, parts.join("; "))
 }
 
+/// The connection with most data, if there is one with data.
+pub fn largest(trace: &Trace) -> Option<&ConnectionTrace> {
+    let flows = trace.connections.iter().flat_map(flows);
+    flows.max_by_key(|(_, flow, _)| flow.unique_bytes).map(|(connection, ..)| connection)
+}
+
 /// The flows of a connection with the names of their sender and receiver.
-fn flows(
-    connection: &ConnectionTrace,
-) -> impl Iterator<Item = (&ConnectionTrace, &FlowTrace, (&str, &str))> {
+fn flows(connection: &ConnectionTrace) -> impl Iterator<Item = (&ConnectionTrace, &FlowTrace, (&str, &str))> {
     let (client, server) = (connection.client.as_str(), connection.server.as_str());
     let forward = connection.from_client.iter().map(move |flow| (connection, flow, (client, server)));
     forward.chain(connection.from_server.iter().map(move |flow| (connection, flow, (server, client))))
@@ -75,7 +79,8 @@ fn losses(flow: &FlowTrace) -> Vec<String> {
     let retransmissions = flow.retransmissions;
     let mut parts = Vec::new();
     if losses.before_capture_point > 0 {
-        parts.push(format!("{} lost before the capture point", things(losses.before_capture_point, "packet")));
+        parts
+            .push(format!("{} lost before the capture point", things(losses.before_capture_point, "packet")));
     }
     if losses.after_capture_point > 0 {
         parts.push(format!("{} lost after the capture point", things(losses.after_capture_point, "packet")));
@@ -95,7 +100,10 @@ fn artefacts(flow: &FlowTrace) -> Vec<String> {
     match artefacts.duplicate_cause {
         DuplicateCause::None => {}
         DuplicateCause::HardwareDuplicates => {
-            parts.push(format!("{}, which are not losses", things(artefacts.duplicates, "hardware duplicate")));
+            parts.push(format!(
+                "{}, which are not losses",
+                things(artefacts.duplicates, "hardware duplicate")
+            ));
         }
         DuplicateCause::CapturedTwice => parts.push("the capture has nearly every packet twice".into()),
         DuplicateCause::NetworkDuplicates => {
@@ -149,7 +157,11 @@ fn problems(facts: &CaptureFacts) -> Vec<String> {
     }
     let skipped: u64 = facts.skipped.values().map(|packets| packets.packets).sum();
     if skipped > 0 {
-        problems.push(format!("{} of {} have no TCP or UDP that can be read", count(skipped), things(facts.all.packets, "frame")));
+        problems.push(format!(
+            "{} of {} have no TCP or UDP that can be read",
+            count(skipped),
+            things(facts.all.packets, "frame")
+        ));
     }
     problems
 }

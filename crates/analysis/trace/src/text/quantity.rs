@@ -20,11 +20,8 @@ pub(super) fn things(number: u64, thing: &str) -> String {
 }
 
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
-    let &(unit, size) = units
-        .iter()
-        .find(|&&(_, size)| value >= size)
-        .or(units.last())
-        .expect("every quantity has a unit");
+    let &(unit, size) =
+        units.iter().find(|&&(_, size)| value >= size).or(units.last()).expect("every quantity has a unit");
     let number = value / size;
     let digits = match number {
         100.0.. => 0,

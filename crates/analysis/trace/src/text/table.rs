@@ -41,13 +41,20 @@ pub(super) fn connections(trace: &Trace, rows: usize) -> String {
     let mut text = table(&head, &lines, 3);
     let hidden = trace.total_connections - shown as u64;
     if hidden > 0 {
-        text += &format!("{} more connections with less data; --all prints those that are kept.\n", count(hidden));
+        text += &format!(
+            "{} more connections with less data; --all prints those that are kept.\n",
+            count(hidden)
+        );
     }
     text
 }
 
 fn bytes(connection: &ConnectionTrace) -> u64 {
-    [&connection.from_client, &connection.from_server].into_iter().flatten().map(|flow| flow.unique_bytes).sum()
+    [&connection.from_client, &connection.from_server]
+        .into_iter()
+        .flatten()
+        .map(|flow| flow.unique_bytes)
+        .sum()
 }
 
 fn lines(connection: &ConnectionTrace) -> Vec<Vec<String>> {

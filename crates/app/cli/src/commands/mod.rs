@@ -39,6 +39,7 @@ pub mod serve;
 #[cfg(feature = "linux")]
 pub mod serve_agent;
 pub mod shell;
+pub mod trace;
 #[cfg(feature = "linux")]
 pub mod tune;
 mod until_certain;
