@@ -82,8 +82,8 @@ pub(crate) fn slow_start(
     }
     let grows = |pair: &[Round]| pair[1].packets as f64 >= GROWTH * pair[0].packets as f64;
     let last = rounds.windows(2).take_while(|pair| grows(pair)).count();
-    // The last round may be one that the end of the flow cut.
-    let ended = last + 1 < rounds.len();
+    // The last round may be one that the end of the flow or of the capture cut: it does not show an end.
+    let ended = last + 2 < rounds.len();
     // A loss is found up to two rounds after it.
     let horizon = rounds.get(last + 2).map_or(i64::MAX, |round| round.end_ns);
     let of_time = |t: i64| rounds.iter().rposition(|round| round.start_ns <= t).unwrap_or(0);
@@ -127,5 +127,49 @@ pub(crate) fn slow_start(
         reduced_to,
         duplicates_in_rounds: duplicates.0.zip(duplicates.1),
         rtt_rise_ns: round.rtt_ns.zip(base).map(|(rtt, base)| rtt - base),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(packets: &[u64]) -> Vec<Round> {
+        let round = |(number, &packets): (u64, &u64)| Round {
+            number,
+            start_ns: number as i64 * 1_000,
+            end_ns: (number as i64 + 1) * 1_000,
+            packets,
+            bytes: packets * 1_448,
+            retransmitted: 0,
+            duplicates: 0,
+            first_duplicate: None,
+            max_in_flight_bytes: packets * 1_448,
+            rtt_ns: Some(1_000),
+            sending_ns: 100,
+            rate_bps: None,
+            rate_before_duplicates_bps: None,
+            has_ece: false,
+            limit: Limit::CongestionWindow,
+        };
+        (1..).zip(packets).map(round).collect()
+    }
+
+    #[test]
+    fn round_that_the_end_of_the_capture_cuts_is_not_an_end() {
+        let start = slow_start(&rounds(&[10, 20, 40, 7]), &[], &[], true);
+        assert_eq!((start.end, start.round), (SlowStartEnd::NotEnded, 3));
+    }
+
+    #[test]
+    fn growth_that_slows_down_without_a_reduction_is_hystart() {
+        let start = slow_start(&rounds(&[10, 20, 40, 41, 42, 43]), &[], &[], true);
+        assert_eq!((start.end, start.round), (SlowStartEnd::Hystart, 3));
+    }
+
+    #[test]
+    fn capture_without_the_begin_shows_no_slow_start() {
+        let start = slow_start(&rounds(&[10, 20, 40]), &[], &[], false);
+        assert_eq!(start.end, SlowStartEnd::NotCaptured);
     }
 }
