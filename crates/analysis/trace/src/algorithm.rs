@@ -44,7 +44,7 @@ impl fmt::Display for Algorithm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// No guess, or one piece of evidence.
+    /// No guess, or one chunk of evidence.
     Low,
     /// Several reductions agree.
     Medium,
@@ -67,8 +67,8 @@ pub enum Evidence {
         /// Reductions.
         count: u64,
     },
-    /// The growth between two losses: the share of it that half of the time brought, median. 0.5: linear; more: fast at
-    /// first, as CUBIC and BIC grow; less: faster and faster.
+    /// The share of the growth between two losses that the first half of the time brought, median. 0.5 is linear growth. More is
+    /// growth as of CUBIC and BIC. Less is growth that accelerates.
     Growth {
         /// The share.
         half_time_share: f64,
@@ -124,7 +124,7 @@ pub struct Guess {
     pub evidence: Vec<Evidence>,
 }
 
-/// What is known about a flow.
+/// The known facts about a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Behaviour<'a> {
     pub losses: &'a [LossEvent],
@@ -208,7 +208,7 @@ impl Behaviour<'_> {
         let fits = match (algorithm, shape) {
             (_, None) => None,
             (Algorithm::Reno, Some(share)) => Some((0.35..0.68).contains(&share)),
-            // With losses at random CUBIC grows as Reno does: that is no contradiction.
+            // With losses at random CUBIC grows as Reno does: that does not contradict it.
             (Algorithm::Cubic | Algorithm::Bic, Some(0.3..0.6)) => None,
             (Algorithm::Cubic | Algorithm::Bic, Some(share)) => Some(share > 0.55),
             (_, Some(share)) => Some(share < 0.55),

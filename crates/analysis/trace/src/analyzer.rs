@@ -26,7 +26,7 @@ impl Default for Options {
 /// Reads a capture to its end and analyzes it.
 ///
 /// # Errors
-/// If the input cannot be opened, or is no capture. Damage further on is in the facts.
+/// If the input cannot be opened, or is not a capture. Damage further on is in the facts.
 pub fn read(
     input: Input<'_>,
     settings: &Settings,

@@ -32,6 +32,6 @@ pub struct Artefacts {
     pub late_records: u64,
     /// Captured super-packets of segmentation offload: packet counts and spacing within them are derived.
     pub super_packets: u64,
-    /// Pieces of data that were no longer followed, because the capture has no acknowledgments for them.
+    /// Chunks of data that were no longer followed, because the capture has no acknowledgments for them.
     pub given_up: u64,
 }

@@ -1,8 +1,11 @@
-//! What TCP did, from a packet capture.
+//! Explanations of TCP from packet captures.
 //!
-//! An [`Analyzer`] observes the packets of a capture and returns a [`Trace`]: for each connection and direction the
-//! rounds of its slow start, its window and RTT, every retransmission with its kind, losses relative to the capture
-//! point, limiting factors, a guess of the congestion control algorithm, and the effects of capturing itself.
+//! An [`Analyzer`] observes the packets of a capture and returns a [`Trace`]. For each connection and direction it has:
+//!
+//! - the rounds of slow start, the window and the RTT;
+//! - every retransmission with its kind, and losses relative to the capture point;
+//! - limiting factors, and a guess of the congestion control algorithm;
+//! - the effects of capturing itself.
 //!
 //! Every statement is a conclusion from headers at one point of the path. docs/explanation/trace.md explains how each is
 //! made and how exact it is.

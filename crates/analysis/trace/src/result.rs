@@ -64,7 +64,7 @@ pub enum Ended {
 /// The data of a connection in one direction, with the acknowledgments for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowTrace {
-    /// Payload without what was transmitted more than once, in bytes.
+    /// Payload, each byte once, in bytes.
     pub unique_bytes: u64,
     /// Payload with retransmissions, without duplicates that the capture made, in bytes.
     pub sent_bytes: u64,
@@ -137,7 +137,7 @@ pub struct Losses {
     pub before_capture_point: u64,
     /// Packets that passed the capture point and were retransmitted, unless the retransmission was spurious.
     pub after_capture_point: u64,
-    /// Reductions of the window without a loss or a mark: the sender's own queue dropped packets before any capture, or
+    /// Reductions of the window without a loss or a mark. The sender's own queue dropped packets before any capture, or
     /// the congestion control algorithm had another reason.
     pub unseen_reductions: u64,
     /// Intervals of 100 ms with a retransmission (kit-2019 counts these as one retransmission event).
@@ -165,8 +165,8 @@ pub struct Acks {
     pub packets_each: Option<f64>,
     /// Most data packets that one acknowledgment acknowledged outside of recovery: large where acknowledgments were thinned or lost.
     pub max_packets: u64,
-    /// Share of advancing acknowledgments that followed the one before in less than a quarter of the usual time (median, for each
-    /// packet acknowledged): they were compressed on their way, or the receiver sent them in bursts.
+    /// Share of advancing acknowledgments that followed in less than a quarter of the usual time (median, for each packet).
+    /// They were compressed in transit, or the receiver sent them in bursts.
     pub compressed_share: Option<f64>,
     /// Acknowledgments with ECE.
     pub with_ece: u64,

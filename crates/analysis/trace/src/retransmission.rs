@@ -1,4 +1,4 @@
-//! Kinds of retransmissions, and how they are told apart.
+//! Kinds of retransmissions, and the rules that distinguish them.
 
 use serde::Serialize;
 
@@ -137,7 +137,7 @@ pub(crate) struct Situation {
     pub is_tail: bool,
     /// It was retransmitted before in this recovery.
     pub is_repeated: bool,
-    /// The recovery that is going on.
+    /// The open recovery.
     pub recovery: Option<Recovery>,
     /// Nanoseconds since the timer was restarted: by an acknowledgment of new data, or by the last transmission of this segment.
     pub since_restart: i64,
@@ -166,7 +166,7 @@ const EARLY: f64 = 0.85;
 impl Situation {
     /// The estimate of the retransmission timeout, in nanoseconds (RFC 6298 with Linux's least value).
     fn timeout(&self) -> i64 {
-        // RFC 6298 (2.1): one second without an RTT.
+        // RFC 6298, 2.1: one second without an RTT.
         self.srtt.map_or(1_000_000_000, |srtt| srtt + (4 * self.rttvar).max(MIN_RTO_NS))
     }
 

@@ -49,7 +49,7 @@ impl Round {
     }
 }
 
-/// The round that is going on.
+/// The open round.
 #[derive(Debug, Clone)]
 struct Open {
     start_ns: i64,
@@ -213,7 +213,7 @@ impl RoundTracker {
         self.bytes_before
     }
 
-    /// Ends the round that is going on. `at_sender`: bytes in flight are known exactly.
+    /// Ends the open round. `at_sender`: bytes in flight are known exactly.
     pub(crate) fn close(&mut self, t: i64, mss: i64, is_paced: bool, at_sender: bool) -> Option<Round> {
         self.in_flight(t, 0);
         let open = self.open.take()?;

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many pieces are tracked; of a capture without acknowledgments, older ones are given up.
-const MOST_PIECES: usize = 1 << 20;
+/// So many chunks are tracked; of a capture without acknowledgments, older ones are discarded.
+const MOST_CHUNKS: usize = 1 << 20;
 
-/// A piece of the stream that left in one captured packet, or that was not seen.
+/// A chunk of the stream that left in one captured packet, or that was not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Chunk {
     /// First sequence number.
     pub start: i64,
     /// Sequence number after the last.
@@ -35,23 +35,23 @@ pub(crate) struct Piece {
     pub was_hole: bool,
 }
 
-impl Piece {
+impl Chunk {
     pub(crate) fn bytes(&self) -> i64 {
         self.end - self.start
     }
 }
 
-/// Pieces from the first that is not acknowledged to the newest, without gaps.
+/// Chunks from the first that is not acknowledged to the newest, without gaps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scoreboard {
-    pieces: VecDeque<Piece>,
+    chunks: VecDeque<Chunk>,
     una: Option<i64>,
     max: Option<i64>,
     sacked_bytes: i64,
     highest_sacked: i64,
-    /// The blocks of the last acknowledgment: what did not change is not looked at again.
+    /// Blocks of recent acknowledgments, so that only changes are marked.
     blocks: [(i64, i64); 4],
-    /// Pieces that were given up.
+    /// Chunks that were discarded without an acknowledgment.
     pub given_up: u64,
 }
 
@@ -94,61 +94,61 @@ impl Scoreboard {
         self.max.get_or_insert(start);
     }
 
-    /// The capture begins within the stream: what is before `start` was sent before.
+    /// The capture begins within the stream. Data before `start` was sent before.
     pub(crate) fn continue_at(&mut self, start: i64) {
         self.una = Some(self.una.map_or(start, |una| una.min(start)));
         self.max = Some(self.max.map_or(start, |max| max.max(start)));
     }
 
-    /// Adds a piece that begins at [`Self::max`] or above it. Returns the bytes of the hole before it, which is a piece, too.
-    pub(crate) fn append(&mut self, piece: Piece) -> i64 {
-        self.begin(piece.start);
-        let max = self.max.unwrap_or(piece.start);
-        let hole = piece.start - max;
+    /// Adds a chunk that begins at [`Self::max`] or above it. Returns the bytes of the hole before it, which is a chunk, too.
+    pub(crate) fn append(&mut self, chunk: Chunk) -> i64 {
+        self.begin(chunk.start);
+        let max = self.max.unwrap_or(chunk.start);
+        let hole = chunk.start - max;
         if hole > 0 {
-            let gap = Piece {
+            let gap = Chunk {
                 start: max,
-                end: piece.start,
+                end: chunk.start,
                 transmissions: 0,
                 packets: 0,
                 was_hole: true,
                 is_sacked: false,
-                ..piece
+                ..chunk
             };
-            self.pieces.push_back(gap);
+            self.chunks.push_back(gap);
         }
-        self.pieces.push_back(piece);
-        self.max = Some(piece.end);
-        if self.pieces.len() > MOST_PIECES {
+        self.chunks.push_back(chunk);
+        self.max = Some(chunk.end);
+        if self.chunks.len() > MOST_CHUNKS {
             self.give_up();
         }
         hole.max(0)
     }
 
     fn give_up(&mut self) {
-        if let Some(oldest) = self.pieces.pop_front() {
+        if let Some(oldest) = self.chunks.pop_front() {
             self.given_up += 1;
             if oldest.is_sacked {
                 self.sacked_bytes -= oldest.bytes();
             }
-            self.una = self.pieces.front().map(|piece| piece.start).or(self.max);
+            self.una = self.chunks.front().map(|chunk| chunk.start).or(self.max);
         }
     }
 
-    /// Everything below `ack` is acknowledged. Each piece, or the part of it below `ack`, goes to `acknowledged` in order.
-    pub(crate) fn acknowledge(&mut self, ack: i64, mut acknowledged: impl FnMut(&Piece, bool)) {
-        while let Some(front) = self.pieces.front_mut() {
+    /// Everything below `ack` is acknowledged. Each chunk, or the part of it below `ack`, goes to `acknowledged` in order.
+    pub(crate) fn acknowledge(&mut self, ack: i64, mut acknowledged: impl FnMut(&Chunk, bool)) {
+        while let Some(front) = self.chunks.front_mut() {
             if front.start >= ack {
                 break;
             }
             let end = front.end.min(ack);
-            let part = Piece { end, ..*front };
+            let part = Chunk { end, ..*front };
             if part.is_sacked {
                 self.sacked_bytes -= part.bytes();
             }
             acknowledged(&part, end == front.end);
             if end == front.end {
-                self.pieces.pop_front();
+                self.chunks.pop_front();
             } else {
                 front.start = end;
             }
@@ -157,8 +157,8 @@ impl Scoreboard {
         self.max = Some(self.max.map_or(ack, |max| max.max(ack)));
     }
 
-    /// A SACK block covers `left` to `right`. Pieces that no block covered before go to `sacked`.
-    pub(crate) fn sack(&mut self, left: i64, right: i64, mut sacked: impl FnMut(&Piece)) {
+    /// A SACK block covers `left` to `right`. Chunks that no block covered before go to `sacked`.
+    pub(crate) fn sack(&mut self, left: i64, right: i64, mut sacked: impl FnMut(&Chunk)) {
         let left = left.max(self.una.unwrap_or(left));
         let right = right.min(self.max.unwrap_or(right));
         if left >= right {
@@ -186,47 +186,47 @@ impl Scoreboard {
         };
     }
 
-    fn mark(&mut self, left: i64, right: i64, sacked: &mut impl FnMut(&Piece)) {
+    fn mark(&mut self, left: i64, right: i64, sacked: &mut impl FnMut(&Chunk)) {
         for at in self.isolate(left, right) {
-            let piece = &mut self.pieces[at];
-            if !piece.is_sacked {
-                piece.is_sacked = true;
-                self.sacked_bytes += piece.bytes();
-                sacked(piece);
+            let chunk = &mut self.chunks[at];
+            if !chunk.is_sacked {
+                chunk.is_sacked = true;
+                self.sacked_bytes += chunk.bytes();
+                sacked(chunk);
             }
         }
     }
 
-    /// The pieces of `start` to `end`, as far as they are tracked. Pieces that reach beyond are divided.
+    /// The chunks of `start` to `end`, as far as they are tracked. Chunks that reach beyond are divided.
     pub(crate) fn isolate(&mut self, start: i64, end: i64) -> Range<usize> {
         self.divide(start);
         self.divide(end);
-        let from = self.pieces.partition_point(|piece| piece.start < start);
-        let to = self.pieces.partition_point(|piece| piece.start < end);
+        let from = self.chunks.partition_point(|chunk| chunk.start < start);
+        let to = self.chunks.partition_point(|chunk| chunk.start < end);
         from..to.max(from)
     }
 
-    /// A piece by its place.
-    pub(crate) fn piece_mut(&mut self, at: usize) -> &mut Piece {
-        &mut self.pieces[at]
+    /// A chunk by its place.
+    pub(crate) fn chunk_mut(&mut self, at: usize) -> &mut Chunk {
+        &mut self.chunks[at]
     }
 
     fn divide(&mut self, at: i64) {
-        let next = self.pieces.partition_point(|piece| piece.start < at);
+        let next = self.chunks.partition_point(|chunk| chunk.start < at);
         let Some(place) = next.checked_sub(1) else { return };
-        let piece = &mut self.pieces[place];
-        if piece.end <= at {
+        let chunk = &mut self.chunks[place];
+        if chunk.end <= at {
             return;
         }
-        let share = |bytes: i64, piece: &Piece| {
-            let packets = i64::from(piece.packets) * bytes / piece.bytes().max(1);
-            (packets as u32).clamp(1, piece.packets.max(1))
+        let share = |bytes: i64, chunk: &Chunk| {
+            let packets = i64::from(chunk.packets) * bytes / chunk.bytes().max(1);
+            (packets as u32).clamp(1, chunk.packets.max(1))
         };
-        let packets = if piece.packets == 0 { 0 } else { share(at - piece.start, piece) };
-        let rest = Piece { start: at, packets: piece.packets.saturating_sub(packets), ..*piece };
-        piece.end = at;
-        piece.packets = packets;
-        self.pieces.insert(next, rest);
+        let packets = if chunk.packets == 0 { 0 } else { share(at - chunk.start, chunk) };
+        let rest = Chunk { start: at, packets: chunk.packets.saturating_sub(packets), ..*chunk };
+        chunk.end = at;
+        chunk.packets = packets;
+        self.chunks.insert(next, rest);
     }
 }
 
@@ -234,8 +234,8 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    fn piece(start: i64, end: i64) -> Piece {
-        Piece {
+    fn chunk(start: i64, end: i64) -> Chunk {
+        Chunk {
             start,
             end,
             first_ns: 0,
@@ -254,11 +254,11 @@ mod tests {
     #[test]
     fn packet_beyond_the_newest_leaves_a_hole() {
         let mut board = Scoreboard::default();
-        assert_eq!(board.append(piece(1, 101)), 0);
-        assert_eq!(board.append(piece(301, 401)), 200);
+        assert_eq!(board.append(chunk(1, 101)), 0);
+        assert_eq!(board.append(chunk(301, 401)), 200);
         assert_eq!((board.outstanding(), board.in_flight()), (400, 400));
         let mut seen = Vec::new();
-        board.acknowledge(401, |piece, _| seen.push((piece.start, piece.end, piece.transmissions)));
+        board.acknowledge(401, |chunk, _| seen.push((chunk.start, chunk.end, chunk.transmissions)));
         assert_eq!(seen, [(1, 101, 1), (101, 301, 0), (301, 401, 1)]);
         assert_eq!(board.outstanding(), 0);
     }
@@ -267,14 +267,14 @@ mod tests {
     fn blocks_count_each_byte_once_and_acknowledgments_take_it_back() {
         let mut board = Scoreboard::default();
         for start in (0..10).map(|i| i * 100) {
-            board.append(piece(start, start + 100));
+            board.append(chunk(start, start + 100));
         }
         let mut newly = 0;
-        board.sack(200, 300, |piece| newly += piece.bytes());
-        board.sack(200, 500, |piece| newly += piece.bytes());
-        board.sack(200, 500, |piece| newly += piece.bytes());
-        board.sack(700, 800, |piece| newly += piece.bytes());
-        board.sack(150, 500, |piece| newly += piece.bytes());
+        board.sack(200, 300, |chunk| newly += chunk.bytes());
+        board.sack(200, 500, |chunk| newly += chunk.bytes());
+        board.sack(200, 500, |chunk| newly += chunk.bytes());
+        board.sack(700, 800, |chunk| newly += chunk.bytes());
+        board.sack(150, 500, |chunk| newly += chunk.bytes());
         assert_eq!((newly, board.sacked_bytes(), board.in_flight()), (450, 450, 550));
         assert_eq!(board.highest_sacked(), Some(800));
         board.acknowledge(500, |_, _| {});
@@ -286,13 +286,13 @@ mod tests {
     #[test]
     fn super_packet_is_divided_where_a_part_is_retransmitted() {
         let mut board = Scoreboard::default();
-        board.append(piece(0, 1000));
+        board.append(chunk(0, 1000));
         let range = board.isolate(200, 400);
         assert_eq!(range, 1..2);
-        let part = *board.piece_mut(1);
+        let part = *board.chunk_mut(1);
         assert_eq!((part.start, part.end, part.packets), (200, 400, 2));
         let mut ends = Vec::new();
-        board.acknowledge(300, |piece, whole| ends.push((piece.end, whole)));
+        board.acknowledge(300, |chunk, whole| ends.push((chunk.end, whole)));
         assert_eq!(ends, [(200, true), (300, false)]);
     }
 }

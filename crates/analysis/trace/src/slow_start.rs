@@ -13,14 +13,14 @@ pub enum SlowStartEnd {
     Loss,
     /// An acknowledgment with ECE.
     Mark,
-    /// The window was reduced without a loss or mark in the capture. At a sender: its own queue dropped a packet before the
-    /// capture, and TCP went to CWR (`tcp_enter_cwr`); it sent the packet later as if for the first time.
+    /// The window was reduced without a loss or mark in the capture. At a sender, its own queue dropped a packet before the
+    /// capture, and TCP entered CWR (`tcp_enter_cwr`). It sent the packet later as if for the first time.
     LocalDrop,
     /// The receive window.
     ReceiveWindow,
     /// The application had no more data, or its send buffer was full.
     Application,
-    /// The window went on growing slowly, without a reduction: HyStart, or a threshold from an earlier connection.
+    /// The window continued to grow, slowly, without a reduction: HyStart, or a threshold from an earlier connection.
     Hystart,
     /// The flow or the capture ended first.
     NotEnded,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// A rate is measured over so many packets.
 const WINDOW: usize = 16;
-/// After so many packets the limit between bursts is computed anew.
+/// After so many packets the limit between bursts is computed again.
 const RENEW: u64 = 512;
 /// Packets of a burst follow each other within so many packet times.
 const PACKET_TIMES: f64 = 3.0;
@@ -81,8 +81,8 @@ impl Spacing {
         self.rates.quantile(0.99).map(|rate| rate.max(1))
     }
 
-    /// Share of bursts that followed an acknowledgment after the usual time, give or take an eighth of the time between bursts
-    /// or between acknowledgments, whichever is shorter.
+    /// Share of bursts that followed an acknowledgment after the usual time. The tolerance is an eighth of the time between
+    /// bursts, or between acknowledgments if that is shorter.
     fn ack_clocked_share(&self) -> Option<f64> {
         let (delay, gap) = (self.delays.quantile(0.5)?, self.gaps.quantile(0.5)?);
         let gap = gap.min(self.ack_gaps.quantile(0.5)?);

@@ -2,24 +2,24 @@
 
 use super::{Context, Flow, Past, REMEMBERED};
 use crate::retransmission::Spurious;
-use crate::scoreboard::Piece;
+use crate::scoreboard::Chunk;
 use wirespeed_capture::{Captured, Flags, Segment};
 
 /// DSACK blocks are compared with so many recent retransmissions.
 const RECENT: usize = 4_096;
 
-/// What an acknowledgment acknowledged.
+/// The data that an acknowledgment acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
 struct Advance {
     packets: u64,
     bytes: u64,
     missed: i64,
     missed_gaps: u64,
-    /// The newest piece that neither a SACK block nor a retransmission makes useless for an RTT.
-    newest: Option<Piece>,
-    /// One of the pieces was retransmitted or filled a hole.
+    /// The newest chunk that neither a SACK block nor a retransmission makes useless for an RTT.
+    newest: Option<Chunk>,
+    /// One of the chunks was retransmitted or filled a hole.
     is_repair: bool,
-    /// The timestamps show that the first piece arrived in its first transmission.
+    /// The timestamps show that the first chunk arrived in its first transmission.
     is_eifel: Option<(i64, i64)>,
 }
 
@@ -113,9 +113,9 @@ impl Flow {
         let mut newest: Option<i64> = None;
         for &(left, right) in holes {
             if right > left && right > ack {
-                self.board.sack(left, right, |piece| {
-                    if piece.transmissions == 1 && !piece.was_hole {
-                        newest = newest.max(Some(piece.last_ns));
+                self.board.sack(left, right, |chunk| {
+                    if chunk.transmissions == 1 && !chunk.was_hole {
+                        newest = newest.max(Some(chunk.last_ns));
                     }
                 });
             }
@@ -150,37 +150,37 @@ impl Flow {
         let mss = self.payload_mss();
         let past = &mut self.past;
         let mut is_first = true;
-        self.board.acknowledge(ack, |piece, _| {
-            advance.bytes += piece.bytes() as u64;
-            let is_missed = piece.transmissions == 0;
+        self.board.acknowledge(ack, |chunk, _| {
+            advance.bytes += chunk.bytes() as u64;
+            let is_missed = chunk.transmissions == 0;
             if is_missed {
-                advance.missed += piece.bytes();
-                advance.missed_gaps += (piece.bytes() as u64).div_ceil(mss as u64);
+                advance.missed += chunk.bytes();
+                advance.missed_gaps += (chunk.bytes() as u64).div_ceil(mss as u64);
             }
-            advance.packets += u64::from(piece.packets);
-            let is_repaired = piece.transmissions > 1 || piece.was_hole;
+            advance.packets += u64::from(chunk.packets);
+            let is_repaired = chunk.transmissions > 1 || chunk.was_hole;
             advance.is_repair |= is_repaired;
-            if !is_repaired && !piece.is_sacked {
-                advance.newest = Some(*piece);
+            if !is_repaired && !chunk.is_sacked {
+                advance.newest = Some(*chunk);
             }
-            let is_echo_of_first = echo.is_some() && echo == piece.first_value;
+            let is_echo_of_first = echo.is_some() && echo == chunk.first_value;
             if is_first
-                && piece.transmissions > 1
+                && chunk.transmissions > 1
                 && is_echo_of_first
-                && piece.first_value != piece.last_value
+                && chunk.first_value != chunk.last_value
             {
-                advance.is_eifel = Some((piece.start, piece.end));
+                advance.is_eifel = Some((chunk.start, chunk.end));
             }
             is_first = false;
             if past.len() == REMEMBERED {
                 past.pop_front();
             }
             past.push_back(Past {
-                start: piece.start,
-                end: piece.end,
-                t_ns: if is_missed { t } else { piece.last_ns },
-                ip_id: piece.ip_id,
-                value: piece.last_value,
+                start: chunk.start,
+                end: chunk.end,
+                t_ns: if is_missed { t } else { chunk.last_ns },
+                ip_id: chunk.ip_id,
+                value: chunk.last_value,
                 is_missed,
             });
         });
@@ -210,8 +210,8 @@ impl Flow {
         if let Some((start, end)) = advance.is_eifel {
             self.first_transmission_arrived(start, end);
         }
-        if let Some(piece) = advance.newest.filter(|_| !advance.is_repair) {
-            self.rtt_sample(t - piece.last_ns, self.sides.is_at_sender());
+        if let Some(chunk) = advance.newest.filter(|_| !advance.is_repair) {
+            self.rtt_sample(t - chunk.last_ns, self.sides.is_at_sender());
         }
         self.duplicate_acks = 0;
         self.last_advance = Some(t);

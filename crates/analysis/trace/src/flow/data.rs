@@ -5,7 +5,7 @@ use crate::limit::Limit;
 use crate::loss::LossEvent;
 use crate::retransmission::{Recovery, Retransmission, RetransmissionKind, Situation, Spurious};
 use crate::round::NewData;
-use crate::scoreboard::Piece;
+use crate::scoreboard::Chunk;
 use wirespeed_capture::{Captured, Flags, Passage, Segment};
 
 /// A copy without an IP identification follows within this time.
@@ -41,7 +41,7 @@ enum Relation {
     Reordered,
     /// The capture recorded it after the acknowledgment.
     LateRecord,
-    /// TCP sent it again.
+    /// TCP retransmitted it.
     Retransmission { original_seen: bool },
 }
 
@@ -170,7 +170,7 @@ impl Flow {
     }
 
     fn append(&mut self, part: Part) {
-        self.board.append(Piece {
+        self.board.append(Chunk {
             start: part.start,
             end: part.end,
             first_ns: part.t,
@@ -212,7 +212,7 @@ impl Flow {
         });
     }
 
-    /// Ends the round that is going on. Away from the sender, it shows the window after a recovery: bytes in flight
+    /// Ends the open round. Away from the sender, it shows the window after a recovery: bytes in flight
     /// are not known there until all repairs are acknowledged.
     pub(super) fn close_round(&mut self, t: i64) {
         let at_sender = self.sides.is_at_sender();
@@ -239,25 +239,25 @@ impl Flow {
         if range.is_empty() {
             return;
         }
-        let first = *self.board.piece_mut(range.start);
+        let first = *self.board.chunk_mut(range.start);
         let relation = self.relation(&part, &first);
         // The decision of a retransmission needs the state before it.
         if let Relation::Retransmission { original_seen } = relation {
             self.retransmission(&part, Some(&first), original_seen, None);
         }
         for at in range {
-            let piece = self.board.piece_mut(at);
-            if piece.transmissions == 0 {
-                piece.first_ns = part.t;
-                piece.first_value = part.value;
-                piece.packets = part.packets;
+            let chunk = self.board.chunk_mut(at);
+            if chunk.transmissions == 0 {
+                chunk.first_ns = part.t;
+                chunk.first_value = part.value;
+                chunk.packets = part.packets;
             }
             if relation != Relation::Copy {
-                piece.transmissions += 1;
+                chunk.transmissions += 1;
             }
-            piece.last_ns = part.t;
-            piece.last_value = part.value;
-            piece.ip_id = part.ip_id;
+            chunk.last_ns = part.t;
+            chunk.last_value = part.value;
+            chunk.ip_id = part.ip_id;
         }
         match relation {
             Relation::Copy => self.copy(&part),
@@ -280,21 +280,21 @@ impl Flow {
         self.rounds.duplicate(u64::from(part.packets));
     }
 
-    fn reordered(&mut self, part: &Part, hole: &Piece) {
+    fn reordered(&mut self, part: &Part, hole: &Chunk) {
         self.reordering.packets += u64::from(part.packets);
         let extent = self.totals.captured - hole.number;
         self.reordering.max_extent_packets = self.reordering.max_extent_packets.max(extent);
         self.reordering.max_late_ns = self.reordering.max_late_ns.max(part.t - hole.first_ns);
     }
 
-    fn relation(&self, part: &Part, piece: &Piece) -> Relation {
-        if piece.transmissions > 0 {
+    fn relation(&self, part: &Part, chunk: &Chunk) -> Relation {
+        if chunk.transmissions > 0 {
             let past = Past {
-                start: piece.start,
-                end: piece.end,
-                t_ns: piece.last_ns,
-                ip_id: piece.ip_id,
-                value: piece.last_value,
+                start: chunk.start,
+                end: chunk.end,
+                t_ns: chunk.last_ns,
+                ip_id: chunk.ip_id,
+                value: chunk.last_value,
                 is_missed: false,
             };
             return match self.is_copy(part, &past) {
@@ -302,7 +302,7 @@ impl Flow {
                 false => Relation::Retransmission { original_seen: true },
             };
         }
-        match self.was_sent_earlier(part, piece) {
+        match self.was_sent_earlier(part, chunk) {
             true => Relation::Reordered,
             false => Relation::Retransmission { original_seen: false },
         }
@@ -325,7 +325,7 @@ impl Flow {
     }
 
     /// Whether a packet that fills a hole was sent before the packet that revealed the hole.
-    fn was_sent_earlier(&self, part: &Part, hole: &Piece) -> bool {
+    fn was_sent_earlier(&self, part: &Part, hole: &Chunk) -> bool {
         if let (Some(value), Some(other)) = (part.value, hole.first_value)
             && value != other
         {
@@ -374,11 +374,11 @@ impl Flow {
     fn retransmission(
         &mut self,
         part: &Part,
-        piece: Option<&Piece>,
+        chunk: Option<&Chunk>,
         original_seen: bool,
         spurious: Option<Spurious>,
     ) {
-        let kind = self.situation(part, piece).kind();
+        let kind = self.situation(part, chunk).kind();
         let packets = u64::from(part.packets);
         self.counts.add(kind, packets, part.payload);
         if let Some(evidence) = spurious {
@@ -437,15 +437,15 @@ impl Flow {
         }
     }
 
-    fn situation(&self, part: &Part, piece: Option<&Piece>) -> Situation {
+    fn situation(&self, part: &Part, chunk: Option<&Chunk>) -> Situation {
         let near = self.sides.to_sender.unwrap_or(0);
         let advanced = self.last_advance.map_or(i64::MIN / 2, |t| t + near);
-        let own = piece.filter(|piece| piece.transmissions > 0).map_or(i64::MIN / 2, |piece| piece.last_ns);
+        let own = chunk.filter(|chunk| chunk.transmissions > 0).map_or(i64::MIN / 2, |chunk| chunk.last_ns);
         let restart = advanced.max(own).max(self.first_ns.unwrap_or(part.t));
-        let is_repeated = piece.is_some_and(|piece| {
+        let is_repeated = chunk.is_some_and(|chunk| {
             let retransmitted =
-                piece.transmissions + u32::from(piece.was_hole) >= 2 && piece.transmissions > 0;
-            retransmitted && piece.last_ns >= self.recovery_began
+                chunk.transmissions + u32::from(chunk.was_hole) >= 2 && chunk.transmissions > 0;
+            retransmitted && chunk.last_ns >= self.recovery_began
         });
         let sacked_above = match self.board.highest_sacked() {
             Some(highest) if highest > part.end => self.board.sacked_bytes().min(highest - part.end),

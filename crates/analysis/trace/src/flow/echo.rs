@@ -68,8 +68,8 @@ impl Echoes {
         }
     }
 
-    /// The cumulative acknowledgment that the sender had when it sent a packet that passes at `t`: that of the echo. Where several
-    /// acknowledgments have this timestamp, in the middle of them. Without timestamps: what passed `near` before.
+    /// The cumulative acknowledgment that the sender had when it sent a packet that passes at `t`: that of the echo, or
+    /// the middle of several acknowledgments with this timestamp. Without timestamps: what passed `near` before.
     pub(super) fn known_to_sender(&self, t: i64, echo: Option<u32>, near: i64) -> Option<i64> {
         match (self.marks.front(), echo) {
             (Some(mark), Some(echo)) if mark.value == Some(echo) => {

@@ -1,5 +1,6 @@
-//! The data of a connection in one direction, with the acknowledgments for it: state that grows with the packets in flight, not with the
-//! length of the capture.
+//! The data of a connection in one direction, with the acknowledgments for it.
+//!
+//! The state grows with the packets in flight, not with the length of the capture.
 
 mod acknowledgment;
 mod data;
@@ -19,12 +20,12 @@ use echo::Echoes;
 use rtt::RttEstimate;
 use std::collections::VecDeque;
 
-/// So many pieces are remembered after their acknowledgment, to recognise copies of them.
+/// So many chunks are remembered after their acknowledgment, to recognise copies of them.
 const REMEMBERED: usize = 256;
 /// kit-2019 counts retransmissions in one such interval as one event.
 const GROUP_NS: i64 = 100_000_000;
 
-/// A piece that was acknowledged, or a range that was acknowledged and never captured.
+/// A chunk that was acknowledged, or a range that was acknowledged and never captured.
 #[derive(Debug, Clone, Copy)]
 struct Past {
     start: i64,
@@ -36,7 +37,7 @@ struct Past {
     is_missed: bool,
 }
 
-/// What a flow needs to know of its connection for a packet.
+/// The state of the connection that a flow needs for a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     /// Time since the start of the capture.
@@ -148,7 +149,7 @@ impl Flow {
         self.totals.captured > 0
     }
 
-    /// Bytes in flight as the sender knew it when a packet passed the capture point.
+    /// Bytes in flight from the view of the sender when a packet passed the capture point.
     fn in_flight(&self, t: i64, echo: Option<u32>) -> i64 {
         let Some(max) = self.board.max() else { return 0 };
         if self.sides.is_at_sender() {

@@ -128,7 +128,7 @@ fn limiting_factor(flow: &FlowTrace) -> Option<String> {
         .then(|| format!("limited by the {} for {} of the time", words::limit(limit), percent(share)))
 }
 
-/// What the capture as a whole cannot be trusted for.
+/// Reasons not to trust parts of the capture.
 fn problems(facts: &CaptureFacts) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(tail) = &facts.damaged_tail {

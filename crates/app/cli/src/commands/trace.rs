@@ -1,4 +1,4 @@
-//! `wirespeed trace`: what TCP did, from a packet capture.
+//! `wirespeed trace`: an explanation of TCP from a packet capture.
 
 use super::folder::create;
 use crate::failure::Failure;
@@ -56,7 +56,7 @@ struct Document<'a> {
     capture: Capture,
 }
 
-/// What the capture lacks.
+/// Defects of the capture.
 #[derive(Serialize)]
 struct Capture {
     frames: u64,
