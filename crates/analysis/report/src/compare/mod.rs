@@ -19,8 +19,8 @@ mod worth;
 
 use crate::builder::{POINTS_A_LINE, points_a_line};
 use crate::conditions::conditions;
-use crate::figure_file::{FigureFile, Owned, name_files};
 use crate::facts::{Pool, RunFacts};
+use crate::figure_file::{FigureFile, Owned, name_files};
 use crate::input::RunResult;
 use crate::palette::Palette;
 use crate::report::{MetricColumn, metric_columns};
@@ -31,7 +31,7 @@ use maud::Markup;
 use settings::Setting;
 use side::{Side, SideRun};
 use std::borrow::Cow;
-use wirespeed_record::{RunInfo, StoreError};
+use wirespeed_record::StoreError;
 
 /// Shown besides what every table of runs shows: that which says why a goodput is what it is.
 const ALSO: [&str; 2] = ["rtt_mean_ns", "cwnd_mean_bytes"];
