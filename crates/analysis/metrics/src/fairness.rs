@@ -86,7 +86,7 @@ pub(crate) fn goodput(view: &View, flows: &[u32]) -> Option<f64> {
     Some(payload(view, flows.iter().copied())? * 8.0 / view.seconds()?)
 }
 
-/// The part of the payload of all TCP flows that these have; `None` if one of them is no TCP flow.
+/// The part of the payload of all TCP flows that these have; `None` if one of them is not a TCP flow.
 pub(crate) fn share(view: &View, flows: &[u32]) -> Option<f64> {
     let known = &view.recording.info.flows;
     let is_tcp = |number: &u32| known.get(*number as usize).is_some_and(|info| info.kind == Transport::Tcp);

@@ -29,7 +29,7 @@ pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "retransmission_ratio",
         unit: "",
-        definition: "Packets that TCP sent again over the data packets that it sent, these included (growth of \
+        definition: "Packets that TCP retransmitted over the data packets that it sent, these included (growth of \
                      retrans_packets over growth of data_packets_out in the measurement window, both summed over TCP \
                      flows). Absent if nothing was sent.",
         reference: "tcpi_total_retrans and tcpi_data_segs_out",

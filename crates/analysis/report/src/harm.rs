@@ -26,7 +26,7 @@ const KINDS: &[Kind] = &[
     Kind { name: COMPLETION, of: "fct_median_ns", harm: |beside, alone| 1.0 - alone / beside },
 ];
 
-/// Which groups a run has, if `run.only` is swept.
+/// The groups that a run has, if `run.only` is swept.
 fn only(run: &RunDigest) -> Option<&str> {
     run.info.factors.get(ONLY_KEY).and_then(Value::as_str)
 }

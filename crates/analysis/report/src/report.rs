@@ -70,7 +70,7 @@ impl Report {
         name_files(owned, &self.palette)
     }
 
-    /// What all runs have in common.
+    /// The conditions that all runs have in common.
     fn conditions(&self) -> String {
         conditions(&self.runs.iter().map(|run| &run.info).collect::<Vec<_>>())
     }

@@ -1,4 +1,4 @@
-//! Who got what: the groups of flows of a run beside each other, in sentences and as a table.
+//! The results of the groups of flows of a run beside each other, in sentences and as a table.
 
 use crate::digest::{Group, RunDigest, factor_head, factor_number, factor_phrase, factor_text, metric_words};
 use crate::estimate::Estimate;
@@ -81,7 +81,7 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Who has how much of the goodput, and how long flows with a size take; none where no groups are beside each other.
+/// The shares of the goodput and the completion times of flows with a size; none where no groups are beside each other.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let mut sets: Vec<(Vec<&str>, Vec<Standing>)> = Vec::new();
     for standing in Group::all(&report.runs).into_iter().filter_map(Standing::of) {
@@ -223,7 +223,7 @@ fn completion(report: &Report) -> Vec<String> {
     labels.into_iter().take(MOST_SETS).filter_map(sentence).collect()
 }
 
-/// What each group loses by the others, where it loses most and least.
+/// The harm to each group, where it is largest and least.
 fn harms(report: &Report) -> Vec<String> {
     let mut settings = Group::all(&report.runs);
     settings.retain(|setting| !harm::is_alone(setting.runs[0]));

@@ -1,10 +1,10 @@
-//! What a metric is of: a run, one of its flows, or a group of them.
+//! The subject of a metric: a run, one of its flows, or a group of them.
 
 use crate::error::Complaint;
 use crate::suggest;
 use crate::tree::Place;
 
-/// What a metric is of.
+/// The subject of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject<'n> {
     /// The whole run.
@@ -15,7 +15,7 @@ pub enum Subject<'n> {
     Group(&'n str),
 }
 
-/// What a metric is of, and its name in the registry: `flow.LABEL.METRIC` is of a flow, `group.LABEL.METRIC` of a group,
+/// The subject of a metric, and its name in the registry: `flow.LABEL.METRIC` is of a flow, `group.LABEL.METRIC` of a group,
 /// and every other name of the run. Labels may contain dots.
 pub fn metric_of(name: &str) -> (Subject<'_>, &str) {
     let after = |prefix: &str| name.strip_prefix(prefix)?.rsplit_once('.');

@@ -14,7 +14,7 @@ use wirespeed_scenario::run::ONLY_KEY;
 
 pub(crate) struct Shares;
 
-/// What is drawn of each group.
+/// The drawn number of each group.
 struct Quantity {
     id: &'static str,
     title: &'static str,
@@ -114,7 +114,7 @@ fn draw(quantity: &Quantity, x: &FactorAxis, panel: &Panel) -> Option<Figure> {
     Some(Figure { x: x_axis.axis, y: y_axis.axis, layers, ..empty })
 }
 
-/// The colour of a group: that of its congestion control, if all its flows have one. A later group of the same control has
+/// The colour of a group: that of its congestion control, if all its flows have one. A later group of the same algorithm has
 /// another line.
 fn ink(panel: &Panel, label: &str, earlier: &[Ink]) -> (Ink, Dash) {
     let control = panel.runs.iter().find_map(|run| {

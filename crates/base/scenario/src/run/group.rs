@@ -3,7 +3,7 @@
 use super::{Flow, FlowKind, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What flows of one group have in common. Ordered: of several in one group, the first keeps the group's name.
+/// The common class of flows of one group. Ordered: of several in one group, the first keeps the group's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Endless,
@@ -20,7 +20,7 @@ impl Class {
         }
     }
 
-    /// What the name of its group ends with, if another class has the plain name.
+    /// The end of the name of its group, if another class has the plain name.
     fn suffix(self) -> &'static str {
         match self {
             Class::Endless => "tcp",

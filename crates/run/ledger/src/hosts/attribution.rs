@@ -1,4 +1,4 @@
-//! Who lost the packets that did not arrive: the places of the hosts, or the network between them.
+//! Assigns the packets that did not arrive to places of the hosts, or to the network between them.
 
 use super::places::Lost;
 
@@ -11,13 +11,13 @@ pub enum Rest {
     Unexplained(&'static str),
 }
 
-/// Where the mean size of GSO packets is known, so many times the mean are taken for one place. Beyond, the network lost some.
+/// A place can have lost so many times the mean size of its GSO packets, if that is known. Beyond, the network lost some.
 const SPREAD: i64 = 2;
 
 /// Assigns missing packets to the places with losses. A place that is not exact lost at least as many as it counts. Further
 /// missing packets are assigned to such places up to their upper bounds. The shares are certain if there is one such place
-/// and the network lost nothing. If more are missing than the places can have lost, the network lost some, and a place has as
-/// many as its GSO packets have on average, or its upper bound if their size is unknown.
+/// and the network lost nothing. If more are missing, the network lost some. A place then has as many as its GSO packets have on
+/// average, or its upper bound if their size is unknown.
 pub fn attribute(missing: i64, places: &mut [Lost]) -> Rest {
     let counted: i64 = places.iter().map(|lost| lost.packets).sum();
     let rest = missing - counted;

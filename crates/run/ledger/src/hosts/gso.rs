@@ -25,8 +25,8 @@ impl GsoSize {
     /// Of any traffic.
     pub const UNKNOWN: GsoSize = GsoSize { most: LARGEST_BYTES / SMALLEST_MSS, mean: None };
 
-    /// Of a host whose TCP has segments of `mss` bytes, by the bytes and GSO packets that its IP counts: the counters of RFC 4293
-    /// as in `/proc/net/snmp`, `/proc/net/netstat` and `/proc/net/snmp6`.
+    /// Of a host whose TCP has segments of `mss` bytes. Its IP counts bytes and GSO packets (RFC 4293; `/proc/net/snmp`,
+    /// `/proc/net/netstat` and `/proc/net/snmp6`).
     pub fn of(changes: &Changes, way: Way, mss: Option<u32>) -> GsoSize {
         let Some(mss) = mss.filter(|mss| *mss > 0) else { return GsoSize::UNKNOWN };
         let (octets, buffers) = match way {

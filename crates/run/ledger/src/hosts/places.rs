@@ -187,7 +187,7 @@ fn gather(host: &str, device: &str, changes: &Changes, way: Way, size: GsoSize) 
     found
 }
 
-/// What the counters of a place say.
+/// The counts of a place.
 #[derive(Default)]
 struct Counts {
     /// Packets, at least.
