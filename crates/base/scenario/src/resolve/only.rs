@@ -31,7 +31,7 @@ mod tests {
         let path = "[path]\nrate = \"1 Gbit/s\"\nrtt = \"10 ms\"\nbuffer = \"1 bdp\"\n";
         let text =
             format!("schema = 1\nname = \"t\"\nabout = \"\"\n{path}{FLOWS}[run]\nduration = \"5 s\"\n{rest}");
-        parse(&text, "t.toml", &[], None).map_err(|error| error.to_string())
+        parse(&text, "t.toml", &[], None).map_err(|error| format!("{error:#}"))
     }
 
     #[test]

@@ -25,6 +25,7 @@ impl Order {
 
 /// Format of a pcap file, by its first number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Pcap {
     Microseconds = 0xa1b2_c3d4,
     Nanoseconds = 0xa1b2_3c4d,
