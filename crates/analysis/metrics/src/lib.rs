@@ -20,6 +20,7 @@ mod limits;
 mod link;
 pub mod loss;
 mod pairs;
+mod parts;
 pub mod per_flow;
 pub mod per_group;
 mod rates;

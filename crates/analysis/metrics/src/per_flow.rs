@@ -1,6 +1,7 @@
 //! The metrics that make sense for one flow, under the names that the registry has for the whole run. Rates are
 //! over the flow's own time in the measurement window; otherwise a definition holds with "all flows" read as this one.
 
+use crate::parts::of_parts;
 use crate::view::{FlowSeries, View};
 use crate::{completion, convergence, delay, fairness, limits, rates, retransmission, udp, window_cycles};
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ pub fn evaluate_flow(view: &View, flow: u32) -> Result<BTreeMap<&'static str, f6
     Ok(evaluate_flows(view, [flow])?.remove(0))
 }
 
-/// The same for many flows, in their order. Metric by metric, so that each column is read once and not once a flow.
+/// The same for many flows, in their order.
 ///
 /// # Errors
 /// If samples are on disk and cannot be read.
@@ -61,13 +62,7 @@ pub fn evaluate_flows(
     flows: impl IntoIterator<Item = u32>,
 ) -> Result<Vec<BTreeMap<&'static str, f64>>, StoreError> {
     let series: Vec<_> = flows.into_iter().map(|flow| view.flow(flow)).collect();
-    let mut values = vec![BTreeMap::new(); series.len()];
-    for (name, compute) in ROWS {
-        for (flow, values) in series.iter().zip(&mut values) {
-            let value = flow.and_then(|flow| compute(view, flow)).filter(|value| value.is_finite());
-            values.extend(value.map(|value| (*name, value)));
-        }
-    }
+    let values = of_parts(ROWS, &series, |compute, flow| flow.and_then(|flow| compute(view, flow)));
     view.intact()?;
     Ok(values)
 }

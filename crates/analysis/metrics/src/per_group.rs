@@ -2,6 +2,7 @@
 //! read as those of the group; a rate of the group is over the whole measurement window.
 
 use crate::completion::{mean_of, quantile_of, slowdowns, times, unfinished};
+use crate::parts::of_parts;
 use crate::view::{ANY_GAP, FlowSeries, View};
 use crate::{delay, fairness, rates, retransmission, udp};
 use std::collections::BTreeMap;
@@ -71,14 +72,7 @@ pub fn evaluate_groups(view: &View) -> Result<Vec<GroupValues>, StoreError> {
         series: group.flows.iter().filter_map(|number| view.flow(*number)).collect(),
     });
     let members: Vec<Members> = members.collect();
-    let mut values = vec![BTreeMap::new(); groups.len()];
-    // Metric by metric, so that each column is read once and not once a group.
-    for (name, compute) in ROWS {
-        for (of, values) in members.iter().zip(&mut values) {
-            let value = compute(view, of).filter(|value| value.is_finite());
-            values.extend(value.map(|value| (*name, value)));
-        }
-    }
+    let values = of_parts(ROWS, &members, |compute, of| compute(view, of));
     drop(members);
     view.intact()?;
     Ok(groups.into_iter().zip(values).map(|(group, values)| GroupValues { group, values }).collect())
