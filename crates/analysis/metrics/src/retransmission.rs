@@ -10,7 +10,7 @@ pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "retransmissions_packets",
         unit: "packets",
-        definition: "Packets that TCP sent again in the measurement window (growth of retrans_packets), summed \
+        definition: "Packets that TCP retransmitted in the measurement window (growth of retrans_packets), summed \
                      over flows.",
         reference: "tcpi_total_retrans; RFC 4898, tcpEStatsPerfSegsRetrans",
         better: Better::Lower,
@@ -61,7 +61,7 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "spurious_retransmissions_packets",
         unit: "packets",
         definition: "Packets that receivers reported as arrived twice in the measurement window (growth of \
-                     dsack_dups), summed over flows: sent again for nothing, or duplicated on the way.",
+                     dsack_dups), summed over flows: retransmitted needlessly, or duplicated on the way.",
         reference: "RFC 2883; tcpi_dsack_dups",
         better: Better::Lower,
         headline: false,
