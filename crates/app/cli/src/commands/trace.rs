@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use wirespeed_capture::{CaptureError, CaptureFacts, Input, Settings};
+use wirespeed_record::replace_file;
 use wirespeed_trace::{Options, Trace, text};
 
 /// Arguments of `wirespeed trace`.
@@ -103,20 +104,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
     }
     let shown = shown(&trace, &facts, arguments);
-    let json = serde_json::to_string_pretty(&Document {
-        schema: 1,
-        finding: text::finding(&trace),
-        trace: &trace,
-        capture: Capture::of(&facts),
-    })
-    .expect("a trace is plain data");
+    let json = || {
+        let finding = text::finding(&trace);
+        let document = Document { schema: 1, finding, trace: &trace, capture: Capture::of(&facts) };
+        serde_json::to_string_pretty(&document).expect("a trace is plain data")
+    };
     if let Some(folder) = &arguments.out {
         create(folder)?;
         write(&folder.join("trace.txt"), &shown)?;
-        write(&folder.join("trace.json"), &json)?;
+        write(&folder.join("trace.json"), &json())?;
     }
     match arguments.json {
-        true => print(&format!("{json}\n")),
+        true => print(&format!("{}\n", json())),
         false => print_plain(&shown),
     }
 }
@@ -136,7 +135,8 @@ fn shown(trace: &Trace, facts: &CaptureFacts, arguments: &Arguments) -> String {
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).map_err(|source| Failure::Output { what: file.display().to_string(), source })
+    replace_file(file, text.as_bytes())
+        .map_err(|source| Failure::Output { what: file.display().to_string(), source })
 }
 
 fn refused(file: &Path, error: &CaptureError) -> Failure {
