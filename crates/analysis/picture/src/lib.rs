@@ -40,7 +40,7 @@ pub struct Picture {
     pub missing: BTreeSet<char>,
 }
 
-/// Why there is no picture.
+/// An error in drawing a picture.
 #[derive(Debug, Error)]
 pub enum PictureError {
     /// The text is not an SVG document, or has no size.

@@ -8,7 +8,7 @@ use wirespeed_scenario::Run;
 use wirespeed_sim::Outcome;
 use wirespeed_trace::{DuplicateCause, FlowTrace, Position, SlowStartEnd};
 
-/// What the model knows of its only flow.
+/// The model's own counts of its only flow.
 #[derive(Debug)]
 struct Truth {
     retransmitted: u64,

@@ -58,7 +58,7 @@ pub struct Interface {
     pub filter: Option<String>,
     /// Link type.
     pub link_type: LinkType,
-    /// Most bytes of a frame that were kept; 0 if there is no limit.
+    /// Snapshot length: at most so many bytes of a frame were kept; 0 if there is no limit.
     pub snaplen: u32,
     /// Ticks of the timestamps in a second.
     pub ticks_per_second: u64,

@@ -194,7 +194,7 @@ fn headers_of_wrong_length_are_malformed() {
 #[test]
 fn lengths_are_those_of_the_wire_and_not_of_the_capture() {
     let whole = write::frame_v4(&SEGMENT.ipv4());
-    // Padding of a short frame is no payload.
+    // Padding of a short frame is not payload.
     let short = write::frame_v4(&Tcp { payload: 0, options: &[], ..SEGMENT }.ipv4());
     let padded = [short, vec![0; 6]].concat();
     let (packet, _) = read_frame(1, Frame::new(1, padded));

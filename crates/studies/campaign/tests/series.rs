@@ -146,7 +146,7 @@ fn run_whose_reduction_was_interrupted_is_whole_or_repeated() {
     assert_equal(&judged(all, &place), &expected);
     assert!(carry_out(none, &place).iter().all(is_kept));
     assert_equal(&judged(none, &place), &expected);
-    // What is left of the old directory is removed later.
+    // The rest of the old directory is removed later.
     fs::create_dir_all(&scratch).unwrap();
     fs::write(scratch.join("run.json"), "{}").unwrap();
     assert!(carry_out(none, &place).iter().all(is_kept));

@@ -16,7 +16,7 @@ const CHECKSUM: usize = 4;
 pub(super) struct Zstd<R> {
     input: R,
     decoder: FrameDecoder,
-    /// Whether the decoder is within a frame, or has not delivered all of it.
+    /// The decoder is within a frame, or has not delivered all of it.
     in_frame: bool,
     /// The error that follows after the bytes that the decoder still has.
     failed: Option<io::Error>,
