@@ -91,7 +91,7 @@ fn add(builder: &mut Builder, recording: Recording) {
         passed: utilisation.is_some_and(|u| u >= 0.5),
     }];
     builder
-        .add(RunResult { recording: &recording, analysis: None, metrics, per_flow, per_group, expectations })
+        .add(RunResult { metrics, per_flow, per_group, expectations, ..RunResult::of(&recording) })
         .expect(IN_MEMORY);
 }
 

@@ -1,15 +1,15 @@
 //! The answer in a few sentences, from the data alone.
 
 use crate::digest::{Group, leading_metric, metric_words};
+use crate::flow_groups;
 use crate::harm;
 use crate::kept;
 use crate::ledger::{Balance, Extent, Loss};
+use crate::link_share::share_of_link;
 use crate::number::{significant, whole, with_unit};
 use crate::observations::note;
 use crate::report::Report;
 use crate::run_metrics::RunMetrics;
-use crate::share::share_of_link;
-use crate::shares;
 use crate::steadiness;
 use crate::sweep;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         Some(metric) => ranking(report, metric, &mut out),
         None => out.push("No run has a goodput: nothing was delivered, or it was not recorded.".into()),
     }
-    out.extend(shares::sentences(report));
+    out.extend(flow_groups::sentences(report));
     losses(report, &mut out);
     caveats(report, &mut out);
     out
@@ -71,7 +71,7 @@ fn ranking(report: &Report, metric: &str, out: &mut Vec<String>) {
         out.extend(sentences);
         return;
     }
-    let settings = Group::all(&report.runs).into_iter().filter(|group| !harm::is_alone(group.runs[0]));
+    let settings = harm::with_all_groups(&report.runs).into_iter();
     let mut groups: Vec<(Group, f64)> = settings.filter_map(|g| g.mean(metric).map(|m| (g, m))).collect();
     groups.sort_by(|a, b| b.1.total_cmp(&a.1));
     let words = metric_words(metric);

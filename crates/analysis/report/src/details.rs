@@ -82,14 +82,8 @@ mod tests {
                 value: *value,
                 headline: true,
             };
-            let run = RunResult {
-                recording: &Recording::default(),
-                analysis: None,
-                metrics: vec![metric],
-                per_flow: vec![],
-                per_group: vec![],
-                expectations: vec![],
-            };
+            let recording = Recording::default();
+            let run = RunResult { metrics: vec![metric], ..RunResult::of(&recording) };
             RunDigest::plain(run, &Analysis::default(), &mut Pool::default())
         };
         let candidate = |index| Candidate { index, setting: index / repeats, is_first: index % repeats == 0 };

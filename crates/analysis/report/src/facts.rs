@@ -1,5 +1,6 @@
 //! The parts of `run.json` that reports show. Runs share those that are equal.
 
+use crate::input::MetricValue;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -131,6 +132,16 @@ pub(crate) struct MetricName {
     pub name: Box<str>,
     pub unit: Box<str>,
     pub headline: bool,
+}
+
+impl From<&MetricValue> for MetricName {
+    fn from(metric: &MetricValue) -> Self {
+        MetricName {
+            name: metric.name.as_str().into(),
+            unit: metric.unit.as_str().into(),
+            headline: metric.headline,
+        }
+    }
 }
 
 /// The values of one type that were shared last. Repeats of a setting follow each other, so few of them are enough.

@@ -31,28 +31,35 @@ fn only(run: &RunDigest) -> Option<&str> {
     run.info.factors.get(ONLY_KEY).and_then(Value::as_str)
 }
 
-/// Whether a run has one group of the flows that its scenario lets compete.
-pub(crate) fn is_alone(run: &RunDigest) -> bool {
-    only(run).is_some_and(|label| label != ALL_GROUPS)
+/// The settings in which all groups of flows run: every setting, without those in which `run.only` leaves one group.
+pub(crate) fn with_all_groups(runs: &[RunDigest]) -> Vec<Group<'_>> {
+    let mut settings = Group::all(runs);
+    settings.retain(|setting| alone(setting.runs[0]).is_none());
+    settings
+}
+
+/// The group that a run has alone.
+fn alone(run: &RunDigest) -> Option<&str> {
+    only(run).filter(|label| *label != ALL_GROUPS)
 }
 
 /// Adds the harm to the metrics of each group that some run with the same factors and the same repetition has alone.
 pub(crate) fn add(runs: &mut [RunDigest], pool: &mut Pool) {
     let setting = |run: &RunDigest| (factors_key(&run.info.factors, Some(ONLY_KEY)), run.info.repeat);
-    let mut alone: HashMap<(String, u32), BTreeMap<String, usize>> = HashMap::new();
+    let mut twins: HashMap<(String, u32), BTreeMap<String, usize>> = HashMap::new();
     for (index, run) in runs.iter().enumerate() {
-        if let Some(label) = only(run).filter(|label| *label != ALL_GROUPS) {
-            alone.entry(setting(run)).or_default().insert(label.to_owned(), index);
+        if let Some(label) = alone(run) {
+            twins.entry(setting(run)).or_default().insert(label.to_owned(), index);
         }
     }
-    if alone.is_empty() {
+    if twins.is_empty() {
         return;
     }
     for index in 0..runs.len() {
         if only(&runs[index]) != Some(ALL_GROUPS) {
             continue;
         }
-        let Some(of_setting) = alone.get(&setting(&runs[index])) else { continue };
+        let Some(of_setting) = twins.get(&setting(&runs[index])) else { continue };
         let harms: Vec<Vec<MetricValue>> = runs[index]
             .per_group
             .iter()

@@ -79,3 +79,17 @@ pub struct RunResult<'a> {
     /// Outcomes of the bounds that apply to this run.
     pub expectations: Vec<ExpectOutcome>,
 }
+
+impl<'a> RunResult<'a> {
+    /// A run without numbers.
+    pub fn of(recording: &'a Recording) -> Self {
+        RunResult {
+            recording,
+            analysis: None,
+            metrics: Vec::new(),
+            per_flow: Vec::new(),
+            per_group: Vec::new(),
+            expectations: Vec::new(),
+        }
+    }
+}

@@ -50,14 +50,7 @@ mod tests {
 
     fn run(series: KeptSeries) -> RunDigest {
         let recording = Recording { info: RunInfo { series, ..RunInfo::default() }, ..Recording::default() };
-        let result = RunResult {
-            recording: &recording,
-            analysis: None,
-            metrics: vec![],
-            per_flow: vec![],
-            per_group: vec![],
-            expectations: vec![],
-        };
+        let result = RunResult::of(&recording);
         RunDigest::plain(result, &Analysis::default(), &mut Pool::default())
     }
 

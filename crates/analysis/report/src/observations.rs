@@ -52,12 +52,9 @@ mod tests {
                 headline: true,
             };
             let run = RunResult {
-                recording: &recording,
-                analysis: None,
                 metrics: vec![metric.clone()],
                 per_flow: vec![vec![metric]],
-                per_group: vec![],
-                expectations: vec![],
+                ..RunResult::of(&recording)
             };
             RunDigest::plain(run, &Analysis::default(), &mut Pool::default())
         };

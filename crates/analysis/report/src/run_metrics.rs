@@ -24,30 +24,15 @@ pub(crate) struct Metric<'a> {
 
 impl RunMetrics {
     pub fn new(metrics: &[MetricValue], pool: &mut Pool) -> RunMetrics {
-        let name = |metric: &MetricValue| MetricName {
-            name: metric.name.as_str().into(),
-            unit: metric.unit.as_str().into(),
-            headline: metric.headline,
-        };
-        let names = pool.names(metrics.iter().map(name).collect());
+        let names = pool.names(metrics.iter().map(MetricName::from).collect());
         RunMetrics { names, values: metrics.iter().map(|metric| metric.value).collect() }
     }
 
     /// The same, and `more` after them.
     pub fn with(&self, more: &[MetricValue], pool: &mut Pool) -> RunMetrics {
-        let name = |metric: Metric| MetricName {
-            name: metric.name.into(),
-            unit: metric.unit.into(),
-            headline: metric.headline,
-        };
-        let of_value = |metric: &MetricValue| MetricName {
-            name: metric.name.as_str().into(),
-            unit: metric.unit.as_str().into(),
-            headline: metric.headline,
-        };
-        let names = pool.names(self.iter().map(name).chain(more.iter().map(of_value)).collect());
+        let names = self.names.iter().cloned().chain(more.iter().map(MetricName::from));
         let values = self.values.iter().copied().chain(more.iter().map(|metric| metric.value));
-        RunMetrics { names, values: values.collect() }
+        RunMetrics { names: pool.names(names.collect()), values: values.collect() }
     }
 
     /// All of them, in their order.

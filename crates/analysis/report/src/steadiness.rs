@@ -34,14 +34,7 @@ mod tests {
 
     fn run(needed_s: Option<i64>) -> RunDigest {
         let recording = Recording::default();
-        let result = RunResult {
-            recording: &recording,
-            analysis: None,
-            metrics: vec![],
-            per_flow: vec![],
-            per_group: vec![],
-            expectations: vec![],
-        };
+        let result = RunResult::of(&recording);
         let digest = RunDigest::plain(result, &Analysis::default(), &mut Pool::default());
         let unsteady = needed_s.map(|needed_s| Unsteady {
             label: "cubic".into(),

@@ -5,9 +5,9 @@ mod text_table;
 
 use crate::answer;
 use crate::digest::{Group, RunDigest, factor_head, factor_text, metric_words};
+use crate::flow_groups;
 use crate::number::{Column, MISSING, whole, with_unit};
 use crate::report::Report;
-use crate::shares;
 use crate::steadiness;
 use crate::sweep;
 use layout::{Cells, LEAST_WIDTH, clean, paragraph, write_tables};
@@ -139,13 +139,14 @@ fn metrics(report: &Report, rows: &[Group]) -> Vec<Cells> {
 
 /// A row for each group of flows, where runs have several.
 fn group_table(out: &mut String, report: &Report, total: usize, colour: bool) {
-    let Some((columns, left_out)) = shares::table(report, MOST_GROUP_ROWS) else { return };
+    let Some((columns, left_out)) = flow_groups::table(report, MOST_GROUP_ROWS) else { return };
     paragraph(out, "By group of flows; shares are of the goodput of all TCP flows:", total, None);
     let (numbers, names): (Vec<_>, Vec<_>) = columns.into_iter().partition(|column| column.is_number);
     let cleaned = |cells: Vec<String>| cells.iter().map(|cell| clean(cell)).collect();
     let names =
         names.into_iter().map(|column| Cells::text(clean(&column.head), cleaned(column.cells))).collect();
-    let number = |column: shares::GroupColumn| Cells::number(column.head, column.unit, cleaned(column.cells));
+    let number =
+        |column: flow_groups::GroupColumn| Cells::number(column.head, column.unit, cleaned(column.cells));
     write_tables(out, names, None, numbers.into_iter().map(number).collect(), total, colour);
     if left_out > 0 {
         paragraph(out, &format!("and {left_out} more rows; the page and --json have them"), total, None);

@@ -48,14 +48,7 @@ fn add(comparer: &mut Comparer, recording: &Recording, goodput: f64) {
         metric("cwnd_mean_bytes", "bytes", goodput / 800.0, false),
         metric("rto_count", "", 0.0, false),
     ];
-    let result = RunResult {
-        recording,
-        analysis: None,
-        metrics,
-        per_flow: vec![],
-        per_group: vec![],
-        expectations: vec![],
-    };
+    let result = RunResult { metrics, ..RunResult::of(recording) };
     comparer.add(result, format!("out/runs/{}", recording.info.id)).unwrap();
 }
 

@@ -35,14 +35,7 @@ fn sweep(figures: Vec<FigureRequest>, repeats: u32) -> Report {
                         metric("rtt_q95_ns", "ns", 2e6 * (i + 1) as f64 + 1e4 * f64::from(repeat * repeat)),
                     ];
                     builder
-                        .add(RunResult {
-                            recording: &run,
-                            analysis: None,
-                            per_flow: vec![metrics.clone()],
-                            per_group: vec![],
-                            metrics,
-                            expectations: vec![],
-                        })
+                        .add(RunResult { per_flow: vec![metrics.clone()], metrics, ..RunResult::of(&run) })
                         .unwrap();
                 }
             }

@@ -16,14 +16,7 @@ use xml::well_formed;
 fn report_of(recordings: &[Recording]) -> Report {
     let mut builder = Builder::new(study());
     for recording in recordings {
-        let run = RunResult {
-            recording,
-            analysis: None,
-            metrics: vec![],
-            per_flow: vec![],
-            per_group: vec![],
-            expectations: vec![],
-        };
+        let run = RunResult::of(recording);
         builder.add(run).unwrap();
     }
     builder.finish()

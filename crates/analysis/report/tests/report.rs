@@ -15,16 +15,7 @@ fn goodput(value: f64) -> Vec<MetricValue> {
 }
 
 fn add(builder: &mut Builder, recording: &Recording, metrics: Vec<MetricValue>) {
-    builder
-        .add(RunResult {
-            recording,
-            analysis: None,
-            metrics,
-            per_flow: vec![],
-            per_group: vec![],
-            expectations: vec![],
-        })
-        .unwrap();
+    builder.add(RunResult { metrics, ..RunResult::of(recording) }).unwrap();
 }
 
 fn report_of(recordings: &[Recording]) -> Report {
@@ -104,12 +95,10 @@ fn hostile_text_stays_text_everywhere() {
         vec![ExpectOutcome { metric: EVIL.into(), bound: EVIL.into(), value: None, passed: false }];
     builder
         .add(RunResult {
-            recording: &recording,
-            analysis: None,
             per_flow: vec![metrics.clone()],
-            per_group: vec![],
             metrics,
             expectations,
+            ..RunResult::of(&recording)
         })
         .unwrap();
     builder.add_incomplete(EVIL, EVIL);
@@ -307,16 +296,7 @@ fn the_answer_says_what_each_flow_of_a_single_run_got() {
     recording.info.flows = vec![flow("reno", "reno"), flow("bic", "bic")];
     let mut builder = Builder::new(study());
     let per_flow = vec![goodput(1e8), goodput(9e8)];
-    builder
-        .add(RunResult {
-            recording: &recording,
-            analysis: None,
-            metrics: goodput(1e9),
-            per_flow,
-            per_group: vec![],
-            expectations: vec![],
-        })
-        .unwrap();
+    builder.add(RunResult { metrics: goodput(1e9), per_flow, ..RunResult::of(&recording) }).unwrap();
     let text = builder.finish().terminal(100, false).replace('\n', " ");
     assert!(text.contains("Flow by flow: bic 900 Mbit/s, reno 100 Mbit/s."), "{text}");
 }
@@ -427,16 +407,7 @@ fn long_ids() -> Report {
             passed: index > 0,
         }];
         let metrics = (0..14).map(metric).collect();
-        builder
-            .add(RunResult {
-                recording: &recording,
-                analysis: None,
-                metrics,
-                per_flow: vec![],
-                per_group: vec![],
-                expectations,
-            })
-            .unwrap();
+        builder.add(RunResult { metrics, expectations, ..RunResult::of(&recording) }).unwrap();
     }
     builder.add_incomplete("y".repeat(300), "the disk is full");
     builder.finish()

@@ -1,4 +1,4 @@
-//! What a report says about groups of flows that are beside each other.
+//! Reports on groups of flows that compete.
 
 #[allow(dead_code, reason = "other tests draw queues")]
 mod recordings;
@@ -37,12 +37,9 @@ fn report(rows: &[(&str, &[f64])], mice: Option<f64>) -> Report {
             }));
             builder
                 .add(RunResult {
-                    recording: &recording,
-                    analysis: None,
                     metrics: vec![metric("goodput_bps", "bit/s", 1e9)],
-                    per_flow: vec![],
                     per_group,
-                    expectations: vec![],
+                    ..RunResult::of(&recording)
                 })
                 .unwrap();
         }
@@ -105,14 +102,7 @@ fn one_group_has_no_share() {
     let recording = one_run("cubic", 0);
     let mut builder = Builder::new(study());
     let (metrics, per_group) = (vec![metric("goodput_bps", "bit/s", 1e9)], vec![group("cubic", 0, 1.0)]);
-    let result = RunResult {
-        recording: &recording,
-        analysis: None,
-        metrics,
-        per_flow: vec![],
-        per_group,
-        expectations: vec![],
-    };
+    let result = RunResult { metrics, per_group, ..RunResult::of(&recording) };
     builder.add(result).unwrap();
     let text = builder.finish().terminal(110, false);
     assert!(!text.contains("By group of flows") && !text.contains("of the goodput,"), "{text}");
@@ -147,12 +137,9 @@ fn report_with_alone(rows: &[(&str, [f64; 2])]) -> Report {
                 info.flows = flows;
                 builder
                     .add(RunResult {
-                        recording: &recording,
                         metrics: vec![metric("goodput_bps", "bit/s", total * 1e9)],
-                        per_flow: vec![],
                         per_group,
-                        expectations: vec![],
-                        analysis: None,
+                        ..RunResult::of(&recording)
                     })
                     .unwrap();
             }

@@ -30,14 +30,7 @@ fn run(control: &str, loss: f64, repeat: u32, seed: u64) -> Recording {
 fn add(builder: &mut Builder, recording: &Recording, goodput: f64) {
     let metric =
         MetricValue { name: "goodput_bps".into(), unit: "bit/s".into(), value: goodput, headline: true };
-    let result = RunResult {
-        recording,
-        analysis: None,
-        metrics: vec![metric],
-        per_flow: vec![],
-        per_group: vec![],
-        expectations: vec![],
-    };
+    let result = RunResult { metrics: vec![metric], ..RunResult::of(recording) };
     builder.add(result).unwrap();
 }
 

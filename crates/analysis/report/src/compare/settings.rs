@@ -162,14 +162,7 @@ mod tests {
         };
         let names = |substrate| {
             let recording = Recording { info: info(substrate), ..Recording::default() };
-            let result = RunResult {
-                recording: &recording,
-                analysis: None,
-                metrics: vec![],
-                per_flow: vec![],
-                per_group: vec![],
-                expectations: vec![],
-            };
+            let result = RunResult::of(&recording);
             let run = SideRun::new(result, String::new(), 100, &mut Pool::default()).unwrap();
             settings(&run).into_keys().collect::<Vec<_>>()
         };

@@ -6,10 +6,10 @@ use crate::digest::RunDigest;
 use crate::estimate::Estimate;
 use crate::factors::{FactorAxis, Panel, panels};
 use crate::figure::{Dash, Figure, From, Ink};
+use crate::flow_groups::competing;
 use crate::harm;
 use crate::number_axis::{NumberAxis, Spread, Values};
 use crate::plan::{observed, panel_id};
-use crate::shares::competing;
 use wirespeed_scenario::run::ONLY_KEY;
 
 pub(crate) struct Shares;

@@ -11,9 +11,9 @@ mod verbatim;
 use crate::answer;
 use crate::characters::printable;
 use crate::figure::Figure;
+use crate::flow_groups;
 use crate::palette::{colours, declarations};
 use crate::report::Report;
-use crate::shares;
 use crate::sweep;
 use data::PageData;
 use maud::{DOCTYPE, Markup, html};
@@ -41,7 +41,7 @@ pub(crate) fn page(report: &Report, above: &Markup) -> String {
             (answer_section(&answer::sentences(report)))
             @for region in answer::validated_regions(report) { p.hint { (region) "." } }
             (tables::summary(report))
-            (shares::section(report))
+            (flow_groups::section(report))
             (sweep::page::sections(report))
             (tables::expectations(report))
             (incomplete(report))

@@ -3,9 +3,9 @@
 use super::comparison::{LevelComparison, Scale, comparisons};
 use super::factors::Factor;
 use crate::digest::{Group, factor_phrase, metric_words};
+use crate::link_share::share_of_link;
 use crate::number::{significant, with_unit};
 use crate::report::Report;
-use crate::share::share_of_link;
 use wirespeed_statistics::Interval;
 
 /// Up to this many settings are all reported; of more, the one with the largest and the one with the smallest ratio.
