@@ -49,7 +49,7 @@ pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
                 && part.state.receiver().get().is_some()
                 && !part.state.read_all.load(Relaxed)
         };
-        // A thread without a core reads late. What it has not read yet would be blamed on the network.
+        // A thread without a core reads late. Its unread datagrams would be counted as lost in the network.
         let reads =
             |part: &Arc<Part>| !is_tcp(part) && part.state.receiver().get().is_some_and(socket::has_unread);
         let pending = rows.iter().any(unacknowledged)

@@ -18,7 +18,7 @@ pub(super) struct WorstStages {
 struct WithLosses {
     from_ns: i64,
     to_ns: i64,
-    /// Where most of it was lost.
+    /// The place with most losses.
     site: Site,
     /// Whether some of it may have been lost in the interval before: the hosts are not read at the same instant.
     may_be_earlier: bool,

@@ -149,7 +149,7 @@ fn recorded(text: &str) -> Result<Value, RunError> {
     }
 }
 
-/// A host as JSON of which the scenario says nothing.
+/// A host as JSON with the defaults of the scenario format.
 fn usual_host() -> Value {
     const PLAIN: &str = "schema = 1\nname = \"plain\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"1 ms\"\n[[flow]]\n[run]\nduration = \"1 s\"\n";
     let plain = parse(PLAIN, "plain.toml", &[], None).expect("it has all that a scenario needs");
