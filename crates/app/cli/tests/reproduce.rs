@@ -18,6 +18,9 @@ flows = "flow.count"
 "run.duration" = "1 s"
 [claim.too-much]
 explanation = "No link carries more than its rate."
+[[conclusion]]
+text = "Loss costs rate, and large transfers fill the path."
+rests_on = ["falls", "too-much"]
 [[figure]]
 id = "1"
 scenario = "path.toml"
@@ -131,6 +134,7 @@ fn a_study_runs_once_and_its_claims_have_verdicts() {
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     for part in [
         "No link carries more than its rate.",
+        "holds in part on model (1 of 2 claims agree)",
         "figure-1-model",
         "Nothing is known of the buffer.",
         "figure-2-model--reno--0-05-cwnd",

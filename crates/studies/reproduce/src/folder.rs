@@ -50,6 +50,9 @@ impl StudyFiles {
         for claim in &mut claims {
             read_shape(claim, &settings)?;
         }
+        for conclusion in &settings.conclusions {
+            conclusion.check(&claims)?;
+        }
         let recorded = match scenarios.remove(RECORDED) {
             Some(text) => Recorded::read(&text, &name(RECORDED))?,
             None => Recorded::default(),

@@ -1,6 +1,7 @@
 //! A published study, run again: its scenarios and claims, the runs that these need, and their results.
 
 pub mod claims;
+mod conclusion;
 mod folder;
 mod measure;
 mod page;
@@ -11,6 +12,7 @@ mod settings;
 mod setup;
 mod table;
 
+pub use conclusion::{Conclusion, ConclusionRow, Support};
 pub use folder::StudyFiles;
 pub use measure::{Found, NoNumbers, read_all};
 pub use page::page;

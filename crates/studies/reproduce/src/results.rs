@@ -1,5 +1,6 @@
 //! What has been found so far, on either substrate: `claims.json` in the output folder.
 
+use super::conclusion::{Conclusion, ConclusionRow};
 use super::measure::{Found, values, verdict};
 use super::plan::{ClaimPlan, FigurePlan};
 use super::recorded::Recorded;
@@ -20,6 +21,9 @@ pub struct Results {
     pub generated_by: String,
     /// Every claim, in order.
     pub claims: Vec<ClaimResult>,
+    /// The conclusions of the study.
+    #[serde(default)]
+    pub conclusions: Vec<Conclusion>,
     /// Numbers of the figures, by figure.
     pub figures: BTreeMap<String, BTreeMap<SubstrateKind, Vec<FigureCell>>>,
     /// By substrate: how many claims came to what.
@@ -201,8 +205,12 @@ impl Results {
         }
     }
 
-    /// Counts, for every substrate there are results of.
-    pub fn summarise(&mut self) {
+    /// Counts, for every substrate there are results of, and judges the conclusions of the study.
+    pub fn summarise(&mut self, conclusions: &[ConclusionRow]) {
+        // A file of other claims has none that a conclusion of the study rests on.
+        let is_here = |row: &&ConclusionRow| self.claims.iter().any(|claim| row.rests_on.contains(&claim.id));
+        let here = conclusions.iter().filter(is_here);
+        self.conclusions = here.map(|row| Conclusion::new(row, &self.claims)).collect();
         let substrates = self.claims.iter().flat_map(|claim| claim.results.keys().copied());
         self.summary = substrates.map(|substrate| (substrate, self.count(substrate))).collect();
     }

@@ -1,5 +1,6 @@
 //! `study.toml`: what a study built, which scenario stands for which figure, and what its words mean in scenarios.
 
+use super::conclusion::ConclusionRow;
 use crate::claims::read::{expect, only, optional_text, optional_texts, required_text};
 use crate::claims::{Expect, Factor};
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ const KEYS: &[&str] = &[
     "reference",
     "built",
     "assumptions",
+    "conclusion",
     "metrics",
     "names",
     "values",
@@ -40,6 +42,8 @@ pub struct Settings {
     pub built: String,
     /// What the study does not say and had to be assumed, with the reason.
     pub assumptions: Vec<String>,
+    /// Its conclusions.
+    pub conclusions: Vec<ConclusionRow>,
     /// What stands for a claim's metric, by its name.
     pub metrics: BTreeMap<String, String>,
     /// Scenario paths by the claims' names of factors.
@@ -169,6 +173,9 @@ impl Settings {
                 names: words(&entry.node, "names")?,
                 quick: nodes(&entry.node, "quick"),
             });
+        }
+        for node in root.get("conclusion").map(Node::elements).unwrap_or_default() {
+            settings.conclusions.push(ConclusionRow::read(node)?);
         }
         for node in root.get("figure").map(Node::elements).unwrap_or_default() {
             settings.figures.push(figure(node)?);

@@ -1,5 +1,6 @@
 //! The claims as a table for the terminal.
 
+use super::conclusion::Conclusion;
 use super::results::{CarriedOut, Entry, Results, Summary};
 use wirespeed_record::SubstrateKind;
 use wirespeed_report::text_table;
@@ -37,9 +38,9 @@ pub fn table(results: &Results, width: usize) -> String {
     out
 }
 
-/// The counts and the cost in sentences.
+/// The verdicts on the conclusions, the counts and the cost in sentences.
 pub fn summary_lines(results: &Results) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = results.conclusions.iter().map(conclusion).collect();
     for (substrate, summary) in &results.summary {
         lines.push(counts(*substrate, summary));
     }
@@ -47,6 +48,10 @@ pub fn summary_lines(results: &Results) -> Vec<String> {
         lines.push(cost(*substrate, carried));
     }
     lines
+}
+
+fn conclusion(conclusion: &Conclusion) -> String {
+    format!("Conclusion \"{}\": {}.", conclusion.text.trim_end_matches('.'), conclusion.words())
 }
 
 fn counts(substrate: SubstrateKind, s: &Summary) -> String {

@@ -9,7 +9,8 @@ use crate::number::MISSING;
 use maud::{Markup, html};
 
 pub(super) fn page(page: &ClaimsPage) -> String {
-    let facts = [format!("{} claims", page.claims.len()), format!("{} figures", page.figures.len())];
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let facts = [counted(page.claims.len(), "claim"), counted(page.figures.len(), "figure")];
     let drawn: Vec<Figure> = page.figures.iter().flat_map(figures::draw).collect();
     let palette = figures::palette(&page.figures);
     let body = html! {

@@ -133,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         replace_file(path, recorded.text().as_bytes())
             .map_err(|source| Failure::Output { what: path.display().to_string(), source })?;
     }
-    results.summarise();
+    results.summarise(&settings.conclusions);
     conclude(arguments, &results, &settings, &out, interrupted)
 }
 
