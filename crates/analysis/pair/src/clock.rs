@@ -7,6 +7,7 @@
 //! measurements of packet transit times", SIGMETRICS 1998) shows that both directions together reveal steps.
 
 use crate::envelope::{Dot, Envelope};
+use crate::result::Direction;
 use crate::steps;
 use serde::Serialize;
 
@@ -47,6 +48,9 @@ pub struct Step {
     pub t_ns: i64,
     /// By how much the second clock went forward relative to the first.
     pub by_ns: i64,
+    /// From these times on packets show it: those to the second capture point when they pass the first, and those back.
+    #[serde(skip)]
+    pub(crate) from_ns: [i64; 2],
 }
 
 impl Clock {
@@ -106,7 +110,16 @@ impl Clock {
 
     /// The offset when the first clock shows `x`.
     pub fn offset_at(&self, x: i64) -> i64 {
-        let stepped: i64 = self.steps.iter().filter(|step| step.t_ns <= x).map(|step| step.by_ns).sum();
+        self.offset_after(x, self.steps.iter().filter(|step| step.t_ns <= x).map(|step| step.by_ns).sum())
+    }
+
+    /// The offset that a packet shows which passes the first capture point at `x`.
+    pub(crate) fn offset_of_packet(&self, direction: Direction, x: i64) -> i64 {
+        let from = |step: &&Step| step.from_ns[direction.index()] <= x;
+        self.offset_after(x, self.steps.iter().filter(from).map(|step| step.by_ns).sum())
+    }
+
+    fn offset_after(&self, x: i64, stepped: i64) -> i64 {
         self.origin_ns + (self.rest_ns + self.skew_ppm * 1e-6 * x as f64).round() as i64 + stepped
     }
 }
@@ -139,6 +152,12 @@ impl Borders {
 
     pub(crate) fn reverse_border(&self, slope: f64) -> Option<f64> {
         least(&self.reverse, -slope)
+    }
+
+    /// The least RTT that one line allows.
+    pub(crate) fn least_rtt(&self) -> Option<f64> {
+        let slope = self.slope();
+        Some(self.forward_border(slope)? + self.reverse_border(slope)?)
     }
 
     /// The slope whose borders have the least distance from all points.
@@ -236,6 +255,29 @@ mod tests {
             assert!((step.by_ns - by).abs() < 50_000, "{clock:?}");
             assert!((clock.skew_ppm - 20.0).abs() < 0.5, "{clock:?}");
         }
+    }
+
+    #[test]
+    fn queue_that_grows_is_no_step_and_no_skew() {
+        let [mut forward, mut reverse] = [Envelope::default(), Envelope::default()];
+        for number in 0..2_000i64 {
+            let x = number * 1_000_000;
+            // It empties at the begin only, and jumps by 2 ms in the middle.
+            let queue = 3_000 * number + if number > 1_000 { 2_000_000 } else { 0 };
+            forward.add(Dot { x, y: 500 + 1_000_000 + queue });
+            reverse.add(Dot { x, y: -500 + 3_000_000 + number % 3 * 1_000 });
+        }
+        let clock = Clock::fit(&forward, &reverse);
+        assert!(clock.steps.is_empty() && clock.skew_ppm.abs() < 1.0, "{clock:?}");
+    }
+
+    #[test]
+    fn clock_that_is_set_and_set_back_has_two_steps() {
+        let truth = |x: i64| if (20_000_000_000..35_000_000_000).contains(&x) { 700_000_000 } else { 0 };
+        let [forward, reverse] = envelopes(truth);
+        let clock = Clock::fit(&forward, &reverse);
+        let sizes: Vec<i64> = clock.steps.iter().map(|step| (step.by_ns + 50_000) / 1_000_000).collect();
+        assert_eq!(sizes, [700, -699], "{clock:?}");
     }
 
     #[test]

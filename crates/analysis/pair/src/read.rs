@@ -301,7 +301,7 @@ fn empty() -> Path {
 /// Makes a delay of a time of the first clock and a difference of times.
 fn delay(clock: &Clock, direction: Direction) -> impl Fn(i64, i64) -> i64 {
     move |x, difference| match direction {
-        Direction::FromFirst => difference - clock.offset_at(x),
-        Direction::FromSecond => difference + clock.offset_at(x),
+        Direction::FromFirst => difference - clock.offset_of_packet(direction, x),
+        Direction::FromSecond => difference + clock.offset_of_packet(direction, x),
     }
 }

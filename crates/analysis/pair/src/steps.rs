@@ -12,33 +12,46 @@ const MOST: usize = 16;
 const LEAST_NS: f64 = 100_000.0;
 
 /// Finds the steps, and takes them out of `borders`.
+///
+/// A drift of the clock looks like a step as well. So steps count only if the times fit better without them: if the least RTT that one
+/// line allows grows by a good part of them.
 pub(crate) fn find(borders: &mut Borders) -> Vec<Step> {
-    let mut steps = Vec::new();
+    let Some(plain) = borders.least_rtt() else { return Vec::new() };
+    let mut tried = borders.clone();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut best: Option<(f64, usize, Borders)> = None;
     while steps.len() < MOST {
-        let Some((x, by)) = largest(borders) else { break };
-        remove(borders, x, by);
-        steps.push(Step { t_ns: x as i64, by_ns: by.round() as i64 });
+        let Some((from, by)) = largest(&tried) else { break };
+        remove(&mut tried, from, by);
+        let from_ns = from.map(|x| x as i64);
+        steps.push(Step { t_ns: i64::midpoint(from_ns[0], from_ns[1]), by_ns: by.round() as i64, from_ns });
+        let gain = tried.least_rtt().unwrap_or(plain) - plain;
+        let size = steps.iter().map(|step| step.by_ns.unsigned_abs()).max().unwrap_or(0) as f64;
+        // More steps have to explain more.
+        let is_better = best.as_ref().is_none_or(|&(most, ..)| gain > most * 1.1);
+        if gain >= size / 8.0 && is_better {
+            best = Some((gain, steps.len(), tried.clone()));
+        }
     }
-    if steps.len() == MOST {
-        // Not a clock with steps, but one that nothing here describes: the misfit shows it.
-        return steps;
-    }
+    let Some((_, count, without)) = best else { return Vec::new() };
+    *borders = without;
+    steps.truncate(count);
     steps.sort_by_key(|step| step.t_ns);
     steps
 }
 
-fn remove(borders: &mut Borders, x: f64, by: f64) {
-    let later = |points: &mut Vec<Point>, by: f64| {
+fn remove(borders: &mut Borders, from: [f64; 2], by: f64) {
+    let later = |points: &mut Vec<Point>, x: f64, by: f64| {
         for point in points.iter_mut().filter(|point| point.x >= x) {
             point.y -= by;
         }
     };
-    later(&mut borders.forward, by);
-    later(&mut borders.reverse, -by);
+    later(&mut borders.forward, from[0], by);
+    later(&mut borders.reverse, from[1], -by);
 }
 
-/// The largest step: its time and size.
-fn largest(borders: &Borders) -> Option<(f64, f64)> {
+/// The largest step: from which time on packets of each direction show it, and its size.
+fn largest(borders: &Borders) -> Option<([f64; 2], f64)> {
     let ends = |points: &[Point]| Some((points.first()?.x, points.last()?.x));
     let (one, other) = (ends(&borders.forward)?, ends(&borders.reverse)?);
     let (from, to) = (one.0.max(other.0), one.1.min(other.1));
@@ -73,35 +86,37 @@ fn largest(borders: &Borders) -> Option<(f64, f64)> {
     let found = (1..PARTS - 1).filter_map(|at| Some((at, step(at)?)));
     let (at, by) = found.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
     let within = |x: f64| (x - from) / width >= at as f64 - 1.5 && (x - from) / width <= at as f64 + 2.5;
-    Some((exact_time(borders, slope, by, within)?, by))
+    let ahead = exact_time(&borders.forward, slope, by, within)?;
+    let back = exact_time(&borders.reverse, -slope, -by, within)?;
+    Some(([ahead, back], by))
 }
 
-/// The time at which a step leaves the largest least RTT: elsewhere some packets would arrive before they were sent.
-fn exact_time(borders: &Borders, slope: f64, by: f64, within: impl Fn(f64) -> bool) -> Option<f64> {
-    let mut all: Vec<(f64, usize, f64)> = Vec::new();
-    for (points, which, sign) in [(&borders.forward, 0, 1.0), (&borders.reverse, 1, -1.0)] {
-        let near = points.iter().filter(|point| within(point.x));
-        all.extend(near.map(|point| (point.x, which, point.y - sign * slope * point.x)));
-    }
-    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+/// The time from which on the points are higher by `by`. Elsewhere some packets would be faster than all others.
+///
+/// Both directions show a step of the second clock at different times of the first: packets on the way to the second capture point
+/// show it before it happens, and packets on the way back after it.
+fn exact_time(points: &[Point], slope: f64, by: f64, within: impl Fn(f64) -> bool) -> Option<f64> {
+    let near: Vec<Point> = points
+        .iter()
+        .filter(|point| within(point.x))
+        .map(|point| Point { x: point.x, y: point.y - slope * point.x })
+        .collect();
     // Least of those from a place on, with the step taken out.
-    let mut after = vec![[f64::INFINITY; 2]; all.len() + 1];
-    for at in (0..all.len()).rev() {
-        let (_, which, y) = all[at];
-        after[at] = after[at + 1];
-        let sign = if which == 0 { 1.0 } else { -1.0 };
-        after[at][which] = after[at][which].min(y - sign * by);
+    let mut after = vec![f64::INFINITY; near.len() + 1];
+    for at in (0..near.len()).rev() {
+        after[at] = after[at + 1].min(near[at].y - by);
     }
-    let (mut before, mut best) = ([f64::INFINITY; 2], None);
-    for at in 0..all.len() {
-        let rtt = before[0].min(after[at][0]) + before[1].min(after[at][1]);
-        if best.is_none_or(|(most, _)| rtt > most) {
-            best = Some((rtt, all[at].0));
-        }
-        let (_, which, y) = all[at];
-        before[which] = before[which].min(y);
+    let mut before = f64::INFINITY;
+    let mut least = Vec::with_capacity(near.len());
+    for (at, point) in near.iter().enumerate() {
+        least.push((before.min(after[at]), point.x));
+        before = before.min(point.y);
     }
-    best.map(|(_, x)| x)
+    let best = least.iter().map(|(least, _)| *least).fold(f64::NEG_INFINITY, f64::max);
+    // A place that is too late does not show where points rise, and one that is too early where they fall.
+    let mut good = least.iter().filter(|(least, _)| *least >= best - by.abs() / 4.0);
+    let found = if by > 0.0 { good.next() } else { good.next_back() };
+    found.map(|(_, x)| *x)
 }
 
 /// The slope of the middle between both directions from part to part, which few steps do not change: a median.
