@@ -36,7 +36,11 @@ pub(crate) struct Alignment {
 
 impl Alignment {
     /// From packets that both captures have. Without any, from the first packets of connections that both have.
-    pub(crate) fn new(common: &[(Sample, Sample)], links: &[Link], surveys: [&Survey; 2]) -> Option<Alignment> {
+    pub(crate) fn new(
+        common: &[(Sample, Sample)],
+        links: &[Link],
+        surveys: [&Survey; 2],
+    ) -> Option<Alignment> {
         let mut anchors: Vec<Anchor> = common
             .iter()
             .map(|(one, other)| Anchor {
@@ -46,7 +50,8 @@ impl Alignment {
             .collect();
         if anchors.is_empty() {
             anchors.extend(links.iter().filter_map(|link| {
-                let [one, other] = [surveys[0].connection(link.numbers[0])?, surveys[1].connection(link.numbers[1])?];
+                let [one, other] =
+                    [surveys[0].connection(link.numbers[0])?, surveys[1].connection(link.numbers[1])?];
                 Some(Anchor {
                     packets: [one.first_packet as i64, other.first_packet as i64],
                     difference_ns: other.connection.first_ns - one.connection.first_ns,
@@ -65,7 +70,8 @@ impl Alignment {
     pub(crate) fn beside(&self, packet: u64) -> i64 {
         let packet = packet as i64;
         let next = self.anchors.partition_point(|anchor| anchor.packets[0] <= packet);
-        let (Some(before), after) = (next.checked_sub(1).map(|at| self.anchors[at]), self.anchors.get(next)) else {
+        let (Some(before), after) = (next.checked_sub(1).map(|at| self.anchors[at]), self.anchors.get(next))
+        else {
             let first = self.anchors[0].packets;
             return first[1] + packet - first[0];
         };
@@ -73,7 +79,8 @@ impl Alignment {
         match after {
             Some(after) => {
                 let [across, along] = [0, 1].map(|file| after.packets[file] - before.packets[file]);
-                before.packets[1] + (i128::from(passed) * i128::from(along) / i128::from(across.max(1))) as i64
+                before.packets[1]
+                    + (i128::from(passed) * i128::from(along) / i128::from(across.max(1))) as i64
             }
             None => before.packets[1] + passed,
         }
@@ -90,7 +97,8 @@ impl Alignment {
 fn rising(mut anchors: Vec<Anchor>) -> Vec<Anchor> {
     anchors.sort_unstable();
     // Ends of the best rising sequences by length, and who comes before each (patience sorting).
-    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::with_capacity(anchors.len()));
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
+        (Vec::new(), Vec::with_capacity(anchors.len()));
     for (at, anchor) in anchors.iter().enumerate() {
         let length = ends.partition_point(|&end| anchors[end].packets[1] < anchor.packets[1]);
         before.push(length.checked_sub(1).map(|length| ends[length]));
@@ -199,7 +207,8 @@ mod tests {
 
     #[test]
     fn chance_meetings_are_left_out_and_places_between_anchors_are_in_proportion() {
-        let anchors = rising(vec![anchor(10, 20), anchor(20, 900), anchor(30, 60), anchor(40, 5), anchor(50, 70)]);
+        let anchors =
+            rising(vec![anchor(10, 20), anchor(20, 900), anchor(30, 60), anchor(40, 5), anchor(50, 70)]);
         assert_eq!(anchors, [anchor(10, 20), anchor(30, 60), anchor(50, 70)]);
         let preserved = Preserved { value: true, ip_id: true };
         let alignment = Alignment { anchors, preserved, usual_ns: [None, None] };

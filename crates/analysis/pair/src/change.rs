@@ -147,7 +147,11 @@ pub(crate) fn of_handshake(
         changes.push(change(Rewritten::SackPermitted, word(one.sack_permitted), word(other.sack_permitted)));
     }
     if one.has_timestamps != other.has_timestamps {
-        changes.push(change(Rewritten::TimestampsOption, word(one.has_timestamps), word(other.has_timestamps)));
+        changes.push(change(
+            Rewritten::TimestampsOption,
+            word(one.has_timestamps),
+            word(other.has_timestamps),
+        ));
     }
     changes
 }

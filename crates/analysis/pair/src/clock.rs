@@ -113,6 +113,13 @@ impl Clock {
         self.offset_after(x, self.steps.iter().filter(|step| step.t_ns <= x).map(|step| step.by_ns).sum())
     }
 
+    /// The time of the first clock when the second shows `t_ns`, both since the first packet of the first capture.
+    pub fn in_first(&self, t_ns: i64) -> i64 {
+        // The offset changes little within itself: skews are small.
+        let near = t_ns - self.offset_at(t_ns - self.offset_ns);
+        t_ns - self.offset_at(near)
+    }
+
     /// The offset that a packet shows which passes the first capture point at `x`.
     pub(crate) fn offset_of_packet(&self, direction: Direction, x: i64) -> i64 {
         let from = |step: &&Step| step.from_ns[direction.index()] <= x;

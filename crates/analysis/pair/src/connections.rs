@@ -75,7 +75,9 @@ impl Pairing<'_> {
     fn by_common(&mut self, common: &[(Sample, Sample)]) {
         let mut votes: HashMap<(u64, u64, bool), u64> = HashMap::new();
         for (one, other) in common {
-            *votes.entry((one.connection, other.connection, one.direction != other.direction)).or_default() += 1;
+            *votes
+                .entry((one.connection, other.connection, one.direction != other.direction))
+                .or_default() += 1;
         }
         let mut found: Vec<_> = votes.into_iter().collect();
         found.sort_by_key(|&(link, votes)| (std::cmp::Reverse(votes), link));

@@ -30,7 +30,11 @@ impl Envelope {
         // A time before the origin is one that is out of order.
         let mut at = (dot.x.max(0) / self.width_ns) as usize;
         while at >= MOST {
-            self.dots = self.dots.chunks(2).map(|pair| pair.iter().flatten().copied().min_by_key(|dot| dot.y)).collect();
+            self.dots = self
+                .dots
+                .chunks(2)
+                .map(|pair| pair.iter().flatten().copied().min_by_key(|dot| dot.y))
+                .collect();
             self.width_ns = self.width_ns.saturating_mul(2);
             at = (dot.x.max(0) / self.width_ns) as usize;
         }

@@ -16,7 +16,11 @@ pub(crate) struct Piece {
 ///
 /// Flags are as segmentation sets them: CWR on the first, FIN and PSH on the last. The identification of IPv4 counts up.
 /// Source: net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux.
-pub(crate) fn pieces(captured: &Captured, segment: &Segment, most: u32) -> impl Iterator<Item = Piece> + use<> {
+pub(crate) fn pieces(
+    captured: &Captured,
+    segment: &Segment,
+    most: u32,
+) -> impl Iterator<Item = Piece> + use<> {
     let (whole, first, most) = (*segment, captured.seq64, most.max(1));
     let count = whole.payload_bytes.div_ceil(most).max(1);
     (0..count).map(move |number| {

@@ -8,8 +8,8 @@ use crate::error::PairError;
 use crate::feed::{Feed, FirstPass};
 use crate::lane::Frame;
 use crate::matcher::{Matcher, Paired};
-use crate::result::{Counts, Direction, PairTrace, PairedConnection, Path, Point};
 use crate::reordering::Reordering;
+use crate::result::{Counts, Direction, PairTrace, PairedConnection, Path, Point};
 use crate::survey::Survey;
 use std::path::{self, PathBuf};
 use wirespeed_capture::{
@@ -81,8 +81,10 @@ pub fn read_with(
     let (first, first_trace, first_facts) = first_pass(&files[0], settings, options, one)?;
     let (second, second_trace, second_facts) = first_pass(&files[1], settings, options, other)?;
     let (surveys, facts) = ([&first, &second], [first_facts, second_facts]);
-    let (wire, since) =
-        (first.as_on_the_wire.common(&second.as_on_the_wire), first.since_handshake.common(&second.since_handshake));
+    let (wire, since) = (
+        first.as_on_the_wire.common(&second.as_on_the_wire),
+        first.since_handshake.common(&second.since_handshake),
+    );
     // Behind a device that changes addresses or numbers, packets have only the numbers since the handshake in common.
     let common = if wire.len() >= since.len() / 2 { wire } else { since };
     let mut differences: Vec<i64> = common.iter().map(|(one, other)| other.t_ns - one.t_ns).collect();
@@ -175,7 +177,8 @@ impl Finished<'_> {
         let mut connections: Vec<PairedConnection> =
             pairs.into_iter().filter_map(|paired| self.connection(paired, &clock)).collect();
         let sums = Direction::ALL.map(|direction| self.sum(&connections, direction, &clock));
-        let bytes = |connection: &PairedConnection| std::cmp::Reverse(connection.payload_bytes.iter().sum::<u64>());
+        let bytes =
+            |connection: &PairedConnection| std::cmp::Reverse(connection.payload_bytes.iter().sum::<u64>());
         connections.sort_by_key(|connection| (bytes(connection), connection.numbers));
         connections.truncate(self.options.trace.keep.max(1));
         connections.sort_by_key(|connection| connection.numbers);
@@ -192,8 +195,9 @@ impl Finished<'_> {
     }
 
     fn connection(&self, mut paired: Paired, clock: &Clock) -> Option<PairedConnection> {
-        let [one, other] =
-            [0, 1].map(|file| self.surveys[file].connection(paired.link.numbers[file]).map(|found| found.connection));
+        let [one, other] = [0, 1].map(|file| {
+            self.surveys[file].connection(paired.link.numbers[file]).map(|found| found.connection)
+        });
         let (one, other) = (one?, other?);
         let mut changes = Vec::new();
         for way in Way::ALL {
@@ -205,7 +209,11 @@ impl Finished<'_> {
             });
         }
         let way_of = |direction: Direction| {
-            if paired.direction(Way::ClientToServer) == direction { Way::ClientToServer } else { Way::ServerToClient }
+            if paired.direction(Way::ClientToServer) == direction {
+                Way::ClientToServer
+            } else {
+                Way::ServerToClient
+            }
         };
         let payload = |way: Way| match paired.direction(way) {
             Direction::FromFirst => one.sender(way).payload_bytes,
@@ -249,6 +257,7 @@ impl Finished<'_> {
             numbers: link.numbers,
             client: ends(Way::ClientToServer),
             server: ends(Way::ServerToClient),
+            is_flipped: link.is_flipped,
             client_side: if is_client_first { Point::First } else { Point::Second },
             payload_bytes,
             from_first,

@@ -183,6 +183,8 @@ pub struct PairedConnection {
     pub client: [String; 2],
     /// Server as in each capture.
     pub server: [String; 2],
+    /// The second capture takes the other end for the client, since neither has the handshake.
+    pub is_flipped: bool,
     /// The capture point on the client's side.
     pub client_side: Point,
     /// Payload from the client and from the server as the capture near each has it, with retransmissions, in bytes.

@@ -90,7 +90,8 @@ impl Sighting {
         let is_identified = self.ip_id.is_some_and(|id| id != 0) && self.value.is_some();
         self.length > 0
             && is_identified
-            && (self.ip_id, self.value, self.ack, self.other) == (other.ip_id, other.value, other.ack, other.other)
+            && (self.ip_id, self.value, self.ack, self.other)
+                == (other.ip_id, other.value, other.ack, other.other)
     }
 }
 

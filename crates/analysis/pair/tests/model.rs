@@ -55,7 +55,11 @@ fn check_losses(name: &str, pair: &PairTrace, outcome: &Outcome) {
             (counts.lost..=counts.lost + counts.in_flight).contains(&dropped),
             "{name} {place}: {dropped} dropped, {counts:?}"
         );
-        assert_eq!(counts.sent, counts.delivered + counts.lost + counts.in_flight + counts.missed_by_far, "{name}");
+        assert_eq!(
+            counts.sent,
+            counts.delivered + counts.lost + counts.in_flight + counts.missed_by_far,
+            "{name}"
+        );
         assert_eq!(counts.arrived, counts.delivered + counts.duplicated + counts.missed_by_near, "{name}");
         let wrong = [counts.missed_by_far, counts.missed_by_near, counts.duplicated, counts.captured_twice];
         assert_eq!(wrong, [0; 4], "{name} {place}: {counts:?}");
@@ -65,7 +69,8 @@ fn check_losses(name: &str, pair: &PairTrace, outcome: &Outcome) {
 
 #[test]
 fn losses_between_the_captures_are_those_of_the_model() {
-    let algorithms = ["reno", "cubic", "bbr", "bic", "htcp", "scalable", "vegas", "westwood", "illinois", "dctcp"];
+    let algorithms =
+        ["reno", "cubic", "bbr", "bic", "htcp", "scalable", "vegas", "westwood", "illinois", "dctcp"];
     let (losses, ack_losses) = (["0.0", "1e-3", "1e-2"], ["0.0", "0.02"]);
     let mut all = 0;
     for (number, algorithm) in algorithms.into_iter().enumerate() {
@@ -83,7 +88,8 @@ fn losses_between_the_captures_are_those_of_the_model() {
 
 #[test]
 fn every_lost_packet_of_a_flow_that_ended_is_listed_with_its_copy() {
-    let text = scenario("cubic", "2e-2", "0.02", 3, 20.0).replace("[[capture]]\nat = \"sender\"", "bytes = \"4 MB\"\n\n[[capture]]\nat = \"sender\"");
+    let text = scenario("cubic", "2e-2", "0.02", 3, 20.0)
+        .replace("[[capture]]\nat = \"sender\"", "bytes = \"4 MB\"\n\n[[capture]]\nat = \"sender\"");
     let outcome = outcome(&text);
     let pair = pair_of(&outcome);
     check_losses("ended", &pair, &outcome);
@@ -108,7 +114,10 @@ fn clock_that_is_hours_ahead_and_skewed_changes_no_loss_and_is_found() {
         let clock = &found.clock;
         assert!((clock.skew_ppm - skew_ppm).abs() < 1.0, "{skew_ppm}: {clock:?}");
         let bound = clock.offset_bound_ns.unwrap();
-        assert!((10_000_000 - 1_000_000..=10_000_000 + 1_000_000).contains(&bound), "half the RTT of 20 ms: {clock:?}");
+        assert!(
+            (10_000_000 - 1_000_000..=10_000_000 + 1_000_000).contains(&bound),
+            "half the RTT of 20 ms: {clock:?}"
+        );
         for seconds in [0, 3, 6] {
             let t = seconds * 1_000_000_000;
             let truth = offset_ns + (t as f64 * skew_ppm * 1e-6) as i64;
@@ -118,7 +127,10 @@ fn clock_that_is_hours_ahead_and_skewed_changes_no_loss_and_is_found() {
             let delays = pair.from_first.delays.unwrap();
             delays.median_ns - delays.min_ns
         };
-        assert!(median(&found).abs_diff(median(&plain)) < 20_000, "variation of the delay does not depend on the clock");
+        assert!(
+            median(&found).abs_diff(median(&plain)) < 20_000,
+            "variation of the delay does not depend on the clock"
+        );
     }
 }
 
@@ -128,7 +140,10 @@ fn captures_named_the_other_way_round_have_the_same_losses() {
     let pair = pair(&capture(&outcome, "receiver"), &capture(&outcome, "sender"), Options::default());
     assert_eq!(pair.connections[0].client_side, Point::Second);
     let counts = pair.from_second.counts;
-    assert!((counts.lost..=counts.lost + counts.in_flight).contains(&dropped(&outcome, "/forward")), "{counts:?}");
+    assert!(
+        (counts.lost..=counts.lost + counts.in_flight).contains(&dropped(&outcome, "/forward")),
+        "{counts:?}"
+    );
 }
 
 #[test]
@@ -162,7 +177,10 @@ fn packets_that_a_capture_dropped_are_not_losses() {
     let counts = found.from_first.counts;
     assert!(gone > 30, "{gone}");
     assert_eq!(counts.missed_by_far, gone, "{counts:?}");
-    assert!((counts.lost..=counts.lost + counts.in_flight).contains(&dropped(&outcome, "/forward")), "{counts:?}");
+    assert!(
+        (counts.lost..=counts.lost + counts.in_flight).contains(&dropped(&outcome, "/forward")),
+        "{counts:?}"
+    );
     let found = pair(&fewer, &second, Options::default());
     // Both are at one place, so that either can be the near one.
     let missed = Direction::ALL.map(|direction| {

@@ -56,6 +56,8 @@ pub struct TwoPoints<'a> {
 pub struct OnePoint<'a> {
     /// The capture.
     pub point: &'a str,
+    /// The capture is at the receiving host, so that its packets were delivered.
+    pub is_at_receiver: bool,
     /// Packets in it.
     pub captured: u64,
     /// Packets lost before it; `None` if nothing shows them.
@@ -83,7 +85,12 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
             let source = "in the first capture, and not in the second";
             balance.lost(Some(Stage::Network), &place, count(packets.lost_between), source);
             lost(&mut balance, packets.lost_after, &format!("after {}", packets.far));
-            balance.in_flight(Stage::Network, &place, count(packets.in_flight), "sent when the capture ended");
+            balance.in_flight(
+                Stage::Network,
+                &place,
+                count(packets.in_flight),
+                "sent when the capture ended",
+            );
             let arrived = count(packets.far_captured + packets.far_missed);
             let delivered = arrived - count(packets.lost_after.unwrap_or(0));
             balance.delivered(to, delivered, "the second capture, less losses after it");
@@ -94,6 +101,11 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
             balance.sent(from, count(packets.captured + before), "the capture");
             lost(&mut balance, packets.lost_before, &format!("before {}", packets.point));
             lost(&mut balance, packets.lost_after, &format!("after {}", packets.point));
+            if packets.is_at_receiver {
+                let delivered = count(packets.captured) - count(packets.lost_after.unwrap_or(0));
+                balance.delivered(to, delivered, "the capture, less losses after it");
+                return balance.close("what is left over");
+            }
             balance.close_unseen("one capture does not show what arrived")
         }
     }
@@ -116,7 +128,10 @@ mod tests {
     use wirespeed_record::Entry;
 
     fn sum(rows: &[LedgerRow], direction: Direction, entry: Entry) -> i64 {
-        rows.iter().filter(|row| row.direction == direction && row.entry == entry).map(|row| row.packets).sum()
+        rows.iter()
+            .filter(|row| row.direction == direction && row.entry == entry)
+            .map(|row| row.packets)
+            .sum()
     }
 
     #[test]
@@ -150,10 +165,20 @@ mod tests {
 
     #[test]
     fn arrivals_behind_one_point_are_unseen() {
-        let point = OnePoint { point: "a.pcap", captured: 100, lost_before: Some(1), lost_after: Some(2) };
+        let point = OnePoint {
+            point: "a.pcap",
+            is_at_receiver: false,
+            captured: 100,
+            lost_before: Some(1),
+            lost_after: Some(2),
+        };
         let packets = Packets::AtOnePoint(point);
         let rows = ledger(&Evidence { senders: "a", receivers: "b", data: packets, ack: packets });
         assert_eq!(sum(&rows, Direction::Data, Entry::Unseen), 98);
         assert_eq!(sum(&rows, Direction::Data, Entry::Delivered), 0);
+        let packets = Packets::AtOnePoint(OnePoint { is_at_receiver: true, ..point });
+        let rows = ledger(&Evidence { senders: "a", receivers: "b", data: packets, ack: packets });
+        assert_eq!(sum(&rows, Direction::Data, Entry::Delivered), 98);
+        assert_eq!(sum(&rows, Direction::Data, Entry::Unexplained), 0);
     }
 }
