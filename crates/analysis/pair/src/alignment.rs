@@ -136,8 +136,8 @@ fn preserved(common: &[(Sample, Sample)]) -> Preserved {
 
 /// For each link whether its client is on the side of the first capture, and thus its packets pass the first capture first.
 ///
-/// Packets of that direction have the larger difference of times: by the RTT between the capture points. Where a connection
-/// has common packets in one direction only, its hosts decide that other connections have. At last the user does, who named the
+/// Packets of that direction have the larger difference of times: by the RTT between the capture points. A connection
+/// with common packets in one direction only follows other connections of its hosts. At last the user does, who named the
 /// sender's capture first.
 pub(crate) fn sides(links: &[Link], common: &[(Sample, Sample)], surveys: [&Survey; 2]) -> Vec<bool> {
     let of_numbers: HashMap<u64, usize> =

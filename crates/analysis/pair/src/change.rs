@@ -1,4 +1,4 @@
-//! What devices between the captures changed in packets.
+//! Changes of packets by devices between the captures.
 
 use crate::result::Direction;
 use crate::sighting::Sighting;
@@ -57,7 +57,7 @@ pub struct Changes {
     counts: BTreeMap<(Rewritten, u16, u16), u64>,
 }
 
-/// So many different changes are counted: a path changes few things, and these in few ways.
+/// So many different changes are counted: a path changes few fields, and each to few values.
 const MOST: usize = 64;
 
 impl Changes {

@@ -11,13 +11,13 @@ use crate::result::Direction;
 use crate::steps;
 use serde::Serialize;
 
-/// What the second clock shows more than the first. Times are those of the first clock, in nanoseconds since the first packet of the
+/// Offset and skew of the second clock, relative to the first. Times are those of the first clock, in nanoseconds since the first packet of the
 /// first capture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Clock {
     /// Offset at time 0, in nanoseconds.
     pub offset_ns: i64,
-    /// The offset is known to so many nanoseconds either way: half the least RTT between the capture points. How much of that is
+    /// The offset is known to plus or minus so many nanoseconds: half the least RTT between the capture points. How much of that is
     /// one direction's delay cannot be measured. `None` if packets were captured in one direction only: then the least delay of
     /// that direction counts as 0.
     pub offset_bound_ns: Option<i64>,
@@ -29,7 +29,7 @@ pub struct Clock {
     pub min_rtt_ns: Option<i64>,
     /// Sudden changes of the offset.
     pub steps: Vec<Step>,
-    /// The user says that the clocks agree: offset and skew are 0, and were not measured.
+    /// The user states that the clocks agree: offset and skew are 0, and were not measured.
     pub is_assumed: bool,
     /// By so much the least RTT would be negative: no constant skew explains the times. 0 if the times fit.
     pub misfit_ns: i64,
@@ -89,7 +89,7 @@ impl Clock {
         }
     }
 
-    /// A clock that the user says to agree with the first.
+    /// A clock that agrees with the first, as the user states.
     pub(crate) fn agreeing(forward: &Envelope, reverse: &Envelope) -> Clock {
         let least = |envelope: &Envelope| envelope.dots().iter().map(|dot| dot.y).min();
         let (one, other) = (least(forward), least(reverse));

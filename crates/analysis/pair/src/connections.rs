@@ -131,7 +131,7 @@ fn in_order_of_time<'a>(
     pairs
 }
 
-/// What the second capture calls a direction of the first.
+/// The direction of the second capture for one of the first.
 pub(crate) fn in_second(link: &Link, direction: Direction) -> Direction {
     if link.is_flipped { direction.reverse() } else { direction }
 }

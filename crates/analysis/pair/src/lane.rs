@@ -64,7 +64,7 @@ pub(crate) struct Progress {
     pub far: i64,
 }
 
-/// What a lane knows about both captures.
+/// Facts about both captures that a lane needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     /// The near capture is the first one.
@@ -85,9 +85,9 @@ pub(crate) struct Frame {
 
 /// A packet at the far point is matched when the near capture has been read further by this time.
 const SLACK_NS: i64 = 500_000_000;
-/// A packet at the near point is lost if it has not arrived while the far capture went on for this time.
+/// A packet at the near point is lost if it has not arrived while the far capture continued for this time.
 const WINDOW_NS: i64 = 10_000_000_000;
-/// So many packets wait at most on each side.
+/// Limits of packets that wait, on each side.
 const MOST_SENT: usize = 1 << 20;
 const MOST_ARRIVED: usize = 1 << 16;
 /// So many packets with the same sequence numbers are looked at.
@@ -113,7 +113,7 @@ pub(crate) struct Lane {
     pub counts: Counts,
     /// Lost packets.
     pub lost: Vec<LostPacket>,
-    /// What the path changes.
+    /// Changes by devices on the path.
     pub changes: Changes,
     /// Differences of times of matched packets.
     pub differences: Thinned,

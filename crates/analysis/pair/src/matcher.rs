@@ -21,7 +21,7 @@ pub(crate) struct Paired {
     pub is_client_first: bool,
     /// Most payload of a packet on the wire, by direction.
     segment_bytes: [u32; 2],
-    /// What sequence numbers of the second capture are above those of the first, by direction.
+    /// Difference of sequence numbers, second capture less first, by direction.
     shifts: [u32; 2],
     /// By direction.
     pub lanes: [Option<Box<Lane>>; 2],

@@ -82,7 +82,7 @@ pub struct Counts {
     pub data_lost: u64,
     /// Payload of lost packets, in bytes.
     pub lost_bytes: u64,
-    /// Packets that were on their way when the far capture ended.
+    /// Packets in transit when the far capture ended.
     pub in_flight: u64,
     /// Packets that the receiver acknowledged, and that the far capture does not have: it dropped them.
     pub missed_by_far: u64,
@@ -193,7 +193,7 @@ pub struct PairedConnection {
     pub from_first: Path,
     /// Packets from the second capture point to the first.
     pub from_second: Path,
-    /// What devices between the captures changed.
+    /// Changes by devices between the captures.
     pub changes: Vec<Change>,
 }
 

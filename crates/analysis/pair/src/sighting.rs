@@ -85,7 +85,7 @@ impl Sighting {
         self.other != other.other
     }
 
-    /// Whether both are one packet that a capture has twice: a packet that is sent again has another identification.
+    /// Whether both are one packet that a capture has twice: a retransmission has another identification.
     pub(crate) fn is_copy_of(&self, other: &Sighting) -> bool {
         let is_identified = self.ip_id.is_some_and(|id| id != 0) && self.value.is_some();
         self.length > 0

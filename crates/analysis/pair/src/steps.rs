@@ -6,7 +6,7 @@ use crate::clock::{Borders, Point, Step};
 const PARTS: usize = 64;
 /// Parts on each side of a step that are compared: enough that each has a packet without a queue.
 const AROUND: usize = 6;
-/// More steps are no steps.
+/// With more steps than this, the clock is not one with steps.
 const MOST: usize = 16;
 /// Smaller steps are not distinguished from changes of the path.
 const LEAST_NS: f64 = 100_000.0;
@@ -93,8 +93,8 @@ fn largest(borders: &Borders) -> Option<([f64; 2], f64)> {
 
 /// The time from which on the points are higher by `by`. Elsewhere some packets would be faster than all others.
 ///
-/// Both directions show a step of the second clock at different times of the first: packets on the way to the second capture point
-/// show it before it happens, and packets on the way back after it.
+/// Both directions show a step of the second clock at different times of the first: packets to the second capture point
+/// show it before it happens, and packets from there after it.
 fn exact_time(points: &[Point], slope: f64, by: f64, within: impl Fn(f64) -> bool) -> Option<f64> {
     let near: Vec<Point> = points
         .iter()

@@ -14,7 +14,7 @@ pub(crate) struct Surveyed {
     pub first_packet: u64,
 }
 
-/// What the first pass finds.
+/// Results of the first pass.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Survey {
     /// TCP connections by their number, from 1 at index 0.

@@ -208,7 +208,7 @@ fn delay(delays: &Delays, clock: &Clock) -> String {
 fn clock(clock: &Clock, names: [&str; 2]) -> String {
     let [first, second] = names;
     let mut text = match (clock.is_assumed, clock.offset_bound_ns) {
-        (true, _) => format!("Clocks: {second} and {first} agree, as you say (--clocks-agree)"),
+        (true, _) => format!("Clocks: {second} and {first} agree by assumption (--clocks-agree)"),
         (_, Some(bound)) => format!(
             "Clocks: {second} is {} of {first}, +- {}; it gains {:.3} ppm",
             ahead(clock.offset_ns),
@@ -217,7 +217,7 @@ fn clock(clock: &Clock, names: [&str; 2]) -> String {
         ),
         (_, None) => {
             format!(
-                "Clocks: packets go one way only, so that the offset is unknown; {second} gains {:.3} ppm",
+                "Clocks: packets go in one direction only, so that the offset is unknown; {second} gains {:.3} ppm",
                 clock.skew_ppm
             )
         }

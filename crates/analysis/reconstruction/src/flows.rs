@@ -120,7 +120,7 @@ pub(crate) fn samples(
     samples
 }
 
-/// What the analysis knows about a flow over time.
+/// Results of the analysis of a flow over time.
 struct Beside<'a> {
     flow: &'a FlowTrace,
     is_at_sender: bool,

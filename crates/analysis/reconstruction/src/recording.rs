@@ -87,7 +87,7 @@ fn clock_warning(clock: &Clock) -> Option<String> {
     let bound = clock.offset_bound_ns.filter(|&bound| bound > 0)?;
     let bound_ms = bound as f64 / 1e6;
     Some(format!(
-        "times of the second capture are known to {bound_ms:.3} ms either way, half the least RTT between both"
+        "times of the second capture are known to plus or minus {bound_ms:.3} ms, half the least RTT between both"
     ))
 }
 
@@ -119,7 +119,7 @@ fn key_at(paired: &PairedConnection, flow: &Found<'_>, point: Point) -> FlowKey 
     (other, way)
 }
 
-/// What a recording is made of.
+/// Parts of a recording.
 #[derive(Default)]
 struct Made {
     infos: Vec<FlowInfo>,

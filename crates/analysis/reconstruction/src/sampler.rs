@@ -1,4 +1,4 @@
-//! What each flow of a capture had sent and had acknowledged, on a grid of time.
+//! Payload that each flow of a capture had sent and had acknowledged, on a grid of time.
 
 use std::collections::{BTreeMap, VecDeque};
 use wirespeed_capture::{Captured, Connection, EndReason, Flags, Observer, Segment};

@@ -43,7 +43,7 @@ pub struct TwoPoints<'a> {
     pub lost_between: u64,
     /// Packets lost behind the far capture point; `None` if nothing shows them.
     pub lost_after: Option<u64>,
-    /// Packets on their way when the far capture ended.
+    /// Packets in transit when the far capture ended.
     pub in_flight: u64,
     /// Packets in the far capture, those that arrived again only once.
     pub far_captured: u64,
@@ -94,7 +94,7 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
             let arrived = count(packets.far_captured + packets.far_missed);
             let delivered = arrived - count(packets.lost_after.unwrap_or(0));
             balance.delivered(to, delivered, "the second capture, less losses after it");
-            balance.close("what is left over")
+            balance.close("the remainder")
         }
         Packets::AtOnePoint(packets) => {
             let before = packets.lost_before.unwrap_or(0);
@@ -104,7 +104,7 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
             if packets.is_at_receiver {
                 let delivered = count(packets.captured) - count(packets.lost_after.unwrap_or(0));
                 balance.delivered(to, delivered, "the capture, less losses after it");
-                return balance.close("what is left over");
+                return balance.close("the remainder");
             }
             balance.close_unseen("one capture does not show what arrived")
         }

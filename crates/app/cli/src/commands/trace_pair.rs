@@ -10,7 +10,7 @@ use wirespeed_capture::{CaptureFacts, Settings};
 use wirespeed_pair::{Options, PairError, PairTrace, Side, read_with, text};
 use wirespeed_reconstruction::{Sampler, of_pair};
 
-/// What the user asks about two captures.
+/// Arguments of the user about two captures.
 pub(super) struct Question<'a> {
     pub files: [&'a PathBuf; 2],
     pub options: Options,
