@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{by_clock, capture, edited, outcome, pair, translated};
+use support::{by_clock, capture, edited, merged, outcome, pair, shifted, translated, with_client_mss};
 use wirespeed_pair::{Direction, Options, PairTrace, Point, Rewritten};
 use wirespeed_sim::Outcome;
 
@@ -239,4 +239,31 @@ fn overtaken_and_duplicated_packets_are_counted_once_each() {
     assert!(late > 20 && reordering.packets.abs_diff(late) <= 1, "{late}: {reordering:?}");
     assert!((4_000_000..=5_000_000).contains(&reordering.max_late_ns), "{reordering:?}");
     assert_eq!(found.from_first.counts.lost, pair_of(&outcome).from_first.counts.lost);
+}
+
+#[test]
+fn super_packets_of_both_hosts_are_the_same_packets_on_the_wire() {
+    let outcome = outcome(&scenario("cubic", "1e-3", "0.01", 11, 2.0));
+    let (first, second) = (capture(&outcome, "sender"), capture(&outcome, "receiver"));
+    let plain = pair(&first, &second, Options::default());
+    let ((sent, one), (received, other)) = (merged(&first, 16), merged(&second, 5));
+    assert!(one > 50 && other > 50, "{one} and {other} super-packets");
+    let found = pair(&sent, &received, Options::default());
+    check_losses("offload", &found, &outcome);
+    assert_eq!(found.from_first.counts.sent, plain.from_first.counts.sent);
+    assert_eq!(found.from_first.counts.lost, plain.from_first.counts.lost);
+}
+
+#[test]
+fn device_that_shifts_sequence_numbers_and_clamps_the_mss_is_found() {
+    let outcome = outcome(&scenario("cubic", "1e-3", "0.01", 12, 2.0));
+    let (first, second) = (capture(&outcome, "sender"), capture(&outcome, "receiver"));
+    let first = with_client_mss(&first, 8_960);
+    let found = pair(&first, &shifted(&second, 3_000_000_000), Options::default());
+    check_losses("shifted", &found, &outcome);
+    let changes = &found.connections[0].changes;
+    let change = |field| changes.iter().find(|change| change.field == field).unwrap_or_else(|| panic!("{changes:?}"));
+    assert_eq!(change(Rewritten::Mss).from, "8960");
+    assert_eq!(change(Rewritten::Mss).to, "1460");
+    assert_eq!(change(Rewritten::InitialSequenceNumber).to, "3000000000");
 }

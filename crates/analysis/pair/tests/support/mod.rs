@@ -78,3 +78,94 @@ pub fn translated(file: &[u8], client: [u8; 4], public: [u8; 4], port: u16) -> V
         Some(time)
     })
 }
+
+/// Offset of the TCP header in a frame of the model.
+const TCP: usize = IP + 20;
+
+fn number(frame: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(frame[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn from_client(frame: &[u8]) -> bool {
+    frame[IP + 12..IP + 16] == [10, 0, 0, 1]
+}
+
+/// The capture behind a device that gives the client other sequence numbers, and does not change SACK blocks.
+pub fn shifted(file: &[u8], by: u32) -> Vec<u8> {
+    edited(file, |time, frame| {
+        let is_syn = frame[TCP + 13] & 0x12 == 0x02;
+        let at = if from_client(frame) { TCP + 4 } else { TCP + 8 };
+        let has_number = from_client(frame) || frame[TCP + 13] & 0x10 != 0;
+        if has_number || is_syn {
+            let changed = number(frame, at).wrapping_add(by);
+            frame[at..at + 4].copy_from_slice(&changed.to_be_bytes());
+        }
+        Some(time)
+    })
+}
+
+/// The capture with another MSS in the client's SYN.
+pub fn with_client_mss(file: &[u8], mss: u16) -> Vec<u8> {
+    edited(file, |time, frame| {
+        if from_client(frame) && frame[TCP + 13] & 0x02 != 0 {
+            assert_eq!(frame[TCP + 20..TCP + 22], [2, 4], "the MSS is the first option");
+            frame[TCP + 22..TCP + 24].copy_from_slice(&mss.to_be_bytes());
+        }
+        Some(time)
+    })
+}
+
+/// The capture as a host has it with segmentation offload: up to `most` packets in a row of the same flags and timestamps are one. Returns
+/// the number of super-packets.
+pub fn merged(file: &[u8], most: usize) -> (Vec<u8>, usize) {
+    struct Merged {
+        time: i64,
+        frame: Vec<u8>,
+        payload: usize,
+        packets: usize,
+    }
+    let (mut all, mut last): (Vec<Merged>, Option<usize>) = (Vec::new(), None);
+    edited(file, |time, frame| {
+        let length = usize::from(u16::from_be_bytes([frame[IP + 2], frame[IP + 3]]));
+        let headers = 20 + usize::from(frame[TCP + 12] >> 4) * 4;
+        let payload = length - headers;
+        // All of the header but sequence number, flags and checksum.
+        let rest = |frame: &[u8]| [&frame[TCP + 8..TCP + 13], &frame[TCP + 14..TCP + 16], &frame[TCP + 18..IP + headers]].concat();
+        let fits = |before: &Merged| {
+            payload > 0
+                && before.packets < most
+                && before.payload % 1448 == 0
+                && number(&before.frame, TCP + 4).wrapping_add(before.payload as u32) == number(frame, TCP + 4)
+                && u16::from_be_bytes([before.frame[IP + 4], before.frame[IP + 5]]).wrapping_add(before.packets as u16)
+                    == u16::from_be_bytes([frame[IP + 4], frame[IP + 5]])
+                && rest(&before.frame) == rest(frame)
+                && time - before.time < 2_000_000
+        };
+        match last.filter(|&at| from_client(frame) && fits(&all[at])) {
+            Some(at) => {
+                let before = &mut all[at];
+                before.payload += payload;
+                before.packets += 1;
+                before.frame[TCP + 13] |= frame[TCP + 13];
+                let length = (headers + before.payload) as u16;
+                before.frame[IP + 2..IP + 4].copy_from_slice(&length.to_be_bytes());
+            }
+            None => {
+                if payload > 0 {
+                    last = Some(all.len());
+                }
+                all.push(Merged { time, frame: frame.to_vec(), payload, packets: 1 });
+            }
+        }
+        None
+    });
+    let mut bytes = file[..24].to_vec();
+    for Merged { time, frame, payload, .. } in &all {
+        let on_the_wire = frame.len().max(payload + 66);
+        for word in [time / 1_000_000_000, time % 1_000_000_000, frame.len() as i64, on_the_wire as i64] {
+            bytes.extend_from_slice(&(word as u32).to_le_bytes());
+        }
+        bytes.extend_from_slice(frame);
+    }
+    (bytes, all.iter().filter(|one| one.packets > 1).count())
+}
