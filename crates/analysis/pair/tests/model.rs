@@ -267,3 +267,27 @@ fn device_that_shifts_sequence_numbers_and_clamps_the_mss_is_found() {
     assert_eq!(change(Rewritten::Mss).to, "1460");
     assert_eq!(change(Rewritten::InitialSequenceNumber).to, "3000000000");
 }
+
+#[test]
+fn connections_side_by_side_have_the_losses_of_all_together() {
+    let text = scenario("cubic", "2e-3", "0.01", 13, 2.0).replace("congestion = \"cubic\"", "congestion = \"cubic\"\ncount = 5");
+    let outcome = outcome(&text);
+    let pair = pair_of(&outcome);
+    assert_eq!((pair.total_connections, pair.only_in), (5, [0, 0]));
+    check_losses("five", &pair, &outcome);
+    let each: u64 = pair.connections.iter().map(|one| one.from_first.counts.lost).sum();
+    assert_eq!(each, pair.from_first.counts.lost);
+}
+
+/// onl-wiki: the sender's interface hands packets back, so that its capture has them twice. None was lost after the capture.
+#[test]
+fn hardware_duplicates_are_no_losses_between_the_captures() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../studies/onl-wiki/seq.toml");
+    let text = std::fs::read_to_string(study).unwrap().replace("5 s", "1.2 s");
+    let outcome = outcome(&format!("{text}\n[[capture]]\nat = \"receiver\"\n"));
+    let pair = pair_of(&outcome);
+    let counts = pair.from_first.counts;
+    assert!(counts.captured_twice > 1_000, "{counts:?}");
+    assert_eq!((counts.lost, counts.duplicated, counts.missed_by_near), (0, 0, 0), "{counts:?}");
+    assert_eq!(pair.from_first.reordering.packets, 0);
+}
