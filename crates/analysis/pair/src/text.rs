@@ -210,15 +210,15 @@ fn clock(clock: &Clock, names: [&str; 2]) -> String {
     let mut text = match (clock.is_assumed, clock.offset_bound_ns) {
         (true, _) => format!("Clocks: {second} and {first} agree by assumption (--clocks-agree)"),
         (_, Some(bound)) => format!(
-            "Clocks: {second} is {} of {first}, +- {}; it gains {:.3} ppm",
+            "Clocks: {second} is {} {first}, +- {}; it gains {:.3} ppm",
             ahead(clock.offset_ns),
             duration(bound),
-            clock.skew_ppm
+            gain(clock)
         ),
         (_, None) => {
             format!(
                 "Clocks: packets go in one direction only, so that the offset is unknown; {second} gains {:.3} ppm",
-                clock.skew_ppm
+                gain(clock)
             )
         }
     };
@@ -235,10 +235,15 @@ fn clock(clock: &Clock, names: [&str; 2]) -> String {
     text + ".\n"
 }
 
+/// The skew to three digits, without a negative 0.
+fn gain(clock: &Clock) -> f64 {
+    (clock.skew_ppm * 1e3).round() / 1e3 + 0.0
+}
+
 fn ahead(ns: i64) -> String {
     match ns {
-        0 => "neither ahead nor behind".into(),
-        1.. => format!("{} ahead", duration(ns)),
+        0 => "0 s ahead of".into(),
+        1.. => format!("{} ahead of", duration(ns)),
         _ => format!("{} behind", duration(-ns)),
     }
 }

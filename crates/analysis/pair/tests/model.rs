@@ -262,7 +262,8 @@ fn device_that_shifts_sequence_numbers_and_clamps_the_mss_is_found() {
     let found = pair(&first, &shifted(&second, 3_000_000_000), Options::default());
     check_losses("shifted", &found, &outcome);
     let changes = &found.connections[0].changes;
-    let change = |field| changes.iter().find(|change| change.field == field).unwrap_or_else(|| panic!("{changes:?}"));
+    let change =
+        |field| changes.iter().find(|change| change.field == field).unwrap_or_else(|| panic!("{changes:?}"));
     assert_eq!(change(Rewritten::Mss).from, "8960");
     assert_eq!(change(Rewritten::Mss).to, "1460");
     assert_eq!(change(Rewritten::InitialSequenceNumber).to, "3000000000");
@@ -270,7 +271,8 @@ fn device_that_shifts_sequence_numbers_and_clamps_the_mss_is_found() {
 
 #[test]
 fn connections_side_by_side_have_the_losses_of_all_together() {
-    let text = scenario("cubic", "2e-3", "0.01", 13, 2.0).replace("congestion = \"cubic\"", "congestion = \"cubic\"\ncount = 5");
+    let text = scenario("cubic", "2e-3", "0.01", 13, 2.0)
+        .replace("congestion = \"cubic\"", "congestion = \"cubic\"\ncount = 5");
     let outcome = outcome(&text);
     let pair = pair_of(&outcome);
     assert_eq!((pair.total_connections, pair.only_in), (5, [0, 0]));

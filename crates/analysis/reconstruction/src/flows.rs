@@ -114,7 +114,7 @@ pub(crate) fn samples(
             mss_bytes: Some(found.flow.mss_bytes),
             ..FlowSample::empty(place * width_ns, number)
         };
-        state.fill(&mut sample, own.outstanding_bytes, &|t_ns| time(t_ns));
+        state.fill(&mut sample, &own, &|t_ns| time(t_ns));
         samples.push(sample);
     }
     samples
@@ -138,7 +138,7 @@ impl<'a> Beside<'a> {
         }
     }
 
-    fn fill(&self, sample: &mut FlowSample, outstanding_bytes: u64, time: &dyn Fn(i64) -> i64) {
+    fn fill(&self, sample: &mut FlowSample, own: &Row, time: &dyn Fn(i64) -> i64) {
         if self.has_all {
             let until = self.flow.each_retransmission.partition_point(|one| time(one.t_ns) <= sample.t_ns);
             let before = &self.flow.each_retransmission[..until];
@@ -149,13 +149,12 @@ impl<'a> Beside<'a> {
             return;
         }
         let mss = u64::from(self.flow.mss_bytes.max(1));
-        sample.unacked_packets = u32::try_from(outstanding_bytes.div_ceil(mss)).ok();
+        sample.unacked_packets = u32::try_from(own.outstanding_bytes.div_ceil(mss)).ok();
+        (sample.rtt_ns, sample.min_rtt_ns) = (own.rtt_ns, own.min_rtt_ns);
         let until = self.flow.windows.partition_point(|window| time(window.t_ns) <= sample.t_ns);
         let before = &self.flow.windows[..until];
         if let Some(newest) = before.last() {
             sample.cwnd_bytes = Some(newest.in_flight_bytes);
-            sample.rtt_ns = newest.rtt_ns;
-            sample.min_rtt_ns = before.iter().filter_map(|window| window.rtt_ns).min();
         }
     }
 }

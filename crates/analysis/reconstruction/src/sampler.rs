@@ -19,6 +19,10 @@ pub(crate) struct Row {
     pub acked_bytes: u64,
     /// Payload that was sent and not acknowledged.
     pub outstanding_bytes: u64,
+    /// Smoothed time from a data packet to its acknowledgment (RFC 6298, 2), in nanoseconds.
+    pub rtt_ns: Option<i64>,
+    /// Least such time so far.
+    pub min_rtt_ns: Option<i64>,
 }
 
 /// One flow.
@@ -32,6 +36,18 @@ struct Flow {
     fin_at: Option<i64>,
     /// Recent packets, by which copies are recognized that the wire did not have.
     recent: VecDeque<(i64, Option<u16>, Option<u32>)>,
+    /// Data packets without an acknowledgment, in order.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A data packet without an acknowledgment.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    /// Sequence number after its payload.
+    end: i64,
+    t_ns: i64,
+    /// An acknowledgment may be for another copy (Karn's algorithm).
+    is_retransmitted: bool,
 }
 
 /// Keeps the state of all flows of a capture, on a grid that becomes coarser with the length of the capture.
@@ -51,6 +67,8 @@ const WIDTH_NS: i64 = 10_000_000;
 const MOST_ROWS: usize = 8_192;
 /// So many packets of a flow are compared with a new one.
 const RECENT: usize = 64;
+/// So many packets of a flow wait for an acknowledgment; newer ones give no RTT.
+const WAITING: usize = 1 << 16;
 
 impl Default for Sampler {
     fn default() -> Self {
@@ -117,7 +135,7 @@ impl Sampler {
 }
 
 impl Flow {
-    fn data(&mut self, captured: &Captured, segment: &Segment) {
+    fn data(&mut self, t_ns: i64, captured: &Captured, segment: &Segment) {
         let end = captured.seq64 + i64::from(segment.payload_bytes);
         if segment.flags.contains(Flags::FIN) {
             self.fin_at = Some(end);
@@ -137,11 +155,29 @@ impl Flow {
         }
         self.now.sent_bytes += u64::from(segment.payload_bytes);
         self.now.packets += u64::from(captured.wire_packets.max(1));
+        if captured.seq64 < self.highest {
+            let old = self.waiting.iter_mut().filter(|waiting| waiting.end > captured.seq64);
+            old.take_while(|waiting| waiting.end <= end).for_each(|waiting| waiting.is_retransmitted = true);
+        } else if self.waiting.len() < WAITING {
+            self.waiting.push_back(Waiting { end, t_ns, is_retransmitted: false });
+        }
         self.highest = self.highest.max(end);
         self.outstanding();
     }
 
-    fn acknowledged(&mut self, ack64: i64) {
+    fn acknowledged(&mut self, t_ns: i64, ack64: i64) {
+        let (mut newest, mut is_certain) = (None, true);
+        while let Some(first) = self.waiting.front().filter(|first| first.end <= ack64) {
+            newest = Some(first.t_ns);
+            is_certain &= !first.is_retransmitted;
+            self.waiting.pop_front();
+        }
+        if let Some(sent_ns) = newest.filter(|_| is_certain) {
+            let rtt = t_ns - sent_ns;
+            let before = self.now.rtt_ns;
+            self.now.rtt_ns = Some(before.map_or(rtt, |before| before + (rtt - before) / 8));
+            self.now.min_rtt_ns = Some(self.now.min_rtt_ns.map_or(rtt, |least| least.min(rtt)));
+        }
         // The FIN is a sequence number, and no payload.
         let ack64 = self.fin_at.map_or(ack64, |fin| ack64.min(fin));
         self.now.acked_bytes = self.now.acked_bytes.max((ack64 - 1).max(0) as u64);
@@ -173,12 +209,12 @@ impl Observer for Sampler {
         let (own, other) =
             ((number, captured.direction.index()), (number, captured.direction.reverse().index()));
         if segment.payload_bytes > 0 || segment.flags.contains(Flags::FIN) && self.flows.contains_key(&own) {
-            self.flow(own, t_ns).data(captured, segment);
+            self.flow(own, t_ns).data(t_ns, captured, segment);
         }
         if let Some(ack64) = captured.ack64
             && self.flows.contains_key(&other)
         {
-            self.flow(other, t_ns).acknowledged(ack64);
+            self.flow(other, t_ns).acknowledged(t_ns, ack64);
         }
     }
 

@@ -72,7 +72,7 @@ fn two_captures_make_a_finding_and_a_folder_that_report_and_compare_read() {
     let report = ok(folder, &["report", "pair"]);
     assert!(report.contains("goodput"), "{report}");
     let page = fs::read_to_string(folder.join("pair/report.html")).unwrap();
-    for words in ["Loss ledger", "between sender.pcap and receiver.pcap", "10.0.0.1", "Congestion window"] {
+    for words in ["Loss ledger", "path from sender.pcap to receiver.pcap", "10.0.0.1", "Congestion window"] {
         assert!(page.contains(words), "{words} is not in the report");
     }
     let printed = ok(folder, &["report", "pair", "--json"]);

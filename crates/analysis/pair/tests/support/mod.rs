@@ -130,13 +130,17 @@ pub fn merged(file: &[u8], most: usize) -> (Vec<u8>, usize) {
         let headers = 20 + usize::from(frame[TCP + 12] >> 4) * 4;
         let payload = length - headers;
         // All of the header but sequence number, flags and checksum.
-        let rest = |frame: &[u8]| [&frame[TCP + 8..TCP + 13], &frame[TCP + 14..TCP + 16], &frame[TCP + 18..IP + headers]].concat();
+        let rest = |frame: &[u8]| {
+            [&frame[TCP + 8..TCP + 13], &frame[TCP + 14..TCP + 16], &frame[TCP + 18..IP + headers]].concat()
+        };
         let fits = |before: &Merged| {
             payload > 0
                 && before.packets < most
                 && before.payload % 1448 == 0
-                && number(&before.frame, TCP + 4).wrapping_add(before.payload as u32) == number(frame, TCP + 4)
-                && u16::from_be_bytes([before.frame[IP + 4], before.frame[IP + 5]]).wrapping_add(before.packets as u16)
+                && number(&before.frame, TCP + 4).wrapping_add(before.payload as u32)
+                    == number(frame, TCP + 4)
+                && u16::from_be_bytes([before.frame[IP + 4], before.frame[IP + 5]])
+                    .wrapping_add(before.packets as u16)
                     == u16::from_be_bytes([frame[IP + 4], frame[IP + 5]])
                 && rest(&before.frame) == rest(frame)
                 && time - before.time < 2_000_000
