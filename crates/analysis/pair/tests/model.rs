@@ -293,3 +293,26 @@ fn hardware_duplicates_are_no_losses_between_the_captures() {
     assert_eq!((counts.lost, counts.duplicated, counts.missed_by_near), (0, 0, 0), "{counts:?}");
     assert_eq!(pair.from_first.reordering.packets, 0);
 }
+
+#[test]
+fn captures_that_overlap_in_part_are_compared_where_both_ran() {
+    let outcome = outcome(&scenario("cubic", "5e-3", "0.01", 14, 2.0));
+    let (first, second) = (capture(&outcome, "sender"), capture(&outcome, "receiver"));
+    let plain = pair(&first, &second, Options::default());
+    let late = edited(&first, |time, _| (time >= 500_000_000).then_some(time));
+    let short = edited(&second, |time, _| (time < 1_500_000_000).then_some(time));
+    let found = pair(&late, &short, Options::default());
+    for direction in Direction::ALL {
+        let counts = found.path(direction).counts;
+        assert_eq!((counts.missed_by_far, counts.missed_by_near), (0, 0), "{counts:?}");
+        let (lost, all) =
+            (&found.connections[0].path(direction).lost, &plain.connections[0].path(direction).lost);
+        let times = |list: &[wirespeed_pair::LostPacket]| list.iter().map(|one| one.t_ns).collect::<Vec<_>>();
+        let (lost, all) = (times(lost), times(all));
+        assert!(lost.iter().all(|time| all.contains(time)), "{lost:?} {all:?}");
+        // At the borders, packets in transit are open.
+        let certain = |time: &&i64| (530_000_000..1_440_000_000).contains(*time);
+        assert!(all.iter().filter(certain).all(|time| lost.contains(time)), "{lost:?} {all:?}");
+        assert!(lost.len() > 3, "{lost:?}");
+    }
+}

@@ -41,7 +41,7 @@ pub(crate) fn of_pair(pair: &PairTrace, names: [&str; 2], hosts: &Hosts<'_>) -> 
             sum.in_flight += counts.in_flight;
             sum.far_captured += counts.arrived - counts.duplicated;
             sum.far_missed += counts.missed_by_far;
-            add(&mut sum.lost_before, path.lost_before);
+            add(&mut sum.lost_before, shown(path.lost_before));
             add(&mut sum.lost_after, path.lost_after);
         }
         Packets::AtTwoPoints(sum)
@@ -50,13 +50,18 @@ pub(crate) fn of_pair(pair: &PairTrace, names: [&str; 2], hosts: &Hosts<'_>) -> 
     ledger(&Evidence { senders, receivers, data: sum(true), ack: sum(false) })
 }
 
+/// Losses before a capture. That there are none is not known: a sender's own queue drops packets that no capture sees.
+fn shown(lost: Option<u64>) -> Option<u64> {
+    lost.filter(|&lost| lost > 0)
+}
+
 /// The account of one capture.
 pub(crate) fn of_one(flows: &[Found<'_>], name: &str, hosts: &Hosts<'_>) -> Vec<LedgerRow> {
     let all_at = |position: Position| flows.iter().all(|found| found.flow.capture_point.position == position);
     let mut data = OnePoint {
         point: name,
         is_at_receiver: all_at(Position::Receiver),
-        lost_before: Some(0),
+        lost_before: None,
         lost_after: Some(0),
         ..OnePoint::default()
     };
@@ -64,7 +69,7 @@ pub(crate) fn of_one(flows: &[Found<'_>], name: &str, hosts: &Hosts<'_>) -> Vec<
     for found in flows {
         let flow = found.flow;
         data.captured += flow.packets;
-        data.lost_before = data.lost_before.map(|lost| lost + flow.losses.before_capture_point);
+        data.lost_before = shown(Some(data.lost_before.unwrap_or(0) + flow.losses.before_capture_point));
         data.lost_after = data.lost_after.map(|lost| lost + flow.losses.after_capture_point);
         ack.captured += flow.acks.packets;
     }

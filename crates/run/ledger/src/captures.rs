@@ -80,11 +80,11 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
         Packets::AtTwoPoints(packets) => {
             let before = packets.lost_before.unwrap_or(0);
             balance.sent(from, count(packets.near_captured + packets.near_missed + before), "both captures");
-            lost(&mut balance, None, packets.lost_before, &format!("path before {}", packets.near));
+            lost(&mut balance, packets.lost_before, &format!("path before {}", packets.near));
             let place = format!("path from {} to {}", packets.near, packets.far);
             let source = "in the first capture, and not in the second";
             balance.lost(Some(Stage::Network), &place, count(packets.lost_between), source);
-            lost(&mut balance, None, packets.lost_after, &format!("path after {}", packets.far));
+            lost(&mut balance, packets.lost_after, &format!("path after {}", packets.far));
             balance.in_flight(
                 Stage::Network,
                 &place,
@@ -98,10 +98,9 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
         }
         Packets::AtOnePoint(packets) => {
             let before = packets.lost_before.unwrap_or(0);
-            let unknown = Some(Stage::NetworkOrHost);
             balance.sent(from, count(packets.captured + before), "the capture");
-            lost(&mut balance, unknown, packets.lost_before, &format!("path before {}", packets.point));
-            lost(&mut balance, unknown, packets.lost_after, &format!("path after {}", packets.point));
+            lost(&mut balance, packets.lost_before, &format!("path before {}", packets.point));
+            lost(&mut balance, packets.lost_after, &format!("path after {}", packets.point));
             if packets.is_at_receiver {
                 let delivered = count(packets.captured) - count(packets.lost_after.unwrap_or(0));
                 balance.delivered(to, delivered, "the capture, less losses after it");
@@ -112,10 +111,10 @@ fn account(direction: Direction, from: &str, to: &str, packets: &Packets<'_>) ->
     }
 }
 
-/// Losses that retransmissions show. Between two captures the network's are known, and these can be in a host or in the network.
-fn lost(balance: &mut Balance, stage: Option<Stage>, packets: Option<u64>, place: &str) {
+/// Losses that retransmissions show. Their stage is unknown: it can be a host or the network.
+fn lost(balance: &mut Balance, packets: Option<u64>, place: &str) {
     if let Some(packets) = packets {
-        balance.lost(stage, place, count(packets), "retransmissions");
+        balance.lost(None, place, count(packets), "retransmissions");
     }
 }
 
