@@ -10,6 +10,7 @@ use wirespeed_pair::{Clock, Direction, PairTrace, PairedConnection, Point};
 use wirespeed_record::{
     Event, EventKind, FlowInfo, FlowSample, HostInfo, Recording, RunInfo, SubstrateKind, rfc3339,
 };
+use wirespeed_trace::text::quantity::things;
 use wirespeed_trace::{Position, Trace};
 
 /// A recording of a capture with this file name. `tool` and `command` are the caller's to fill in.
@@ -184,7 +185,7 @@ impl Made {
                 .into(),
         );
         if left_out > 0 {
-            warnings.push(format!("{left_out} flows with little data are not recorded"));
+            warnings.push(format!("{} with little data not recorded", things(left_out as u64, "flow")));
         }
         let hosts: BTreeSet<&str> =
             self.infos.iter().flat_map(|info| [info.from.as_str(), info.to.as_str()]).collect();
@@ -201,8 +202,8 @@ impl Made {
             id: "capture".into(),
             study: "capture".into(),
             about: format!(
-                "Packet capture: {} flows over {:.3} s, from {from}.",
-                self.infos.len(),
+                "Packet capture: {} over {:.3} s, from {from}.",
+                things(self.infos.len() as u64, "flow"),
                 last_ns as f64 / 1e9
             ),
             substrate: SubstrateKind::Capture,
