@@ -475,6 +475,11 @@ mod tests {
             (3, 4, "cwnd after loss at network"),
         ];
         assert_eq!(told(&recording), expected.map(|(from, to, words)| (from, to, words.to_owned())));
+
+        // Nothing can be noticed before it was lost: the border of that interval is not exact.
+        recording.ledger_intervals.iter_mut().for_each(|row| row.uncertain_packets = 9);
+        let expected = [(0, 3, "cwnd after loss at rx_ring"), (3, 4, "cwnd after loss at network")];
+        assert_eq!(told(&recording), expected.map(|(from, to, words)| (from, to, words.to_owned())));
     }
 
     #[test]

@@ -75,6 +75,13 @@ fn workers_by_hand_give_the_results_of_one_machine() {
     assert_eq!(errors(&again).matches("kept from an earlier run").count(), RUNS, "{}", errors(&again));
     assert!(folder.join("parts/report.html").exists());
     assert!(folder.join("parts/results.parquet").exists());
+
+    let both = wirespeed(folder, &["campaign", "status", "."]);
+    assert!(errors(&both).contains("name one of ./parts, ./whole"), "{}", errors(&both));
+    // As a reproduced study lies in its folder.
+    fs::create_dir(folder.join("study")).unwrap();
+    fs::rename(folder.join("parts"), folder.join("study/model")).unwrap();
+    assert!(done(folder, &["campaign", "status", "study"]).contains("shard-2-3"));
 }
 
 #[test]

@@ -319,3 +319,51 @@ fn a_mesh_probes_every_pair_and_a_host_that_loses_stands_out() {
         "failed pairs leave no folder"
     );
 }
+
+#[test]
+fn a_bundle_of_real_hosts_is_repeated_in_namespaces_only() {
+    let Some(bed) = Bed::new("a_bundle_of_real_hosts_is_repeated_in_namespaces_only", 0) else { return };
+    let flow = "[[flow]]\ncongestion = \"cubic\"\nmax_rate = \"50 Mbit/s\"\n";
+    let file = bed.scenario(&format!("{flow}[run]\nduration = \"1 s\"\nrepeat = 2\n"));
+    // A path that any machine can emulate.
+    let path = (
+        "rate = \"10 Gbit/s\", rtt = \"0.1 ms\"",
+        "rate = \"100 Mbit/s\", rtt = \"0 ms\", buffer = \"1 MB\"",
+    );
+    let text = std::fs::read_to_string(&file).unwrap().replace(path.0, path.1);
+    std::fs::write(&file, text).unwrap();
+    let done = |arguments: &[&str], code: i32| {
+        let output = bed.wirespeed(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", errors(&output));
+        errors(&output)
+    };
+    done(&["run", &file, "--on", "hosts", "--out", "out"], 0);
+    done(&["bundle", "out", "--author", "Doe, Jane", "--license", "CC-BY-4.0"], 0);
+    // The author of a bundle has no say in which hosts somebody else logs in to.
+    let refused = done(&["run", "out.wirespeed.tar.gz"], 2);
+    assert!(refused.contains("--on netns"), "{refused}");
+    // Whether the metrics agree depends on both machines.
+    let repeated = bed.wirespeed(&[
+        "run",
+        "out.wirespeed.tar.gz",
+        "--on",
+        "netns",
+        "--out",
+        "again",
+        "--self-check",
+        "off",
+        "--json",
+    ]);
+    let result: Value =
+        serde_json::from_slice(&repeated.stdout).unwrap_or_else(|_| panic!("{}", errors(&repeated)));
+    assert_eq!(result["substrates"]["repeated"], serde_json::json!(["netns"]), "{result}");
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("default settings of a host"), "{notes}");
+    for run in ["r0", "r1"] {
+        let recording =
+            wirespeed_record::read(&bed.folder().join("again/runs").join(run)).expect("it is complete");
+        let delivered = recording.flows.iter().filter_map(|row| row.delivered_bytes).max();
+        // 50 Mbit/s for a second.
+        assert!(delivered.is_some_and(|bytes| (1_000_000..8_000_000).contains(&bytes)), "{delivered:?}");
+    }
+}

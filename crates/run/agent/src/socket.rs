@@ -22,6 +22,14 @@ pub fn get_bytes(fd: RawFd, level: i32, option: i32, room: usize) -> io::Result<
     Ok(bytes)
 }
 
+/// Whether a socket has data that was not read yet (FIONREAD of `udp(7)` and `tcp(7)`). A closed socket has none.
+pub fn has_unread(fd: RawFd) -> bool {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: FIONREAD writes an int.
+    let result = unsafe { libc::ioctl(fd, libc::FIONREAD, &mut bytes) };
+    result == 0 && bytes > 0
+}
+
 /// Sets an option to a plain value.
 ///
 /// # Errors
@@ -246,6 +254,17 @@ mod tests {
     /// The byte of TOS or traffic class in a packet's header.
     fn class_in(header: &[u8]) -> u8 {
         if header[0] >> 4 == 4 { header[1] } else { header[0] << 4 | header[1] >> 4 }
+    }
+
+    #[test]
+    fn a_datagram_is_unread_until_it_is_read() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(!has_unread(receiver.as_raw_fd()));
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(b"datagram", receiver.local_addr().unwrap()).unwrap();
+        assert!(has_unread(receiver.as_raw_fd()));
+        receiver.recv(&mut [0; 16]).unwrap();
+        assert!(!has_unread(receiver.as_raw_fd()));
     }
 
     #[test]

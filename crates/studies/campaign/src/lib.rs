@@ -27,6 +27,6 @@ pub use repeats::{Repeats, Uncertain};
 pub use result_tables::ResultTables;
 pub use shard::{Shard, ShardError, shards_of};
 pub use slurm::{Slurm, SlurmError, cancel_job, queue_of};
-pub use status::{Status, StatusFile, read_statuses};
+pub use status::{Status, StatusFile, campaigns_in, read_statuses};
 pub use threads::Threads;
 pub use verdict::{Judged, StudyReport, judge, judge_run};

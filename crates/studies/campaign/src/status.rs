@@ -179,6 +179,26 @@ impl Observer for StatusFile<'_> {
     }
 }
 
+/// The folders of results in `folder` that have a campaign: itself, or else those directly in it. A reproduced study has one
+/// for each substrate.
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn campaigns_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if folder.join(FOLDER).is_dir() {
+        return Ok(vec![folder.to_path_buf()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.join(FOLDER).is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The states of all workers of the campaign in `folder`, by name. A file that cannot be read is left out with its reason.
 ///
 /// # Errors

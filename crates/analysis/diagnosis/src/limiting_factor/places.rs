@@ -6,12 +6,22 @@ use wirespeed_record::{Cause, Direction, Entry, EventKind, FlowInfo, Recording, 
 
 /// The stage with most lost data.
 pub(super) struct WorstStages {
-    /// In each interval in which some was: its start, its end, where.
-    intervals: Option<Vec<(i64, i64, Site)>>,
+    /// Each interval in which some was, in order of time.
+    intervals: Option<Vec<WithLosses>>,
     /// In the whole run.
     run: Option<Site>,
     /// The data of the run was accounted for, and none of it was lost.
     none: bool,
+}
+
+/// An interval of the ledger with lost data.
+struct WithLosses {
+    from_ns: i64,
+    to_ns: i64,
+    /// The place with most losses.
+    site: Site,
+    /// Whether some of it may have been lost in the interval before: the hosts are not read at the same instant.
+    may_be_earlier: bool,
 }
 
 /// Stage and, if it was recorded, cause of losses.
@@ -22,16 +32,18 @@ impl WorstStages {
         let is_loss = |direction, entry: Entry, packets| {
             direction == Direction::Data && entry == Entry::Lost && packets > 0
         };
-        let mut sums: BTreeMap<(i64, i64), BTreeMap<Site, i64>> = BTreeMap::new();
+        let mut sums: BTreeMap<(i64, i64, bool), BTreeMap<Site, i64>> = BTreeMap::new();
         for row in &recording.ledger_intervals {
             if let Some(stage) = row.stage.filter(|_| is_loss(row.direction, row.entry, row.packets)) {
-                *sums.entry((row.from_ns, row.to_ns)).or_default().entry((stage, row.cause)).or_default() +=
-                    row.packets;
+                let interval = (row.from_ns, row.to_ns, row.uncertain_packets > 0);
+                *sums.entry(interval).or_default().entry((stage, row.cause)).or_default() += row.packets;
             }
         }
         let worst = |sums: BTreeMap<Site, i64>| sums.into_iter().max_by_key(|(_, packets)| *packets);
-        let intervals =
-            sums.into_iter().filter_map(|((from, to), sums)| Some((from, to, worst(sums)?.0))).collect();
+        let with_losses = |((from_ns, to_ns, may_be_earlier), sums)| {
+            Some(WithLosses { from_ns, to_ns, site: worst(sums)?.0, may_be_earlier })
+        };
+        let intervals = sums.into_iter().filter_map(with_losses).collect();
         let lost = recording.ledger.iter().filter(|row| is_loss(row.direction, row.entry, row.packets));
         WorstStages {
             intervals: (!recording.ledger_intervals.is_empty()).then_some(intervals),
@@ -50,13 +62,16 @@ impl WorstStages {
     }
 
     /// The site of losses that a sender noticed from `from_ns` to `to_ns`. They were then or at the last time before, since a
-    /// sender notices losses late. Without a ledger by interval it is the site of the run.
+    /// sender notices losses late. If there were none, they were at the beginning of the next interval, as far as its border is
+    /// not exact. Without a ledger by interval it is the site of the run.
     pub(super) fn noticed(&self, from_ns: i64, to_ns: i64) -> Option<Site> {
         let Some(intervals) = &self.intervals else { return self.run };
-        let shared = |from: i64, to: i64| to.min(to_ns) - from.max(from_ns);
-        let then = intervals.iter().filter(|(from, to, _)| shared(*from, *to) > 0);
-        let before = || intervals.iter().rev().find(|(from, _, _)| *from < from_ns);
-        then.max_by_key(|(from, to, _)| shared(*from, *to)).or_else(before).map(|(_, _, site)| *site)
+        let shared = |with: &WithLosses| with.to_ns.min(to_ns) - with.from_ns.max(from_ns);
+        let then = intervals.iter().filter(|with| shared(with) > 0).max_by_key(|with| shared(with));
+        let before = || intervals.iter().rev().find(|with| with.from_ns < from_ns);
+        let next = || intervals.iter().find(|with| with.from_ns >= to_ns);
+        let is_near = |with: &&WithLosses| with.may_be_earlier && with.from_ns - to_ns < to_ns - from_ns;
+        then.or_else(before).or_else(|| next().filter(is_near)).map(|with| with.site)
     }
 }
 

@@ -9,9 +9,10 @@ use crate::print_plain;
 use crate::progress::Display;
 use clap::{Args, Subcommand};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use wirespeed_campaign::{
-    Outcome, Plan, Shard, SlurmError, Status, Threads, cancel_job, queue_of, read_statuses,
+    Outcome, Plan, Shard, SlurmError, Status, Threads, campaigns_in, cancel_job, queue_of, read_statuses,
 };
 use wirespeed_report::text_table;
 use wirespeed_scenario::Run;
@@ -112,11 +113,10 @@ fn worker(arguments: &Worker) -> Result<(), Failure> {
 }
 
 fn status(arguments: &Folder) -> Result<(), Failure> {
-    let (statuses, damaged) = read_statuses(&arguments.folder).map_err(|source| {
-        Failure::Environment(format!("cannot read {}: {source}", arguments.folder.display()))
-    })?;
+    let folder = located(&arguments.folder)?;
+    let (statuses, damaged) = read_statuses(&folder).map_err(|source| unreadable(&folder, &source))?;
     if statuses.is_empty() && damaged.is_empty() {
-        return Err(no_campaign(&arguments.folder));
+        return Err(no_campaign(&folder));
     }
     if arguments.json {
         let text =
@@ -131,7 +131,7 @@ fn status(arguments: &Folder) -> Result<(), Failure> {
     for line in statuses.iter().flat_map(|status| &status.failures).chain(&damaged) {
         text.push_str(&format!("failed: {line}\n"));
     }
-    match queue_of(&arguments.folder) {
+    match queue_of(&folder) {
         Ok(Some(job)) => text.push_str(&format!("Job {job} of Slurm is in the queue.\n")),
         Ok(None) => {}
         Err(error) => text.push_str(&format!("note: {error}\n")),
@@ -153,8 +153,9 @@ fn row(status: &Status) -> [String; 9] {
 }
 
 fn cancel(arguments: &Folder) -> Result<(), Failure> {
-    let job = cancel_job(&arguments.folder).map_err(|error| match error {
-        SlurmError::NoJob(_) => no_campaign(&arguments.folder),
+    let folder = located(&arguments.folder)?;
+    let job = cancel_job(&folder).map_err(|error| match error {
+        SlurmError::NoJob(_) => no_campaign(&folder),
         other => Failure::Environment(other.to_string()),
     })?;
     print_plain(&format!(
@@ -162,7 +163,32 @@ fn cancel(arguments: &Folder) -> Result<(), Failure> {
     ))
 }
 
-fn no_campaign(folder: &std::path::Path) -> Failure {
+/// The folder of the campaign in `folder`, which may be that of a reproduced study.
+fn located(folder: &Path) -> Result<PathBuf, Failure> {
+    let mut found = match campaigns_in(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(unreadable(folder, &error)),
+    };
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Err(no_campaign(folder)),
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            found.push(last);
+            let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+            Err(Failure::Usage {
+                message: format!("{} has {} campaigns", folder.display(), names.len()),
+                remedy: format!("name one of {}", names.join(", ")),
+            })
+        }
+    }
+}
+
+fn unreadable(folder: &Path, source: &io::Error) -> Failure {
+    Failure::Environment(format!("cannot read {}: {source}", folder.display()))
+}
+
+fn no_campaign(folder: &Path) -> Failure {
     let shown = quoted(&folder.display().to_string());
     Failure::Usage {
         message: format!("{} has no campaign", folder.display()),

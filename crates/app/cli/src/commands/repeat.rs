@@ -17,7 +17,7 @@ use wirespeed_bundle::{
     unpack,
 };
 use wirespeed_campaign::{Outcome, StudyReport, judge_run};
-use wirespeed_record::{RunState, open, replace_file};
+use wirespeed_record::{RunState, SubstrateKind, open, replace_file};
 use wirespeed_report::{Comparer, Comparison, StudyInfo, text_table, with_unit};
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::FlowKind;
@@ -166,8 +166,8 @@ fn groups<'a>(
         let unusable = |message: String| {
             Failure::Usage {
             message: format!("{}: {message}", packed.folder),
-            remedy: "results of real hosts and of other programs are repeated by their own scenario; unpack the bundle \
-                     with tar, and run the file in its folder scenario/ with hosts of yours"
+            remedy: "repeat results of real hosts in namespaces (--on netns), or unpack the bundle with tar, and run the file in its \
+                     folder scenario/ with hosts of yours"
                 .into(),
         }
         };
@@ -182,7 +182,11 @@ fn groups<'a>(
         let path = unpacked.join(&packed.folder).join("run.json");
         let text = fs::read_to_string(&path)
             .map_err(|error| unusable(format!("cannot read {}: {error}", path.display())))?;
-        let run = Run::from_json(&text).map_err(|error| unusable(error.to_string()))?;
+        let run = match packed.substrate {
+            SubstrateKind::Hosts => Run::from_json_of_real_hosts(&text),
+            _ => Run::from_json(&text),
+        };
+        let run = run.map_err(|error| unusable(error.to_string()))?;
         let place: Vec<&str> = packed.folder.split('/').skip(1).collect();
         let [base @ .., runs_folder, name] = &place[..] else {
             return Err(unusable("it is not in a folder of runs".into()));
@@ -446,6 +450,11 @@ fn notes(manifest: &Manifest, groups: &[Group], builds: &BTreeSet<String>) -> Ve
             words(substrates.iter().map(|kind| kind.word()).collect()),
             words(manifest.substrates.iter().map(|kind| kind.word()).collect()),
         ));
+    }
+    if manifest.substrates.contains(&SubstrateKind::Hosts) {
+        notes.push(
+            "Hosts: the repetition has the default settings of a host, not those of the real ones".into(),
+        );
     }
     let packed: BTreeSet<String> = manifest.runs.iter().filter_map(|run| run.kernel_build.clone()).collect();
     if !packed.is_empty() && packed != *builds {

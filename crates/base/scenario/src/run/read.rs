@@ -1,6 +1,7 @@
 //! A run from JSON. Resolving a scenario checks every setting; a file may have been edited since.
 
 use super::Run;
+use crate::parse;
 use crate::resolve::{FINEST_SAMPLE, LONGEST_RUN};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -27,10 +28,29 @@ impl Run {
     /// # Errors
     /// If the text is not JSON, is not a run, or is a run that no scenario resolves to.
     pub fn from_json(text: &str) -> Result<Run, RunError> {
-        let mut value: Value = serde_json::from_str(text).map_err(RunError::NotJson)?;
-        if let Some(recorded) = value.get_mut("scenario").filter(|recorded| recorded.is_object()) {
-            value = recorded.take();
+        Run::from_value(recorded(text)?)
+    }
+
+    /// Reads the `run.json` of a recording of real hosts, to execute the run elsewhere. The recording does not have the settings
+    /// of hosts that a scenario decides, since real hosts have their own. They get the defaults of the scenario format.
+    ///
+    /// # Errors
+    /// As [`Run::from_json`].
+    pub fn from_json_of_real_hosts(text: &str) -> Result<Run, RunError> {
+        let mut value = recorded(text)?;
+        let usual = usual_host();
+        for host in value.get_mut("hosts").and_then(Value::as_array_mut).into_iter().flatten() {
+            for (host, usual) in host.as_object_mut().into_iter().zip(usual.as_object()) {
+                host.remove("reach");
+                for (key, value) in usual {
+                    host.entry(key.as_str()).or_insert_with(|| value.clone());
+                }
+            }
         }
+        Run::from_value(value)
+    }
+
+    fn from_value(value: Value) -> Result<Run, RunError> {
         let run: Run = serde_json::from_value(value).map_err(RunError::NotARun)?;
         match run.impossible() {
             Some(reason) => Err(RunError::Impossible(reason)),
@@ -120,10 +140,25 @@ impl Run {
     }
 }
 
+/// The run in a text: the text itself, or what a recording has under `scenario`.
+fn recorded(text: &str) -> Result<Value, RunError> {
+    let mut value: Value = serde_json::from_str(text).map_err(RunError::NotJson)?;
+    match value.get_mut("scenario").filter(|recorded| recorded.is_object()) {
+        Some(recorded) => Ok(recorded.take()),
+        None => Ok(value),
+    }
+}
+
+/// A host as JSON with the defaults of the scenario format.
+fn usual_host() -> Value {
+    const PLAIN: &str = "schema = 1\nname = \"plain\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"1 ms\"\n[[flow]]\n[run]\nduration = \"1 s\"\n";
+    let plain = parse(PLAIN, "plain.toml", &[], None).expect("it has all that a scenario needs");
+    serde_json::to_value(&plain.runs[0].hosts[0]).expect("a host is plain data")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse;
     use serde_json::json;
 
     fn run() -> Value {
@@ -141,6 +176,19 @@ mod tests {
             Run::from_json(&json!({ "format_version": 1, "scenario": run() }).to_string()).unwrap(),
             read
         );
+    }
+
+    #[test]
+    fn hosts_of_a_recording_of_real_hosts_get_the_defaults() {
+        let mut real = run();
+        for host in real["hosts"].as_array_mut().unwrap() {
+            host.as_object_mut().unwrap().retain(|key, _| ["name", "router"].contains(&key.as_str()));
+            host["reach"] = json!({ "ssh": "dtn1" });
+        }
+        let recording = json!({ "format_version": 1, "scenario": real }).to_string();
+        assert!(Run::from_json(&recording).unwrap_err().to_string().contains("missing field"));
+        let read = Run::from_json_of_real_hosts(&recording).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), run());
     }
 
     #[test]

@@ -83,7 +83,11 @@ pub fn outward(host: &str, device: &str, changes: &Changes, own: &Own) -> Vec<Lo
         // Without other traffic all that was dropped was the test's. Drops that the watch saw always were.
         let is_certain = least == most || is_watched(changes);
         let least = if is_certain { least.max(queue.packets) } else { least.max(0) };
-        let most = most.min(queue.most);
+        // Drops that the watch did not see may have been larger buffers than those that it saw.
+        let unseen = drop_reasons::not_seen(changes, Stage::Qdisc, Way::Tx);
+        let bound =
+            if least == most { queue.most.max(queue.packets + most_packets(unseen)) } else { queue.most };
+        let most = most.min(bound);
         if least <= most {
             let counts = if is_watched(changes) {
                 queue.source.clone()
@@ -305,6 +309,16 @@ mod tests {
         let found = outward("a", "eth0", &all, &own(1000));
         assert_eq!((found[0].stage, found[0].packets, found[0].most), (Stage::Qdisc, 43, 43 + 12));
         assert!(found[0].source.contains("12 that were not seen"), "{}", found[0].source);
+    }
+
+    #[test]
+    fn drops_that_a_watch_did_not_see_may_be_larger_than_those_it_saw() {
+        // As `etf` on a late machine: 271 packets in 232 buffers were seen, and 264 in 206 buffers were not.
+        let counters = [("qdisc/drops", 438), ("qdisc/sent_packets", 476), ("protocols/TcpOutSegs", 1011)];
+        let mut all = changes("eth0", &counters);
+        watched(&mut all, &[("QDISC_DROP", Way::Tx, 271)], 232);
+        let found = outward("a", "eth0", &all, &own(1011));
+        assert_eq!((found[0].packets, found[0].most), (535, 535), "{}", found[0].source);
     }
 
     #[test]
