@@ -5,6 +5,8 @@ use crate::words;
 words! {
     /// The system that a run runs on.
     SubstrateKind {
+        /// Packet captures that `wirespeed trace` read.
+        Capture = "capture",
         /// The program flent, whose data file was imported.
         Flent = "flent",
         /// Real hosts.

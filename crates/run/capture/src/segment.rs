@@ -259,6 +259,8 @@ pub struct Segment {
     pub options: Options,
     /// ECN field of the IP header.
     pub ecn: Ecn,
+    /// Differentiated services code point (RFC 2474), 0 to 63.
+    pub dscp: u8,
     /// Identification field of an IPv4 header.
     pub ip_id: Option<u16>,
     /// Time to live, or hop limit.

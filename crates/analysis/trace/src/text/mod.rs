@@ -1,7 +1,7 @@
 //! The result as text for a terminal. Its first line is the finding.
 
 mod detail;
-mod quantity;
+pub mod quantity;
 mod table;
 mod words;
 
@@ -128,8 +128,8 @@ fn limiting_factor(flow: &FlowTrace) -> Option<String> {
         .then(|| format!("limited by the {} for {} of the time", words::limit(limit), percent(share)))
 }
 
-/// Reasons not to trust parts of the capture.
-fn problems(facts: &CaptureFacts) -> Vec<String> {
+/// Reasons not to trust parts of the capture, each as a clause.
+pub fn problems(facts: &CaptureFacts) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(tail) = &facts.damaged_tail {
         problems.push(format!("the file is damaged or truncated {tail}; everything before was read"));

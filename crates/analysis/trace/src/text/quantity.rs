@@ -1,7 +1,7 @@
 //! Numbers with units, for people.
 
 /// `1234567` as `1,234,567`.
-pub(super) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number of things: `1 packet`, `2 packets`.
-pub(super) fn things(number: u64, thing: &str) -> String {
+pub fn things(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", count(number))
 }
@@ -32,12 +32,12 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
 }
 
 /// A rate in bits per second.
-pub(super) fn rate(bps: f64) -> String {
+pub fn rate(bps: f64) -> String {
     scaled(bps, &[("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)])
 }
 
 /// A duration in nanoseconds.
-pub(super) fn duration(ns: i64) -> String {
+pub fn duration(ns: i64) -> String {
     match ns {
         0 => "0 s".into(),
         _ => scaled(ns as f64, &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)]),
@@ -45,7 +45,7 @@ pub(super) fn duration(ns: i64) -> String {
 }
 
 /// A size in bytes.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1000 => format!("{bytes} B"),
         _ => scaled(bytes as f64, &[("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]),
@@ -53,7 +53,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// A share of 1 in percent.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let digits = usize::from(share > 0.0 && share < 0.1);
     format!("{:.digits$} %", 100.0 * share)
 }

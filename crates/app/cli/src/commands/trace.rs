@@ -1,14 +1,14 @@
 //! `wirespeed trace`: an explanation of TCP from a packet capture.
 
-use super::folder::create;
+use super::{trace_pair, trace_results};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use clap::Args;
 use serde::Serialize;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use wirespeed_capture::{CaptureError, CaptureFacts, Input, Settings};
-use wirespeed_record::replace_file;
+use wirespeed_capture::{CaptureError, CaptureFacts};
+use wirespeed_reconstruction::of_one;
 use wirespeed_trace::{Options, Trace, text};
 
 /// Arguments of `wirespeed trace`.
@@ -19,7 +19,8 @@ Examples:
   wirespeed trace dtn1.pcapng.gz --connection 3     # one connection in detail
   wirespeed trace dtn1.pcap --all                   # every connection in the table
   wirespeed trace dtn1.pcap --json > trace.json     # all of it, for programs
-  wirespeed trace dtn1.pcap --out traced            # the text and trace.json in a folder
+  wirespeed trace dtn1.pcap --out traced            # a folder of results, as of a run: `wirespeed report traced`
+  wirespeed trace sender.pcap receiver.pcap         # losses, delays and changes between two capture points
   ssh dtn1 tcpdump -i eth0 -s 128 -w - tcp | wirespeed trace -
 
 The format is recognised from the content: pcap or pcapng, as it is or compressed with gzip or zstd. Headers are enough \
@@ -28,6 +29,12 @@ pub struct Arguments {
     /// Capture of tcpdump, Wireshark or another program; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Capture of the same connections at the receiver, or at another point of the path. It shows which packets were lost between both.
+    #[arg(value_name = "SECOND")]
+    second: Option<PathBuf>,
+    /// The clocks of both captures agree, as where PTP keeps them together: one-way delays are exact.
+    #[arg(long, requires = "second")]
+    clocks_agree: bool,
     /// Print one connection in detail, by its number in the table.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     connection: Option<u64>,
@@ -37,7 +44,8 @@ pub struct Arguments {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
-    /// Write the result to a folder as well: trace.txt and trace.json.
+    /// Write the result to a folder of results as well: trace.txt, trace.json, report.html, and a run that `report`, `compare` and `serve`
+    /// read.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -59,7 +67,7 @@ struct Document<'a> {
 
 /// Defects of the capture.
 #[derive(Serialize)]
-struct Capture {
+pub(super) struct Capture {
     frames: u64,
     tcp_frames: u64,
     frames_skipped: u64,
@@ -72,7 +80,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn of(facts: &CaptureFacts) -> Capture {
+    pub(super) fn of(facts: &CaptureFacts) -> Capture {
         Capture {
             frames: facts.all.packets,
             tcp_frames: facts.tcp.packets,
@@ -91,8 +99,24 @@ impl Capture {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keep = if arguments.all { ALL } else { Options::default().keep };
     let options = Options { keep, only: arguments.connection };
-    let (trace, facts) = wirespeed_trace::read(Input::named(&arguments.file), &Settings::default(), options)
-        .map_err(|error| refused(&arguments.file, &error))?;
+    if let Some(second) = &arguments.second {
+        return trace_pair::run(&trace_pair::Question {
+            files: [&arguments.file, second],
+            options: wirespeed_pair::Options {
+                trace: Options { keep, only: None },
+                clocks_agree: arguments.clocks_agree,
+            },
+            connection: arguments.connection,
+            all: arguments.all,
+            json: arguments.json,
+            out: arguments.out.as_ref(),
+        });
+    }
+    if let Some(folder) = &arguments.out {
+        trace_results::check(folder)?;
+    }
+    let (trace, facts, sampler) =
+        trace_results::read(&arguments.file, options).map_err(|error| refused(&arguments.file, &error))?;
     if let Some(number) = arguments.connection.filter(|&number| number > trace.total_connections) {
         return Err(Failure::Usage {
             message: format!(
@@ -110,9 +134,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         serde_json::to_string_pretty(&document).expect("a trace is plain data")
     };
     if let Some(folder) = &arguments.out {
-        create(folder)?;
-        write(&folder.join("trace.txt"), &shown)?;
-        write(&folder.join("trace.json"), &json())?;
+        let recording = of_one(&trace_results::name_of(&arguments.file), &trace, &sampler);
+        trace_results::write(folder, &shown, &json(), recording, &[&arguments.file])?;
     }
     match arguments.json {
         true => print(&format!("{}\n", json())),
@@ -134,12 +157,7 @@ fn shown(trace: &Trace, facts: &CaptureFacts, arguments: &Arguments) -> String {
     shown
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    replace_file(file, text.as_bytes())
-        .map_err(|source| Failure::Output { what: file.display().to_string(), source })
-}
-
-fn refused(file: &Path, error: &CaptureError) -> Failure {
+pub(super) fn refused(file: &Path, error: &CaptureError) -> Failure {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     let message = match error {
         // It names the file itself.

@@ -32,6 +32,7 @@ pub(super) struct IpLayer {
     destination: IpAddr,
     protocol: u8,
     ecn: Ecn,
+    dscp: u8,
     ip_id: Option<u16>,
     ttl: u8,
 }
@@ -39,7 +40,15 @@ pub(super) struct IpLayer {
 impl Default for IpLayer {
     fn default() -> Self {
         let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        IpLayer { source: nowhere, destination: nowhere, protocol: 0, ecn: Ecn::NotEct, ip_id: None, ttl: 0 }
+        IpLayer {
+            source: nowhere,
+            destination: nowhere,
+            protocol: 0,
+            ecn: Ecn::NotEct,
+            dscp: 0,
+            ip_id: None,
+            ttl: 0,
+        }
     }
 }
 
@@ -70,6 +79,7 @@ impl Walk<'_> {
             destination: header.destination_addr().into(),
             protocol: header.protocol().0,
             ecn: Ecn::from_bits(header.ecn().value()),
+            dscp: header.dcp().value(),
             ip_id: Some(header.identification()),
             ttl: header.ttl(),
         };
@@ -93,6 +103,7 @@ impl Walk<'_> {
             destination: header.destination_addr().into(),
             protocol: header.next_header().0,
             ecn: Ecn::from_bits(header.ecn().value()),
+            dscp: header.dscp().value(),
             ip_id: None,
             ttl: header.hop_limit(),
         };
@@ -146,10 +157,10 @@ impl Walk<'_> {
         let bytes = self.end.checked_sub(self.at).ok_or(SkipReason::Malformed)?;
         let captured = self.rest();
         let header = tcp::header(&captured[..captured.len().min(bytes)], bytes)?;
-        let IpLayer { source, destination, ecn, ip_id, ttl, .. } = self.ip;
+        let IpLayer { source, destination, ecn, dscp, ip_id, ttl, .. } = self.ip;
         self.packet.source = Address { ip: source, port: header.source_port };
         self.packet.destination = Address { ip: destination, port: header.destination_port };
-        self.packet.body = Body::Tcp(Segment { ecn, ip_id, ttl, ..header.segment });
+        self.packet.body = Body::Tcp(Segment { ecn, dscp, ip_id, ttl, ..header.segment });
         Ok(None)
     }
 
