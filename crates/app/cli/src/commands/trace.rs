@@ -90,7 +90,7 @@ impl Capture {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keep = if arguments.all { ALL } else { Options::default().keep };
-    let options = Options { keep, only: arguments.connection };
+    let options = Options { keep, only: arguments.connection, ..Options::default() };
     let (trace, facts) = wirespeed_trace::read(Input::named(&arguments.file), &Settings::default(), options)
         .map_err(|error| refused(&arguments.file, &error))?;
     if let Some(number) = arguments.connection.filter(|&number| number > trace.total_connections) {
