@@ -40,6 +40,7 @@ pub mod serve;
 pub mod serve_agent;
 pub mod shell;
 pub mod trace;
+pub mod trace_figures;
 #[cfg(feature = "linux")]
 pub mod tune;
 mod until_certain;

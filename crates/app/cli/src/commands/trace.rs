@@ -1,6 +1,7 @@
 //! `wirespeed trace`: an explanation of TCP from a packet capture.
 
 use super::folder::create;
+use super::trace_figures;
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use clap::Args;
@@ -9,7 +10,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use wirespeed_capture::{CaptureError, CaptureFacts, Input, Settings};
 use wirespeed_record::replace_file;
-use wirespeed_trace::{Options, Trace, text};
+use wirespeed_trace::{ConnectionTrace, Options, Trace, text};
 
 /// Arguments of `wirespeed trace`.
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ Examples:
   wirespeed trace dtn1.pcapng.gz --connection 3     # one connection in detail
   wirespeed trace dtn1.pcap --all                   # every connection in the table
   wirespeed trace dtn1.pcap --json > trace.json     # all of it, for programs
-  wirespeed trace dtn1.pcap --out traced            # the text and trace.json in a folder
+  wirespeed trace dtn1.pcap --out traced            # the text, trace.json, and time-sequence.html in a folder
   ssh dtn1 tcpdump -i eth0 -s 128 -w - tcp | wirespeed trace -
 
 The format is recognised from the content: pcap or pcapng, as it is or compressed with gzip or zstd. Headers are enough \
@@ -37,7 +38,7 @@ pub struct Arguments {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
-    /// Write the result to a folder as well: trace.txt and trace.json.
+    /// Write the result to a folder as well: trace.txt, trace.json, and the connection in detail as time-sequence.html and, for xplot, *.xpl.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -90,7 +91,7 @@ impl Capture {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keep = if arguments.all { ALL } else { Options::default().keep };
-    let options = Options { keep, only: arguments.connection, ..Options::default() };
+    let options = Options { keep, only: arguments.connection, points: arguments.out.is_some() };
     let (trace, facts) = wirespeed_trace::read(Input::named(&arguments.file), &Settings::default(), options)
         .map_err(|error| refused(&arguments.file, &error))?;
     if let Some(number) = arguments.connection.filter(|&number| number > trace.total_connections) {
@@ -113,6 +114,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         create(folder)?;
         write(&folder.join("trace.txt"), &shown)?;
         write(&folder.join("trace.json"), &json())?;
+        let remark = trace_figures::write(folder, &trace, detailed(&trace, arguments), &arguments.file)?;
+        remark.iter().for_each(|remark| crate::tell(remark));
     }
     match arguments.json {
         true => print(&format!("{}\n", json())),
@@ -120,18 +123,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The summary, and the connection that was asked for or the one with most data.
+/// The summary, and a connection in detail.
 fn shown(trace: &Trace, facts: &CaptureFacts, arguments: &Arguments) -> String {
     let rows = if arguments.all { usize::MAX } else { text::USUAL_ROWS };
     let mut shown = text::summary(trace, facts, rows);
-    let detailed = match arguments.connection {
-        Some(number) => trace.connections.iter().find(|connection| connection.number == number),
-        None => text::largest(trace),
-    };
-    if let Some(connection) = detailed {
+    if let Some(connection) = detailed(trace, arguments) {
         shown += &format!("\n{}", text::connection(connection));
     }
     shown
+}
+
+/// The connection that was asked for, or the one with most data.
+fn detailed<'a>(trace: &'a Trace, arguments: &Arguments) -> Option<&'a ConnectionTrace> {
+    match arguments.connection {
+        Some(number) => trace.connections.iter().find(|connection| connection.number == number),
+        None => text::largest(trace),
+    }
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
