@@ -88,10 +88,11 @@ class Letters {
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
   }
-  add(text, x, y, colour) {
+  add(text, at, y, colour) {
+    if (at < this.box.left || at > this.box.right) return false;
     const width = this.ctx.measureText(text).width;
+    const x = Math.min(Math.max(at, this.box.left + width / 2 + 3), this.box.right - width / 2 - 3);
     const inside = Math.min(Math.max(y, this.box.top + 7), this.box.bottom - 7);
-    if (x < this.box.left || x > this.box.right) return false;
     const cells = [];
     for (let column = Math.floor((x - width / 2) / 6); column <= Math.floor((x + width / 2) / 6); column++) {
       for (let row = Math.floor((inside - 5) / 6); row <= Math.floor((inside + 5) / 6); row++) cells.push(column * 100000 + row);

@@ -262,7 +262,10 @@ function rates(flow, { bin, first, last }) {
 function fitRate(flow, view, width) {
   flow.bins = bins(flow, view, width);
   flow.rates = rates(flow, flow.bins);
-  return [0, Math.max(...flow.rates.sent, ...flow.rates.acked, 1) * 1.1];
+  // The acknowledgment that ends a recovery acknowledges megabytes at once, and would press all else flat.
+  const { sent, acked } = flow.rates;
+  const usual = [...acked].sort((one, other) => one - other)[Math.floor(acked.length * 0.98)] ?? 0;
+  return [0, Math.max(...sent, usual, 1) * 1.1];
 }
 
 function drawRate(ctx, panel, flow, view, ink) {
@@ -274,7 +277,9 @@ function drawRate(ctx, panel, flow, view, ink) {
     values.forEach((value, index) => steps.add((first + index) * bin, value));
     steps.end(panel.x((first + values.length) * bin));
   }
-  panel.note = `n = ${count(flow.rates.sent.length)} means over ${inUnit("time", bin)} each, sent and acknowledged`;
+  const most = Math.max(...flow.rates.acked);
+  const above = most > panel.range[1] ? `; up to ${inUnit("rate", most)} acknowledged, above this panel` : "";
+  panel.note = `n = ${count(flow.rates.sent.length)} means over ${inUnit("time", bin)} each, sent and acknowledged${above}`;
 }
 
 function fitBursts(flow, view) {
