@@ -96,8 +96,8 @@ function makeSeries(t, low, high = low) {
 function inView(series, view, width) {
   const from = Math.max(0, lowerBound(series.t, view.from) - 1);
   const to = Math.min(series.t.length, lowerBound(series.t, view.to) + 1);
-  if (to - from <= 2 * BLOCK * width) return { ...series, from, to, isCoarse: false };
-  return { ...series.coarse, from: Math.floor(from / BLOCK), to: Math.ceil(to / BLOCK), isCoarse: true };
+  if (to - from <= 2 * BLOCK * width) return { ...series, from, to };
+  return { ...series.coarse, from: Math.floor(from / BLOCK), to: Math.ceil(to / BLOCK) };
 }
 
 // What drawing needs beside the columns: series, sums, and lists of the packets that stand out.

@@ -35,12 +35,13 @@ class Steps {
       this.last = level;
     }
   }
-  addPart({ t, low, high, from, to }) {
-    for (let at = from; at < to; at++) {
-      if (Number.isNaN(low[at])) continue;
-      this.add(t[at], low[at]);
-      if (high[at] !== low[at]) this.add(t[at], high[at]);
-    }
+  addPart(part) {
+    for (let at = part.from; at < part.to; at++) this.addPoint(part, at);
+  }
+  addPoint({ t, low, high }, at) {
+    if (Number.isNaN(low[at])) return;
+    this.add(t[at], low[at]);
+    if (high[at] !== low[at]) this.add(t[at], high[at]);
   }
   flush() {
     if (this.column === null) return;
@@ -125,7 +126,9 @@ function dots(ctx, box, { t, low, from, to }, x, y, colour) {
   const words = new Uint32Array(pixels.data.buffer);
   const word = (alpha << 24) | (blue << 16) | (green << 8) | red;
   for (let at = from; at < to; at++) {
-    const [px, py] = [Math.floor(x(t[at]) - box.left), Math.floor(y(low[at]) - box.top)];
+    // Destructuring would take most of the time of this loop.
+    const px = Math.floor(x(t[at]) - box.left);
+    const py = Math.floor(y(low[at]) - box.top);
     if (px >= 0 && py >= 0 && px < width && py < height) words[py * width + px] = word;
   }
   inner.putImageData(pixels, 0, 0);

@@ -65,7 +65,9 @@ function drawSequence(ctx, panel, flow, view, ink, shows) {
     const part = inView(series.data, view, width);
     for (let at = part.from; at < part.to; at++) {
       if (Number.isNaN(part.low[at])) continue;
-      const [px, low, high] = [x(part.t[at]), y(part.low[at]), y(part.high[at])];
+      const px = x(part.t[at]);
+      const low = y(part.low[at]);
+      const high = y(part.high[at]);
       strokes.add(px, high, low);
       if (hasCaps && low - high > 8) for (const level of [low, high]) ctx.fillRect(px - 3, level - 0.75, 6, 1.5);
     }
@@ -190,18 +192,11 @@ function drawFlight(ctx, panel, flow, view, ink, shows) {
   const steps = new Steps(ctx, x, y);
   const [ofData, ofAcks] = [inView(series.flight, view, width), inView(series.flightOfAcks, view, width)];
   let ack = ofAcks.from;
-  const addAcks = (until) => {
-    let end = ack;
-    while (end < ofAcks.to && ofAcks.t[end] < until) end++;
-    steps.addPart({ ...ofAcks, from: ack, to: end });
-    ack = end;
-  };
   for (let at = ofData.from; at < ofData.to; at++) {
-    if (ack < ofAcks.to && ofAcks.t[ack] < ofData.t[at]) addAcks(ofData.t[at]);
-    steps.add(ofData.t[at], ofData.low[at]);
-    if (ofData.isCoarse) steps.add(ofData.t[at], ofData.high[at]);
+    for (; ack < ofAcks.to && ofAcks.t[ack] < ofData.t[at]; ack++) steps.addPoint(ofAcks, ack);
+    steps.addPoint(ofData, at);
   }
-  addAcks(Infinity);
+  for (; ack < ofAcks.to; ack++) steps.addPoint(ofAcks, ack);
   steps.end(0);
   if (shows.cwnd) {
     ctx.strokeStyle = ink.cwnd;
