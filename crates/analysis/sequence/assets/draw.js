@@ -110,7 +110,7 @@ class Letters {
 }
 
 // Dots at the points of a part: squares if they are few, otherwise pixels of a picture.
-function dots(ctx, box, { t, low, from, to }, x, y, colour) {
+function dots(ctx, { box, range, x, y }, { t, low, from, to }, view, colour) {
   ctx.fillStyle = colour;
   if (to - from < 2000) {
     for (let at = from; at < to; at++) ctx.fillRect(x(t[at]) - 1.75, y(low[at]) - 1.75, 3.5, 3.5);
@@ -125,10 +125,12 @@ function dots(ctx, box, { t, low, from, to }, x, y, colour) {
   const pixels = inner.createImageData(width, height);
   const words = new Uint32Array(pixels.data.buffer);
   const word = (alpha << 24) | (blue << 16) | (green << 8) | red;
+  // This loop has every sample of the view, so it calls nothing.
+  const across = (box.right - box.left) / (view.to - view.from);
+  const along = (box.bottom - box.top) / (range[1] - range[0]);
   for (let at = from; at < to; at++) {
-    // Destructuring would take most of the time of this loop.
-    const px = Math.floor(x(t[at]) - box.left);
-    const py = Math.floor(y(low[at]) - box.top);
+    const px = Math.floor((t[at] - view.from) * across);
+    const py = Math.floor((range[1] - low[at]) * along);
     if (px >= 0 && py >= 0 && px < width && py < height) words[py * width + px] = word;
   }
   inner.putImageData(pixels, 0, 0);

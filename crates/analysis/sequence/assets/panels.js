@@ -76,8 +76,8 @@ function drawSequence(ctx, panel, flow, view, ink, shows) {
   const letters = new Letters(ctx, { ...box, ground: ink.page });
   // Marks that are so many that they would hide the data are a row of ticks at the foot of the panel, by time.
   let rugs = 0;
-  const rug = (times, list, first, last, colour) => {
-    if ((last - first) * 4 <= box.right - box.left) return false;
+  const rug = (times, list, first, last, colour, room = 4) => {
+    if ((last - first) * room <= width) return false;
     rugs += 1;
     ctx.fillStyle = colour;
     const ticks = new Strokes(ctx, 1);
@@ -128,7 +128,7 @@ function flags(ctx, flow, [from, to], [firstAck, lastAck], { x, y, box }, ink, l
   const { data, acks } = flow;
   const listed = (times, list, first, last, colour) => {
     const ends = [lowerBound(list, first), lowerBound(list, last)];
-    return rug(times, list, ...ends, colour) ? [] : list.slice(...ends);
+    return rug(times, list, ...ends, colour, 24) ? [] : list.slice(...ends);
   };
   const { flags: ends, ecn } = flow.lists;
   for (const at of [...listed(data.t, ends, from, to, ink.text), ...listed(data.t, ecn, from, to, ink.text)]) {
@@ -224,7 +224,7 @@ function drawRtt(ctx, panel, flow, view, ink) {
   for (const [side, colour, name] of [["far", ink.far, "to the receiver"], ["near", ink.near, "to the sender"]]) {
     const series = flow.series[side];
     const [from, to] = [lowerBound(series.t, view.from), lowerBound(series.t, view.to)];
-    if (!flow.hides.has(side)) dots(ctx, panel.box, { ...series, from, to }, panel.x, panel.y, colour);
+    if (!flow.hides.has(side)) dots(ctx, panel, { ...series, from, to }, view, colour);
     if (series.t.length > 0 && !flow.hides.has(side)) notes.push(`${count(series.t.length)} samples ${name}`);
   }
   panel.note = `n = ${notes.join(", ") || "0 samples"}`;
