@@ -174,7 +174,8 @@ function drawGrid(ctx, panel, view, ink, isLast) {
   const [factor] = panelUnit(panel);
   ctx.font = "12px ui-sans-serif, system-ui, sans-serif";
   ctx.lineWidth = 1;
-  const step = tickStep((range[1] - range[0]) / factor, Math.max(3, Math.floor((box.bottom - box.top) / 36)));
+  const fine = tickStep((range[1] - range[0]) / factor, Math.max(3, Math.floor((box.bottom - box.top) / 36)));
+  const step = panel.kind === "packets" ? Math.max(fine, 1) : fine;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   const first = Math.ceil(range[0] / factor / step);
@@ -194,7 +195,9 @@ function drawGrid(ctx, panel, view, ink, isLast) {
     ctx.strokeStyle = ink.grid;
     line(ctx, x, box.top, x, box.bottom);
     ctx.fillStyle = ink.muted;
-    if (isLast) ctx.fillText(withThousands(tick * timeStep + 0, Math.min(9, decimals(timeStep))), x, box.bottom + 7);
+    if (!isLast) continue;
+    const label = withThousands(tick * timeStep + 0, Math.min(9, decimals(timeStep)));
+    ctx.fillText(label, Math.min(x, box.right + 12 - ctx.measureText(label).width / 2), box.bottom + 7);
   }
 }
 
