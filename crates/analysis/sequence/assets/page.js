@@ -151,7 +151,6 @@
     redraw();
   }
 
-  const timeAt = (px) => view.from + ((px - PANELS[0].box.left) / (PANELS[0].box.right - PANELS[0].box.left)) * (view.to - view.from);
   const panelAt = (py) => PANELS.find(({ box }) => py >= box.top - 8 && py <= box.bottom + 8);
   const valueAt = ({ box, range }, py) => range[0] + ((box.bottom - py) / (box.bottom - box.top)) * (range[1] - range[0]);
   const place = (event) => {
@@ -173,7 +172,7 @@
     } else if (Math.abs(across) > Math.abs(along)) {
       pan(across / overlay.clientWidth);
     } else {
-      zoom(Math.exp(along * 0.002), timeAt(px));
+      zoom(Math.exp(along * 0.002), timeAt(view, px));
     }
   }, { passive: false });
 
@@ -211,7 +210,7 @@
     if (!ended?.isBox) return;
     const { px, py, last, panel } = ended;
     if (Math.abs(last.px - px) > 4) {
-      const [from, to] = [timeAt(Math.min(px, last.px)), timeAt(Math.max(px, last.px))];
+      const [from, to] = [timeAt(view, Math.min(px, last.px)), timeAt(view, Math.max(px, last.px))];
       if (panel && Math.abs(last.py - py) > 8) fixed[panel.name] = [valueAt(panel, Math.max(py, last.py)), valueAt(panel, Math.min(py, last.py))];
       show(from, to);
     } else {
@@ -230,73 +229,7 @@
       setCursor(null);
       return;
     }
-    setCursor({ t: timeAt(px), found: panel === PANELS[0] ? nearest(px, py) : null, px, py });
-  }
-
-  function nearest(px, py) {
-    const reach = 14;
-    const panel = PANELS[0];
-    const [from, to] = [timeAt(px - reach), timeAt(px + reach)];
-    let best = { distance: reach * reach };
-    const offer = (kind, at, t, low, high) => {
-      const top = panel.y(high);
-      const bottom = panel.y(low);
-      const across = panel.x(t) - px;
-      const along = py < top ? top - py : py > bottom ? py - bottom : 0;
-      const distance = across * across + along * along;
-      if (distance < best.distance) best = { distance, kind, at };
-    };
-    const { data, acks } = flow;
-    for (let at = lowerBound(data.t, from); at < data.t.length && data.t[at] <= to; at++) offer("data", at, data.t[at], data.start[at], data.start[at] + data.length[at]);
-    for (let at = lowerBound(acks.t, from); at < acks.t.length && acks.t[at] <= to; at++) offer("acks", at, acks.t[at], acks.ack[at], acks.ack[at]);
-    return best.kind ? best : null;
-  }
-
-  const seconds = (t) => `${(t / 1e9).toFixed(9)} s`;
-  const CLASS_WORDS = ["first transmission", "fast retransmission", "RACK retransmission", "retransmission after a timeout", "retransmission in the recovery after a timeout",
-    "tail loss probe", "retransmission in the handshake", "retransmission, reason unclear", "", "reordered", "recorded late", "window probe or keepalive"];
-
-  function wordsOfData(at) {
-    const { data } = flow;
-    const marks = data.marks[at];
-    const names = [[MARK.syn, "SYN"], [MARK.fin, "FIN"], [MARK.reset, "RST"], [MARK.push, "PSH"], [MARK.ce, "CE"], [MARK.cwr, "CWR"]];
-    const kind = data.class[at] === 8 ? flow.duplicate_words : CLASS_WORDS[data.class[at]];
-    const extra = [];
-    if (marks & MARK.firstSeen) extra.push("lost before the capture point");
-    if (marks & MARK.acknowledged) extra.push("was acknowledged before");
-    else if (flow.spuriousAt.has(at)) extra.push("not necessary");
-    const packets = data.packets[at] > 1 ? `, ${data.packets[at]} packets on the wire` : "";
-    return [`Packet ${count(data.packet[at])}: ${[kind, ...extra].join(", ")}`, seconds(data.t[at]),
-      `sequence ${count(data.start[at])} to ${count(data.start[at] + data.length[at])}: ${count(data.length[at])} B${packets}`,
-      `flags: ${names.filter(([mark]) => marks & mark).map(([, name]) => name).join(" ") || "none"}`, `in flight: ${inUnit("bytes", data.in_flight[at])}`];
-  }
-
-  function wordsOfAck(at) {
-    const { acks } = flow;
-    const marks = acks.marks[at];
-    const names = [[ACK_MARK.duplicate, "duplicate"], [ACK_MARK.sack, "SACK"], [ACK_MARK.dsack, "DSACK"], [ACK_MARK.ece, "ECE"], [ACK_MARK.zero, "zero window"]];
-    const window = marks & ACK_MARK.window ? inUnit("bytes", acks.edge[at] - acks.ack[at]) : "unknown";
-    const first = lowerBound(flow.sacks.t, acks.t[at]);
-    const blocks = [];
-    for (let block = first; block < flow.sacks.t.length && flow.sacks.t[block] === acks.t[at]; block++) {
-      blocks.push(`new SACK block ${count(flow.sacks.left[block])} to ${count(flow.sacks.left[block] + flow.sacks.length[block])}`);
-    }
-    return [`Packet ${count(acks.packet[at])}: ${["acknowledgment", ...names.filter(([mark]) => marks & mark).map(([, name]) => name)].join(", ")}`,
-      seconds(acks.t[at]), `acknowledges up to ${count(acks.ack[at])}`, `receive window: ${window}`, ...blocks];
-  }
-
-  function wordsOfTime(t) {
-    const before = (times) => lowerBound(times, t) - 1;
-    const lines = [seconds(t)];
-    const at = before(flow.data.t);
-    if (at >= 0) lines.push(`in flight: ${inUnit("bytes", flow.data.in_flight[at])}`);
-    for (const [side, name] of [["far", "RTT to the receiver"], ["near", "RTT to the sender"]]) {
-      const sample = before(flow[side].t);
-      if (sample >= 0) lines.push(`${name}: ${inUnit("time", flow[side].rtt[sample])}`);
-    }
-    const bin = Math.floor(t / flow.bins.bin) - flow.bins.first;
-    if (flow.rates.sent[bin] !== undefined) lines.push(`sent: ${inUnit("rate", flow.rates.sent[bin])}`, `acknowledged: ${inUnit("rate", flow.rates.acked[bin])}`);
-    return lines;
+    setCursor({ t: timeAt(view, px), found: panel === PANELS[0] ? nearest(flow, view, px, py) : null, px, py });
   }
 
   function setCursor(next) {
@@ -308,7 +241,7 @@
       return;
     }
     const { found } = cursor;
-    const lines = !found ? wordsOfTime(cursor.t) : found.kind === "data" ? wordsOfData(found.at) : wordsOfAck(found.at);
+    const lines = !found ? wordsOfTime(flow, cursor.t) : found.kind === "data" ? wordsOfData(flow, found.at) : wordsOfAck(flow, found.at);
     tip.replaceChildren(...lines.map((text, number) => Object.assign(document.createElement(number ? "div" : "strong"), { textContent: text })));
     root.dataset.tip = lines.join(" | ");
     const { px, py } = cursor;
@@ -383,7 +316,7 @@
   function legend() {
     const { lists, data, acks, sacks } = flow;
     const entries = [
-      ["data", "data", data.t.length], ["retransmitted", "retransmitted (R, RTO, TLP)", lists.retransmitted.length],
+      ["data", "data, with SYN, FIN and RST", data.t.length], ["retransmitted", "retransmitted (R, RTO, TLP)", lists.retransmitted.length],
       ["duplicate", `${flow.duplicate_words}s (${flow.duplicate_letters})`, lists.duplicate.length], ["reordered", "reordered (O)", lists.reordered.length],
       ["other", "late or probe (L, P)", lists.other.length], ["ack", "acknowledgments", acks.t.length], ["sack", "SACK blocks", sacks.t.length],
       ["window", "receive window", null], ["cwnd", "cwnd estimate", null],

@@ -11,6 +11,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/decode.js"),
     include_str!("../assets/draw.js"),
     include_str!("../assets/panels.js"),
+    include_str!("../assets/words.js"),
     include_str!("../assets/page.js"),
 );
 const STYLE: &str = include_str!("../assets/time-sequence.css");
