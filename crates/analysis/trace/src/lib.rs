@@ -23,6 +23,7 @@ mod result;
 mod retransmission;
 mod round;
 mod scoreboard;
+mod sequence;
 mod series;
 mod slow_start;
 mod spacing;
@@ -37,5 +38,9 @@ pub use limit::{Limit, Limits};
 pub use result::{Acks, Bursts, ConnectionTrace, Ended, FlowTrace, Losses, ReceiveWindow, Reordering, Trace};
 pub use retransmission::{Retransmission, RetransmissionCounts, RetransmissionKind, Spurious};
 pub use round::Round;
+pub use sequence::{
+    AckMarks, AckPoints, BurstPoints, Column, ConnectionSequence, DataClass, DataMarks, DataPoints,
+    FlowSequence, RttPoints, SackPoints,
+};
 pub use series::WindowSample;
 pub use slow_start::{SlowStart, SlowStartEnd};

@@ -7,6 +7,7 @@ use crate::distribution::Quantiles;
 use crate::limit::Limits;
 use crate::retransmission::{Retransmission, RetransmissionCounts};
 use crate::round::Round;
+use crate::sequence::ConnectionSequence;
 use crate::series::WindowSample;
 use crate::slow_start::SlowStart;
 use serde::Serialize;
@@ -24,6 +25,10 @@ pub struct Trace {
     pub first_ns: i64,
     /// From the earliest to the latest packet, in nanoseconds.
     pub duration_ns: i64,
+    /// Points of the flow with most data and of its reverse, for figures: with [`Options::points`](crate::Options::points), unless
+    /// they took too much memory.
+    #[serde(skip)]
+    pub sequence: Option<ConnectionSequence>,
 }
 
 /// A TCP connection.

@@ -41,8 +41,8 @@ impl Spacing {
         self.last_ack = Some(t);
     }
 
-    /// `packets` packets of `wire_bytes` in all left at `t`.
-    pub(crate) fn data(&mut self, t: i64, packets: u32, wire_bytes: u32) {
+    /// `packets` packets of `wire_bytes` in all left at `t`. Returns the burst before, as time and packets, if they begin another.
+    pub(crate) fn data(&mut self, t: i64, packets: u32, wire_bytes: u32) -> Option<(i64, i64)> {
         self.packets += 1;
         self.window.push_back((t, wire_bytes));
         if self.window.len() > WINDOW {
@@ -58,16 +58,30 @@ impl Spacing {
             self.limit_ns = self.peak_kbps().map(|rate| (PACKET_TIMES * 1514.0 * 8e6 / rate as f64) as i64);
         }
         let limit = self.limit_ns.unwrap_or(FIRST_LIMIT);
-        match self.last {
-            Some(last) if t - last <= limit => self.burst_packets += i64::from(packets),
+        let before = self.open_burst();
+        let ended = match self.last {
+            Some(last) if t - last <= limit => {
+                self.burst_packets += i64::from(packets);
+                None
+            }
             Some(_) => {
                 self.sizes.add(self.burst_packets);
                 self.gaps.add(t - self.burst_start);
                 self.begin(t, packets);
+                before
             }
-            None => self.begin(t, packets),
-        }
+            None => {
+                self.begin(t, packets);
+                None
+            }
+        };
         self.last = Some(t);
+        ended
+    }
+
+    /// Start and packets of the burst that no later packet has ended yet.
+    pub(crate) fn open_burst(&self) -> Option<(i64, i64)> {
+        self.last.map(|_| (self.burst_start, self.burst_packets))
     }
 
     fn begin(&mut self, t: i64, packets: u32) {

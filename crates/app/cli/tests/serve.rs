@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use support::browser::{browser, document};
 use support::{command, errors, skip, wirespeed};
 
 /// Eight runs, in which both factors vary.
@@ -63,35 +64,6 @@ impl Drop for Served {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
-}
-
-fn browser() -> Option<&'static str> {
-    ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
-}
-
-/// The document of a page after its scripts have run. They may not have printed an error.
-fn document(browser: &str, url: &str) -> String {
-    let profile = tempfile::tempdir().unwrap();
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--disable-gpu",
-            "--no-sandbox",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=6000",
-            "--window-size=1280,6000",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(url)
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stderr);
-    let console: Vec<&str> = printed.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(console.is_empty(), "{url}: {}", console.join("\n"));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

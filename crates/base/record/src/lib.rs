@@ -70,7 +70,7 @@ pub use sheet_reader::read_sheet;
 pub use stage::{Direction, Entry, Stage};
 pub use store::{
     ANALYSIS, RunDirectory, RunState, StoreError, find_runs, open, read_info, reduce_run, replace_file,
-    set_aside,
+    replace_file_with, set_aside,
 };
 pub use substrate_kind::SubstrateKind;
 pub use table::{Column, ColumnOf, Row};

@@ -13,7 +13,7 @@ use crate::table::Row;
 use crate::wall_clock::file_stamp;
 use crate::write::TableWriter;
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
@@ -308,10 +308,27 @@ pub fn set_aside(run: &Path, earlier: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// As the operating system; the file is as it was then.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_file_with(path, |file| file.write_all(content))
+}
+
+/// The same with content that `write` writes, which need not be in memory as a whole.
+///
+/// # Errors
+/// As the operating system, or those of `write`; the file is as it was then.
+pub fn replace_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    let result = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    let written = || {
+        let mut file = BufWriter::new(fs::File::create(&partial)?);
+        write(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        fs::rename(&partial, path)
+    };
+    let result = written();
     if result.is_err() {
         // What could not be written whole is of no use; that it cannot be removed either changes nothing.
         let _ = fs::remove_file(&partial);

@@ -3,6 +3,7 @@
 use super::{Context, Flow, Past, REMEMBERED};
 use crate::retransmission::Spurious;
 use crate::scoreboard::Chunk;
+use crate::sequence::{AckMarks, AckPoint, Side};
 use wirespeed_capture::{Captured, Flags, Segment};
 
 /// DSACK blocks are compared with so many recent retransmissions.
@@ -43,6 +44,7 @@ impl Flow {
         self.board.begin(ack);
         let una = self.board.una().unwrap_or(ack);
         let timestamps = segment.options.timestamps;
+        let (duplicates, dsacks) = (self.acks.duplicate, self.acks.dsack);
         self.sack(captured, t);
         if ack > una {
             self.advance(t, ack, timestamps.map(|both| both.echo));
@@ -67,6 +69,21 @@ impl Flow {
             self.recovery = None;
             self.awaits_after = true;
             self.recovered_ns = t;
+        }
+        let at_sender = self.sides.is_at_sender();
+        if let Some(sequence) = &mut self.sequence {
+            let mut marks = AckMarks::of(segment);
+            marks.add(AckMarks::DUPLICATE, self.acks.duplicate > duplicates);
+            marks.add(AckMarks::DSACK, self.acks.dsack > dsacks);
+            let point = AckPoint {
+                t,
+                packet: captured.packet.ordinal,
+                ack,
+                window: context.window,
+                marks,
+                in_flight: at_sender.then(|| self.board.in_flight()),
+            };
+            sequence.add_ack(point, captured.sack64());
         }
     }
 
@@ -121,7 +138,7 @@ impl Flow {
             }
         }
         if let Some(sent) = newest {
-            self.rtt_sample(t - sent, at_sender);
+            self.rtt_sample(t, t - sent, at_sender);
         }
     }
 
@@ -211,7 +228,7 @@ impl Flow {
             self.first_transmission_arrived(start, end);
         }
         if let Some(chunk) = advance.newest.filter(|_| !advance.is_repair) {
-            self.rtt_sample(t - chunk.last_ns, self.sides.is_at_sender());
+            self.rtt_sample(t, t - chunk.last_ns, self.sides.is_at_sender());
         }
         self.duplicate_acks = 0;
         self.last_advance = Some(t);
@@ -248,8 +265,11 @@ impl Flow {
         }
     }
 
-    fn rtt_sample(&mut self, rtt: i64, at_sender: bool) {
+    fn rtt_sample(&mut self, t: i64, rtt: i64, at_sender: bool) {
         let rtt = rtt.max(0);
+        if let Some(sequence) = &mut self.sequence {
+            sequence.add_rtt(Side::Receiver, t, rtt);
+        }
         self.sides.add_to_receiver(rtt);
         self.to_receiver.add(rtt);
         self.rounds.rtt(rtt);

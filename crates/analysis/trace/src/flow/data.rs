@@ -6,6 +6,7 @@ use crate::loss::LossEvent;
 use crate::retransmission::{Recovery, Retransmission, RetransmissionKind, Situation, Spurious};
 use crate::round::NewData;
 use crate::scoreboard::Chunk;
+use crate::sequence::{DataClass, DataMarks, DataPoint, Side};
 use wirespeed_capture::{Captured, Flags, Passage, Segment};
 
 /// A copy without an IP identification follows within this time.
@@ -30,6 +31,7 @@ struct Part {
     value: Option<u32>,
     echo: Option<u32>,
     ip_id: Option<u16>,
+    marks: DataMarks,
 }
 
 /// The relation of a packet to data that was sent before.
@@ -57,16 +59,11 @@ impl Flow {
         }
         let timestamps = segment.options.timestamps;
         let (start, end) = (captured.seq64, captured.end64());
-        if self.is_probe(start, end, segment) {
-            return;
-        }
-        if end <= start {
+        let is_probe = self.is_probe(start, end, segment);
+        if end <= start && !is_probe {
             return;
         }
         let echo = timestamps.map(|both| both.echo).filter(|_| segment.flags.contains(Flags::ACK));
-        self.sender_echoes(t, echo);
-        self.first_ns.get_or_insert(t);
-        self.last_ns = self.last_ns.max(t);
         let part = Part {
             t,
             packet: captured.packet.ordinal,
@@ -78,7 +75,15 @@ impl Flow {
             value: timestamps.map(|both| both.value),
             echo,
             ip_id: segment.ip_id,
+            marks: DataMarks::of(segment),
         };
+        if is_probe {
+            self.point(&part, DataClass::Probe, part.marks);
+            return;
+        }
+        self.sender_echoes(t, echo);
+        self.first_ns.get_or_insert(t);
+        self.last_ns = self.last_ns.max(t);
         if !self.has_data() && !self.is_begin {
             // Data before the capture is not a hole.
             self.board.continue_at(start);
@@ -97,8 +102,9 @@ impl Flow {
                 (packets, bytes.min(part.payload as i64) as u64)
             };
             let (old, new) = (share(max - start), share(end - max));
-            self.old_data(Part { end: max, packets: old.0, payload: old.1, ..part });
-            self.new_data(Part { start: max, packets: new.0, payload: new.1, ..part });
+            let (first, last) = (part.marks.of_first_part(), part.marks.of_last_part());
+            self.old_data(Part { end: max, packets: old.0, payload: old.1, marks: first, ..part });
+            self.new_data(Part { start: max, packets: new.0, payload: new.1, marks: last, ..part });
         }
     }
 
@@ -126,6 +132,9 @@ impl Flow {
                 if let Some(near) = self.echoes.echoed(t, echo) {
                     self.sides.add_to_sender(near);
                     self.to_sender.add(near);
+                    if let Some(sequence) = &mut self.sequence {
+                        sequence.add_rtt(Side::Sender, t, near);
+                    }
                     if !self.sides.is_at_sender() {
                         self.rtt.sample(near + self.sides.to_receiver.unwrap_or(0));
                     }
@@ -152,6 +161,7 @@ impl Flow {
         let in_flight = self.in_flight(t, part.echo);
         self.largest_in_flight = self.largest_in_flight.max(in_flight);
         self.rounds.in_flight(t, in_flight);
+        self.point(&part, DataClass::First, part.marks);
         if self.recovery.is_some() {
             self.rounds.recovery();
         } else if self.awaits_after && self.sides.is_at_sender() {
@@ -165,7 +175,30 @@ impl Flow {
             self.rounds.hit_receive_window();
         }
         if part.payload > 0 {
-            self.spacing.data(t, part.packets, part.wire_bytes);
+            let ended = self.spacing.data(t, part.packets, part.wire_bytes);
+            if let (Some(sequence), Some(burst)) = (&mut self.sequence, ended) {
+                sequence.add_burst(burst);
+            }
+        }
+    }
+
+    /// A point for figures.
+    fn point(&mut self, part: &Part, class: DataClass, marks: DataMarks) {
+        if self.sequence.is_none() {
+            return;
+        }
+        let in_flight = self.in_flight(part.t, part.echo);
+        if let Some(sequence) = &mut self.sequence {
+            sequence.add_data(DataPoint {
+                t: part.t,
+                packet: part.packet,
+                start: part.start,
+                end: part.end,
+                class,
+                marks,
+                packets: part.packets,
+                in_flight,
+            });
         }
     }
 
@@ -262,7 +295,8 @@ impl Flow {
         match relation {
             Relation::Copy => self.copy(&part),
             Relation::Reordered => self.reordered(&part, &first),
-            Relation::LateRecord | Relation::Retransmission { .. } => {}
+            Relation::LateRecord => self.point(&part, DataClass::LateRecord, part.marks),
+            Relation::Retransmission { .. } => {}
         }
         if relation != Relation::Copy {
             self.totals.sent_bytes += part.payload;
@@ -278,6 +312,7 @@ impl Flow {
     fn copy(&mut self, part: &Part) {
         self.totals.duplicates += u64::from(part.packets);
         self.rounds.duplicate(u64::from(part.packets));
+        self.point(part, DataClass::Duplicate, part.marks);
     }
 
     fn reordered(&mut self, part: &Part, hole: &Chunk) {
@@ -285,6 +320,7 @@ impl Flow {
         let extent = self.totals.captured - hole.number;
         self.reordering.max_extent_packets = self.reordering.max_extent_packets.max(extent);
         self.reordering.max_late_ns = self.reordering.max_late_ns.max(part.t - hole.first_ns);
+        self.point(part, DataClass::Reordered, part.marks);
     }
 
     fn relation(&self, part: &Part, chunk: &Chunk) -> Relation {
@@ -361,6 +397,7 @@ impl Flow {
                 self.totals.sent_bytes += part.payload;
                 self.totals.unique_bytes += part.payload;
                 self.totals.packets += packets;
+                self.point(&part, DataClass::LateRecord, part.marks);
             }
             Relation::Retransmission { original_seen } => {
                 self.retransmission(&part, None, original_seen, Some(Spurious::AlreadyAcknowledged));
@@ -410,6 +447,14 @@ impl Flow {
         }
         self.enter_recovery(part.t, kind);
         self.rounds.retransmitted(packets);
+        let mut marks = part.marks;
+        if !original_seen {
+            marks = marks.with(DataMarks::FIRST_SEEN);
+        }
+        if spurious.is_some() {
+            marks = marks.with(DataMarks::ACKNOWLEDGED);
+        }
+        self.point(part, kind.into(), marks);
     }
 
     fn enter_recovery(&mut self, t: i64, kind: RetransmissionKind) {

@@ -15,6 +15,7 @@ use crate::result::{Acks, ReceiveWindow, Reordering};
 use crate::retransmission::{Recovery, Retransmission, RetransmissionCounts};
 use crate::round::RoundTracker;
 use crate::scoreboard::Scoreboard;
+use crate::sequence::{DataPoint, FlowSequence};
 use crate::spacing::Spacing;
 use echo::Echoes;
 use rtt::RttEstimate;
@@ -112,6 +113,8 @@ pub(crate) struct Flow {
     last_ns: i64,
     last_data_ns: i64,
     is_begin: bool,
+    /// Points for figures, if they are wanted.
+    sequence: Option<Box<FlowSequence>>,
 }
 
 impl Flow {
@@ -119,6 +122,42 @@ impl Flow {
     pub(crate) fn begin(&mut self, first: i64) {
         self.board.begin(first);
         self.is_begin = true;
+    }
+
+    /// Collects points for figures, after those of the handshake.
+    pub(crate) fn collect(&mut self, sequence: Box<FlowSequence>) {
+        self.sequence = Some(sequence);
+    }
+
+    /// Adds a point that is not data to those that are collected, with the bytes in flight of the packet before.
+    pub(crate) fn control_point(&mut self, point: DataPoint) {
+        if let Some(sequence) = &mut self.sequence {
+            let in_flight = sequence.data.in_flight.last();
+            sequence.add_data(DataPoint { in_flight, ..point });
+        }
+    }
+
+    /// Collects no more points, and discards those that were collected.
+    pub(crate) fn discard_points(&mut self) {
+        self.sequence = None;
+    }
+
+    /// How many points were collected.
+    pub(crate) fn points(&self) -> usize {
+        self.sequence.as_ref().map_or(0, |sequence| sequence.points())
+    }
+
+    /// The points that were collected.
+    pub(crate) fn take_points(&mut self) -> Option<FlowSequence> {
+        let mut sequence = *self.sequence.take()?;
+        if let Some(burst) = self.spacing.open_burst() {
+            sequence.add_burst(burst);
+        }
+        let is_spurious = |entry: &&Retransmission| entry.spurious.is_some();
+        for entry in self.list.iter().filter(is_spurious) {
+            sequence.spurious_packets.push(entry.packet as i64);
+        }
+        Some(sequence)
     }
 
     /// A SYN or SYN-ACK was retransmitted.

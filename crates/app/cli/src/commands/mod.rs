@@ -40,6 +40,7 @@ pub mod serve;
 pub mod serve_agent;
 pub mod shell;
 pub mod trace;
+mod trace_figures;
 mod trace_pair;
 mod trace_results;
 #[cfg(feature = "linux")]

@@ -1,6 +1,6 @@
 //! `wirespeed trace`: an explanation of TCP from a packet capture.
 
-use super::{trace_pair, trace_results};
+use super::{trace_figures, trace_pair, trace_results};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use clap::Args;
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use wirespeed_capture::{CaptureError, CaptureFacts};
 use wirespeed_reconstruction::of_one;
-use wirespeed_trace::{Options, Trace, text};
+use wirespeed_trace::{ConnectionTrace, Options, Trace, text};
 
 /// Arguments of `wirespeed trace`.
 #[derive(Debug, Args)]
@@ -44,10 +44,13 @@ pub struct Arguments {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
-    /// Write the result to a folder of results as well: trace.txt, trace.json, report.html, and a run that `report`, `compare` and `serve`
-    /// read.
+    /// Write the result to a folder of results as well: trace.txt, trace.json, the connection in detail as time-sequence.html, report.html, and
+    /// a run that `report`, `compare` and `serve` read.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write files for the program xplot into that folder as well (*.xpl). They take some 350 bytes a packet.
+    #[arg(long, requires = "out", conflicts_with = "second")]
+    xplot: bool,
 }
 
 /// So many connections are kept with --all: each takes some kilobytes.
@@ -98,12 +101,12 @@ impl Capture {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keep = if arguments.all { ALL } else { Options::default().keep };
-    let options = Options { keep, only: arguments.connection };
+    let options = Options { keep, only: arguments.connection, points: arguments.out.is_some() };
     if let Some(second) = &arguments.second {
         return trace_pair::run(&trace_pair::Question {
             files: [&arguments.file, second],
             options: wirespeed_pair::Options {
-                trace: Options { keep, only: None },
+                trace: Options { keep, only: None, points: false },
                 clocks_agree: arguments.clocks_agree,
             },
             connection: arguments.connection,
@@ -136,6 +139,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         let recording = of_one(&trace_results::name_of(&arguments.file), &trace, &sampler);
         trace_results::write(folder, &shown, &json(), recording, &[&arguments.file])?;
+        let drawn = detailed(&trace, arguments);
+        let remark = trace_figures::write(folder, &trace, drawn, &arguments.file, arguments.xplot)?;
+        remark.iter().for_each(|remark| crate::tell(remark));
     }
     match arguments.json {
         true => print(&format!("{}\n", json())),
@@ -143,18 +149,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The summary, and the connection that was asked for or the one with most data.
+/// The summary, and a connection in detail.
 fn shown(trace: &Trace, facts: &CaptureFacts, arguments: &Arguments) -> String {
     let rows = if arguments.all { usize::MAX } else { text::USUAL_ROWS };
     let mut shown = text::summary(trace, facts, rows);
-    let detailed = match arguments.connection {
-        Some(number) => trace.connections.iter().find(|connection| connection.number == number),
-        None => text::largest(trace),
-    };
-    if let Some(connection) = detailed {
+    if let Some(connection) = detailed(trace, arguments) {
         shown += &format!("\n{}", text::connection(connection));
     }
     shown
+}
+
+/// The connection that was asked for, or the one with most data.
+fn detailed<'a>(trace: &'a Trace, arguments: &Arguments) -> Option<&'a ConnectionTrace> {
+    match arguments.connection {
+        Some(number) => trace.connections.iter().find(|connection| connection.number == number),
+        None => text::largest(trace),
+    }
 }
 
 pub(super) fn refused(file: &Path, error: &CaptureError) -> Failure {

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "only tests between hosts have a bed")]
 pub mod bed;
+#[allow(dead_code, reason = "only tests of pages open them")]
+pub mod browser;
 #[allow(dead_code, reason = "only tests with a guest need one")]
 pub mod guest;
 #[allow(dead_code, reason = "only tests between hosts look into their ledger")]
