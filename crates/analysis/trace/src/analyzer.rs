@@ -2,10 +2,11 @@
 
 use crate::connection::State;
 use crate::result::{ConnectionTrace, Trace};
+use crate::udp::Streams;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use wirespeed_capture::{
-    CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings,
+    Body, CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings, Transport,
 };
 
 /// Limits of an analysis.
@@ -15,11 +16,15 @@ pub struct Options {
     pub keep: usize,
     /// Only the connection with this number, from 1 in the order of first packets.
     pub only: Option<u64>,
+    /// Only the UDP stream with this number, from 1 in the order of first packets.
+    pub only_stream: Option<u64>,
+    /// Read RTP headers of UDP streams, with this clock rate of dynamic payload types, in Hz.
+    pub rtp_hz: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { keep: 1_000, only: None }
+        Options { keep: 1_000, only: None, only_stream: None, rtp_hz: None }
     }
 }
 
@@ -37,7 +42,7 @@ pub fn read(
     Ok((analyzer.finish(), facts))
 }
 
-/// Follows the TCP connections of a capture.
+/// Follows the TCP connections and UDP streams of a capture.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     options: Options,
@@ -48,6 +53,8 @@ pub struct Analyzer {
     sizes: BinaryHeap<Reverse<(u64, u64)>>,
     connections: u64,
     packets: u64,
+    streams: Streams,
+    udp_packets: u64,
     origin: Option<i64>,
     last: i64,
     earliest: i64,
@@ -61,10 +68,14 @@ impl Analyzer {
 
     /// The result.
     pub fn finish(self) -> Trace {
+        let (streams, total_streams) = self.streams.finish();
         Trace {
             connections: self.kept.into_values().collect(),
             total_connections: self.connections,
             total_packets: self.packets,
+            streams,
+            total_streams,
+            total_udp_packets: self.udp_packets,
             first_ns: self.origin.unwrap_or(0),
             duration_ns: self.last - self.earliest,
         }
@@ -89,11 +100,18 @@ impl Analyzer {
 
 impl Observer for Analyzer {
     fn packet(&mut self, captured: &Captured, connection: &Connection) {
-        let Some(segment) = captured.packet.segment() else { return };
-        self.packets += 1;
         let origin = *self.origin.get_or_insert(captured.packet.time_ns);
         let t = captured.packet.time_ns - origin;
         (self.earliest, self.last) = (self.earliest.min(t), self.last.max(t));
+        let segment = match &captured.packet.body {
+            Body::Tcp(segment) => segment,
+            Body::Udp(datagram) => {
+                self.udp_packets += 1;
+                self.streams.packet(t, captured, datagram, connection, self.options);
+                return;
+            }
+        };
+        self.packets += 1;
         let slot = connection.slot as usize;
         if slot >= self.open.len() {
             self.open.resize_with(slot + 1, || None);
@@ -111,6 +129,10 @@ impl Observer for Analyzer {
     }
 
     fn ended(&mut self, connection: &Connection, reason: EndReason) {
+        if connection.transport == Transport::Udp {
+            self.streams.ended(connection, self.options);
+            return;
+        }
         let state = self.open.get_mut(connection.slot as usize).and_then(Option::take);
         let Some(state) = state else { return };
         if self.options.only.is_none_or(|only| only == state.number) {

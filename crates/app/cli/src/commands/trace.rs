@@ -1,4 +1,7 @@
-//! `wirespeed trace`: an explanation of TCP from a packet capture.
+//! `wirespeed trace`: an explanation of TCP and UDP from a packet capture.
+
+#[cfg(feature = "linux")]
+mod live;
 
 use super::folder::create;
 use crate::failure::Failure;
@@ -21,26 +24,46 @@ Examples:
   wirespeed trace dtn1.pcap --json > trace.json     # all of it, for programs
   wirespeed trace dtn1.pcap --out traced            # the text and trace.json in a folder
   ssh dtn1 tcpdump -i eth0 -s 128 -w - tcp | wirespeed trace -
+  sudo wirespeed trace --interface eth0 --for \"10 s\" --filter \"tcp port 5001\"   # a live capture of this host
+  wirespeed trace calls.pcap --rtp                  # losses and jitter of RTP streams
 
 The format is recognised from the content: pcap or pcapng, as it is or compressed with gzip or zstd. Headers are enough \
 (`tcpdump -s 128`). Capture at the sender if you can: only there do bytes in flight and retransmissions show as TCP sees them.")]
 pub struct Arguments {
     /// Capture of tcpdump, Wireshark or another program; `-` reads standard input.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[cfg_attr(feature = "linux", arg(required_unless_present = "interface"))]
+    #[cfg_attr(not(feature = "linux"), arg(required = true))]
+    file: Option<PathBuf>,
     /// Print one connection in detail, by its number in the table.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     connection: Option<u64>,
-    /// Print every connection in the table, up to 100,000.
-    #[arg(long, conflicts_with = "connection")]
+    /// Print one UDP stream in detail, by its number in the table.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "connection", value_parser = clap::value_parser!(u64).range(1..))]
+    stream: Option<u64>,
+    /// Print every connection and UDP stream in the tables, up to 100,000 each.
+    #[arg(long, conflicts_with_all = ["connection", "stream"])]
     all: bool,
+    /// Read UDP payload as RTP. A clock rate is that of dynamic payload types.
+    #[arg(long, value_name = "HZ", num_args = 0..=1, require_equals = true, default_missing_value = "90000",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    rtp: Option<u32>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
     /// Write the result to a folder as well: trace.txt and trace.json.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[cfg(feature = "linux")]
+    #[command(flatten)]
+    live: live::LiveOptions,
 }
+
+#[cfg(feature = "linux")]
+type Live = live::Live;
+/// Only Linux has live captures.
+#[cfg(not(feature = "linux"))]
+type Live = std::convert::Infallible;
 
 /// So many connections are kept with --all: each takes some kilobytes.
 const ALL: usize = 100_000;
@@ -55,6 +78,8 @@ struct Document<'a> {
     #[serde(flatten)]
     trace: &'a Trace,
     capture: Capture,
+    /// Of a live capture.
+    live: Option<&'a Live>,
 }
 
 /// Defects of the capture.
@@ -62,6 +87,7 @@ struct Document<'a> {
 struct Capture {
     frames: u64,
     tcp_frames: u64,
+    udp_frames: u64,
     frames_skipped: u64,
     frames_cut: u64,
     options_cut: u64,
@@ -76,6 +102,7 @@ impl Capture {
         Capture {
             frames: facts.all.packets,
             tcp_frames: facts.tcp.packets,
+            udp_frames: facts.udp.packets,
             frames_skipped: facts.skipped.values().map(|packets| packets.packets).sum(),
             frames_cut: facts.cut,
             options_cut: facts.cut_options,
@@ -90,23 +117,16 @@ impl Capture {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keep = if arguments.all { ALL } else { Options::default().keep };
-    let options = Options { keep, only: arguments.connection };
-    let (trace, facts) = wirespeed_trace::read(Input::named(&arguments.file), &Settings::default(), options)
-        .map_err(|error| refused(&arguments.file, &error))?;
-    if let Some(number) = arguments.connection.filter(|&number| number > trace.total_connections) {
-        return Err(Failure::Usage {
-            message: format!(
-                "{} has {} TCP connections, and no connection {number}",
-                arguments.file.display(),
-                trace.total_connections
-            ),
-            remedy: format!("`wirespeed trace {} --all` lists them", arguments.file.display()),
-        });
-    }
-    let shown = shown(&trace, &facts, arguments);
+    let options =
+        Options { keep, only: arguments.connection, only_stream: arguments.stream, rtp_hz: arguments.rtp };
+    let (trace, facts, live) = read(arguments, options)?;
+    check_numbers(arguments, &trace)?;
+    let mut shown = shown(&trace, &facts, arguments);
+    shown += &words(live.as_ref());
     let json = || {
         let finding = text::finding(&trace);
-        let document = Document { schema: 1, finding, trace: &trace, capture: Capture::of(&facts) };
+        let (capture, live) = (Capture::of(&facts), live.as_ref());
+        let document = Document { schema: 1, finding, trace: &trace, capture, live };
         serde_json::to_string_pretty(&document).expect("a trace is plain data")
     };
     if let Some(folder) = &arguments.out {
@@ -120,16 +140,73 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The summary, and the connection that was asked for or the one with most data.
+/// Reads the file, or captures.
+fn read(arguments: &Arguments, options: Options) -> Result<(Trace, CaptureFacts, Option<Live>), Failure> {
+    #[cfg(feature = "linux")]
+    if arguments.live.interface.is_some() {
+        let (trace, facts, live) = live::capture(&arguments.live, options)?;
+        return Ok((trace, facts, Some(live)));
+    }
+    let file = arguments.name();
+    let (trace, facts) = wirespeed_trace::read(Input::named(file), &Settings::default(), options)
+        .map_err(|error| refused(file, &error))?;
+    Ok((trace, facts, None))
+}
+
+#[cfg(feature = "linux")]
+fn words(live: Option<&Live>) -> String {
+    live.map_or(String::new(), |live| format!("\n{}", live.text()))
+}
+
+#[cfg(not(feature = "linux"))]
+fn words(_: Option<&Live>) -> String {
+    String::new()
+}
+
+impl Arguments {
+    /// The file, or the interface of a live capture, for messages.
+    fn name(&self) -> &Path {
+        #[cfg(feature = "linux")]
+        if let Some(interface) = &self.live.interface {
+            return Path::new(interface);
+        }
+        self.file.as_deref().unwrap_or(Path::new("-"))
+    }
+}
+
+/// Whether the connection or stream that was asked for is there.
+fn check_numbers(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
+    let wanted = [
+        (arguments.connection, trace.total_connections, "TCP connection"),
+        (arguments.stream, trace.total_streams, "UDP stream"),
+    ];
+    for (number, total, kind) in wanted {
+        if let Some(number) = number.filter(|&number| number > total) {
+            let name = arguments.name().display();
+            let plural = if total == 1 { "" } else { "s" };
+            return Err(Failure::Usage {
+                message: format!("{name} has {total} {kind}{plural}, and no {kind} {number}"),
+                remedy: format!("`wirespeed trace {name} --all` lists them"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The summary, and the connection or stream that was asked for or has most data.
 fn shown(trace: &Trace, facts: &CaptureFacts, arguments: &Arguments) -> String {
     let rows = if arguments.all { usize::MAX } else { text::USUAL_ROWS };
     let mut shown = text::summary(trace, facts, rows);
-    let detailed = match arguments.connection {
-        Some(number) => trace.connections.iter().find(|connection| connection.number == number),
-        None => text::largest(trace),
+    let (connection, stream) = match (arguments.connection, arguments.stream) {
+        (Some(number), _) => (trace.connections.iter().find(|connection| connection.number == number), None),
+        (_, Some(number)) => (None, trace.streams.iter().find(|stream| stream.number == number)),
+        _ => text::largest(trace),
     };
-    if let Some(connection) = detailed {
+    if let Some(connection) = connection {
         shown += &format!("\n{}", text::connection(connection));
+    }
+    if let Some(stream) = stream {
+        shown += &format!("\n{}", text::stream(stream));
     }
     shown
 }
@@ -139,7 +216,32 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|source| Failure::Output { what: file.display().to_string(), source })
 }
 
+/// Captures in a folder of results, at most `most`.
+fn captures(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let runs = entries(&folder.join("runs")).into_iter().chain([folder.to_path_buf()]);
+    let raw = runs.flat_map(|run| entries(&run.join("raw"))).chain(entries(folder));
+    let is_capture = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "pcap" || kind == "pcapng");
+    raw.filter(is_capture).take(most).collect()
+}
+
 fn refused(file: &Path, error: &CaptureError) -> Failure {
+    if file.is_dir() {
+        let message = format!("{} is a folder, not a capture", file.display());
+        let remedy = match captures(file, 3).as_slice() {
+            [] => "it has no captures; name a file that tcpdump wrote".into(),
+            found => {
+                let commands = found.iter().map(|capture| format!("`wirespeed trace {}`", capture.display()));
+                format!("name a capture in it: {}", commands.collect::<Vec<_>>().join(", "))
+            }
+        };
+        return Failure::Usage { message, remedy };
+    }
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     let message = match error {
         // It names the file itself.
