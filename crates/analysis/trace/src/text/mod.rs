@@ -190,7 +190,7 @@ fn problems(facts: &CaptureFacts) -> Vec<String> {
     let skipped: u64 = facts.skipped.values().map(|packets| packets.packets).sum();
     if skipped > 0 {
         problems.push(format!(
-            "{} of {} have no TCP or UDP that can be read",
+            "no TCP or UDP that can be read in {} of {}",
             count(skipped),
             things(facts.all.packets, "frame")
         ));

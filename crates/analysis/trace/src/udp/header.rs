@@ -133,7 +133,7 @@ pub(crate) struct Sample<'a> {
 }
 
 /// So many datagrams are needed to recognize a kind.
-pub(crate) const FEWEST: usize = 4;
+pub(crate) const FEWEST: usize = 6;
 
 /// The kind of a stream, by its first datagrams; `None` if they are of no kind.
 ///
@@ -147,14 +147,21 @@ pub(crate) fn recognize(samples: &[Sample<'_>], rtp_hz: Option<u32>) -> Option<N
 fn fits(numbering: Numbering, samples: &[Sample<'_>], hz: u32) -> bool {
     /// Datagrams that may be lost in a row, or be in one super-packet.
     const NEAR: i64 = 4_096;
-    /// Difference of the clocks between two datagrams: more than any queue delays.
-    const CLOCKS_NS: u64 = 3_000_000_000;
+    /// Difference of both times between two datagrams: more than a queue grows by.
+    const CLOCKS_NS: u64 = 500_000_000;
     let read = |sample: &Sample<'_>| Some((sample.time_ns, numbering.read(sample.head, hz)?));
     let all: Vec<(i64, Numbered)> = samples.iter().filter_map(read).collect();
     // Others are of the handshake of iperf3, or of a control protocol on the same port.
     if all.len() < FEWEST || all.len() * 4 < samples.len() * 3 {
         return false;
     }
+    // A field that does not change is no time. Datagrams of one system call may have the same time in wirespeed, which needs less evidence.
+    let is_clock = match numbering {
+        Numbering::Iperf3 | Numbering::Iperf3Wide | Numbering::Iperf2 => {
+            all[0].1.sent_ns < all[all.len() - 1].1.sent_ns
+        }
+        Numbering::Wirespeed | Numbering::Model | Numbering::Rtp => true,
+    };
     let is_step = |pair: &&[(i64, Numbered)]| {
         let [(before_ns, before), (after_ns, after)] = pair else { return false };
         let step = difference(before.number, after.number, numbering.bits());
@@ -168,7 +175,7 @@ fn fits(numbering: Numbering, samples: &[Sample<'_>], hz: u32) -> bool {
         (1..=NEAR).contains(&step) && passed
     };
     let steps = all.windows(2).filter(is_step).count();
-    steps * 4 >= (all.len() - 1) * 3
+    is_clock && steps * 4 >= (all.len() - 1) * 3
 }
 
 /// Payload of one datagram on the wire, if a captured packet may have several (segmentation offload of UDP). It is the payload by
@@ -259,6 +266,13 @@ mod tests {
         let constant = stream(|_| vec![0; 32]);
         assert_eq!(kind(&constant, None), None);
         assert_eq!(kind(&stream(|_| Vec::new()), None), None);
+    }
+
+    #[test]
+    fn number_beside_a_constant_is_not_of_iperf() {
+        // A record of DTLS: its epoch, its sequence number and its length.
+        let dtls = stream(|n| [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, n as u8][..], &[0; 21]].concat());
+        assert_eq!(kind(&dtls, None), None);
     }
 
     #[test]

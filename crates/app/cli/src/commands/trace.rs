@@ -24,7 +24,7 @@ Examples:
   wirespeed trace dtn1.pcap --json > trace.json     # all of it, for programs
   wirespeed trace dtn1.pcap --out traced            # the text and trace.json in a folder
   ssh dtn1 tcpdump -i eth0 -s 128 -w - tcp | wirespeed trace -
-  sudo wirespeed trace --interface eth0 --for \"10 s\" --filter \"tcp port 5001\"   # a live capture of this host
+  sudo wirespeed trace --interface eth0 --for \"10 s\" --filter \"tcp port 5001\"  # live
   wirespeed trace calls.pcap --rtp                  # losses and jitter of RTP streams
 
 The format is recognised from the content: pcap or pcapng, as it is or compressed with gzip or zstd. Headers are enough \
@@ -142,6 +142,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads the file, or captures.
 fn read(arguments: &Arguments, options: Options) -> Result<(Trace, CaptureFacts, Option<Live>), Failure> {
+    #[cfg(feature = "linux")]
+    arguments.live.check()?;
     #[cfg(feature = "linux")]
     if arguments.live.interface.is_some() {
         let (trace, facts, live) = live::capture(&arguments.live, options)?;

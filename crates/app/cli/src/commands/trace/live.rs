@@ -27,21 +27,21 @@ pub struct LiveOptions {
     /// Capture the headers of this interface's packets, and explain them when the capture ends.
     #[arg(short, long, value_name = "NAME", conflicts_with = "file", help_heading = LIVE)]
     pub interface: Option<String>,
-    /// Length of the capture, up to 24 h. Ctrl-C ends it early with the result.
-    #[arg(long = "for", value_name = "TIME", default_value = "10 s", requires = "interface", help_heading = LIVE)]
-    time: Span,
+    /// Length of the capture, up to 24 h; 10 s if left out. Ctrl-C ends it early with the result.
+    #[arg(long = "for", value_name = "TIME", help_heading = LIVE)]
+    time: Option<Span>,
     /// Capture only these packets, such as "tcp port 5001 and host 10.0.0.2" (an expression of tcpdump).
-    #[arg(long, value_name = "EXPRESSION", requires = "interface", help_heading = LIVE)]
+    #[arg(long, value_name = "EXPRESSION", help_heading = LIVE)]
     filter: Option<String>,
     /// Write the packets to a new file as well (pcapng; tcpdump and Wireshark read it).
-    #[arg(long, value_name = "FILE", requires = "interface", help_heading = LIVE)]
+    #[arg(long, value_name = "FILE", help_heading = LIVE)]
     write: Option<PathBuf>,
-    /// Bytes to keep of each packet. 128 have all headers.
-    #[arg(long, value_name = "BYTES", default_value_t = 128, requires = "interface", help_heading = LIVE,
+    /// Bytes to keep of each packet; 128 if left out, which have all headers.
+    #[arg(long, value_name = "BYTES", help_heading = LIVE,
           value_parser = clap::value_parser!(u32).range(64..=65_535))]
-    snaplen: u32,
+    snaplen: Option<u32>,
     /// Memory for packets that were not read yet, up to 4 GiB. Without it, enough for a second at the interface's rate: 8 to 512 MiB.
-    #[arg(long, value_name = "SIZE", requires = "interface", help_heading = LIVE)]
+    #[arg(long, value_name = "SIZE", help_heading = LIVE)]
     buffer: Option<Bytes>,
 }
 
@@ -102,6 +102,30 @@ impl Softnet {
     }
 }
 
+impl LiveOptions {
+    /// An option of a live capture that was given without an interface is an error.
+    pub fn check(&self) -> Result<(), Failure> {
+        let given = [
+            ("--for", self.time.is_some()),
+            ("--filter", self.filter.is_some()),
+            ("--write", self.write.is_some()),
+            ("--snaplen", self.snaplen.is_some()),
+            ("--buffer", self.buffer.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given && self.interface.is_none()) {
+            None => Ok(()),
+            Some((option, _)) => Err(usage(
+                format!("{option} is for a live capture, and a file is named"),
+                "name an interface instead of the file, for example --interface eth0",
+            )),
+        }
+    }
+
+    fn time(&self) -> Span {
+        self.time.unwrap_or(Span::secs(10))
+    }
+}
+
 impl Live {
     /// The capture in words.
     pub fn text(&self) -> String {
@@ -149,7 +173,8 @@ pub fn capture(live: &LiveOptions, options: Options) -> Result<(Trace, CaptureFa
     if io::stderr().is_terminal() {
         eprintln!(
             "Capturing on {} for {}; Ctrl-C ends it early with the result.",
-            settings.interface, live.time
+            settings.interface,
+            live.time()
         );
     }
     let written = Arc::new(Mutex::new(copy));
@@ -185,8 +210,9 @@ fn usage(message: String, remedy: impl Into<String>) -> Failure {
 
 fn settings(live: &LiveOptions) -> Result<LiveSettings, Failure> {
     let (least, longest) = (Span::ms(1), Span::secs(24 * 3600));
-    if !(least..=longest).contains(&live.time) {
-        let message = format!("--for: {} is out of range", live.time);
+    let time = live.time();
+    if !(least..=longest).contains(&time) {
+        let message = format!("--for: {time} is out of range");
         return Err(usage(message, format!("write {least} to {longest}, for example --for \"10 s\"")));
     }
     let (smallest, largest) = (Bytes::new(2 << 20), Bytes::new(4 << 30));
@@ -207,16 +233,18 @@ fn settings(live: &LiveOptions) -> Result<LiveSettings, Failure> {
             "for example --filter \"tcp port 5001\"; `man pcap-filter` lists all terms",
         )
     })?;
+    const SNAPLEN: u32 = 128;
+    let snaplen = live.snaplen.unwrap_or(SNAPLEN);
     let ring_bytes = match live.buffer {
         Some(buffer) => buffer.get() as usize,
-        None => ring_bytes(link_rate_bps(&interface), live.snaplen),
+        None => ring_bytes(link_rate_bps(&interface), snaplen),
     };
     Ok(LiveSettings {
         interface,
-        snaplen: live.snaplen,
+        snaplen,
         ring_bytes,
         filter,
-        duration: Some(Duration::from_nanos(live.time.nanoseconds().unsigned_abs())),
+        duration: Some(Duration::from_nanos(time.nanoseconds().unsigned_abs())),
     })
 }
 

@@ -81,7 +81,7 @@ const EXPRESSIONS: [&str; 14] = [
     "tcp and port 5001",
     "udp and src port 5001",
     "host 10.0.0.1",
-    "src host 10.0.0.1 and dst port 5001",
+    "src host 10.0.0.1 and dst port 99",
     "net 10.0.0.0/24 and udp",
     "dst net 10.1.0.0/16",
     "host fd00::1",
@@ -112,7 +112,7 @@ fn terms_accept_their_packets_only() {
         let filter = Filter::compile_simple(expression, link).unwrap();
         packets(link).iter().filter(|packet| run(&filter.program, packet) > 0).count()
     };
-    assert_eq!(EXPRESSIONS.map(accepted), [5, 5, 9, 6, 10, 5, 5, 2, 6, 1, 3, 3, 3, 1]);
+    assert_eq!(EXPRESSIONS.map(accepted), [5, 5, 9, 6, 10, 5, 5, 3, 6, 2, 3, 3, 3, 1]);
 }
 
 #[test]
