@@ -7,8 +7,8 @@
 //! - limiting factors, and a guess of the congestion control algorithm;
 //! - the effects of capturing itself.
 //!
-//! For each UDP stream it has the distribution of the time between packets. Where a program numbered the datagrams, it has
-//! losses, reordering, duplicates and jitter, too.
+//! For each UDP stream it has the distribution of the time between packets. It has losses, reordering, duplicates and jitter,
+//! too, if a program numbered the datagrams.
 //!
 //! Every statement is a conclusion from headers at one point of the path. docs/explanation/trace.md explains how each is
 //! made and how exact it is.

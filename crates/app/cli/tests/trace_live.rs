@@ -274,8 +274,8 @@ fn packets_that_tcpdump_dropped_are_named_as_missed() {
 }
 
 #[test]
-fn losses_of_iperf3_are_those_that_iperf3_reports() {
-    let test = "losses_of_iperf3_are_those_that_iperf3_reports";
+fn losses_of_iperf3_are_those_of_the_router() {
+    let test = "losses_of_iperf3_are_those_of_the_router";
     if !has(test, "iperf3") || !has(test, "nft") {
         return;
     }
@@ -285,30 +285,36 @@ fn losses_of_iperf3_are_those_that_iperf3_reports() {
     if let Err(error) = bed.inside(bed.name(1), rule) {
         return skip(test, &format!("no rule of nft here: {error}"));
     }
+    let dropped = || {
+        let rules = bed.read(bed.name(1), "nft list ruleset");
+        let (_, after) = rules.split_once("counter packets ").expect("the rule counts");
+        after.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).expect("a number")
+    };
     let _server = Running(Some(on(&bed, -1, "iperf3", &["-s"]).spawn().unwrap()));
     until(PATIENCE, "the server does not listen", || bed.read(bed.name(-1), "ss -lnt").contains(":5201"));
     for width in [&[][..], &["--udp-counters-64bit"]] {
         let running = Running(Some(trace(&bed, -1, &["-i", "left", "--for", "600 s", "--json"])));
         until_captured(&bed, -1);
-        let to = bed.address(-1);
+        let (to, before) = (bed.address(-1), dropped());
         let client = ["-c", &to, "-u", "-b", "8M", "-l", "1000", "-t", "2", "-J"];
         let client = on(&bed, 0, "iperf3", &[&client[..], width].concat()).output().unwrap();
         running.signal(libc::SIGINT);
         let result = json(&running.finish());
-        let reported: Value = serde_json::from_slice(&client.stdout).unwrap();
-        let reported = &reported["end"]["sum"];
         let stream =
             result["streams"].as_array().unwrap().iter().max_by_key(|stream| stream["packets"].as_u64());
         let numbers = &stream.unwrap()["numbers"];
         let kind = if width.is_empty() { "iperf3" } else { "iperf3_wide" };
         assert_eq!(numbers["numbering"], kind, "{numbers:#}");
-        let [lost, packets] = ["lost_packets", "packets"].map(|name| reported[name].as_u64().unwrap());
-        assert!(lost > 20, "{reported:#}");
-        // iperf3 counts numbers up to the highest that arrived, as a capture does. Datagrams that come after the server has read its
-        // last are in the capture only.
-        let [our_lost, expected] = ["lost", "expected"].map(|name| numbers[name].as_u64().unwrap());
-        assert!(expected.abs_diff(packets) <= 20, "{numbers:#}\n{reported:#}");
-        assert!(our_lost.abs_diff(lost) <= 1, "{our_lost} lost, iperf3 reports {lost} of {packets}");
+        let [lost, expected] = ["lost", "expected"].map(|name| numbers[name].as_u64().unwrap());
+        let dropped = dropped() - before;
+        // The last datagram may be one of those that were dropped: nothing comes after it.
+        assert!(dropped > 20 && dropped - lost <= 1, "{lost} lost, the router dropped {dropped}");
+        // What the receiver's socket has no room for is lost behind the capture, and in the report of iperf3 only.
+        let reported: Value = serde_json::from_slice(&client.stdout).unwrap();
+        let reported = &reported["end"]["sum"];
+        let [their_lost, packets] = ["lost_packets", "packets"].map(|name| reported[name].as_u64().unwrap());
+        assert!(their_lost + 1 >= lost, "{numbers:#}\n{reported:#}");
+        assert!(expected.abs_diff(packets) <= 40, "{numbers:#}\n{reported:#}");
         assert_eq!((&numbers["duplicates"], &numbers["reordered"]), (&0.into(), &0.into()));
         assert!(numbers["jitter"]["last_ns"].as_f64().unwrap() > 0.0);
     }
@@ -330,8 +336,8 @@ fn drops_of_a_live_capture_are_reported() {
     let output = running.finish();
     assert!(output.status.success(), "{}", errors(&output));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains(" dropped by the capture.\n"), "{text}");
-    assert!(text.contains("Live capture of right: ") && text.contains(" (interrupted); "), "{text}");
+    assert!(text.contains(" packets dropped by the capture, "), "{text}");
+    assert!(text.contains("Live capture of right: ") && text.contains(" (interrupted), "), "{text}");
     assert!(text.contains("To drop less: a narrower --filter"), "{text}");
     assert!(text.contains("% of a core used"), "{text}");
 }

@@ -12,11 +12,12 @@ use crate::limit::Limit;
 use crate::result::{ConnectionTrace, FlowTrace, Trace};
 use crate::slow_start::SlowStartEnd;
 use crate::udp::UdpStream;
-use quantity::{count, duration, percent, rate, things};
+use quantity::{duration, percent, rate, things};
 use std::cmp::Reverse;
 use wirespeed_capture::CaptureFacts;
 
 pub use detail::connection;
+pub use quantity::count;
 pub use stream::stream;
 
 /// So many connections are in the table, if not all of them are wanted.

@@ -1,7 +1,7 @@
 //! Numbers with units, for people.
 
 /// `1234567` as `1,234,567`.
-pub(super) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -137,7 +137,7 @@ pub(crate) const FEWEST: usize = 6;
 
 /// The kind of a stream, by its first datagrams; `None` if they are of no kind.
 ///
-/// Numbers of one kind read as another do not rise by little, or the time of sending does not pass as that of the capture does.
+/// Read as another kind, numbers do not rise by little, or the times of sending and capture pass differently.
 pub(crate) fn recognize(samples: &[Sample<'_>], rtp_hz: Option<u32>) -> Option<Numbering> {
     let asked_for = rtp_hz.map(|_| Numbering::Rtp);
     let hz = rtp_hz.unwrap_or(1);
@@ -155,7 +155,7 @@ fn fits(numbering: Numbering, samples: &[Sample<'_>], hz: u32) -> bool {
     if all.len() < FEWEST || all.len() * 4 < samples.len() * 3 {
         return false;
     }
-    // A field that does not change is no time. Datagrams of one system call may have the same time in wirespeed, which needs less evidence.
+    // A constant field is not a time. Datagrams of wirespeed are an exception: those of one system call have the same time.
     let is_clock = match numbering {
         Numbering::Iperf3 | Numbering::Iperf3Wide | Numbering::Iperf2 => {
             all[0].1.sent_ns < all[all.len() - 1].1.sent_ns

@@ -43,7 +43,7 @@ pub enum FilterError {
     Unknown {
         /// The part.
         term: String,
-        /// The reason, with what is understood.
+        /// The reason, with the terms that are.
         reason: String,
     },
 }

@@ -16,6 +16,7 @@ use wirespeed_host::packet_ring::{
     Filter, LiveCapture, LiveSettings, link_layer, processor_time, ring_bytes,
 };
 use wirespeed_host::sources::softnet;
+use wirespeed_trace::text::count;
 use wirespeed_trace::{Options, Trace};
 use wirespeed_units::{Bytes, Span};
 
@@ -131,24 +132,27 @@ impl Live {
     pub fn text(&self) -> String {
         let dropped = self.dropped_packets.unwrap_or(0);
         let drops = match (self.received_packets, dropped) {
-            (Some(received), 0) => format!("{received} packets, none dropped by the capture"),
-            (Some(received), dropped) => format!("{dropped} of {received} packets dropped by the capture"),
+            (Some(received), 0) => format!("{} packets, none dropped by the capture", count(received)),
+            (Some(received), dropped) => {
+                format!("{} of {} packets dropped by the capture", count(dropped), count(received))
+            }
             (None, _) => "no counters, since the capture failed".into(),
         };
-        let mut text = format!(
-            "Live capture of {}: {:.1} s{}; {drops}; {:.1} % of a core used{}.\n",
-            self.interface,
-            self.duration_ns as f64 / 1e9,
-            if self.was_interrupted { " (interrupted)" } else { "" },
-            100.0 * self.core_share,
-            match self.softnet {
-                Some(Softnet { dropped: 0, .. }) =>
-                    "; the softnet backlogs of this machine dropped nothing".into(),
-                Some(Softnet { dropped, .. }) => {
-                    format!("; the softnet backlogs of this machine dropped {dropped} buffers meanwhile")
-                }
-                None => String::new(),
+        let softnet = match self.softnet {
+            Some(Softnet { dropped: 0, .. }) => {
+                " The softnet backlogs of this machine dropped nothing.".into()
             }
+            Some(Softnet { dropped, .. }) => {
+                format!(" The softnet backlogs of this machine dropped {} buffers meanwhile.", count(dropped))
+            }
+            None => String::new(),
+        };
+        let seconds = self.duration_ns as f64 / 1e9;
+        let interrupted = if self.was_interrupted { " (interrupted)" } else { "" };
+        let mut text = format!(
+            "Live capture of {}: {seconds:.1} s{interrupted}, {drops}, {:.1} % of a core used.{softnet}\n",
+            self.interface,
+            100.0 * self.core_share,
         );
         if dropped > 0 {
             text += "To drop less: a narrower --filter, a larger --buffer, or --write here and `wirespeed trace FILE` elsewhere.\n";
@@ -160,7 +164,7 @@ impl Live {
     }
 }
 
-/// Captures, and explains what came.
+/// Captures, and explains the packets.
 pub fn capture(live: &LiveOptions, options: Options) -> Result<(Trace, CaptureFacts, Live), Failure> {
     let settings = settings(live)?;
     let softnet = Softnet::read();
@@ -257,7 +261,7 @@ fn interfaces() -> Vec<String> {
     names
 }
 
-/// Rate of an interface; 10 Gbit/s where the kernel does not know it.
+/// Rate of an interface; 10 Gbit/s where the kernel does not report it.
 fn link_rate_bps(interface: &str) -> u64 {
     const UNKNOWN: u64 = 10_000;
     let speed = fs::read_to_string(Path::new("/sys/class/net").join(interface).join("speed"));
@@ -320,7 +324,7 @@ struct PacketFile {
     path: PathBuf,
     partial: PathBuf,
     file: BufWriter<File>,
-    /// The capture goes on without a file that cannot be written.
+    /// Error of the file. The capture continues without it.
     failed: Option<io::Error>,
 }
 

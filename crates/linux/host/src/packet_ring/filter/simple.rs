@@ -100,7 +100,7 @@ const IF_EQUAL: u16 = 0x15;
 const IF_BITS: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
-/// Where a comparison leads.
+/// Next instruction after a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     Next,
