@@ -12,7 +12,7 @@ use crate::limit::Limit;
 use crate::result::{ConnectionTrace, FlowTrace, Trace};
 use crate::slow_start::SlowStartEnd;
 use crate::udp::UdpStream;
-use quantity::{duration, percent, rate, things};
+use quantity::{duration, percent, rate, size, things};
 use std::cmp::Reverse;
 use wirespeed_capture::CaptureFacts;
 
@@ -43,7 +43,11 @@ pub fn summary(trace: &Trace, facts: &CaptureFacts, rows: usize) -> String {
 pub fn finding(trace: &Trace) -> String {
     match largest_flow(trace) {
         Largest::Flow(connection, flow, names) => {
-            let mut parts = vec![format!("{} in {}", rate(flow.goodput_bps), duration(flow.duration_ns))];
+            // A single packet has no rate.
+            let mut parts = vec![match flow.duration_ns {
+                0 => format!("{} of data", size(flow.unique_bytes)),
+                time => format!("{} in {}", rate(flow.goodput_bps), duration(time)),
+            }];
             parts.extend(slow_start(flow));
             parts.extend(losses(flow));
             parts.extend(artefacts(flow));
