@@ -130,7 +130,7 @@ fn live_capture_explains_a_transfer_and_ends_on_time() {
     let live = &result["live"];
     assert_eq!(live["interface"], "right");
     assert_eq!(live["filter"], "tcp port 5001");
-    assert_eq!(live["was_interrupted"], false);
+    assert_eq!(live["ended"], "time");
     assert_eq!(live["dropped_packets"], 0);
     assert_eq!(live["received_packets"], result["capture"]["frames"]);
     assert!(live["core_share"].as_f64().unwrap() > 0.0);
@@ -157,7 +157,7 @@ fn interrupt_ends_a_live_capture_with_its_result() {
     running.signal(libc::SIGINT);
     let result = json(&running.finish());
     assert!(began.elapsed() < Duration::from_secs(300));
-    assert_eq!(result["live"]["was_interrupted"], true);
+    assert_eq!(result["live"]["ended"], "interrupt");
     assert_eq!(result["connections"][0]["from_client"]["unique_bytes"], 100_000);
     assert_eq!(result["connections"][0]["from_client"]["capture_point"]["position"], "receiver");
     assert!(!is_captured(&bed, -1), "the socket is closed");
@@ -197,6 +197,21 @@ fn capture_that_cannot_start_names_the_reason_and_the_remedy() {
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains("CAP_NET_RAW") && message.contains("setcap cap_net_raw+ep"), "{message}");
     }
+}
+
+#[test]
+fn interface_that_goes_down_ends_a_live_capture_with_its_result() {
+    let test = "interface_that_goes_down_ends_a_live_capture_with_its_result";
+    let Some(bed) = Bed::new(test, 0) else { return };
+    let running = Running(Some(trace(&bed, 0, &["-i", "right", "--for", "600 s", "--json"])));
+    until_captured(&bed, 0);
+    transfer(&bed, 100_000, Duration::ZERO);
+    let _ = bed.read(bed.name(0), "ip link set right down");
+    let result = json(&running.finish());
+    assert_eq!(result["live"]["ended"], "interface_down");
+    assert_eq!(result["live"]["received_packets"], result["capture"]["frames"]);
+    assert_eq!(result["capture"]["damaged_tail"], Value::Null);
+    assert_eq!(result["connections"][0]["from_client"]["unique_bytes"], 100_000);
 }
 
 /// Counts of an interface of a host.

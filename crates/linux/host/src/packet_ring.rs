@@ -80,7 +80,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LAST_BLOCK: Duration = Duration::from_millis(30);
 
 impl LiveCapture {
-    /// Starts a capture. It ends after its duration, or when `stop` returns true.
+    /// Starts a capture. It ends after its duration, when `stop` returns true, or when the interface goes down.
     ///
     /// # Errors
     /// The reason of the kernel, such as a missing CAP_NET_RAW, or an unknown interface.
@@ -120,12 +120,20 @@ impl LiveCapture {
             }
             let wait = if self.is_draining { LAST_BLOCK } else { PATIENCE };
             let pending = &mut self.pending;
-            let had_block = self.ring.next_block(wait, |packet| {
+            let read = self.ring.next_block(wait, |packet| {
                 // A packet passes a loopback interface twice: sent, and received.
                 if !(is_loopback && packet.kind == PacketType::Outgoing) {
                     pcapng::packet(pending, &packet);
                 }
-            })?;
+            });
+            let had_block = match read {
+                // No more packets come. Those of before may be in the ring.
+                Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) && !self.is_draining => {
+                    self.is_draining = true;
+                    continue;
+                }
+                read => read?,
+            };
             if self.is_draining && !had_block {
                 let (received, dropped) = self.ring.take_counters()?;
                 pcapng::end(&mut self.pending, received, dropped);

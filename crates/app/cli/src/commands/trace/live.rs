@@ -55,8 +55,8 @@ pub struct Live {
     filter: Option<String>,
     /// From the start to the end, in nanoseconds.
     duration_ns: u64,
-    /// The user ended it before its time.
-    was_interrupted: bool,
+    /// Reason of the end.
+    ended: Ended,
     /// Bytes kept of each packet.
     snaplen_bytes: u32,
     /// Memory of the ring, in bytes.
@@ -73,6 +73,18 @@ pub struct Live {
     softnet: Option<Softnet>,
     /// The file with the packets.
     file: Option<PathBuf>,
+}
+
+/// Reason of the end of a live capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    /// Its time was over.
+    Time,
+    /// Ctrl-C or SIGTERM.
+    Interrupt,
+    /// The interface was set down or removed.
+    InterfaceDown,
 }
 
 /// Growth of counters of /proc/net/softnet_stat, of all cores.
@@ -148,9 +160,13 @@ impl Live {
             None => String::new(),
         };
         let seconds = self.duration_ns as f64 / 1e9;
-        let interrupted = if self.was_interrupted { " (interrupted)" } else { "" };
+        let ended = match self.ended {
+            Ended::Time => "",
+            Ended::Interrupt => " (interrupted)",
+            Ended::InterfaceDown => " (the interface went down)",
+        };
         let mut text = format!(
-            "Live capture of {}: {seconds:.1} s{interrupted}, {drops}, {:.1} % of a core used.{softnet}\n",
+            "Live capture of {}: {seconds:.1} s{ended}, {drops}, {:.1} % of a core used.{softnet}\n",
             self.interface,
             100.0 * self.core_share,
         );
@@ -190,12 +206,17 @@ pub fn capture(live: &LiveOptions, options: Options) -> Result<(Trace, CaptureFa
     let copy = written.lock().ok().and_then(|mut copy| copy.take());
     let file = copy.map(PacketFile::finish).transpose()?;
     let softnet = softnet.zip(Softnet::read()).map(|(before, after)| Softnet::between(&before, &after));
+    let ended = match (stop.load(SeqCst), settings.duration) {
+        (true, _) => Ended::Interrupt,
+        (false, Some(time)) if duration < time => Ended::InterfaceDown,
+        _ => Ended::Time,
+    };
     let counters = facts.interfaces.first().and_then(|interface| interface.drops);
     let live = Live {
         interface: settings.interface,
         filter: settings.filter.map(|filter| filter.expression),
         duration_ns: duration.as_nanos() as u64,
-        was_interrupted: stop.load(SeqCst),
+        ended,
         snaplen_bytes: settings.snaplen,
         ring_bytes: settings.ring_bytes as u64,
         received_packets: counters.and_then(|counters| counters.received),
