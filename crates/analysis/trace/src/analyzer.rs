@@ -3,10 +3,11 @@
 use crate::connection::State;
 use crate::result::{ConnectionTrace, Trace};
 use crate::sequence::{ConnectionSequence, FlowSequence};
+use crate::udp::Streams;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use wirespeed_capture::{
-    CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings,
+    Body, CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings, Transport,
 };
 
 /// Most points of all open connections, up to 300 MB: enough for the largest connection with both directions.
@@ -23,11 +24,15 @@ pub struct Options {
     pub only: Option<u64>,
     /// Collect the points of a time-sequence graph, see [`Trace::sequence`].
     pub points: bool,
+    /// Only the UDP stream with this number, from 1 in the order of first packets.
+    pub only_stream: Option<u64>,
+    /// Read RTP headers of UDP streams, with this clock rate of dynamic payload types, in Hz.
+    pub rtp_hz: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { keep: 1_000, only: None, points: false }
+        Options { keep: 1_000, only: None, only_stream: None, rtp_hz: None, points: false }
     }
 }
 
@@ -45,7 +50,7 @@ pub fn read(
     Ok((analyzer.finish(), facts))
 }
 
-/// Follows the TCP connections of a capture.
+/// Follows the TCP connections and UDP streams of a capture.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     options: Options,
@@ -62,6 +67,8 @@ pub struct Analyzer {
     /// Points since memory was last bounded, at most.
     collected: usize,
     packets: u64,
+    streams: Streams,
+    udp_packets: u64,
     origin: Option<i64>,
     last: i64,
     earliest: i64,
@@ -75,10 +82,14 @@ impl Analyzer {
 
     /// The result.
     pub fn finish(self) -> Trace {
+        let (streams, total_streams) = self.streams.finish();
         Trace {
             connections: self.kept.into_values().collect(),
             total_connections: self.connections,
             total_packets: self.packets,
+            streams,
+            total_streams,
+            total_udp_packets: self.udp_packets,
             first_ns: self.origin.unwrap_or(0),
             duration_ns: self.last - self.earliest,
             sequence: self.largest.and_then(|(_, sequence)| sequence),
@@ -138,11 +149,18 @@ impl Analyzer {
 
 impl Observer for Analyzer {
     fn packet(&mut self, captured: &Captured, connection: &Connection) {
-        let Some(segment) = captured.packet.segment() else { return };
-        self.packets += 1;
         let origin = *self.origin.get_or_insert(captured.packet.time_ns);
         let t = captured.packet.time_ns - origin;
         (self.earliest, self.last) = (self.earliest.min(t), self.last.max(t));
+        let segment = match &captured.packet.body {
+            Body::Tcp(segment) => segment,
+            Body::Udp(datagram) => {
+                self.udp_packets += 1;
+                self.streams.packet(t, captured, datagram, connection, self.options);
+                return;
+            }
+        };
+        self.packets += 1;
         let slot = connection.slot as usize;
         if slot >= self.open.len() {
             self.open.resize_with(slot + 1, || None);
@@ -167,6 +185,10 @@ impl Observer for Analyzer {
     }
 
     fn ended(&mut self, connection: &Connection, reason: EndReason) {
+        if connection.transport == Transport::Udp {
+            self.streams.ended(connection, self.options);
+            return;
+        }
         let state = self.open.get_mut(connection.slot as usize).and_then(Option::take);
         let Some(state) = state else { return };
         self.collecting -= usize::from(state.has_points());

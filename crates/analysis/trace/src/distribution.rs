@@ -35,6 +35,17 @@ pub struct Quantiles {
     pub mean: f64,
 }
 
+/// Values of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// Smallest value of the range.
+    pub from: i64,
+    /// Largest value of the range.
+    pub to: i64,
+    /// Values in it.
+    pub count: u64,
+}
+
 impl Distribution {
     /// Adds a value; one below 0 counts as 0.
     pub(crate) fn add(&mut self, value: i64) {
@@ -100,6 +111,21 @@ impl Distribution {
         within as f64 / self.count.max(1) as f64
     }
 
+    /// All values in ranges that are not empty, in order. A range is a value, or 1/16 to 1/32 of its values wide.
+    pub(crate) fn histogram(&self) -> Vec<Bucket> {
+        let mut exact = self.exact.clone();
+        exact.sort_unstable();
+        let singly = exact.chunk_by(|one, other| one == other);
+        let singly = singly.map(|same| Bucket { from: same[0], to: same[0], count: same.len() as u64 });
+        let counted = self.buckets.iter().enumerate().filter(|&(_, &count)| count > 0);
+        let counted = counted.map(|(bucket, &count)| {
+            let (from, to) = limits(bucket);
+            let within = |value: u64| (value as i64).clamp(self.min, self.max);
+            Bucket { from: within(from), to: within(to), count: count.into() }
+        });
+        singly.chain(counted).collect()
+    }
+
     /// The distribution in numbers; `None` without a value.
     pub(crate) fn quantiles(&self) -> Option<Quantiles> {
         Some(Quantiles {
@@ -123,15 +149,21 @@ fn bucket(value: u64) -> usize {
     (u64::from(shift) * parts + (value >> shift)) as usize
 }
 
-/// The middle of a bucket.
-fn middle(bucket: usize) -> u64 {
+/// Smallest and largest value of a bucket.
+fn limits(bucket: usize) -> (u64, u64) {
     let (bucket, parts) = (bucket as u64, u64::from(PARTS));
     if bucket < 2 * parts {
-        return bucket;
+        return (bucket, bucket);
     }
     let shift = bucket / parts - 1;
     let low = (bucket - shift * parts) << shift;
-    low + (1 << shift) / 2
+    (low, low + ((1 << shift) - 1))
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> u64 {
+    let (low, high) = limits(bucket);
+    low + (high - low).div_ceil(2)
 }
 
 #[cfg(test)]
@@ -168,5 +200,24 @@ mod tests {
         assert!((numbers.median - 50_000).abs() < 1_000, "{numbers:?}");
         assert!((numbers.p95 - 95_000).abs() < 2_000, "{numbers:?}");
         assert_eq!((numbers.min, numbers.max, numbers.count), (0, 100_000, 100_001));
+    }
+
+    #[test]
+    fn histogram_has_every_value_in_one_range() {
+        let mut few = Distribution::default();
+        for value in [5, 1, 5] {
+            few.add(value);
+        }
+        let single = |value, count| Bucket { from: value, to: value, count };
+        assert_eq!(few.histogram(), [single(1, 1), single(5, 2)]);
+        let mut many = Distribution::default();
+        for value in 0..100_000 {
+            many.add(value);
+        }
+        let histogram = many.histogram();
+        assert_eq!(histogram.iter().map(|bucket| bucket.count).sum::<u64>(), 100_000);
+        for bucket in &histogram {
+            assert_eq!(bucket.to - bucket.from + 1, bucket.count as i64, "{bucket:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Explanations of TCP from packet captures.
+//! Explanations of TCP connections and UDP streams from packet captures.
 //!
 //! An [`Analyzer`] observes the packets of a capture and returns a [`Trace`]. For each connection and direction it has:
 //!
@@ -6,6 +6,9 @@
 //! - every retransmission with its kind, and losses relative to the capture point;
 //! - limiting factors, and a guess of the congestion control algorithm;
 //! - the effects of capturing itself.
+//!
+//! For each UDP stream it has the distribution of the time between packets. It has losses, reordering, duplicates and jitter,
+//! too, if a program numbered the datagrams.
 //!
 //! Every statement is a conclusion from headers at one point of the path. docs/explanation/trace.md explains how each is
 //! made and how exact it is.
@@ -28,12 +31,13 @@ mod series;
 mod slow_start;
 mod spacing;
 pub mod text;
+mod udp;
 
 pub use algorithm::{Algorithm, Confidence, Evidence, Guess};
 pub use analyzer::{Analyzer, Options, read};
 pub use artefact::{Artefacts, DuplicateCause};
 pub use capture_point::{CapturePoint, Position, PositionEvidence};
-pub use distribution::Quantiles;
+pub use distribution::{Bucket, Quantiles};
 pub use limit::{Limit, Limits};
 pub use result::{Acks, Bursts, ConnectionTrace, Ended, FlowTrace, Losses, ReceiveWindow, Reordering, Trace};
 pub use retransmission::{Retransmission, RetransmissionCounts, RetransmissionKind, Spurious};
@@ -44,3 +48,4 @@ pub use sequence::{
 };
 pub use series::WindowSample;
 pub use slow_start::{SlowStart, SlowStartEnd};
+pub use udp::{Gaps, Jitter, Numbering, Numbers, UdpStream};

@@ -10,6 +10,7 @@ use crate::round::Round;
 use crate::sequence::ConnectionSequence;
 use crate::series::WindowSample;
 use crate::slow_start::SlowStart;
+use crate::udp::UdpStream;
 use serde::Serialize;
 
 /// All that was found in a capture.
@@ -21,6 +22,12 @@ pub struct Trace {
     pub total_connections: u64,
     /// TCP packets of the capture, as captured.
     pub total_packets: u64,
+    /// The UDP streams with most payload, in the order of their numbers.
+    pub streams: Vec<UdpStream>,
+    /// UDP streams of the capture, also those that are not in `streams`.
+    pub total_streams: u64,
+    /// UDP packets of the capture, as captured.
+    pub total_udp_packets: u64,
     /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub first_ns: i64,
     /// From the earliest to the latest packet, in nanoseconds.

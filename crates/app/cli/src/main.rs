@@ -74,7 +74,7 @@ enum Command {
     Report(commands::report::Arguments),
     /// Show result folders as web pages on this machine: runs, figures, comparisons, progress.
     Serve(commands::serve::Arguments),
-    /// Explain the TCP connections of a packet capture: slow start, retransmissions, losses, limits.
+    /// Explain the TCP connections and UDP streams of a packet capture or an interface: losses, limits, jitter.
     Trace(commands::trace::Arguments),
     /// Import a result of iperf3, flent, ss or pScheduler as a run.
     Import(commands::import::Arguments),

@@ -11,7 +11,7 @@ use support::{errors, skip, wirespeed};
 
 /// Runs the command, and returns the folder's page.
 fn traced(folder: &Path) -> String {
-    let ran = wirespeed(folder, &["trace", "flow.pcap", "--out", "traced"]);
+    let ran = wirespeed(folder, &["trace", "flow.pcap", "--out", "traced", "--xplot"]);
     assert_eq!(ran.status.code(), Some(0), "{}", errors(&ran));
     assert_eq!(errors(&ran), "", "everything is drawn");
     fs::read_to_string(folder.join("traced/time-sequence.html")).unwrap()

@@ -3,70 +3,37 @@
 //! [`LiveCapture`] is a pcapng file that grows while packets come: a reader of captures reads it like any other. Its last
 //! block has the kernel's counters of received and dropped packets. Source: Documentation/networking/packet_mmap.rst of Linux.
 
+mod filter;
 mod pcapng;
 mod ring;
+
+pub use filter::{Filter, FilterError, FilterInstruction};
 
 use pcapng::Link;
 use ring::{PacketType, Ring};
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// An instruction of classic BPF, as `tcpdump -ddd FILTER` prints them: code, jumps if true and false, operand.
+/// Form of the packets of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FilterInstruction {
-    /// Code.
-    pub code: u16,
-    /// Instructions to skip if a comparison is true.
-    pub jump_true: u8,
-    /// Instructions to skip if it is false.
-    pub jump_false: u8,
-    /// Operand.
-    pub operand: u32,
+pub enum LinkLayer {
+    /// Packets begin with an Ethernet header.
+    Ethernet,
+    /// Packets begin with their IP header, as those of tunnels.
+    Ip,
 }
 
-/// Text that is not a filter as of `tcpdump -ddd`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the filter is not four numbers, as `tcpdump -ddd FILTER` prints them")]
-pub struct FilterError {
-    /// Number of the line, from 1.
-    pub line: usize,
+/// The form of the packets of an interface.
+///
+/// # Errors
+/// If there is no such interface.
+pub fn link_layer(interface: &str) -> io::Result<LinkLayer> {
+    ring::link_layer(interface)
 }
 
-/// A program that accepts or rejects packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filter {
-    /// The expression, for the file.
-    pub expression: String,
-    /// The program. The kernel checks it.
-    pub program: Vec<FilterInstruction>,
-}
-
-impl Filter {
-    /// Reads the output of `tcpdump -ddd EXPRESSION`: the number of instructions, and each on a line.
-    ///
-    /// # Errors
-    /// The first line that is not an instruction.
-    pub fn from_tcpdump(expression: &str, output: &str) -> Result<Filter, FilterError> {
-        let instruction = |(at, line): (usize, &str)| {
-            let mut words = line.split_ascii_whitespace();
-            let mut read = || {
-                let code = words.next()?.parse().ok()?;
-                let jump_true = words.next()?.parse().ok()?;
-                let jump_false = words.next()?.parse().ok()?;
-                let operand = words.next()?.parse().ok()?;
-                words.next().is_none().then_some(FilterInstruction { code, jump_true, jump_false, operand })
-            };
-            read().ok_or(FilterError { line: at + 1 })
-        };
-        let lines = output.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
-        let program = lines.map(instruction).collect::<Result<Vec<_>, _>>()?;
-        if program.is_empty() {
-            return Err(FilterError { line: 1 });
-        }
-        Ok(Filter { expression: expression.into(), program })
-    }
+/// Processor time of this process, of all its threads.
+pub fn processor_time() -> Duration {
+    ring::processor_time()
 }
 
 /// How to capture.
@@ -101,7 +68,7 @@ pub struct LiveCapture {
     pending: Vec<u8>,
     read: usize,
     ends_at: Option<Instant>,
-    stop: Arc<AtomicBool>,
+    stop: Box<dyn Fn() -> bool + Send>,
     /// The capture is over, and the ring may have packets of before.
     is_draining: bool,
     has_ended: bool,
@@ -113,21 +80,32 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LAST_BLOCK: Duration = Duration::from_millis(30);
 
 impl LiveCapture {
-    /// Starts a capture. It ends after its duration, or when `stop` is set.
+    /// Starts a capture. It ends after its duration, when `stop` returns true, or when the interface goes down.
     ///
     /// # Errors
     /// The reason of the kernel, such as a missing CAP_NET_RAW, or an unknown interface.
-    pub fn start(settings: &LiveSettings, stop: Arc<AtomicBool>) -> io::Result<Self> {
+    pub fn start(settings: &LiveSettings, stop: impl Fn() -> bool + Send + 'static) -> io::Result<Self> {
         let ring = Ring::open(settings)?;
-        let link = if ring.has_ethernet() { Link::Ethernet } else { Link::Raw };
+        let link = match ring.link_layer() {
+            LinkLayer::Ethernet => Link::Ethernet,
+            LinkLayer::Ip => Link::Raw,
+        };
         let filter = settings.filter.as_ref().map(|filter| filter.expression.as_str());
         let pending = pcapng::start(&settings.interface, link, settings.snaplen, filter);
         let ends_at = settings.duration.map(|duration| Instant::now() + duration);
-        Ok(LiveCapture { ring, pending, read: 0, ends_at, stop, is_draining: false, has_ended: false })
+        Ok(LiveCapture {
+            ring,
+            pending,
+            read: 0,
+            ends_at,
+            stop: Box::new(stop),
+            is_draining: false,
+            has_ended: false,
+        })
     }
 
     fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.ends_at.is_some_and(|end| Instant::now() >= end)
+        (self.stop)() || self.ends_at.is_some_and(|end| Instant::now() >= end)
     }
 
     /// Fills `pending` with packets, or with the end.
@@ -142,12 +120,20 @@ impl LiveCapture {
             }
             let wait = if self.is_draining { LAST_BLOCK } else { PATIENCE };
             let pending = &mut self.pending;
-            let had_block = self.ring.next_block(wait, |packet| {
+            let read = self.ring.next_block(wait, |packet| {
                 // A packet passes a loopback interface twice: sent, and received.
                 if !(is_loopback && packet.kind == PacketType::Outgoing) {
                     pcapng::packet(pending, &packet);
                 }
-            })?;
+            });
+            let had_block = match read {
+                // No more packets come. Those of before may be in the ring.
+                Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) && !self.is_draining => {
+                    self.is_draining = true;
+                    continue;
+                }
+                read => read?,
+            };
             if self.is_draining && !had_block {
                 let (received, dropped) = self.ring.take_counters()?;
                 pcapng::end(&mut self.pending, received, dropped);
@@ -174,18 +160,6 @@ impl Read for LiveCapture {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filter_is_the_output_of_tcpdump() {
-        // `tcpdump -ddd ip` on an Ethernet interface.
-        let filter =
-            Filter::from_tcpdump("ip", "4\n40 0 0 12\n21 0 1 2048\n6 0 0 262144\n6 0 0 0\n").unwrap();
-        assert_eq!(filter.program.len(), 4);
-        let second = FilterInstruction { code: 21, jump_true: 0, jump_false: 1, operand: 2048 };
-        assert_eq!(filter.program[1], second);
-        assert_eq!(Filter::from_tcpdump("ip", "2\n40 0 0 12\n21 0 x 2048\n"), Err(FilterError { line: 3 }));
-        assert_eq!(Filter::from_tcpdump("ip", ""), Err(FilterError { line: 1 }));
-    }
 
     #[test]
     fn ring_has_room_for_a_second_within_limits() {

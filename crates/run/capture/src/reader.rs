@@ -73,6 +73,9 @@ impl Reader {
     }
 }
 
+/// Farthest time from 1970, in nanoseconds: 146 years. The difference of two times fits into 64 bits.
+const FARTHEST_NS: i64 = i64::MAX / 2;
+
 /// Counts a frame, and reads its headers. `false` if it is only counted.
 #[inline]
 fn packet(
@@ -85,7 +88,7 @@ fn packet(
     facts.all.add(frame.wire_bytes);
     let ordinal = facts.all.packets;
     facts.cut += u64::from(frame.bytes.len() < frame.wire_bytes as usize);
-    let time_ns = match frame.time_ns {
+    let time_ns = match frame.time_ns.map(|time_ns| time_ns.clamp(-FARTHEST_NS, FARTHEST_NS)) {
         Some(time_ns) => {
             facts.times_out_of_order += u64::from(before_ns.is_some_and(|before| time_ns < before));
             facts.first_ns = Some(facts.first_ns.map_or(time_ns, |first| first.min(time_ns)));

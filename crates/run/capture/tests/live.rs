@@ -47,7 +47,10 @@ fn capture(snaplen: u32) -> Option<(Payload, CaptureFacts)> {
         filter: None,
         duration: Some(Duration::from_secs(60)),
     };
-    let live = match LiveCapture::start(&settings, stop.clone()) {
+    let live = match LiveCapture::start(&settings, {
+        let stop = stop.clone();
+        move || stop.load(Ordering::Relaxed)
+    }) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
         live => live.unwrap(),
     };
@@ -94,6 +97,6 @@ fn unknown_interface_is_an_error_with_its_name() {
         filter: None,
         duration: None,
     };
-    let error = LiveCapture::start(&settings, Arc::default()).err().unwrap();
+    let error = LiveCapture::start(&settings, || false).err().unwrap();
     assert!(error.to_string().contains("no-such-if"), "{error}");
 }

@@ -2,6 +2,7 @@
 
 mod detail;
 pub mod quantity;
+mod stream;
 mod table;
 mod words;
 
@@ -10,10 +11,14 @@ use crate::capture_point::Position;
 use crate::limit::Limit;
 use crate::result::{ConnectionTrace, FlowTrace, Trace};
 use crate::slow_start::SlowStartEnd;
-use quantity::{count, duration, percent, rate, things};
+use crate::udp::UdpStream;
+use quantity::{duration, percent, rate, size, things};
+use std::cmp::Reverse;
 use wirespeed_capture::CaptureFacts;
 
 pub use detail::connection;
+pub use quantity::count;
+pub use stream::stream;
 
 /// So many connections are in the table, if not all of them are wanted.
 pub const USUAL_ROWS: usize = 20;
@@ -28,30 +33,62 @@ pub fn summary(trace: &Trace, facts: &CaptureFacts, rows: usize) -> String {
     if !trace.connections.is_empty() {
         text += &format!("\n{}", table::connections(trace, rows));
     }
+    if !trace.streams.is_empty() {
+        text += &format!("\n{}", stream::streams(trace, rows));
+    }
     text
 }
 
-/// The finding about the connection with most data, in a line.
+/// The finding about the connection or UDP stream with most data, in a line.
 pub fn finding(trace: &Trace) -> String {
-    let flows = trace.connections.iter().flat_map(flows);
-    let Some((connection, flow, names)) = flows.max_by_key(|(_, flow, _)| flow.unique_bytes) else {
-        return match trace.total_connections {
-            0 => "The capture has no TCP packets.".into(),
+    match largest_flow(trace) {
+        Largest::Flow(connection, flow, names) => {
+            // A single packet has no rate.
+            let mut parts = vec![match flow.duration_ns {
+                0 => format!("{} of data", size(flow.unique_bytes)),
+                time => format!("{} in {}", rate(flow.goodput_bps), duration(time)),
+            }];
+            parts.extend(slow_start(flow));
+            parts.extend(losses(flow));
+            parts.extend(artefacts(flow));
+            parts.extend(limiting_factor(flow));
+            format!("Connection {}, {} -> {}: {}.", connection.number, names.0, names.1, parts.join("; "))
+        }
+        Largest::Stream(largest) => stream::finding(largest),
+        Largest::None => match trace.total_connections {
+            0 => "The capture has no TCP or UDP packets.".into(),
             number => format!("{} without data.", things(number, "TCP connection")),
-        };
-    };
-    let mut parts = vec![format!("{} in {}", rate(flow.goodput_bps), duration(flow.duration_ns))];
-    parts.extend(slow_start(flow));
-    parts.extend(losses(flow));
-    parts.extend(artefacts(flow));
-    parts.extend(limiting_factor(flow));
-    format!("Connection {}, {} -> {}: {}.", connection.number, names.0, names.1, parts.join("; "))
+        },
+    }
 }
 
-/// The connection with most data, if there is one with data.
-pub fn largest(trace: &Trace) -> Option<&ConnectionTrace> {
-    let flows = trace.connections.iter().flat_map(flows);
-    flows.max_by_key(|(_, flow, _)| flow.unique_bytes).map(|(connection, ..)| connection)
+/// The connection or the UDP stream with most data.
+pub fn largest(trace: &Trace) -> (Option<&ConnectionTrace>, Option<&UdpStream>) {
+    match largest_flow(trace) {
+        Largest::Flow(connection, ..) => (Some(connection), None),
+        Largest::Stream(stream) => (None, Some(stream)),
+        Largest::None => (None, None),
+    }
+}
+
+/// The flow or stream with most data, with the names of its sender and receiver.
+enum Largest<'a> {
+    Flow(&'a ConnectionTrace, &'a FlowTrace, (&'a str, &'a str)),
+    Stream(&'a UdpStream),
+    None,
+}
+
+fn largest_flow(trace: &Trace) -> Largest<'_> {
+    let flow = trace.connections.iter().flat_map(flows).max_by_key(|(_, flow, _)| flow.unique_bytes);
+    let stream = trace.streams.iter().max_by_key(|stream| (stream.payload_bytes, Reverse(stream.number)));
+    match (flow, stream) {
+        (Some((_, flow, _)), Some(stream)) if stream.payload_bytes > flow.unique_bytes => {
+            Largest::Stream(stream)
+        }
+        (Some((connection, flow, names)), _) => Largest::Flow(connection, flow, names),
+        (None, Some(stream)) => Largest::Stream(stream),
+        (None, None) => Largest::None,
+    }
 }
 
 /// The flows of a connection with the names of their sender and receiver.
@@ -158,7 +195,7 @@ pub fn problems(facts: &CaptureFacts) -> Vec<String> {
     let skipped: u64 = facts.skipped.values().map(|packets| packets.packets).sum();
     if skipped > 0 {
         problems.push(format!(
-            "{} of {} have no TCP or UDP that can be read",
+            "no TCP or UDP that can be read in {} of {}",
             count(skipped),
             things(facts.all.packets, "frame")
         ));

@@ -68,7 +68,7 @@ fn lines(connection: &ConnectionTrace) -> Vec<Vec<String>> {
             to.to_owned(),
             size(flow.unique_bytes),
             duration(flow.duration_ns),
-            rate(flow.goodput_bps),
+            if flow.duration_ns > 0 { rate(flow.goodput_bps) } else { "-".into() },
             count(flow.packets),
             count(flow.retransmissions.packets),
             if rtt > 0 { duration(rtt) } else { "-".into() },

@@ -5,6 +5,7 @@ use crate::capture_point::{Position, PositionEvidence};
 use crate::limit::Limit;
 use crate::retransmission::{RetransmissionKind, Spurious};
 use crate::slow_start::SlowStartEnd;
+use crate::udp::Numbering;
 
 pub(super) fn limit(limit: Limit) -> &'static str {
     match limit {
@@ -78,5 +79,16 @@ pub(super) fn spurious(evidence: Spurious) -> &'static str {
         Spurious::Dsack => "DSACK",
         Spurious::Timestamps => "timestamps",
         Spurious::AlreadyAcknowledged => "acknowledged before",
+    }
+}
+
+pub(super) fn numbering(numbering: Numbering) -> &'static str {
+    match numbering {
+        Numbering::Wirespeed => "wirespeed",
+        Numbering::Model => "the model of wirespeed",
+        Numbering::Iperf3 => "iperf3",
+        Numbering::Iperf3Wide => "iperf3 (64 bits)",
+        Numbering::Iperf2 => "iperf 2",
+        Numbering::Rtp => "RTP",
     }
 }

@@ -40,9 +40,6 @@ pub mod serve;
 pub mod serve_agent;
 pub mod shell;
 pub mod trace;
-mod trace_figures;
-mod trace_pair;
-mod trace_results;
 #[cfg(feature = "linux")]
 pub mod tune;
 mod until_certain;

@@ -1,6 +1,6 @@
 //! The socket, and the memory that it shares with the kernel.
 
-use super::{FilterInstruction, LiveSettings};
+use super::{FilterInstruction, LinkLayer, LiveSettings};
 use std::ffi::CString;
 use std::io;
 use std::mem::{self, size_of};
@@ -61,15 +61,11 @@ fn set_option<T>(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value:
 
 impl Ring {
     pub(super) fn open(settings: &LiveSettings) -> io::Result<Ring> {
-        let name = CString::new(settings.interface.as_str()).map_err(io::Error::other)?;
-        // SAFETY: `name` ends with a zero.
-        let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-        if index == 0 {
-            let error = io::Error::last_os_error();
-            return Err(io::Error::new(error.kind(), format!("interface {}: {error}", settings.interface)));
-        }
-        let hardware = hardware(&name)?;
-        let kind = if has_ethernet(hardware) { libc::SOCK_RAW } else { libc::SOCK_DGRAM };
+        let (index, hardware) = interface(&settings.interface)?;
+        let kind = match of_hardware(hardware) {
+            LinkLayer::Ethernet => libc::SOCK_RAW,
+            LinkLayer::Ip => libc::SOCK_DGRAM,
+        };
         // With protocol 0 nothing comes before the filter and the ring are there.
         // SAFETY: takes no pointers.
         let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind | libc::SOCK_CLOEXEC, 0) })?;
@@ -120,13 +116,34 @@ impl Ring {
         address.sll_ifindex = index as i32;
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: `address` is valid for reads of `length` bytes.
-        check(unsafe { libc::bind(self.socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })
-            .map(drop)
+        check(unsafe { libc::bind(self.socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })?;
+        // An interface that is down is an error of the socket.
+        self.take_error()
     }
 
-    /// Whether packets have an Ethernet header. Those of other interfaces begin with their IP header.
-    pub(super) fn has_ethernet(&self) -> bool {
-        has_ethernet(self.hardware)
+    pub(super) fn link_layer(&self) -> LinkLayer {
+        of_hardware(self.hardware)
+    }
+
+    fn has_ethernet(&self) -> bool {
+        self.link_layer() == LinkLayer::Ethernet
+    }
+
+    /// The pending error of the socket, such as an interface that was set down.
+    fn take_error(&self) -> io::Result<()> {
+        let mut error: libc::c_int = 0;
+        let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: `error` is valid for writes of `length` bytes.
+        check(unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                ptr::from_mut(&mut error).cast(),
+                &mut length,
+            )
+        })?;
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
     pub(super) fn is_loopback(&self) -> bool {
@@ -201,6 +218,8 @@ impl Ring {
         // SAFETY: one descriptor, valid during the call.
         match check(unsafe { libc::poll(&mut poll, 1, milliseconds) }) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            // Without it, each wait would end at once.
+            _ if poll.revents & libc::POLLERR != 0 => self.take_error(),
             _ => Ok(()),
         }
     }
@@ -236,8 +255,37 @@ impl Drop for Ring {
     }
 }
 
-fn has_ethernet(hardware: u16) -> bool {
-    matches!(hardware, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
+fn of_hardware(hardware: u16) -> LinkLayer {
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => LinkLayer::Ethernet,
+        _ => LinkLayer::Ip,
+    }
+}
+
+/// Form of the packets of an interface.
+pub(super) fn link_layer(name: &str) -> io::Result<LinkLayer> {
+    interface(name).map(|(_, hardware)| of_hardware(hardware))
+}
+
+/// Number and kind of an interface.
+fn interface(name: &str) -> io::Result<(u32, u16)> {
+    let named = CString::new(name).map_err(io::Error::other)?;
+    // SAFETY: `named` ends with a zero.
+    let index = unsafe { libc::if_nametoindex(named.as_ptr()) };
+    if index == 0 {
+        // The kernel calls it a missing device; no file is meant.
+        let reason = format!("there is no interface {name}");
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
+    Ok((index, hardware(&named)?))
+}
+
+/// Processor time of this process.
+pub(super) fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write; every Linux has the clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 /// Kind of hardware of an interface (`ARPHRD_...`).

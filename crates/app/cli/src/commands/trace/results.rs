@@ -1,9 +1,9 @@
 //! A capture as a folder of results, as of a run of any substrate.
 
-use super::folder::create;
-use super::run::{quoted, write_report, write_tables};
+use super::super::folder::create;
+use super::super::run::{write_report, write_tables};
 use crate::failure::Failure;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use wirespeed_campaign::{StudyReport, judge_run};
 use wirespeed_capture::{
     CaptureError, CaptureFacts, Captured, Connection, EndReason, Input, Observer, Settings,
@@ -34,11 +34,19 @@ impl Observer for Both {
     }
 }
 
+/// A capture that was read.
+pub(super) struct Read {
+    pub trace: Trace,
+    pub facts: CaptureFacts,
+    /// Samples of its flows.
+    pub sampler: Sampler,
+}
+
 /// Reads a capture, as [`wirespeed_trace::read`], with samples of its flows.
-pub(super) fn read(file: &Path, options: Options) -> Result<(Trace, CaptureFacts, Sampler), CaptureError> {
+pub(super) fn read(input: Input<'_>, options: Options) -> Result<Read, CaptureError> {
     let mut both = Both { analyzer: Analyzer::new(options), sampler: Sampler::default() };
-    let facts = wirespeed_capture::read(Input::named(file), &Settings::default(), &mut both)?;
-    Ok((both.analyzer.finish(), facts, both.sampler))
+    let facts = wirespeed_capture::read(input, &Settings::default(), &mut both)?;
+    Ok(Read { trace: both.analyzer.finish(), facts, sampler: both.sampler })
 }
 
 /// Rejects a folder that has the results of something else.
@@ -60,13 +68,13 @@ pub(super) fn name_of(file: &Path) -> String {
     }
 }
 
-/// Writes text and JSON of a trace, and the recording with its report. A capture without data has no recording.
+/// Writes text and JSON of a trace, and the recording with its report. `source` is the capture as on the command line. A capture without data has no recording.
 pub(super) fn write(
     folder: &Path,
     shown: &str,
     json: &str,
     mut recording: Recording,
-    files: &[&PathBuf],
+    source: &str,
 ) -> Result<(), Failure> {
     check(folder)?;
     create(folder)?;
@@ -80,8 +88,7 @@ pub(super) fn write(
     if recording.info.flows.is_empty() {
         return Ok(());
     }
-    let words: Vec<String> = files.iter().map(|file| quoted(&file.display().to_string())).collect();
-    let command = format!("wirespeed trace {}", words.join(" "));
+    let command = format!("wirespeed trace {source}");
     recording.info.tool = crate::tool();
     recording.info.command.clone_from(&command);
     let runs = folder.join("runs");

@@ -1,7 +1,7 @@
 //! `wirespeed trace SENDER RECEIVER`: two captures of the same connections.
 
-use super::trace::{Capture, refused};
-use super::trace_results;
+use super::super::run::quoted;
+use super::{Capture, refused, results};
 use crate::failure::Failure;
 use crate::{print, print_plain};
 use serde::Serialize;
@@ -38,7 +38,7 @@ struct Document<'a> {
 /// Carries the command out.
 pub(super) fn run(question: &Question<'_>) -> Result<(), Failure> {
     if let Some(folder) = question.out {
-        trace_results::check(folder)?;
+        results::check(folder)?;
     }
     let [first, second] = question.files;
     let side = |file| Side::file(file).map_err(|error| explained(&error));
@@ -46,7 +46,7 @@ pub(super) fn run(question: &Question<'_>) -> Result<(), Failure> {
     let [mut one, mut other] = [Sampler::default(), Sampler::default()];
     let (pair, facts) = read_with(&sides, &Settings::default(), question.options, [&mut one, &mut other])
         .map_err(|error| explained(&error))?;
-    let names = [trace_results::name_of(first), trace_results::name_of(second)];
+    let names = [results::name_of(first), results::name_of(second)];
     let names = distinct(&names, question);
     let names = [names[0].as_str(), names[1].as_str()];
     let shown = shown(question, &pair, &facts, names)?;
@@ -62,7 +62,8 @@ pub(super) fn run(question: &Question<'_>) -> Result<(), Failure> {
     };
     if let Some(folder) = question.out {
         let recording = of_pair(names, &pair, [&one, &other]);
-        trace_results::write(folder, &shown, &json(), recording, &question.files)?;
+        let source = question.files.map(|file| quoted(&file.display().to_string())).join(" ");
+        results::write(folder, &shown, &json(), recording, &source)?;
     }
     match question.json {
         true => print(&format!("{}\n", json())),
