@@ -5,8 +5,10 @@
 mod support;
 
 use serde_json::Value;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -226,6 +228,22 @@ fn number_before(text: &str, words: &str) -> i64 {
     line.split_whitespace().next().unwrap().parse().unwrap_or_else(|_| panic!("{line}"))
 }
 
+/// Waits until tcpdump has written all that it holds: its file stays as it is for a while.
+fn until_written(file: &Path) {
+    let size = || fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let (mut before, mut still) = (size(), 0);
+    for _ in 0..200 {
+        thread::sleep(Duration::from_millis(100));
+        let now = size();
+        still = if now == before { still + 1 } else { 0 };
+        before = now;
+        if still >= 10 {
+            return;
+        }
+    }
+    panic!("tcpdump writes on after 20 s");
+}
+
 #[test]
 fn packets_that_tcpdump_dropped_are_named_as_missed() {
     let test = "packets_that_tcpdump_dropped_are_named_as_missed";
@@ -245,7 +263,8 @@ fn packets_that_tcpdump_dropped_are_named_as_missed() {
     let tcpdump = Running(Some(on(&bed, 0, "tcpdump", &arguments).spawn().unwrap()));
     until_captured(&bed, 0);
     thread::sleep(Duration::from_millis(300));
-    let before = counts();
+    let retransmitted = || bed.counted(0, "Tcp", &["RetransSegs"])[0];
+    let (before, retransmitted_before) = (counts(), retransmitted());
     thread::scope(|scope| {
         scope.spawn(|| transfer(&bed, 20_000_000, Duration::from_millis(2)));
         thread::sleep(Duration::from_millis(200));
@@ -255,13 +274,17 @@ fn packets_that_tcpdump_dropped_are_named_as_missed() {
         tcpdump.signal(libc::SIGCONT);
     });
     let [sent, received] = [counts()[0] - before[0], counts()[1] - before[1]];
-    thread::sleep(Duration::from_millis(500));
+    // A packet that was sent twice can be missed twice, and is counted once.
+    let again = retransmitted() - retransmitted_before;
+    until_written(&bed.folder().join("dropped.pcap"));
     tcpdump.signal(libc::SIGINT);
     let messages = errors(&tcpdump.finish());
     let dropped = number_before(&messages, "dropped by kernel");
     let captured = number_before(&messages, "packets captured");
     assert!(dropped > 20, "{messages}");
-    assert_eq!(captured + dropped, sent + received, "tcpdump counts what the interface counts: {messages}");
+    // The interface also carries ARP and neighbour discovery.
+    let all = sent + received;
+    assert!((all - 8..=all).contains(&(captured + dropped)), "{all} passed the interface: {messages}");
 
     let result = json(&Running(Some(trace(&bed, 0, &["dropped.pcap", "--json"]))).finish());
     let flow = &result["connections"][0]["from_client"];
@@ -276,12 +299,15 @@ fn packets_that_tcpdump_dropped_are_named_as_missed() {
     let lacks = sent - in_file - handshake;
     assert!(missed > 20, "{flow:#}");
     assert!(
-        (missed - lacks).abs() <= 2,
+        (lacks - again - 2..=lacks + 2).contains(&missed),
         "{missed} missed, {lacks} of {sent} are not in the file\n{messages}"
     );
     // The rest of what tcpdump dropped are acknowledgments.
     let acknowledgments = received - number(&flow["acks"]["packets"]);
-    assert!((missed + acknowledgments - dropped).abs() <= 4, "{missed} + {acknowledgments}: {messages}");
+    assert!(
+        (dropped - again - 4..=dropped + 4).contains(&(missed + acknowledgments)),
+        "{missed} + {acknowledgments}, {again} sent again: {messages}"
+    );
     let text = Running(Some(trace(&bed, 0, &["dropped.pcap"]))).finish();
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("the capture lacks about"), "{text}");
