@@ -8,7 +8,7 @@ use crate::feed::Feed;
 use crate::lane::{Frame, Lane, Progress};
 use crate::pieces::pieces;
 use crate::result::{Direction, Point};
-use crate::sighting::Sighting;
+use crate::sighting::{Alike, Sighting};
 use crate::survey::Surveyed;
 use wirespeed_capture::{Captured, Connection, Direction as Way, EndReason, Observer};
 
@@ -164,8 +164,10 @@ impl Matcher {
         let [own, other] = [direction, reverse].map(|direction| self.frames[direction.index()]);
         let most = paired.segment_bytes[direction.index()];
         let lane = paired.lanes[direction.index()].get_or_insert_with(|| Box::new(Lane::new(own)));
+        let alike = Alike { preserved: own.preserved, sack: paired.shifts == [0; 2] };
         for piece in pieces(captured, segment, most) {
-            let sighting = Sighting::new(&piece, captured.packet.time_ns, captured.packet.ordinal, shifts);
+            let sighting =
+                Sighting::new(&piece, captured.packet.time_ns, captured.packet.ordinal, shifts, alike);
             match is_near {
                 true => lane.sent(sighting, progress, &mut matched),
                 false => lane.arrived(sighting, progress, &mut matched),

@@ -8,7 +8,8 @@ use wirespeed_capture::{Ecn, Flags, Segment};
 /// A packet at one capture point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sighting {
-    /// Hash of its sequence numbers, or of its acknowledgment number if it has none of its own.
+    /// Hash of its sequence numbers. If it occupies none, also of the acknowledgment number and of the fields that both captures have
+    /// alike.
     pub key: u64,
     /// Time of the capture.
     pub t_ns: i64,
@@ -38,28 +39,52 @@ pub(crate) struct Sighting {
     pub ecn: Ecn,
 }
 
+/// Fields that both captures have alike for the packets of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Alike {
+    /// By the packets of all connections.
+    pub preserved: Preserved,
+    /// SACK blocks. A device that shifts sequence numbers may leave the blocks as they are.
+    pub sack: bool,
+}
+
 /// Flags that distinguish packets with the same sequence numbers.
 const FLAGS: u16 = Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits();
 
 impl Sighting {
     /// `shifts`: what the capture's sequence numbers of this direction and of the reverse one are above those of the first capture.
-    pub(crate) fn new(piece: &Piece, t_ns: i64, packet: u64, shifts: [u32; 2]) -> Sighting {
+    pub(crate) fn new(piece: &Piece, t_ns: i64, packet: u64, shifts: [u32; 2], alike: Alike) -> Sighting {
         let segment = &piece.segment;
         let length = segment.sequence_length();
         let seq = segment.seq.wrapping_sub(shifts[0]);
         let has_ack = segment.flags.contains(Flags::ACK);
         let ack = if has_ack { segment.ack.wrapping_sub(shifts[1]) } else { 0 };
-        let own = if length > 0 { 0 } else { u64::from(ack) << 1 | 1 };
+        let value = segment.options.timestamps.map(|timestamps| timestamps.value);
         let flags = u64::from(segment.flags.bits() & FLAGS);
+        let numbers = hash(&[u64::from(seq) << 32 | u64::from(length), flags]);
+        // A loss can cause thousands of acknowledgments with one number. Copies of data are few, and share a key.
+        let key = if length > 0 {
+            numbers
+        } else {
+            let value = value.filter(|_| alike.preserved.value);
+            let ip_id = segment.ip_id.filter(|_| alike.preserved.ip_id);
+            let sack = if alike.sack { sack(segment) } else { 0 };
+            hash(&[
+                numbers,
+                u64::from(ack) << 32 | u64::from(value.unwrap_or(0)),
+                u64::from(ip_id.unwrap_or(0)),
+                sack,
+            ])
+        };
         Sighting {
-            key: hash(&[u64::from(seq) << 32 | u64::from(length), own, flags]),
+            key,
             t_ns,
             packet,
             seq64: piece.seq64,
             length,
             payload: segment.payload_bytes,
             ack,
-            value: segment.options.timestamps.map(|timestamps| timestamps.value),
+            value,
             ip_id: segment.ip_id,
             other: other(segment),
             window: segment.window,
@@ -97,7 +122,11 @@ impl Sighting {
 
 fn other(segment: &Segment) -> u16 {
     let echo = segment.options.timestamps.map_or(0, |timestamps| u64::from(timestamps.echo));
-    let sack = segment.options.sack.iter().map(|block| u64::from(block.right.wrapping_sub(segment.ack)));
-    let sack = sack.fold(0, |sum, right| hash(&[sum, right]));
-    hash(&[u64::from(segment.window), echo, sack]) as u16
+    hash(&[u64::from(segment.window), echo, sack(segment)]) as u16
+}
+
+/// A hash of the SACK blocks, which does not depend on the initial sequence number.
+fn sack(segment: &Segment) -> u64 {
+    let ends = segment.options.sack.iter().map(|block| u64::from(block.right.wrapping_sub(segment.ack)));
+    ends.fold(0, |sum, right| hash(&[sum, right]))
 }

@@ -86,6 +86,31 @@ fn losses_between_the_captures_are_those_of_the_model() {
     assert!(all > 300, "{all} losses are too few for a comparison");
 }
 
+/// A full buffer causes a thousand duplicate acknowledgments with one number, which only their SACK blocks distinguish.
+#[test]
+fn losses_are_those_of_the_model_at_other_rates() {
+    let paths = [
+        ("1 Gbit/s", "20 ms", "0.3 bdp", "1e-4", 2.0),
+        ("10 Gbit/s", "5 ms", "0.5 bdp", "0.0", 0.2),
+        ("100 Mbit/s", "100 ms", "0.1 bdp", "1e-3", 5.0),
+        ("10 Mbit/s", "1 ms", "20 bdp", "0.0", 2.0),
+    ];
+    for (rate, rtt, buffer, loss, seconds) in paths {
+        for ack_loss in ["0.0", "0.01"] {
+            let text = scenario("cubic", loss, ack_loss, 7, seconds)
+                .replace("50 Mbit/s", rate)
+                .replace("20 ms", rtt)
+                .replace("1 bdp", buffer);
+            let outcome = outcome(&text);
+            check_losses(
+                &format!("{rate}, {rtt}, {buffer}, ACK loss {ack_loss}"),
+                &pair_of(&outcome),
+                &outcome,
+            );
+        }
+    }
+}
+
 #[test]
 fn every_lost_packet_of_a_flow_that_ended_is_listed_with_its_copy() {
     let text = scenario("cubic", "2e-2", "0.02", 3, 20.0)
