@@ -44,7 +44,7 @@ fn capture<'a>(outcome: &'a Outcome, host: &str) -> &'a [u8] {
     &outcome.captures.iter().find(|(name, _)| name == host).expect("the host has a capture").1
 }
 
-fn side<'a>(bytes: &'a [u8], name: &str) -> Side<'static> {
+fn side(bytes: &[u8], name: &str) -> Side<'static> {
     let bytes = bytes.to_vec();
     let open = move || Input::Reader(Box::new(Cursor::new(bytes.clone())));
     Side { name: name.into(), open: Box::new(open) }

@@ -136,7 +136,7 @@ pub fn merged(file: &[u8], most: usize) -> (Vec<u8>, usize) {
         let fits = |before: &Merged| {
             payload > 0
                 && before.packets < most
-                && before.payload % 1448 == 0
+                && before.payload.is_multiple_of(1448)
                 && number(&before.frame, TCP + 4).wrapping_add(before.payload as u32)
                     == number(frame, TCP + 4)
                 && u16::from_be_bytes([before.frame[IP + 4], before.frame[IP + 5]])

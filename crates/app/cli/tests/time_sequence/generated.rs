@@ -76,7 +76,7 @@ pub fn write(file: &Path, segments: u32) -> Content {
                 content.copies += 1;
             }
             let is_lost = lost == Some(number);
-            if !lost.is_some_and(|lost| lost <= number) {
+            if lost.is_none_or(|lost| lost > number) {
                 reached = seq + MSS;
             }
             // A hole is reported at once; otherwise every second packet is acknowledged.

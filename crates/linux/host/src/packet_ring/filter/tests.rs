@@ -151,9 +151,9 @@ fn term_that_is_not_understood_is_named_with_what_is() {
         assert!(matches!(&error, FilterError::Unknown { term: named, .. } if named == term), "{error:?}");
         assert!(error.to_string().contains("install tcpdump"), "{error}");
     }
-    let long = vec!["net fd00::/127"; 7].join(" and ");
+    let long = ["net fd00::/127"; 7].join(" and ");
     assert!(Filter::compile_simple(&long, LinkLayer::Ip).is_err());
-    let longest = vec!["net fd00::/127"; 6].join(" and ");
+    let longest = ["net fd00::/127"; 6].join(" and ");
     assert!(Filter::compile_simple(&longest, LinkLayer::Ethernet).is_ok());
 }
 
