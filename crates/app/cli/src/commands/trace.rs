@@ -76,9 +76,10 @@ pub struct Arguments {
 
 #[cfg(feature = "linux")]
 type Live = live::Live;
-/// Only Linux has live captures.
+/// Only Linux has live captures: there is none here.
 #[cfg(not(feature = "linux"))]
-type Live = std::convert::Infallible;
+#[derive(Serialize)]
+enum Live {}
 
 /// So many connections are kept with --all: each takes some kilobytes.
 const ALL: usize = 100_000;
