@@ -1,6 +1,6 @@
 //! Captured packets as the packets that they were on the wire.
 
-use wirespeed_capture::{Captured, Flags, Segment};
+use wirespeed_capture::{Captured, Segment};
 
 /// A packet on the wire.
 #[derive(Debug, Clone, Copy)]
@@ -13,9 +13,6 @@ pub(crate) struct Piece {
 
 /// The packets of at most `most` bytes of payload that `captured` was on the wire. A sender's host has super-packets before
 /// segmentation (TSO, GSO), and a receiver's host after aggregation (GRO): taken apart, both have the same packets.
-///
-/// Flags are as segmentation sets them: CWR on the first, FIN and PSH on the last. The identification of IPv4 counts up.
-/// Source: net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux.
 pub(crate) fn pieces(
     captured: &Captured,
     segment: &Segment,
@@ -24,24 +21,7 @@ pub(crate) fn pieces(
     let (whole, first, most) = (*segment, captured.seq64, most.max(1));
     let count = whole.payload_bytes.div_ceil(most).max(1);
     (0..count).map(move |number| {
-        if count == 1 {
-            return Piece { segment: whole, seq64: first };
-        }
-        let before = number * most;
-        let mut flags = whole.flags;
-        if number > 0 {
-            flags = flags.without(Flags::CWR);
-        }
-        if number + 1 < count {
-            flags = flags.without(Flags::FIN | Flags::PSH);
-        }
-        let segment = Segment {
-            seq: whole.seq.wrapping_add(before),
-            payload_bytes: (whole.payload_bytes - before).min(most),
-            flags,
-            ip_id: whole.ip_id.map(|id| id.wrapping_add(number as u16)),
-            ..whole
-        };
+        let (segment, before) = whole.wire_packet(most, number, count);
         Piece { segment, seq64: first + i64::from(before) }
     })
 }

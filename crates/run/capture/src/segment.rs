@@ -273,6 +273,30 @@ impl Segment {
         let flag = |flag| u32::from(self.flags.contains(flag));
         self.payload_bytes.wrapping_add(flag(Flags::SYN)).wrapping_add(flag(Flags::FIN))
     }
+
+    /// Packet `number`, from 0, of the `of` packets with up to `most` bytes of payload that a super-packet is on the wire; and the
+    /// bytes of payload before it. With `of` = 1 it is the segment itself.
+    ///
+    /// Flags are as segmentation sets them: CWR on the first, FIN and PSH on the last. The identification of IPv4 counts up.
+    /// Source: net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux.
+    pub fn wire_packet(&self, most: u32, number: u32, of: u32) -> (Segment, u32) {
+        let before = most.saturating_mul(number).min(self.payload_bytes);
+        let mut flags = self.flags;
+        if number > 0 {
+            flags = flags.without(Flags::CWR);
+        }
+        if number + 1 < of {
+            flags = flags.without(Flags::FIN | Flags::PSH);
+        }
+        let segment = Segment {
+            seq: self.seq.wrapping_add(before),
+            payload_bytes: (self.payload_bytes - before).min(most),
+            flags,
+            ip_id: self.ip_id.map(|id| id.wrapping_add(number as u16)),
+            ..*self
+        };
+        (segment, before)
+    }
 }
 
 /// Options of a TCP header.

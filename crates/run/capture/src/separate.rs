@@ -1,7 +1,7 @@
 //! Super-packets as the packets that they were on the wire.
 
 use crate::connection::{Captured, Connection, EndReason, Observer, Part};
-use crate::segment::{Body, Flags, Segment};
+use crate::segment::{Body, Segment};
 
 /// Gives an observer every packet as the wire had it.
 ///
@@ -22,10 +22,7 @@ impl<O: Observer + ?Sized> Observer for Separate<'_, O> {
     }
 }
 
-/// The packets that `captured` was on the wire, in order. Itself if it was one.
-///
-/// Flags are as segmentation sets them: CWR on the first, FIN and PSH on the last. The identification of IPv4 counts up.
-/// Source: net/ipv4/tcp_offload.c and net/ipv4/af_inet.c of Linux.
+/// The packets that `captured` was on the wire, in order, as [`Segment::wire_packet`] has them. Itself if it was one.
 pub fn parts(captured: &Captured, connection: &Connection) -> impl Iterator<Item = Captured> {
     let captured = *captured;
     let each = connection.segment_bytes(captured.direction).unwrap_or(u32::MAX);
@@ -37,27 +34,11 @@ pub fn parts(captured: &Captured, connection: &Connection) -> impl Iterator<Item
 }
 
 fn part(captured: &Captured, whole: &Segment, each: u32, number: u32, of: u32) -> Captured {
-    let before = u64::from(each) * u64::from(number);
-    let before = u32::try_from(before).unwrap_or(u32::MAX).min(whole.payload_bytes);
-    let payload_bytes = (whole.payload_bytes - before).min(each);
-    let mut flags = whole.flags;
-    if number > 0 {
-        flags = flags.without(Flags::CWR);
-    }
-    if number + 1 < of {
-        flags = flags.without(Flags::FIN | Flags::PSH);
-    }
-    let segment = Segment {
-        seq: whole.seq.wrapping_add(before),
-        payload_bytes,
-        flags,
-        ip_id: whole.ip_id.map(|id| id.wrapping_add(number as u16)),
-        ..*whole
-    };
+    let (segment, before) = whole.wire_packet(each, number, of);
     let mut part = *captured;
     part.packet.body = Body::Tcp(segment);
     part.packet.wire_bytes =
-        captured.packet.wire_bytes.saturating_sub(whole.payload_bytes).saturating_add(payload_bytes);
+        captured.packet.wire_bytes.saturating_sub(whole.payload_bytes).saturating_add(segment.payload_bytes);
     part.seq64 += i64::from(before);
     part.wire_packets = 1;
     part.part = Part::Derived { number, of };
