@@ -85,7 +85,7 @@ pub(crate) struct Frame {
 
 /// A packet at the far point is matched when the near capture has been read further by this time.
 const SLACK_NS: i64 = 500_000_000;
-/// A packet at the near point is lost if it has not arrived while the far capture continued for this time.
+/// A packet of the near capture counts as lost if the far capture does not have it within this time.
 const WINDOW_NS: i64 = 10_000_000_000;
 /// Limits of packets that wait, on each side.
 const MOST_SENT: usize = 1 << 20;

@@ -350,7 +350,7 @@ fn losses_of_iperf3_are_those_of_the_router() {
         let dropped = dropped() - before;
         // The last datagram may be one of those that were dropped: nothing comes after it.
         assert!(dropped > 20 && dropped - lost <= 1, "{lost} lost, the router dropped {dropped}");
-        // What the receiver's socket has no room for is lost behind the capture, and in the report of iperf3 only.
+        // Datagrams that do not fit into the receiver's socket are lost behind the capture point. Only iperf3 reports them.
         let reported: Value = serde_json::from_slice(&client.stdout).unwrap();
         let reported = &reported["end"]["sum"];
         let [their_lost, packets] = ["lost_packets", "packets"].map(|name| reported[name].as_u64().unwrap());

@@ -32,7 +32,7 @@ pub(crate) struct Counts {
     pub max_late_ns: i64,
     /// The numbers began again.
     pub restarts: u64,
-    /// Datagrams with a number of which it is no longer known whether it arrived.
+    /// Datagrams that came so late that a duplicate cannot be distinguished from them.
     pub too_late: u64,
 }
 

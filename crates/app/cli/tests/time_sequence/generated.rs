@@ -15,7 +15,7 @@ pub const ROUNDS_OF_A_LOSS: u32 = 10;
 /// In every Nth round, a packet is captured twice.
 pub const ROUNDS_OF_A_COPY: u32 = 25;
 
-/// What a capture has.
+/// Numbers of packets in a generated capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Content {
     /// Data packets that were sent, with retransmissions.
