@@ -17,7 +17,7 @@ const LOCK: &str = ".wirespeed.lock";
 /// it ends.
 #[derive(Debug)]
 pub struct FolderLock {
-    _files: Vec<File>,
+    files: Vec<File>,
 }
 
 impl FolderLock {
@@ -26,7 +26,7 @@ impl FolderLock {
     /// # Errors
     /// [`StoreError::Locked`] if another process has locked it; otherwise what the operating system says.
     pub fn take(folder: &Path, command: &str) -> Result<FolderLock, StoreError> {
-        Ok(FolderLock { _files: vec![lock(folder, LOCK, Mode::Exclusive, command)?] })
+        Ok(FolderLock { files: vec![lock(folder, LOCK, Mode::Exclusive, command)?] })
     }
 
     /// Locks the part `part` of `folder` for `command`. Several processes can have a part each, and none the whole folder
@@ -37,7 +37,17 @@ impl FolderLock {
     pub fn take_part(folder: &Path, part: &str, command: &str) -> Result<FolderLock, StoreError> {
         let whole = lock(folder, LOCK, Mode::Shared, command)?;
         let part = lock(folder, &format!(".wirespeed.{part}.lock"), Mode::Exclusive, command)?;
-        Ok(FolderLock { _files: vec![whole, part] })
+        Ok(FolderLock { files: vec![whole, part] })
+    }
+}
+
+impl Drop for FolderLock {
+    /// A child process that has been forked and not executed yet has the descriptors as well, and would keep the locks.
+    fn drop(&mut self) {
+        for file in &self.files {
+            // An error leaves the lock to the closing of the file.
+            let _ = file.unlock();
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Folder {
 /// The right to change the host by this folder. It ends with the value, and with the process.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 /// A folder or journal that cannot be used.
@@ -105,7 +105,7 @@ impl Folder {
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()));
         written.map_err(failed)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 
     /// The journals, oldest first. None if the folder does not exist.
@@ -149,6 +149,14 @@ impl Folder {
         }
         numbers.sort_unstable();
         Ok(numbers)
+    }
+}
+
+impl Drop for Lock {
+    /// A child process that has been forked and not executed yet has the descriptor as well, and would keep the lock.
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is open; the call takes no pointers. An error leaves the lock to the closing of the file.
+        let _ = unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
     }
 }
 
