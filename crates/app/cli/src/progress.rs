@@ -1,12 +1,12 @@
 //! Live display of a campaign.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wirespeed_campaign::{Observer, Outcome};
+use wirespeed_campaign::{Observer, Outcome, Remaining};
 use wirespeed_record::plain_line;
 use wirespeed_scenario::Run;
-use wirespeed_substrates::{Progress, SubstrateError};
+use wirespeed_substrates::{Progress, Substrate, SubstrateError};
 use wirespeed_units::Span;
 
 /// Shows the runs that are going on and how many are left, and a line for each finished run; of many, for every so many.
@@ -16,6 +16,7 @@ pub struct Display<'a> {
     total: ProgressBar,
     active: Mutex<Vec<(usize, ProgressBar, Instant)>>,
     ended: Mutex<usize>,
+    remaining: Remaining,
     /// So many runs have a line together.
     runs_a_line: usize,
     quiet: bool,
@@ -56,12 +57,12 @@ const MOST_LINES: usize = 40;
 
 impl<'a> Display<'a> {
     /// A display on standard error; nothing at all if `quiet`, but the rate every `interval`.
-    pub fn new(runs: &'a [Run], quiet: bool, interval: Option<Span>) -> Self {
+    pub fn new(runs: &'a [Run], substrate: &dyn Substrate, quiet: bool, interval: Option<Span>) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
         let bars = MultiProgress::with_draw_target(target);
-        let style = "{msg:20} {wide_bar} {pos} of {len} runs, {elapsed} elapsed, {eta} left";
+        let style = "{prefix:20} {wide_bar} {pos} of {len} runs, {elapsed} elapsed{msg}";
         let total =
-            bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_message("study"));
+            bars.add(ProgressBar::new(runs.len() as u64).with_style(template(style)).with_prefix("study"));
         total.enable_steady_tick(Duration::from_millis(500));
         let live = interval
             .map(|interval| Live { interval_ns: interval.nanoseconds().max(1), last: Mutex::default() });
@@ -72,6 +73,7 @@ impl<'a> Display<'a> {
             total,
             active: Mutex::default(),
             ended: Mutex::new(0),
+            remaining: Remaining::of(runs, substrate),
             runs_a_line,
             quiet,
             live,
@@ -165,6 +167,10 @@ impl Observer for Display<'_> {
             Outcome::Kept(_) => self.line(&format!("{count} {id}: kept from an earlier run")),
             Outcome::Failed(error) => self.line(&format!("{count} {id}: failed: {error}")),
             Outcome::Interrupted | Outcome::Postponed => {}
+        }
+        self.remaining.ended(index, outcome);
+        if let Some(left) = self.remaining.time() {
+            self.total.set_message(format!(", {} left", HumanDuration(left)));
         }
         self.total.inc(1);
     }

@@ -1,7 +1,7 @@
 //! The state of a campaign as files in its folder, so that another process can follow it.
 
 use crate::executor::{Observer, Outcome};
-use crate::work::expected_packets;
+use crate::remaining::Remaining;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 use wirespeed_record::{replace_file, rfc3339};
 use wirespeed_scenario::Run;
-use wirespeed_substrates::{Progress, SubstrateError};
+use wirespeed_substrates::{Progress, Substrate, SubstrateError};
 
 /// The folder of the files of a campaign (plan, states, job), in that of the results.
 pub(crate) const FOLDER: &str = "campaign";
@@ -55,20 +55,17 @@ pub struct StatusFile<'a> {
     next: &'a dyn Observer,
     runs: &'a [Run],
     path: PathBuf,
+    remaining: Remaining,
     state: Mutex<State>,
 }
 
 struct State {
     status: Status,
-    began: Instant,
     written: Option<Instant>,
-    /// Expected work of runs that were executed, and of those that are not over.
-    executed: u64,
-    left: u64,
 }
 
 impl<'a> StatusFile<'a> {
-    /// For the worker `worker` that executes `runs` for the results in `folder`.
+    /// For the worker `worker` that executes `runs` on `substrate` for the results in `folder`.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -76,6 +73,7 @@ impl<'a> StatusFile<'a> {
         folder: &Path,
         worker: &str,
         runs: &'a [Run],
+        substrate: &dyn Substrate,
         next: &'a dyn Observer,
     ) -> io::Result<StatusFile<'a>> {
         let name: String = worker.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -97,11 +95,14 @@ impl<'a> StatusFile<'a> {
             running: Vec::new(),
             left_s: None,
         };
-        let left = runs.iter().map(expected_packets).fold(0, u64::saturating_add);
-        let state = State { status, began: Instant::now(), written: None, executed: 0, left };
-        let file =
-            StatusFile { next, runs, path: folder.join(format!("{name}.json")), state: Mutex::new(state) };
-        write(&file.path, &mut file.state.lock().expect("nothing panics holding it"))?;
+        let file = StatusFile {
+            next,
+            runs,
+            path: folder.join(format!("{name}.json")),
+            remaining: Remaining::of(runs, substrate),
+            state: Mutex::new(State { status, written: None }),
+        };
+        file.write(&mut file.state.lock().expect("nothing panics holding it"))?;
         Ok(file)
     }
 
@@ -119,20 +120,19 @@ impl<'a> StatusFile<'a> {
         change(&mut state.status);
         if at_once || state.written.is_none_or(|written| written.elapsed() >= INTERVAL) {
             // A state that cannot be written must not end the campaign: the results matter more.
-            let _ = write(&self.path, &mut state);
+            let _ = self.write(&mut state);
         }
     }
-}
 
-fn write(path: &Path, state: &mut State) -> io::Result<()> {
-    state.status.updated = rfc3339(SystemTime::now());
-    if !state.status.is_over && state.executed > 0 {
-        let each = state.began.elapsed().as_secs_f64() / state.executed as f64;
-        state.status.left_s = Some(each * state.left as f64);
+    fn write(&self, state: &mut State) -> io::Result<()> {
+        state.status.updated = rfc3339(SystemTime::now());
+        if !state.status.is_over {
+            state.status.left_s = self.remaining.time().map(|time| time.as_secs_f64());
+        }
+        state.written = Some(Instant::now());
+        let text = serde_json::to_string_pretty(&state.status).expect("a state is plain data") + "\n";
+        replace_file(&self.path, text.as_bytes())
     }
-    state.written = Some(Instant::now());
-    let text = serde_json::to_string_pretty(&state.status).expect("a state is plain data") + "\n";
-    replace_file(path, text.as_bytes())
 }
 
 impl Observer for StatusFile<'_> {
@@ -153,14 +153,7 @@ impl Observer for StatusFile<'_> {
 
     fn ended(&self, index: usize, outcome: &Outcome) {
         let run = &self.runs[index];
-        let work = expected_packets(run);
-        {
-            let mut state = self.state.lock().expect("nothing panics holding it");
-            state.left = state.left.saturating_sub(work);
-            if matches!(outcome, Outcome::Done(_) | Outcome::Failed(_)) {
-                state.executed = state.executed.saturating_add(work);
-            }
-        }
+        self.remaining.ended(index, outcome);
         self.change(false, |status| {
             status.running.retain(|id| *id != run.id);
             match outcome {

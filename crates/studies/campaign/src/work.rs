@@ -9,16 +9,17 @@ const FIXED_PACKETS: u64 = 20_000;
 /// Share of a packet that a sample of a flow costs on the model.
 const PACKETS_A_SAMPLE: u64 = 1;
 
-/// An upper bound of the data packets of a run: as many as its links carry or its flows send in its time. Samples count, too.
-/// Only the ratio between runs means anything.
+/// An upper bound of the data packets of a run: as many as its links carry, its flows send in its time, or random losses let
+/// through. Samples count, too. Only the ratio between runs means anything.
 pub(crate) fn expected_packets(run: &Run) -> u64 {
     let carried: u64 = run
         .links
         .iter()
         .map(|link| volume(link.forward.rate.volume(run.duration)))
         .fold(0, u64::saturating_add);
-    let sent = run.flows.iter().map(most_bytes).fold(0, u64::saturating_add);
     let mtu = run.hosts.iter().map(|host| host.mtu.get()).min().unwrap_or(1500).max(1);
+    let sent = run.flows.iter().map(|flow| most_bytes(flow).min(most_despite_losses(run, flow, mtu)));
+    let sent = sent.fold(0, u64::saturating_add);
     let grid = run.sample.nanoseconds().max(1);
     let samples = run.duration.nanoseconds().max(0) / grid;
     let samples = (samples as u64).saturating_mul(run.flows.len() as u64).saturating_mul(PACKETS_A_SAMPLE);
@@ -34,6 +35,24 @@ fn most_bytes(flow: &Flow) -> u64 {
     };
     let by_rate = rate.map_or(u64::MAX, |rate| volume(rate.volume(time)));
     by_rate.min(flow.bytes.map_or(u64::MAX, volume))
+}
+
+/// The most bytes that random losses let a flow send, by the window that the least careful algorithm has at their rate.
+fn most_despite_losses(run: &Run, flow: &Flow, mtu: u64) -> u64 {
+    let FlowKind::Tcp { congestion, .. } = &flow.kind else { return u64::MAX };
+    // They do not take a loss for congestion, or nothing is known of them.
+    if congestion.own || congestion.name.starts_with("bbr") {
+        return u64::MAX;
+    }
+    let loss: f64 = run.links.iter().map(|link| link.forward.loss).sum();
+    if loss <= 0.0 {
+        return u64::MAX;
+    }
+    // Reno (Mathis et al., CCR 1997), HighSpeed and Scalable (RFC 3649, section 5 and appendix).
+    let window = (1.22 / loss.sqrt()).max(0.12 / loss.powf(0.835)).max(0.08 / loss);
+    let round_trips =
+        (flow.stop - flow.start).picoseconds() as f64 / run.base_rtt(flow).picoseconds().max(1) as f64;
+    (window * round_trips * mtu as f64) as u64
 }
 
 fn volume(bytes: Bytes) -> u64 {
@@ -58,6 +77,18 @@ mod tests {
         // 1 Gbit/s are 83,333 packets of 1,500 bytes a second.
         assert!((83_000..110_000).contains(&second), "{second}");
         assert!(minute > 40 * second, "{minute}");
+    }
+
+    #[test]
+    fn losses_leave_less_work_unless_an_algorithm_does_not_heed_them() {
+        let of = |loss: &str, congestion: &str| {
+            packets(&format!(
+                "loss = {loss}\n[[flow]]\ncongestion = \"{congestion}\"\n[run]\nduration = \"60 s\"\n"
+            ))
+        };
+        assert!(of("1e-2", "cubic") < of("1e-3", "cubic") / 2);
+        assert!(of("1e-3", "cubic") < of("0", "cubic") / 2);
+        assert_eq!(of("1e-2", "bbr"), of("0", "bbr"));
     }
 
     #[test]

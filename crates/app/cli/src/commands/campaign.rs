@@ -8,9 +8,11 @@ use crate::failure::Failure;
 use crate::print_plain;
 use crate::progress::Display;
 use clap::{Args, Subcommand};
+use indicatif::HumanDuration;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use wirespeed_campaign::{
     Outcome, Plan, Shard, SlurmError, Status, Threads, campaigns_in, cancel_job, queue_of, read_statuses,
 };
@@ -87,7 +89,7 @@ fn worker(arguments: &Worker) -> Result<(), Failure> {
     let commands: HashMap<&str, &String> =
         plan.runs.iter().map(|run| run.id.as_str()).zip(&plan.commands).collect();
     let command = |run: &Run| commands[run.id.as_str()].clone();
-    let display = Display::new(&runs, false, None);
+    let display = Display::new(&runs, &*substrate, false, None);
     let work = Work {
         substrate: &*substrate,
         on,
@@ -145,7 +147,8 @@ fn row(status: &Status) -> [String; 9] {
         (false, 0) => "begun".to_owned(),
         (false, running) => format!("{running} running"),
     };
-    let left = status.left_s.map_or(String::new(), |seconds| format!("{seconds:.0} s"));
+    let left = status.left_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let left = left.map_or(String::new(), |left| format!("{:#}", HumanDuration(left)));
     let counts = [status.done, status.kept, status.failed, status.total].map(|count| count.to_string());
     let [done, kept, failed, total] = counts;
     let [worker, host, updated] = [&status.worker, &status.host, &status.updated].map(Clone::clone);

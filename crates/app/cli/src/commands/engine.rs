@@ -188,9 +188,10 @@ pub fn campaign(
     executor: &dyn wirespeed_campaign::Executor,
     name: &str,
 ) -> Result<Vec<Outcome>, Failure> {
-    let status = StatusFile::create(work.folder, name, work.runs, work.display).map_err(|source| {
-        Failure::Output { what: work.folder.join("campaign").display().to_string(), source }
-    })?;
+    let status =
+        StatusFile::create(work.folder, name, work.runs, work.substrate, work.display).map_err(|source| {
+            Failure::Output { what: work.folder.join("campaign").display().to_string(), source }
+        })?;
     let folder = work.folder.join(work.runs_folder);
     let campaign = Campaign {
         runs: work.runs,

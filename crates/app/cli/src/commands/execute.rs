@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     create(&folder)?;
     let command = |_: &Run| command(arguments);
     let runs = [run];
-    let display = Display::new(&runs, false, None);
+    let display = Display::new(&runs, &*substrate, false, None);
     let threads = Threads::new(&*substrate, 1, tool());
     let campaign = Campaign {
         runs: &runs,

@@ -254,7 +254,7 @@ fn execute(
         })?;
     }
     let folder = if group.base.is_empty() { out.to_path_buf() } else { out.join(&group.base) };
-    let display = Display::new(&group.runs, arguments.json, None);
+    let display = Display::new(&group.runs, &*substrate, arguments.json, None);
     let command = format!(
         "wirespeed run {} --on {} --out {}",
         quoted(&arguments.file.display().to_string()),

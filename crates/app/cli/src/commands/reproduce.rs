@@ -296,7 +296,7 @@ fn carry_out(
     create(&folder)?;
     let _lock = arguments.engine.lock(&folder)?;
     let jobs = arguments.jobs.unwrap_or_else(cores);
-    let display = Display::new(&runs, arguments.json, None);
+    let display = Display::new(&runs, &*substrate, arguments.json, None);
     let outcomes = arguments.engine.carry_out(&Work {
         substrate: &*substrate,
         on,

@@ -234,7 +234,7 @@ pub(crate) fn carry_out(
     let _lock = arguments.engine.lock(&out)?;
     keep_inputs(&out, study)?;
     let execute = |runs: &[Run]| {
-        let display = Display::new(runs, arguments.json, arguments.interval);
+        let display = Display::new(runs, &*substrate, arguments.json, arguments.interval);
         arguments.engine.carry_out(&Work {
             substrate: &*substrate,
             on: arguments.on(),
