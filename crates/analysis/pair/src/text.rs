@@ -121,17 +121,14 @@ pub fn connection(pair: &PairTrace, one: &PairedConnection, names: [&str; 2]) ->
         let of = one.path(direction);
         let _ = write!(text, "  {near} -> {far}\n{}", indented(&path(of, [near, far], &pair.clock)));
         for lost in of.lost.iter().take(LOST_ROWS) {
+            let end = lost.start + i64::from(lost.bytes);
+            let bytes = || format!("bytes {} to {}", count(lost.start as u64), count(end as u64));
             let what = match (lost.bytes, lost.copy) {
                 (0, _) => "without data".into(),
-                (_, 1) => format!("bytes {} to {}", lost.start, lost.start + i64::from(lost.bytes)),
-                (_, copy) => format!(
-                    "bytes {} to {}, retransmission {}",
-                    lost.start,
-                    lost.start + i64::from(lost.bytes),
-                    copy - 1
-                ),
+                (_, 1) => bytes(),
+                (_, copy) => format!("{}, retransmission {}", bytes(), copy - 1),
             };
-            let _ = writeln!(text, "    lost: packet {} of {near}, {what}", lost.packet);
+            let _ = writeln!(text, "    lost: packet {} of {near}, {what}", count(lost.packet));
         }
         let rest = of.counts.lost.saturating_sub(LOST_ROWS as u64);
         if rest > 0 {

@@ -19,13 +19,14 @@ pub fn things(number: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", count(number))
 }
 
+/// With three digits. 999.6 has four when it is rounded, and so is 1.00 of the next unit.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
-    let &(unit, size) =
-        units.iter().find(|&&(_, size)| value >= size).or(units.last()).expect("every quantity has a unit");
+    let fits = |&&(_, size): &&(&str, f64)| value >= 0.9995 * size;
+    let &(unit, size) = units.iter().find(fits).or(units.last()).expect("every quantity has a unit");
     let number = value / size;
     let digits = match number {
-        100.0.. => 0,
-        10.0.. => 1,
+        99.95.. => 0,
+        9.995.. => 1,
         _ => 2,
     };
     format!("{number:.digits$} {unit}")
@@ -69,6 +70,10 @@ mod tests {
         assert_eq!(things(1_532, "packet"), "1,532 packets");
         assert_eq!(rate(480e6), "480 Mbit/s");
         assert_eq!(rate(1.88e9), "1.88 Gbit/s");
+        assert_eq!(rate(999.6e6), "1.00 Gbit/s");
+        assert_eq!(rate(999.4e6), "999 Mbit/s");
+        assert_eq!(rate(9.996e9), "10.0 Gbit/s");
+        assert_eq!(rate(99.96e9), "100 Gbit/s");
         assert_eq!(duration(50_100_000), "50.1 ms");
         assert_eq!(duration(0), "0 s");
         assert_eq!(size(999), "999 B");
