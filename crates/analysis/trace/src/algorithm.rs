@@ -10,15 +10,16 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Algorithm {
-    /// Reno, or one that reduces to a half as well: Vegas, Westwood on a path without a queue.
+    /// Reno, or one that reduces to a half as well: Hybla, LP, Vegas, H-TCP with a short time between losses, DCTCP after a loss, Westwood
+    /// on a path without a queue.
     Reno,
-    /// CUBIC.
+    /// CUBIC, or CDG.
     Cubic,
-    /// BIC.
+    /// BIC, or one that reduces to four fifths as well: NV, Veno after a random loss.
     Bic,
     /// H-TCP, or another that grows faster and faster.
     Htcp,
-    /// Scalable TCP.
+    /// Scalable TCP, or one that reduces by an eighth as well: YeAH and Illinois with a short queue.
     Scalable,
     /// BBR of any version.
     Bbr,
@@ -31,9 +32,9 @@ impl fmt::Display for Algorithm {
         f.write_str(match self {
             Algorithm::Reno => "Reno-like",
             Algorithm::Cubic => "CUBIC",
-            Algorithm::Bic => "BIC",
+            Algorithm::Bic => "BIC-like",
             Algorithm::Htcp => "H-TCP",
-            Algorithm::Scalable => "Scalable TCP",
+            Algorithm::Scalable => "Scalable-like",
             Algorithm::Bbr => "BBR",
             Algorithm::Dctcp => "DCTCP",
         })
