@@ -10,6 +10,8 @@ pub enum Limit {
     CongestionWindow,
     /// The receive window: less than a full packet of it was left.
     ReceiveWindow,
+    /// The interface of the sender: packets left one after the other all the time.
+    Interface,
     /// The application or its send buffer: the sender could have sent more, and did not.
     Application,
     /// Packets left evenly, and not when acknowledgments arrived.
@@ -25,6 +27,8 @@ pub struct Limits {
     pub congestion_window_ns: i64,
     /// [`Limit::ReceiveWindow`].
     pub receive_window_ns: i64,
+    /// [`Limit::Interface`].
+    pub interface_ns: i64,
     /// [`Limit::Application`], with the time when nothing was in flight.
     pub application_ns: i64,
     /// [`Limit::Pacing`].
@@ -38,6 +42,7 @@ impl Limits {
         let sum = match limit {
             Limit::CongestionWindow => &mut self.congestion_window_ns,
             Limit::ReceiveWindow => &mut self.receive_window_ns,
+            Limit::Interface => &mut self.interface_ns,
             Limit::Application => &mut self.application_ns,
             Limit::Pacing => &mut self.pacing_ns,
             Limit::Recovery => &mut self.recovery_ns,
@@ -51,10 +56,11 @@ impl Limits {
     }
 
     /// Each limiting factor with its time in nanoseconds.
-    pub fn shares(&self) -> [(Limit, i64); 5] {
+    pub fn shares(&self) -> [(Limit, i64); 6] {
         [
             (Limit::CongestionWindow, self.congestion_window_ns),
             (Limit::ReceiveWindow, self.receive_window_ns),
+            (Limit::Interface, self.interface_ns),
             (Limit::Application, self.application_ns),
             (Limit::Pacing, self.pacing_ns),
             (Limit::Recovery, self.recovery_ns),
@@ -69,6 +75,8 @@ pub(crate) struct RoundFacts {
     pub in_recovery: bool,
     /// The sender had less than a full packet of the receive window left, once.
     pub hit_receive_window: bool,
+    /// Packets left at the rate within bursts from its start to its end.
+    pub is_saturated: bool,
     /// Bytes in flight, average over the time of the round.
     pub mean_in_flight: f64,
     /// Bytes in flight, largest number.
@@ -92,6 +100,9 @@ impl RoundFacts {
         if self.hit_receive_window {
             return Limit::ReceiveWindow;
         }
+        if self.is_saturated {
+            return Limit::Interface;
+        }
         // In a round that grows, the average is low although all that was allowed was sent.
         let grows = self.max_in_flight > self.max_before + self.mss;
         if !grows && self.mean_in_flight < FULL * self.max_in_flight as f64 {
@@ -109,6 +120,7 @@ mod tests {
         RoundFacts {
             in_recovery: false,
             hit_receive_window: false,
+            is_saturated: false,
             mean_in_flight: 95_000.0,
             max_in_flight: 100_000,
             max_before: 100_000,
@@ -121,6 +133,7 @@ mod tests {
     fn sender_that_keeps_its_window_full_is_limited_by_it() {
         assert_eq!(facts().limit(), Limit::CongestionWindow);
         assert_eq!(RoundFacts { is_paced: true, ..facts() }.limit(), Limit::Pacing);
+        assert_eq!(RoundFacts { is_saturated: true, ..facts() }.limit(), Limit::Interface);
         assert_eq!(RoundFacts { hit_receive_window: true, ..facts() }.limit(), Limit::ReceiveWindow);
         assert_eq!(RoundFacts { in_recovery: true, ..facts() }.limit(), Limit::Recovery);
     }

@@ -32,7 +32,7 @@ pub enum Spurious {
     Dsack,
     /// The acknowledgment echoed the timestamp of the first transmission (RFC 3522, Eifel).
     Timestamps,
-    /// The capture has an acknowledgment for the data before the retransmission.
+    /// The capture has an acknowledgment or a SACK block for the data before the retransmission.
     AlreadyAcknowledged,
 }
 
@@ -87,7 +87,7 @@ pub struct RetransmissionCounts {
     pub spurious_dsack: u64,
     /// Spurious by timestamps.
     pub spurious_timestamps: u64,
-    /// For data that the capture shows as acknowledged.
+    /// For data that the capture shows as acknowledged, by number or by SACK.
     pub spurious_acknowledged: u64,
 }
 

@@ -29,7 +29,8 @@ pub struct Round {
     pub rtt_ns: Option<i64>,
     /// First to last new data packet, in nanoseconds.
     pub sending_ns: i64,
-    /// Rate of new data packets from the first to the last, frames with headers, in bits per second. `None` for a single packet.
+    /// Rate of new data packets from the first to the last, frames with headers, in bits per second. `None` for a single packet,
+    /// and for packets that no link spaced: a socket sent them at once.
     pub rate_bps: Option<f64>,
     /// The same of the packets before the first duplicate, if at least 16 packets were.
     pub rate_before_duplicates_bps: Option<f64>,
@@ -47,6 +48,42 @@ impl Round {
     pub fn duration_ns(&self) -> i64 {
         self.end_ns - self.start_ns
     }
+}
+
+/// Facts that only a capture at the sender shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SenderFacts {
+    /// Recent bursts were even and did not follow acknowledgments.
+    pub is_paced: bool,
+    /// Rate within bursts so far, bits per second.
+    pub burst_bps: Option<f64>,
+}
+
+/// A round in which packets left for so much of its time, at so much of the rate within bursts, was as full as an interface lets it be.
+const SATURATED: f64 = 0.9;
+/// A rate of fewer packets is not reliable.
+const FEW: u64 = 32;
+
+impl Open {
+    /// Whether packets left one after the other until `t`.
+    fn is_saturated(&self, t: i64, burst_bps: Option<f64>) -> bool {
+        let time = self.last_data_ns - self.start_ns;
+        let Some(rate) = rate(self.wire_bytes.saturating_sub(self.first_wire_bytes), time) else {
+            return false;
+        };
+        self.packets >= FEW
+            && time as f64 >= SATURATED * (t - self.start_ns) as f64
+            && burst_bps.is_some_and(|burst| rate >= SATURATED * burst)
+    }
+}
+
+/// The fastest Ethernet (IEEE 802.3df-2024), in bits per second.
+const FASTEST_LINK_BPS: f64 = 800e9;
+
+/// Bits per second of `bytes` within `time` nanoseconds, if a link can have spaced them.
+fn rate(bytes: u64, time: i64) -> Option<f64> {
+    let rate = bytes as f64 * 8e9 / time as f64;
+    (time > 0 && bytes > 0 && rate <= FASTEST_LINK_BPS).then_some(rate)
 }
 
 /// The open round.
@@ -213,8 +250,8 @@ impl RoundTracker {
         self.bytes_before
     }
 
-    /// Ends the open round. `at_sender`: bytes in flight are known exactly.
-    pub(crate) fn close(&mut self, t: i64, mss: i64, is_paced: bool, at_sender: bool) -> Option<Round> {
+    /// Ends the open round. With the facts of a sender, bytes in flight are known exactly.
+    pub(crate) fn close(&mut self, t: i64, mss: i64, sender: Option<SenderFacts>) -> Option<Round> {
         self.in_flight(t, 0);
         let open = self.open.take()?;
         self.total += 1;
@@ -222,17 +259,17 @@ impl RoundTracker {
         let facts = RoundFacts {
             in_recovery: open.in_recovery,
             hit_receive_window: open.hit_receive_window,
+            is_saturated: sender.is_some_and(|sender| open.is_saturated(t, sender.burst_bps)),
             mean_in_flight: open.area / (busy.max(1) as f64),
             max_in_flight: open.max_in_flight,
             max_before: self.max_before,
             mss,
-            is_paced,
+            is_paced: sender.is_some_and(|sender| sender.is_paced),
         };
         let limit = facts.limit();
         self.limits.add(limit, busy);
         self.limits.add(Limit::Application, open.idle_ns);
         (self.max_before, self.bytes_before) = (open.max_in_flight, open.bytes);
-        let rate = |bytes: u64, time: i64| (time > 0 && bytes > 0).then(|| bytes as f64 * 8e9 / time as f64);
         let after_first = |bytes: u64| bytes.saturating_sub(open.first_wire_bytes);
         let round = Round {
             number: self.total,
@@ -260,7 +297,7 @@ impl RoundTracker {
             rtt_ns: round.rtt_ns,
             in_recovery: open.in_recovery,
         });
-        let window = if at_sender { round.max_in_flight_bytes } else { round.bytes };
+        let window = if sender.is_some() { round.max_in_flight_bytes } else { round.bytes };
         let confirmed = self.reductions.round(&round, window, busy, mss);
         if self.rounds.len() < Round::MOST {
             self.rounds.push(round);
@@ -314,7 +351,7 @@ impl ReductionWatch {
             self.last = 0;
             return None;
         }
-        let is_limited = matches!(round.limit, Limit::CongestionWindow | Limit::Pacing);
+        let is_limited = matches!(round.limit, Limit::CongestionWindow | Limit::Pacing | Limit::Interface);
         if !is_limited || round.has_ece {
             (self.level, self.last, self.falling) = (0, 0, None);
             return None;
@@ -343,5 +380,19 @@ impl ReductionWatch {
 
     pub(crate) fn found(&self) -> &[Reduction] {
         &self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_that_a_socket_sent_at_once_have_no_rate() {
+        assert_eq!(rate(13_626, 1), None);
+        assert_eq!(rate(13_626, 0), None);
+        assert_eq!(rate(0, 1_000), None);
+        assert_eq!(rate(100_000, 1_000), Some(800e9));
+        assert_eq!(rate(1_250, 1_000), Some(10e9));
     }
 }

@@ -18,6 +18,8 @@ pub enum SlowStartEnd {
     LocalDrop,
     /// The receive window.
     ReceiveWindow,
+    /// The interface of the sender: it was busy all the time, so that a larger window only waits before it.
+    Interface,
     /// The application had no more data, or its send buffer was full.
     Application,
     /// The window continued to grow, slowly, without a reduction: HyStart, or a threshold from an earlier connection.
@@ -103,6 +105,7 @@ pub(crate) fn slow_start(
         _ if !ended => (SlowStartEnd::NotEnded, last, None),
         (None, None, Some(reduction)) => (SlowStartEnd::LocalDrop, late, Some(reduction.factor)),
         _ if until(Limit::ReceiveWindow) => (SlowStartEnd::ReceiveWindow, late, None),
+        _ if until(Limit::Interface) => (SlowStartEnd::Interface, late, None),
         _ if until(Limit::Application) => (SlowStartEnd::Application, last, None),
         _ => (SlowStartEnd::Hystart, late, None),
     };
@@ -165,6 +168,16 @@ mod tests {
     fn growth_that_slows_down_without_a_reduction_is_hystart() {
         let start = slow_start(&rounds(&[10, 20, 40, 41, 42, 43]), &[], &[], true);
         assert_eq!((start.end, start.round), (SlowStartEnd::Hystart, 3));
+    }
+
+    #[test]
+    fn growth_that_fills_the_interface_is_no_hystart() {
+        let mut rounds = rounds(&[10, 20, 40, 41, 41, 41]);
+        rounds[4].limit = Limit::Interface;
+        assert_eq!(slow_start(&rounds, &[], &[], true).end, SlowStartEnd::Hystart);
+        rounds[3].limit = Limit::Interface;
+        let start = slow_start(&rounds, &[], &[], true);
+        assert_eq!((start.end, start.round), (SlowStartEnd::Interface, 3));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(crate) struct Spacing {
     last: Option<i64>,
     last_ack: Option<i64>,
     is_paced: bool,
+    /// Rate within bursts as of the last time that it was computed, kbit/s.
+    burst_kbps: Option<i64>,
 }
 
 impl Spacing {
@@ -55,7 +57,8 @@ impl Spacing {
         }
         if self.packets.is_multiple_of(RENEW) || (self.limit_ns.is_none() && self.rates.count() > 0) {
             self.is_paced = self.looks_paced();
-            self.limit_ns = self.peak_kbps().map(|rate| (PACKET_TIMES * 1514.0 * 8e6 / rate as f64) as i64);
+            self.burst_kbps = self.peak_kbps();
+            self.limit_ns = self.burst_kbps.map(|rate| (PACKET_TIMES * 1514.0 * 8e6 / rate as f64) as i64);
         }
         let limit = self.limit_ns.unwrap_or(FIRST_LIMIT);
         let before = self.open_burst();
@@ -106,6 +109,11 @@ impl Spacing {
     /// Whether the packets so far are paced, as of the last time that was computed.
     pub(crate) fn is_paced(&self) -> bool {
         self.is_paced
+    }
+
+    /// The rate within bursts so far in bits per second, as of the last time that was computed.
+    pub(crate) fn burst_bps(&self) -> Option<f64> {
+        self.burst_kbps.map(|rate| rate as f64 * 1e3)
     }
 
     fn looks_paced(&self) -> bool {

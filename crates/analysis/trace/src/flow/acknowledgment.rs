@@ -148,11 +148,16 @@ impl Flow {
         let mut packets = 0;
         for entry in self.list[recent..].iter_mut().rev() {
             let end = entry.start + i64::from(entry.bytes.max(1));
-            if entry.spurious.is_none() && entry.start < right && left < end {
-                entry.spurious = Some(Spurious::Dsack);
+            let is_new = matches!(entry.spurious, None | Some(Spurious::AlreadyAcknowledged));
+            if is_new && entry.start < right && left < end {
                 packets = u64::from(entry.packets);
-                self.totals.lost_after =
-                    self.totals.lost_after.saturating_sub(if entry.original_seen { packets } else { 0 });
+                match entry.spurious.replace(Spurious::Dsack) {
+                    Some(_) => self.counts.spurious_acknowledged -= packets,
+                    None if entry.original_seen => {
+                        self.totals.lost_after = self.totals.lost_after.saturating_sub(packets);
+                    }
+                    None => {}
+                }
                 break;
             }
         }

@@ -4,7 +4,7 @@ use super::{Context, Flow, GROUP_NS, Past};
 use crate::limit::Limit;
 use crate::loss::LossEvent;
 use crate::retransmission::{Recovery, Retransmission, RetransmissionKind, Situation, Spurious};
-use crate::round::NewData;
+use crate::round::{NewData, SenderFacts};
 use crate::scoreboard::Chunk;
 use crate::sequence::{DataClass, DataMarks, DataPoint, Side};
 use wirespeed_capture::{Captured, Flags, Passage, Segment};
@@ -250,7 +250,9 @@ impl Flow {
     pub(super) fn close_round(&mut self, t: i64) {
         let at_sender = self.sides.is_at_sender();
         let mss = self.payload_mss();
-        let Some(round) = self.rounds.close(t, mss, self.spacing.is_paced() && at_sender, at_sender) else {
+        let at_sender_only =
+            SenderFacts { is_paced: self.spacing.is_paced(), burst_bps: self.spacing.burst_bps() };
+        let Some(round) = self.rounds.close(t, mss, at_sender.then_some(at_sender_only)) else {
             return;
         };
         let is_after = round.start_ns >= self.recovered_ns + self.sides.to_sender.unwrap_or(0);
@@ -276,7 +278,9 @@ impl Flow {
         let relation = self.relation(&part, &first);
         // The decision of a retransmission needs the state before it.
         if let Relation::Retransmission { original_seen } = relation {
-            self.retransmission(&part, Some(&first), original_seen, None);
+            let is_sacked = range.clone().all(|at| self.board.chunk_mut(at).is_sacked);
+            let spurious = is_sacked.then_some(Spurious::AlreadyAcknowledged);
+            self.retransmission(&part, Some(&first), original_seen, spurious);
         }
         for at in range {
             let chunk = self.board.chunk_mut(at);

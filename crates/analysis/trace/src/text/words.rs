@@ -11,6 +11,7 @@ pub(super) fn limit(limit: Limit) -> &'static str {
     match limit {
         Limit::CongestionWindow => "congestion window",
         Limit::ReceiveWindow => "receive window",
+        Limit::Interface => "interface of the sender",
         Limit::Application => "application or send buffer",
         Limit::Pacing => "pacing",
         Limit::Recovery => "loss recovery",
@@ -44,6 +45,7 @@ pub(super) fn slow_start_end(end: SlowStartEnd, is_at_sender: bool) -> &'static 
         }
         SlowStartEnd::LocalDrop => "by a reduction of the window without a loss in the capture",
         SlowStartEnd::ReceiveWindow => "at the receive window",
+        SlowStartEnd::Interface => "when the interface of the sender was busy all the time",
         SlowStartEnd::Application => "when the application or its send buffer had no more data",
         SlowStartEnd::Hystart => "without a reduction (HyStart, or a threshold from an earlier connection)",
         SlowStartEnd::NotEnded => "not before the end of the flow",
