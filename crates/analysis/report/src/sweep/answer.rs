@@ -90,9 +90,13 @@ impl<'c> Chosen<'c> {
     }
 }
 
+/// The begin of a statement that names no level first.
+const NO_DIFFERENCE: &str = "no difference is shown";
+
 /// Names of algorithms stay as they are written; other sentences begin with a capital.
 fn capital_of_level(factor: &Factor, text: String) -> String {
-    if factor.is_congestion() { text } else { capital(&text) }
+    let begins_with_name = factor.is_congestion() && !text.starts_with(NO_DIFFERENCE);
+    if begins_with_name { text } else { capital(&text) }
 }
 
 /// Levels by their goodput over the settings that have all of them, the best first.
@@ -181,7 +185,7 @@ pub(super) fn statement(factor: &Factor, comparison: &LevelComparison) -> String
     let amount = amount(ratio, interval);
     match comparison.adjusted_p.is_none() || comparison.is_shown() {
         true => format!("{} by {amount}{place}", exceeds(factor, comparison, &high, &low)),
-        false => format!("no difference is shown between {high} and {low} ({amount}){place}"),
+        false => format!("{NO_DIFFERENCE} between {high} and {low} ({amount}){place}"),
     }
 }
 

@@ -93,7 +93,7 @@ impl EngineArguments {
                     Budget::new(Duration::from_nanos(u64::try_from(time.nanoseconds()).unwrap_or(0)))
                 });
                 let threads = Threads { retries: self.retries, budget, ..pool(work) };
-                campaign(work, &threads, "run").map(Some)
+                campaign(work, &threads, "local").map(Some)
             }
             Engine::Slurm => {
                 self.plan(work)?;
