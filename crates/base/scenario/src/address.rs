@@ -21,11 +21,21 @@ type Act<'a> = dyn FnMut(&mut Node, &[String]) -> Result<(), Complaint> + 'a;
 const LISTS: &[(&str, &str)] = &[("flow", "label"), ("link", "name"), ("capture", "at")];
 
 /// Keys whose value may be a word that is short for a table with that word under another key.
-const WORDS: &[(&str, &str)] = &[("congestion", "name"), ("queue", "kind"), ("loss_model", "kind")];
+const WORDS: &[(&str, &str)] =
+    &[("congestion", "name"), ("queue", "kind"), ("loss_model", "kind"), ("sizes", "kind")];
 
 /// Tables inside the tables of a list: what comes after them is a key, not a list's element.
-const INNER_TABLES: &[&str] =
-    &["congestion", "forward", "reverse", "queue", "loss_model", "policer", "port_limit"];
+const INNER_TABLES: &[&str] = &[
+    "arrivals",
+    "congestion",
+    "forward",
+    "loss_model",
+    "policer",
+    "port_limit",
+    "queue",
+    "reverse",
+    "sizes",
+];
 
 /// The key under which a table holds the word that would be short for it.
 fn word_key(key: &str) -> Option<&'static str> {

@@ -3,12 +3,14 @@
 //! Everything is optional that a preset or a default can give; [`crate::resolve`] knows the defaults. The doc
 //! comments here are the schema's descriptions.
 
+mod arrivals;
 mod bus;
 mod congestion;
 mod hardware;
 mod host;
 mod link;
 
+pub(crate) use arrivals::{ArrivalsTable, SizesTable, Spacing};
 pub(crate) use bus::{BusChoice, BusKind, BusTable};
 pub(crate) use congestion::CongestionChoice;
 pub(crate) use hardware::{
@@ -139,6 +141,11 @@ pub(crate) struct FlowTable {
     pub duration: Option<Span>,
     /// How much each sends at most.
     pub bytes: Option<Bytes>,
+    /// Instead of `bytes`: each sends an amount that is drawn from the run's seed.
+    pub sizes: Option<SizesTable>,
+    /// Instead of `count`: flows begin at random times, from `start` on. Each ends by its `bytes`, `sizes` or `duration`. The times
+    /// are drawn from the run's seed: others in every repetition.
+    pub arrivals: Option<ArrivalsTable>,
     /// `tcp` (default): a bulk transfer. `udp`: datagrams at a constant rate.
     #[serde(default)]
     pub kind: Carrier,

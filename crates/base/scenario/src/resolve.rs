@@ -1,6 +1,7 @@
 //! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
 
 mod bus;
+mod drawn;
 mod flows;
 mod hardware;
 mod hosts;
@@ -19,6 +20,7 @@ use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Que
 use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
+use flows::Flows;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -50,8 +52,8 @@ pub(crate) struct Resolved {
     same_seed: Vec<String>,
     /// Whether `run.only` lets each flow run, if it names a group.
     kept: Option<Vec<bool>>,
-    /// The flows that may start later, by number, and how much.
-    start_jitters: Vec<(usize, Span)>,
+    /// The flows, as far as they are the same in every repetition, and what the seed decides of them.
+    flows: Flows,
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
@@ -70,18 +72,25 @@ impl Resolved {
                 seed: sweep::seed(self.seed, &distinct, repeat),
                 ..self.run.clone()
             };
-            for (index, jitter) in &self.start_jitters {
-                let later = sweep::start_later(run.seed, *index, *jitter);
-                let flow = &mut run.flows[*index];
-                flow.start += later;
-                flow.stop = (flow.stop + later).min(run.duration);
-            }
-            if let Some(kept) = &self.kept {
-                let mut kept = kept.iter();
-                run.flows.retain(|_| kept.next().is_some_and(|kept| *kept));
-            }
+            run.flows = self.flows_of(run.seed);
             run
         })
+    }
+}
+
+impl Resolved {
+    /// The flows of the run with that seed.
+    fn flows_of(&self, seed: u64) -> Vec<Flow> {
+        let Flows { labelled, drawn, start_jitters } = &self.flows;
+        let mut labelled = labelled.clone();
+        for (index, jitter) in start_jitters {
+            let later = sweep::start_later(seed, *index, *jitter);
+            let flow = &mut labelled.flows[*index];
+            flow.start += later;
+            flow.stop = (flow.stop + later).min(self.run.duration);
+        }
+        let kept = |index: usize| self.kept.as_ref().is_none_or(|kept| kept[index]);
+        drawn::of_run(&labelled, drawn, kept, seed, self.run.duration)
     }
 }
 
@@ -121,7 +130,6 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
     let hosts = hosts::hosts(&layout, root)?;
     let links = links::links(&file.link, &layout, &hosts, file.run.duration, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
-    let start_jitters = flows::start_jitters(&file);
     let captures = captures(&file.capture, &hosts, root)?;
     let own_controls = file.congestion.into_values().map(|own| own.source).collect();
     let run = Run {
@@ -139,7 +147,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         topology: layout.kind,
         hosts,
         links,
-        flows,
+        flows: flows.labelled.flows.clone(),
         captures,
     };
     let warnings = warnings(&run);
@@ -150,7 +158,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         seed: file.run.seed.unwrap_or(DEFAULT_SEED),
         same_seed,
         kept,
-        start_jitters,
+        flows,
         warnings,
         own_controls,
     })

@@ -216,7 +216,7 @@ fn or_independent(schema: &mut Schema) {
 }
 
 /// Lets the schema of a table that is told apart by its `kind` also take those kinds as a word.
-fn or_a_word(schema: &mut Schema, suits: impl Fn(&str) -> bool) {
+pub(super) fn or_a_word(schema: &mut Schema, suits: impl Fn(&str) -> bool) {
     let tables = schema.get("oneOf").and_then(|v| v.as_array()).into_iter().flatten();
     let kinds = tables.filter_map(|table| table.pointer("/properties/kind/const")?.as_str());
     let words: Vec<String> = kinds.filter(|kind| suits(kind)).map(str::to_owned).collect();

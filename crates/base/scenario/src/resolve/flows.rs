@@ -1,5 +1,6 @@
 //! The transfers.
 
+use super::drawn::{self, Arrivals, Drawn, Sizes};
 use super::hosts::Layout;
 use super::routes::routes;
 use super::{called, check_rate, host_named, positive, span_of, within};
@@ -13,9 +14,59 @@ use std::collections::BTreeMap;
 use wirespeed_congestion::{BuildError, Setup};
 use wirespeed_units::{Bytes, Rate, Span};
 
-const MOST_FLOWS: u64 = 10_000;
+/// The most flows of a run.
+pub(super) const MOST_FLOWS: u64 = 10_000;
 /// Room for a sequence number and a time.
 const SMALLEST_DATAGRAM: u64 = 16;
+
+/// Flows, each with what its label is made of.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Labelled {
+    pub flows: Vec<Flow>,
+    stems: Vec<Stem>,
+}
+
+/// What a flow's label is made of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Stem {
+    /// The label that its table gives, else the name of its congestion control.
+    text: String,
+    /// Number of its table, if that gives a label.
+    given_by: Option<usize>,
+}
+
+impl Labelled {
+    /// Adds a flow with the stem that flow `index` of `other` has.
+    pub(super) fn push(&mut self, flow: Flow, other: &Labelled, index: usize) {
+        self.flows.push(flow);
+        self.stems.push(other.stems[index].clone());
+    }
+
+    /// Labels the flows: numbered from 1 where several have one stem. Labels given for one flow each have to differ by themselves;
+    /// only what a table with several flows or a default makes is numbered.
+    pub(super) fn number(&mut self) {
+        let mut totals: BTreeMap<&Stem, usize> = BTreeMap::new();
+        for stem in &self.stems {
+            *totals.entry(stem).or_default() += 1;
+        }
+        let mut counts: BTreeMap<&Stem, usize> = BTreeMap::new();
+        for (flow, stem) in self.flows.iter_mut().zip(&self.stems) {
+            let number = counts.entry(stem).or_default();
+            *number += 1;
+            flow.label = if totals[stem] > 1 { format!("{}-{number}", stem.text) } else { stem.text.clone() };
+        }
+    }
+}
+
+/// The flows of a file.
+pub(super) struct Flows {
+    /// As far as they are the same in every repetition.
+    pub labelled: Labelled,
+    /// What the seed decides of them.
+    pub drawn: Vec<Drawn>,
+    /// The flows that may start later than they say, by number, and how much: `start_jitter` of their tables.
+    pub start_jitters: Vec<(usize, Span)>,
+}
 
 pub(super) fn flows(
     file: &File,
@@ -23,7 +74,7 @@ pub(super) fn flows(
     hosts: &[Host],
     links: &[Link],
     root: &Node,
-) -> Result<Vec<Flow>, Complaint> {
+) -> Result<Flows, Complaint> {
     let nodes = root.get("flow").map_or(&[][..], Node::elements);
     if nodes.is_empty() {
         return Err(Complaint::at(&root.at, "the scenario has no flow, so nothing would be sent")
@@ -32,12 +83,22 @@ pub(super) fn flows(
     }
     check_own_controls(file, root)?;
     let (senders, receivers) = (layout.senders(), layout.receivers());
-    let mut flows: Vec<Flow> = Vec::new();
-    for (table, node) in file.flow.iter().zip(nodes) {
+    let mut labelled = Labelled::default();
+    let (mut drawn, mut start_jitters) = (Vec::new(), Vec::new());
+    let mut expected = 0.0;
+    for (number, (table, node)) in file.flow.iter().zip(nodes).enumerate() {
         let place = |key: &str| node.place_of(&[key]);
-        let count = table.count.unwrap_or(1);
+        let first = labelled.flows.len();
+        // Of flows that arrive, a pattern for each pair of hosts.
+        let pairs = match (&table.from, &table.to) {
+            (Some(_), Some(_)) => 1,
+            (None, Some(_)) => senders.len(),
+            (Some(_), None) => receivers.len(),
+            (None, None) => senders.len().max(receivers.len()),
+        };
+        let count = if table.arrivals.is_some() { pairs as u32 } else { table.count.unwrap_or(1) };
         within(count.into(), 1..=MOST_FLOWS, "flow.count", &place("count"))?;
-        within(flows.len() as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
+        within(first as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
         // Of a number that is given, 1 may be one of those that are swept.
         if table.stagger.is_some() && table.count.is_none() {
             return Err(Complaint::at(
@@ -46,8 +107,10 @@ pub(super) fn flows(
             )
             .help("add count = 3, or use start"));
         }
+        let sizes = sizes_of(table, node)?;
+        let mut slowest: Option<Rate> = None;
         for i in 0..count {
-            let index = flows.len();
+            let index = if table.arrivals.is_some() { i as usize } else { labelled.flows.len() };
             let pick = |list: &[usize]| hosts[list[index % list.len()]].name.clone();
             let from = table.from.clone().unwrap_or_else(|| pick(&senders));
             let to = table.to.clone().unwrap_or_else(|| pick(&receivers));
@@ -56,18 +119,24 @@ pub(super) fn flows(
                 host_named(&to, hosts, "flow.to", &place("to"))?,
             );
             check_ends(ends.0, ends.1, layout.kind, node)?;
-            let (start, stop) = times(table, i, file.run.duration, node)?;
+            let place_in_time = if table.arrivals.is_some() { 0 } else { i };
+            let (start, stop) = times(table, place_in_time, file.run.duration, node)?;
             if table.bytes == Some(Bytes::ZERO) {
                 return Err(Complaint::at(&place("bytes"), "flow.bytes: a flow of no bytes sends nothing"));
             }
             let [route, route_back] = routes(table, ends, links, node)?;
             let ways = (&route[..], &route_back[..]);
+            slowest = slowest.into_iter().chain(span_of(ends.0, ends.1, links, ways).1).min();
             let kind = match table.kind {
                 Carrier::Tcp => tcp(table, file, ends, (links, ways), node)?,
                 Carrier::Udp => udp(table, ends, node)?,
             };
             let (label, bytes) = (String::new(), table.bytes);
-            flows.push(Flow {
+            if let Some(jitter) = table.start_jitter {
+                start_jitters.push((labelled.flows.len(), jitter));
+            }
+            labelled.stems.push(stem(table, number, &kind));
+            labelled.flows.push(Flow {
                 label,
                 from,
                 to,
@@ -80,9 +149,53 @@ pub(super) fn flows(
                 route_back,
             });
         }
+        let arrivals = table
+            .arrivals
+            .as_ref()
+            .map(|given| Arrivals::of(given, table, sizes.as_ref(), slowest, file.run.duration, node))
+            .transpose()?;
+        expected += arrivals.as_ref().map_or(f64::from(count), Arrivals::expected);
+        if expected > MOST_FLOWS as f64 {
+            return Err(Complaint::at(
+                &node.at,
+                format!(
+                    "with this flow a run would have some {expected:.0} flows, and has at most {MOST_FLOWS}"
+                ),
+            )
+            .label("too many")
+            .help("let fewer begin, here or in the tables before"));
+        }
+        if sizes.is_some() || arrivals.is_some() {
+            drawn.push(Drawn { table: number, flows: first..labelled.flows.len(), sizes, arrivals });
+        }
     }
-    label(&mut flows, &file.flow, nodes)?;
-    Ok(flows)
+    labelled.number();
+    check_labels(&labelled, &drawn, nodes)?;
+    Ok(Flows { labelled, drawn, start_jitters })
+}
+
+/// The distribution of the flows' sizes, if they are drawn.
+fn sizes_of(table: &FlowTable, node: &Node) -> Result<Option<Sizes>, Complaint> {
+    let Some(given) = &table.sizes else { return Ok(None) };
+    if table.bytes.is_some() {
+        return Err(Complaint::at(
+            &node.place_of(&["bytes"]),
+            "flow.bytes: flow.sizes decides how much each sends",
+        )
+        .label("has no effect")
+        .help("remove one of both"));
+    }
+    drawn::sizes(given, node.get("sizes").unwrap_or(node)).map(Some)
+}
+
+/// What the label of a flow of table `number` is made of.
+fn stem(table: &FlowTable, number: usize, kind: &FlowKind) -> Stem {
+    let text = match (&table.label, kind) {
+        (Some(label), _) => label.clone(),
+        (None, FlowKind::Tcp { congestion, .. }) => congestion.name.clone(),
+        (None, FlowKind::Udp { .. }) => "udp".to_owned(),
+    };
+    Stem { text, given_by: table.label.is_some().then_some(number) }
 }
 
 fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result<(), Complaint> {
@@ -109,13 +222,6 @@ fn check_ends(from: &Host, to: &Host, kind: TopologyKind, node: &Node) -> Result
         return Err(Complaint::at(&at, message).label("expected a host behind another router").help(help));
     }
     Ok(())
-}
-
-/// The flows that may start later than they say, by number, and how much: `start_jitter` of their tables.
-pub(super) fn start_jitters(file: &File) -> Vec<(usize, Span)> {
-    let each = |table: &FlowTable| std::iter::repeat_n(table.start_jitter, table.count.unwrap_or(1) as usize);
-    let all = file.flow.iter().flat_map(each).enumerate();
-    all.filter_map(|(index, jitter)| Some((index, jitter?))).collect()
 }
 
 /// Start and stop of the `i`-th of a table's flows, without jitter.
@@ -339,43 +445,33 @@ fn parameter(
     }
 }
 
-/// Labels: those given, else the control's name; numbered from 1 where several would be the same.
-fn label(flows: &mut [Flow], tables: &[FlowTable], nodes: &[Node]) -> Result<(), Complaint> {
-    let mut origin = Vec::with_capacity(flows.len());
-    for (i, table) in tables.iter().enumerate() {
-        origin.extend(std::iter::repeat_n(i, table.count.unwrap_or(1) as usize));
-    }
-    let stem = |flow: &Flow, table: &FlowTable| match (&table.label, &flow.kind) {
-        (Some(label), _) => label.clone(),
-        (None, FlowKind::Tcp { congestion, .. }) => congestion.name.clone(),
-        (None, FlowKind::Udp { .. }) => "udp".to_owned(),
-    };
-    let stems: Vec<String> = flows.iter().zip(&origin).map(|(flow, &i)| stem(flow, &tables[i])).collect();
-    // Labels given for one flow each have to differ by themselves; only what `count` or a default makes is numbered.
-    let mut counts: BTreeMap<(&str, Option<usize>), usize> = BTreeMap::new();
-    let group = |k: usize| (stems[k].as_str(), tables[origin[k]].label.is_some().then_some(origin[k]));
-    let totals = (0..flows.len()).fold(BTreeMap::new(), |mut totals, k| {
-        *totals.entry(group(k)).or_insert(0usize) += 1;
-        totals
-    });
-    for k in 0..flows.len() {
-        let number = counts.entry(group(k)).or_insert(0);
-        *number += 1;
-        flows[k].label =
-            if totals[&group(k)] > 1 { format!("{}-{number}", stems[k]) } else { stems[k].clone() };
-    }
+/// Refuses labels that two flows have, or may have in a repetition.
+fn check_labels(labelled: &Labelled, drawn: &[Drawn], nodes: &[Node]) -> Result<(), Complaint> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    for (k, flow) in flows.iter().enumerate() {
-        if let Some(&earlier) = seen.get(flow.label.as_str()) {
-            let blamed = if tables[origin[k]].label.is_some() { origin[k] } else { origin[earlier] };
-            return Err(Complaint::at(
-                &nodes[blamed].place_of(&["label"]),
-                format!("two flows are labelled alike: {}", called(flow)),
-            )
+    let taken = |k: usize, earlier: usize| {
+        let blamed = labelled.stems[k].given_by.or(labelled.stems[earlier].given_by);
+        let at = blamed.map_or_else(|| nodes[0].at.clone(), |table| nodes[table].place_of(&["label"]));
+        Err(Complaint::at(&at, format!("two flows are labelled alike: {}", called(&labelled.flows[k])))
             .label("taken by another flow")
-            .help("give each flow a label of its own"));
+            .help("give each flow a label of its own"))
+    };
+    for (k, flow) in labelled.flows.iter().enumerate() {
+        if let Some(&earlier) = seen.get(flow.label.as_str()) {
+            return taken(k, earlier);
         }
         seen.insert(&flow.label, k);
+    }
+    for arriving in drawn.iter().filter(|drawn| drawn.arrivals.is_some()) {
+        let stem = &labelled.stems[arriving.flows.start];
+        let is_numbered = |label: &str| {
+            let rest = label.strip_prefix(stem.text.as_str()).and_then(|rest| rest.strip_prefix('-'));
+            rest.is_some_and(|rest| rest.parse::<u32>().is_ok())
+        };
+        let other = (0..labelled.flows.len())
+            .find(|&k| labelled.stems[k] != *stem && is_numbered(&labelled.flows[k].label));
+        if let Some(k) = other {
+            return taken(k, arriving.flows.start);
+        }
     }
     Ok(())
 }
