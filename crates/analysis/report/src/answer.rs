@@ -1,6 +1,7 @@
 //! The answer in a few sentences, from the data alone.
 
 use crate::digest::{Group, leading_metric, metric_words};
+use crate::ended_early;
 use crate::flow_groups;
 use crate::harm;
 use crate::kept;
@@ -243,6 +244,7 @@ fn caveats(report: &Report, out: &mut Vec<String>) {
             "Each setting ran once: small differences may be chance.".into()
         });
     }
+    out.extend(ended_early::sentence(&report.runs));
     out.extend(steadiness::sentence(&report.runs));
     out.extend(kept::sentence(&report.runs));
     let failed = report.runs.iter().filter(|run| run.failed() > 0).count();

@@ -2,6 +2,7 @@
 
 use crate::diagnosis::Section;
 use crate::distribution::flow_times;
+use crate::ended_early::EndedEarly;
 use crate::facts::{Pool, RunFacts};
 use crate::figure::{Figure, Ink};
 use crate::input::{ExpectOutcome, RunResult};
@@ -43,6 +44,8 @@ pub(crate) struct RunDigest {
     pub pairs: Vec<Pair>,
     /// Why it is not steady, if it is not.
     pub unsteady: Option<Unsteady>,
+    /// Flows that ended early, if any did.
+    pub ended_early: Option<EndedEarly>,
     /// The run in words.
     pub diagnosis: Vec<Section>,
 }
@@ -71,6 +74,7 @@ impl RunDigest {
             rtt_quantiles: computed.rtt_quantiles.clone(),
             flow_times: flow_times(run.recording),
             unsteady: computed.unsteady.clone(),
+            ended_early: EndedEarly::of(run.recording),
             diagnosis: Vec::new(),
         }
     }

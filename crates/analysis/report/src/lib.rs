@@ -21,6 +21,7 @@ mod diagnosis;
 mod digest;
 mod distribution;
 mod drawing;
+mod ended_early;
 mod estimate;
 mod factors;
 mod facts;

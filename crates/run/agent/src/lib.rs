@@ -15,6 +15,7 @@ pub mod iperf3_server;
 mod local;
 pub mod message;
 pub mod one_kernel;
+mod open_files;
 mod other_tests;
 mod others;
 mod pages;

@@ -11,7 +11,8 @@ use super::stream_file::Out;
 use super::temporary_bpf::{self, Controls, Drops};
 use super::threads::Threads;
 use super::{
-    Part, capture, hello, is_read_while_loading, is_tcp, spawn, tcp, udp, used, write_found, write_log,
+    Part, capture, hello, is_read_while_loading, is_tcp, open_files, spawn, tcp, udp, used, write_found,
+    write_log,
 };
 use std::fs::{self, File};
 use std::io;
@@ -54,6 +55,7 @@ fn carry_out(shared: &Path, ground: Ground, writer: &mut Writer<Out>) -> io::Res
     let run: Run = serde_json::from_slice(&plan).map_err(|e| io::Error::other(format!("plan: {e}")))?;
     let layout = Layout::of(&run);
     clock::exact_sleeps()?;
+    open_files::raise_limit();
     writer.write(&hello()?)?;
     if ground == Ground::Guest {
         set_congestion_parameters(&run)?;

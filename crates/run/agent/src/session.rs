@@ -137,6 +137,7 @@ fn session(
     end: &End,
     out: &mut Writer<impl Write>,
 ) -> io::Result<()> {
+    super::open_files::raise_limit();
     out.write(&hello()?)?;
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?.trim().to_owned();
     out.write(&Message::Machine { tool: tool.into(), interfaces: interfaces()?, congestion })?;

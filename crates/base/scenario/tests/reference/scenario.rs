@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 20] = [
+const TABLES: [Section; 22] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -34,6 +34,8 @@ const TABLES: [Section; 20] = [
     section("TopologyTable", "`[topology]`", "topology"),
     section("LinkTable", "`[[link]]`", "link"),
     section("FlowTable", "`[[flow]]`", "flow"),
+    section("ArrivalsTable", "`flow.arrivals`", "flow.arrivals"),
+    section("SizesTable", "`flow.sizes`", "flow.sizes"),
     section("Congestion", "`flow.congestion`", "flow.congestion"),
     section("OwnControl", "`[congestion.NAME]`", "congestion"),
     section("HostTable", "`[host.NAME]`", "host"),
