@@ -1,4 +1,4 @@
-//! What a report says of flows that ended early.
+//! Flows that ended early, as a sentence of the report.
 
 use crate::digest::RunDigest;
 use crate::number::whole;

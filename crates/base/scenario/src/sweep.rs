@@ -172,7 +172,7 @@ pub(crate) fn start_later(seed: u64, index: usize, jitter: Span) -> Span {
     Span::us(((u128::from(drawn) * u128::from(micros)) >> 64) as i64)
 }
 
-/// Where a stream of random numbers begins that decides flows of the run with that seed: those of `[[flow]]` table `table`. A
+/// The begin of the stream of random numbers that decides flows of the run with that seed: those of `[[flow]]` table `table`. A
 /// table keeps its flows when others are added after it.
 pub(crate) fn stream_of_flows(seed: u64, table: usize) -> u64 {
     let mut hash = Sha256::new();

@@ -114,11 +114,11 @@ fn sizes_can_be_a_distribution_of_the_users_own_and_a_factor() {
 fn what_is_left_open_or_out_of_range_is_said() {
     for (flow, expected) in [
         ("arrivals = { every = \"10 ms\" }", "have to end"),
-        ("arrivals = {}\nbytes = \"1 MB\"", "how often"),
+        ("arrivals = {}\nbytes = \"1 MB\"", "time between flows"),
         ("arrivals = { every = \"1 s\", load = 0.5 }\nbytes = \"1 MB\"", "remove one"),
         ("arrivals = { every = \"0 s\" }\nbytes = \"1 MB\"", "not a distance"),
         ("arrivals = { load = 0 }\nbytes = \"1 MB\"", "out of range"),
-        ("arrivals = { load = 0.5 }\nduration = \"1 s\"", "nobody knows their load"),
+        ("arrivals = { load = 0.5 }\nduration = \"1 s\"", "no load"),
         ("arrivals = { every = \"1 ns\" }\nbytes = \"1 MB\"", "at most 10000"),
         ("arrivals = { every = \"1 s\", on = \"1 s\" }\nbytes = \"1 MB\"", "never end"),
         ("arrivals = { every = \"1 s\", off = \"1 s\" }\nbytes = \"1 MB\"", "no bursts"),

@@ -3,7 +3,7 @@
 /// Enough for the most flows of a run.
 const WANTED: libc::rlim_t = 1 << 16;
 
-/// Raises the limit as far as this process may. What is missing then is an error of the flow that finds no descriptor.
+/// Raises the limit as far as this process may. A flow that finds no descriptor all the same ends early, with an error.
 pub fn raise_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the calls read or write one valid structure.

@@ -11,7 +11,7 @@ use wirespeed_units::{Bytes, Span};
 pub(crate) struct ArrivalsTable {
     /// Mean time from one to the next.
     pub every: Option<Span>,
-    /// Instead of `every`: the payload that begins in a second, as a part of what the slowest link of the way carries. Needs `bytes`
+    /// Instead of `every`: the payload that begins in a second, as a part of the rate of the slowest link of the route. Needs `bytes`
     /// or `sizes`.
     #[schemars(range(min = 0.0))]
     pub load: Option<f64>,

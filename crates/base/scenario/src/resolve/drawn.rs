@@ -14,7 +14,7 @@ use random::Random;
 use std::ops::Range;
 use wirespeed_units::Span;
 
-/// What the seed decides of the flows of a table.
+/// The flows of a table, as far as the seed decides them.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     /// Number of its `[[flow]]` table.
@@ -27,7 +27,7 @@ pub(super) struct Drawn {
     pub arrivals: Option<Arrivals>,
 }
 
-/// The flows of a run: those that were resolved and are `kept`, with what its `seed` decides. Labels do not depend on what is kept.
+/// The flows of a run: those that were resolved and are `kept`, with what its `seed` decides. Labels do not depend on `kept`.
 pub(super) fn of_run(
     resolved: &Labelled,
     drawn: &[Drawn],

@@ -19,14 +19,14 @@ pub(super) const MOST_FLOWS: u64 = 10_000;
 /// Room for a sequence number and a time.
 const SMALLEST_DATAGRAM: u64 = 16;
 
-/// Flows, each with what its label is made of.
+/// Flows, each with its label before it is numbered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Labelled {
     pub flows: Vec<Flow>,
     stems: Vec<Stem>,
 }
 
-/// What a flow's label is made of.
+/// The label of a flow before it is numbered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Stem {
     /// The label that its table gives, else the name of its congestion control.
@@ -62,9 +62,9 @@ impl Labelled {
 pub(super) struct Flows {
     /// As far as they are the same in every repetition.
     pub labelled: Labelled,
-    /// What the seed decides of them.
+    /// The flows of which the seed decides times or sizes.
     pub drawn: Vec<Drawn>,
-    /// The flows that may start later than they say, by number, and how much: `start_jitter` of their tables.
+    /// The flows that may start later than `start`, by number, and how much: `start_jitter` of their tables.
     pub start_jitters: Vec<(usize, Span)>,
 }
 
@@ -188,7 +188,7 @@ fn sizes_of(table: &FlowTable, node: &Node) -> Result<Option<Sizes>, Complaint> 
     drawn::sizes(given, node.get("sizes").unwrap_or(node)).map(Some)
 }
 
-/// What the label of a flow of table `number` is made of.
+/// The label of a flow of table `number` before it is numbered.
 fn stem(table: &FlowTable, number: usize, kind: &FlowKind) -> Stem {
     let text = match (&table.label, kind) {
         (Some(label), _) => label.clone(),

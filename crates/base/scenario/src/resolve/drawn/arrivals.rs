@@ -39,7 +39,7 @@ impl Arrivals {
     /// The process of a table, whose flows cross links of which the slowest has the rate `slowest`.
     ///
     /// # Errors
-    /// What the table leaves open, and values out of range.
+    /// Values out of range, and keys that are missing or have no effect.
     pub(in crate::resolve) fn of(
         given: &ArrivalsTable,
         table: &FlowTable,
@@ -94,18 +94,18 @@ impl Arrivals {
                 _ => {
                     return fault(
                         "load",
-                        "the flows have no size, so nobody knows their load".into(),
+                        "the flows have no size, and so no load".into(),
                         "add bytes or sizes to this flow, or write every instead",
                     );
                 }
             },
             (Some(_), Some(_)) => {
-                return fault("load", "every says how often flows begin".into(), "remove one of both");
+                return fault("load", "every sets the time between flows".into(), "remove one of both");
             }
             (None, None) => {
                 return fault(
                     "",
-                    "nothing says how often flows begin".into(),
+                    "the time between flows is missing".into(),
                     "add every = \"10 ms\", or load = 0.5 for half of the slowest link",
                 );
             }

@@ -78,7 +78,7 @@ impl Sizes {
         Bytes::new(size.round().clamp(1.0, LARGEST) as u64)
     }
 
-    /// What flows send on average, bytes.
+    /// Mean payload of a flow, bytes.
     pub(in crate::resolve) fn mean(&self) -> f64 {
         match self {
             Sizes::Lognormal { median, sigma } => median * (sigma * sigma / 2.0).exp(),
