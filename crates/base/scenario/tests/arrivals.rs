@@ -69,6 +69,13 @@ fn each_repetition_has_its_own_flows_and_each_seed_the_same_again() {
 }
 
 #[test]
+fn arrivals_end_with_a_run_that_is_shorter() {
+    let found = run("[[flow]]\narrivals = { every = \"100 ms\", until = \"1 h\" }\nbytes = \"1 MB\"");
+    assert!((60..150).contains(&found.flows.len()), "{}", found.flows.len());
+    assert!(found.flows.iter().all(|flow| flow.start < Span::secs(10)));
+}
+
+#[test]
 fn sizes_without_arrivals_are_those_of_each_of_count() {
     let found = run(
         "[[flow]]\ncount = 50\nsizes = { kind = \"pareto\", least = \"10 kB\", shape = 1.2, most = \"10 MB\" }",
@@ -122,7 +129,10 @@ fn what_is_left_open_or_out_of_range_is_said() {
         ("arrivals = { every = \"1 ns\" }\nbytes = \"1 MB\"", "at most 10000"),
         ("arrivals = { every = \"1 s\", on = \"1 s\" }\nbytes = \"1 MB\"", "never end"),
         ("arrivals = { every = \"1 s\", off = \"1 s\" }\nbytes = \"1 MB\"", "no bursts"),
-        ("arrivals = { every = \"1 s\", until = \"20 s\" }\nbytes = \"1 MB\"", "run's end"),
+        (
+            "start = \"2 s\"\narrivals = { every = \"1 s\", until = \"2 s\" }\nbytes = \"1 MB\"",
+            "not after the start",
+        ),
         ("arrivals = { every = \"1 s\" }\ncount = 3\nbytes = \"1 MB\"", "how many flows begin"),
         ("arrivals = { every = \"1 s\" }\nstart_jitter = \"1 ms\"\nbytes = \"1 MB\"", "and when"),
         ("sizes = \"web-search\"\nbytes = \"1 MB\"", "remove one of both"),

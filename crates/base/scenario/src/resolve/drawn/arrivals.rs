@@ -111,12 +111,13 @@ impl Arrivals {
             }
         };
         let from = table.start.unwrap_or(Span::ZERO);
-        let until = given.until.unwrap_or(end);
-        if until <= from || until > end {
+        // Whoever shortens a run means to shorten this with it.
+        let until = given.until.unwrap_or(end).min(end);
+        if until <= from {
             return fault(
                 "until",
-                format!("{until} is not between the start at {from} and the run's end at {end}"),
-                "write a time between both, or leave it out",
+                format!("{until} is not after the start at {from}"),
+                "write a later time, or leave it out",
             );
         }
         let positive = |key: &str, time: Span| match time > Span::ZERO {
