@@ -9,32 +9,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::{errors, skip, wirespeed};
 use wirespeed_record::{Direction, Entry, Recording};
+use wirespeed_scenario::congestion_controls;
 
-/// The kernel's congestion controls, in turn.
-const ALGORITHMS: [&str; 17] = [
-    "bbr",
-    "cubic",
-    "reno",
-    "dctcp",
-    "bic",
-    "htcp",
-    "scalable",
-    "vegas",
-    "westwood",
-    "illinois",
-    "highspeed",
-    "veno",
-    "yeah",
-    "hybla",
-    "lp",
-    "cdg",
-    "nv",
-];
 const LOSSES: [&str; 3] = ["1e-2", "1e-3", "0"];
 const ACK_LOSSES: [&str; 2] = ["0.02", "0"];
 
+/// The algorithms of Linux; first the one with the most packets in flight.
+fn algorithms() -> Vec<&'static str> {
+    let mut names: Vec<&str> = congestion_controls().iter().filter_map(|control| control.linux).collect();
+    names.sort_by_key(|name| *name != "bbr");
+    names.dedup();
+    names
+}
+
 fn scenario(number: usize) -> (String, String) {
-    let algorithm = ALGORITHMS[number % ALGORITHMS.len()];
+    let algorithms = algorithms();
+    let algorithm = algorithms[number % algorithms.len()];
     let loss = LOSSES[number % LOSSES.len()];
     let ack_loss = ACK_LOSSES[number % ACK_LOSSES.len()];
     let seed = number + 5;

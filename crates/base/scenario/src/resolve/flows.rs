@@ -100,13 +100,14 @@ pub(super) fn flows(
         within(count.into(), 1..=MOST_FLOWS, "flow.count", &place("count"))?;
         within(first as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
         // Of a number that is given, 1 may be one of those that are swept.
-        if table.stagger.is_some() && table.count.is_none() {
+        if table.stagger.is_some() && table.count.is_none() && table.arrivals.is_none() {
             return Err(Complaint::at(
                 &place("stagger"),
                 "flow.stagger: there is one flow, so nothing to stagger",
             )
             .help("add count = 3, or use start"));
         }
+        check_beside_arrivals(table, node)?;
         let sizes = sizes_of(table, node)?;
         let mut slowest: Option<Rate> = None;
         for i in 0..count {
@@ -172,6 +173,24 @@ pub(super) fn flows(
     labelled.number();
     check_labels(&labelled, &drawn, nodes)?;
     Ok(Flows { labelled, drawn, start_jitters })
+}
+
+/// Refuses keys beside `arrivals` that have no effect there.
+fn check_beside_arrivals(table: &FlowTable, node: &Node) -> Result<(), Complaint> {
+    let decided = [
+        ("count", table.count.is_some()),
+        ("stagger", table.stagger.is_some()),
+        ("start_jitter", table.start_jitter.is_some()),
+    ];
+    match decided.iter().find(|(_, is_given)| *is_given && table.arrivals.is_some()) {
+        None => Ok(()),
+        Some((key, _)) => Err(Complaint::at(
+            &node.place_of(&[key]),
+            format!("flow.{key}: flow.arrivals decides how many flows begin, and when"),
+        )
+        .label("has no effect")
+        .help("remove it, or arrivals")),
+    }
 }
 
 /// The distribution of the flows' sizes, if they are drawn.

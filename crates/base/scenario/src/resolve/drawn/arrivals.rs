@@ -55,20 +55,6 @@ impl Arrivals {
                 .help(help)
         };
         let fault = |key: &str, message: String, help: &str| Err(complaint(key, message, help));
-        for (key, is_given) in [
-            ("count", table.count.is_some()),
-            ("stagger", table.stagger.is_some()),
-            ("start_jitter", table.start_jitter.is_some()),
-        ] {
-            if is_given {
-                return Err(Complaint::at(
-                    &node.place_of(&[key]),
-                    format!("flow.{key}: flow.arrivals decides how many flows begin, and when"),
-                )
-                .label("has no effect")
-                .help("remove it, or arrivals"));
-            }
-        }
         let bytes = table.bytes.map(|bytes| bytes.get() as f64).or(sizes.map(Sizes::mean));
         if bytes.is_none() && table.duration.is_none() {
             return fault(
@@ -111,7 +97,7 @@ impl Arrivals {
             }
         };
         let from = table.start.unwrap_or(Span::ZERO);
-        // Whoever shortens a run means to shorten this with it.
+        // Arrivals end with a run that is shorter, such as one of `--set run.duration`.
         let until = given.until.unwrap_or(end).min(end);
         if until <= from {
             return fault(
