@@ -132,7 +132,7 @@ fn a_difference_within_chance_is_not_called_one() {
     ];
     let report = report(rows, independent);
     let text = words(&report);
-    assert!(text.contains("no difference is shown between bic and cubic (3.1 % ["), "{text}");
+    assert!(text.contains("No difference is shown between bic and cubic (3.1 % ["), "{text}");
     assert!(
         text.contains("Too few repeats: with 3, the 95 % interval of a mean reaches 2.5 standard"),
         "{text}"
