@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,12 +21,12 @@ impl Random {
 
     /// The next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
-        (self.next() >> 32) as u32
+        (self.bits() >> 32) as u32
     }
 
     /// A number from 0 to below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 }
 
@@ -38,8 +38,8 @@ mod tests {
     fn first_numbers_of_seed_zero() {
         // Reference values of the published generator.
         let mut random = Random::new(0);
-        assert_eq!(random.next(), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(random.next(), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(random.bits(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.bits(), 0x6e78_9e6a_a1b9_65f4);
     }
 
     #[test]

@@ -10,8 +10,8 @@ pub(super) use sizes::{Sizes, sizes};
 use super::flows::{Labelled, MOST_FLOWS};
 use crate::run::Flow;
 use crate::sweep;
-use random::Random;
 use std::ops::Range;
+use wirespeed_congestion::Random;
 use wirespeed_units::Span;
 
 /// The flows of a table, as far as the seed decides them.

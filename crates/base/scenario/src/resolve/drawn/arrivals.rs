@@ -1,11 +1,12 @@
 //! When flows begin.
 
-use super::random::Random;
+use super::random::{exponential, unit};
 use super::sizes::Sizes;
 use crate::error::Complaint;
 use crate::file::{ArrivalsTable, FlowTable, Spacing};
 use crate::resolve::flows::MOST_FLOWS;
 use crate::tree::Node;
+use wirespeed_congestion::Random;
 use wirespeed_units::{Rate, Span};
 
 /// A process by which flows begin.
@@ -155,9 +156,9 @@ impl Arrivals {
                 let every = self.every * on / (on + off);
                 let mut now = 0.0;
                 // As if the process had gone on for ever before.
-                let mut is_on = random.unit() < on / (on + off);
+                let mut is_on = unit(random) < on / (on + off);
                 while now < window {
-                    let ends = now + random.exponential(if is_on { on } else { off });
+                    let ends = now + exponential(random, if is_on { on } else { off });
                     if is_on {
                         self.during((now, ends.min(window)), every, random, &mut times);
                     }
@@ -174,7 +175,7 @@ impl Arrivals {
     /// Adds the times between `from` and `to` of a process without bursts.
     fn during(&self, (from, to): (f64, f64), every: f64, random: &mut Random, times: &mut Vec<f64>) {
         let gap = |random: &mut Random| match self.spacing {
-            Spacing::Poisson => random.exponential(every),
+            Spacing::Poisson => exponential(random, every),
             Spacing::Even => every,
         };
         let mut now = match self.spacing {

@@ -1,9 +1,10 @@
 //! How much flows send.
 
-use super::random::Random;
+use super::random::{normal, unit};
 use crate::error::Complaint;
 use crate::file::SizesTable;
 use crate::tree::Node;
+use wirespeed_congestion::Random;
 use wirespeed_units::Bytes;
 
 /// A distribution of amounts of payload.
@@ -59,13 +60,13 @@ impl Sizes {
     /// How much the next flow sends.
     pub(super) fn draw(&self, random: &mut Random) -> Bytes {
         let size = match self {
-            Sizes::Lognormal { median, sigma } => median * (sigma * random.normal()).exp(),
+            Sizes::Lognormal { median, sigma } => median * (sigma * normal(random)).exp(),
             Sizes::Pareto { least, shape, most } => {
                 let beyond = (least / most).powf(*shape);
-                least * (1.0 - random.unit() * (1.0 - beyond)).powf(-1.0 / shape)
+                least * (1.0 - unit(random) * (1.0 - beyond)).powf(-1.0 / shape)
             }
             Sizes::Cdf(points) => {
-                let part = random.unit();
+                let part = unit(random);
                 let next = points.partition_point(|(_, upto)| *upto <= part).min(points.len() - 1);
                 match next.checked_sub(1).map(|before| (points[before], points[next])) {
                     None => points[0].0,
