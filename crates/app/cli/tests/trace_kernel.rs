@@ -59,7 +59,7 @@ seed = {seed}
     (format!("{number}: {algorithm}, loss {loss}, ACK loss {ack_loss}"), text)
 }
 
-/// What the kernel and the account of its run say of the only flow.
+/// Counters of the kernel, and losses by the loss ledger, of the only flow of a run.
 #[derive(Debug)]
 struct Truth {
     retransmitted: u64,

@@ -250,9 +250,8 @@ impl Flow {
     pub(super) fn close_round(&mut self, t: i64) {
         let at_sender = self.sides.is_at_sender();
         let mss = self.payload_mss();
-        let at_sender_only =
-            SenderFacts { is_paced: self.spacing.is_paced(), burst_bps: self.spacing.burst_bps() };
-        let Some(round) = self.rounds.close(t, mss, at_sender.then_some(at_sender_only)) else {
+        let facts = SenderFacts { is_paced: self.spacing.is_paced(), burst_bps: self.spacing.burst_bps() };
+        let Some(round) = self.rounds.close(t, mss, at_sender.then_some(facts)) else {
             return;
         };
         let is_after = round.start_ns >= self.recovered_ns + self.sides.to_sender.unwrap_or(0);
