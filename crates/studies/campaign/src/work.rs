@@ -44,7 +44,11 @@ fn most_despite_losses(run: &Run, flow: &Flow, mtu: u64) -> u64 {
     if congestion.own || congestion.name.starts_with("bbr") {
         return u64::MAX;
     }
-    let loss: f64 = run.links.iter().map(|link| link.forward.loss).sum();
+    let crossed = run.way_out(flow).into_iter().map(|(index, is_forward)| {
+        let link = &run.links[index];
+        if is_forward { link.forward.loss } else { link.reverse.loss }
+    });
+    let loss: f64 = crossed.sum();
     if loss <= 0.0 {
         return u64::MAX;
     }
