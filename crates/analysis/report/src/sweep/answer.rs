@@ -90,12 +90,10 @@ impl<'c> Chosen<'c> {
     }
 }
 
-/// The begin of a statement that names no level first.
-const NO_DIFFERENCE: &str = "no difference is shown";
-
 /// Names of algorithms stay as they are written; other sentences begin with a capital.
 fn capital_of_level(factor: &Factor, text: String) -> String {
-    let begins_with_name = factor.is_congestion() && !text.starts_with(NO_DIFFERENCE);
+    let is_begin = |level| text.starts_with(&factor_phrase(&factor.key, level));
+    let begins_with_name = factor.is_congestion() && factor.levels.iter().any(is_begin);
     if begins_with_name { text } else { capital(&text) }
 }
 
@@ -185,7 +183,7 @@ pub(super) fn statement(factor: &Factor, comparison: &LevelComparison) -> String
     let amount = amount(ratio, interval);
     match comparison.adjusted_p.is_none() || comparison.is_shown() {
         true => format!("{} by {amount}{place}", exceeds(factor, comparison, &high, &low)),
-        false => format!("{NO_DIFFERENCE} between {high} and {low} ({amount}){place}"),
+        false => format!("no difference is shown between {high} and {low} ({amount}){place}"),
     }
 }
 
