@@ -27,6 +27,7 @@ const WORDS: &[(&str, &str)] =
 /// Tables inside the tables of a list: what comes after them is a key, not a list's element.
 const INNER_TABLES: &[&str] = &[
     "arrivals",
+    "change",
     "congestion",
     "forward",
     "loss_model",
@@ -34,6 +35,7 @@ const INNER_TABLES: &[&str] = &[
     "port_limit",
     "queue",
     "reverse",
+    "schedule",
     "sizes",
 ];
 

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bus;
+mod change;
 mod congestion;
 mod hardware;
 mod host;
@@ -12,6 +13,7 @@ mod link;
 
 pub(crate) use arrivals::{ArrivalsTable, SizesTable, Spacing};
 pub(crate) use bus::{BusChoice, BusKind, BusTable};
+pub(crate) use change::{ChangeTable, ScheduleTable, WayTable};
 pub(crate) use congestion::CongestionChoice;
 pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,

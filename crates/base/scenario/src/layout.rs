@@ -201,6 +201,9 @@ fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egr
     let (name, direction) = if forward { ("forward", &link.forward) } else { ("reverse", &link.reverse) };
     let mut direction = direction.clone();
     direction.delay += extra_delay;
+    for delay in direction.changes.iter_mut().filter_map(|change| change.delay.as_mut()) {
+        *delay += extra_delay;
+    }
     let seed = run.link_seed(index, forward);
     Egress::Link { queue: format!("{}/{name}", link.name), direction, seed, emulator: link.emulator }
 }

@@ -150,7 +150,8 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         flows: flows.labelled.flows.clone(),
         captures,
     };
-    let warnings = warnings(&run);
+    let mut warnings = warnings(&run);
+    warnings.extend(links::too_late(root, run.duration));
     let kept = only::kept(file.run.only.as_deref(), &run, root)?;
     Ok(Resolved {
         run,
@@ -327,6 +328,11 @@ fn check_delay(span: Span, what: &str, at: Place) -> Result<(), Complaint> {
         return Ok(());
     }
     Err(Complaint::at(&at, format!("{what}: {span} is longer than an hour")).label("out of range"))
+}
+
+/// A rate, or none: a line that stands still.
+fn check_rate_or_none(rate: Rate, what: &str, at: Place) -> Result<(), Complaint> {
+    if rate == Rate::bps(0) { Ok(()) } else { check_rate(rate, what, at) }
 }
 
 /// A rate at which something moves.

@@ -1,6 +1,7 @@
 //! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
+mod change;
 mod dscp;
 mod group;
 mod hardware;
@@ -11,6 +12,7 @@ mod read;
 mod route;
 mod series;
 
+pub use change::{Change, LinkState};
 pub use dscp::Dscp;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_version::KernelVersion;

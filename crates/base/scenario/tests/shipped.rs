@@ -77,6 +77,15 @@ fn the_examples_of_the_how_to_are_good() {
     let blocks: Vec<&str> =
         page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 12, "only {} examples were found", blocks.len());
+    // The files that examples name: the one that the page shows, and two traces.
+    let folder = tempfile::tempdir().unwrap();
+    let table =
+        page.split("```text\n").find(|block| block.starts_with("time (s)")).expect("a schedule is shown");
+    fs::write(folder.path().join("satellite.csv"), table.split("```").next().unwrap()).unwrap();
+    for trace in ["LTE-driving.down", "LTE-driving.up"] {
+        fs::write(folder.path().join(trace), "1\n3\n").unwrap();
+    }
+    let name = folder.path().join("t.toml").display().to_string();
     for block in blocks {
         let mut text = String::new();
         let missing = |header: &str, lines: &str| match block.lines().any(|line| line.starts_with(header)) {
@@ -89,7 +98,7 @@ fn the_examples_of_the_how_to_are_good() {
         text += &missing("[[flow]]", "");
         text += &missing("[run]", "duration = \"60 s\"");
         text += &missing("[sweep]", "\"flow.congestion\" = [\"cubic\", \"bbr\"]");
-        parse(&text, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e:#}\n{text}"));
+        parse(&text, &name, &[], None).unwrap_or_else(|e| panic!("{e:#}\n{text}"));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Links as they are written.
 
+use super::change::{ChangeTable, ScheduleTable};
 use crate::room::Room;
 use crate::run::Emulator;
 use schemars::{JsonSchema, Schema};
@@ -34,6 +35,10 @@ pub(crate) struct PathTable {
     pub policer: Option<BucketTable>,
     /// Drops after the queue what exceeds what the port really carries, both directions. Model only.
     pub port_limit: Option<BucketTable>,
+    /// Changes of the link during the run: a `[[path.change]]` for each.
+    pub change: Option<Vec<ChangeTable>>,
+    /// The same from a file, both directions.
+    pub schedule: Option<ScheduleTable>,
     /// What differs from left to right, the way of the data by default.
     #[serde(default)]
     pub forward: DirectionTable,
@@ -68,6 +73,8 @@ pub(crate) struct DirectionTable {
     pub policer: Option<BucketTable>,
     /// Drops after the queue of this direction. Model only.
     pub port_limit: Option<BucketTable>,
+    /// Changes of this direction during the run, from a file.
+    pub schedule: Option<ScheduleTable>,
 }
 
 /// One link of several: a name, and what differs from `path`.
@@ -99,6 +106,10 @@ pub(crate) struct LinkTable {
     pub policer: Option<BucketTable>,
     /// Drops after the queue, both directions. Model only.
     pub port_limit: Option<BucketTable>,
+    /// Changes of the link during the run: a `[[link.change]]` for each.
+    pub change: Option<Vec<ChangeTable>>,
+    /// The same from a file, both directions.
+    pub schedule: Option<ScheduleTable>,
     /// What differs from left to right.
     #[serde(default)]
     pub forward: DirectionTable,

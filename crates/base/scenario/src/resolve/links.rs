@@ -1,7 +1,9 @@
 //! The links between routers.
 
+mod changes;
 mod direction;
 mod queue;
+mod schedule;
 
 use super::hosts::Layout;
 use super::{ETHERNET_HEADER, check_delay, over_preset, within};
@@ -11,6 +13,7 @@ use crate::file::{LinkTable, PathTable};
 use crate::presets::PresetKind;
 use crate::run::{Host, Link, TopologyKind};
 use crate::tree::{Node, layer};
+pub(super) use changes::too_late;
 use direction::{Side, Way};
 use wirespeed_units::{Bytes, Span};
 

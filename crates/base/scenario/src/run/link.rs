@@ -1,5 +1,6 @@
 //! Links: what a packet meets between two routers.
 
+use super::Change;
 use serde::{Deserialize, Serialize};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -64,6 +65,9 @@ pub struct Direction {
     /// Drops after the queue what exceeds what the port really carries.
     #[serde(default, skip_serializing_if = "is_default")]
     pub port_limit: Option<PortLimit>,
+    /// Changes during the run, in order of time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub changes: Vec<Change>,
 }
 
 impl Link {
@@ -86,6 +90,7 @@ impl Direction {
             outages: Vec::new(),
             policer: None,
             port_limit: None,
+            changes: Vec::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A run from JSON. Resolving a scenario checks every setting; a file may have been edited since.
 
-use super::Run;
+use super::{Direction, Run};
 use crate::parse;
 use crate::resolve::{FINEST_SAMPLE, LONGEST_RUN};
 use serde_json::Value;
@@ -106,6 +106,10 @@ impl Run {
         for link in &self.links {
             if [link.forward.rate, link.reverse.rate].contains(&Rate::bps(0)) {
                 return Some(format!("link `{}`: its rate is zero", link.name));
+            }
+            let mut directions = [&link.forward, &link.reverse].into_iter();
+            if let Some(wrong) = directions.find_map(Direction::impossible_change) {
+                return Some(format!("link `{}`: {wrong}", link.name));
             }
             if let Some(router) = link.between.into_iter().flatten().find(|router| *router > chain) {
                 return Some(format!("link `{}`: there is no router {router}", link.name));

@@ -24,13 +24,15 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 22] = [
+const TABLES: [Section; 24] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
     section("QueueTable", "`path.queue`", "path.queue"),
     section("LossTable", "`path.loss_model`", "path.loss_model"),
     section("BucketTable", "`path.policer` and `path.port_limit`", "path.policer"),
+    section("ChangeTable", "`path.change`", "path.change"),
+    section("ScheduleTable", "`path.schedule`", "path.schedule"),
     section("TopologyTable", "`[topology]`", "topology"),
     section("LinkTable", "`[[link]]`", "link"),
     section("FlowTable", "`[[flow]]`", "flow"),

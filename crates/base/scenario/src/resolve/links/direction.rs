@@ -57,14 +57,16 @@ impl<'a> Side<'a> {
             .map(|bucket| self.bucket(bucket, "port_limit", own.port_limit.is_some(), rate))
             .transpose()?
             .map(|(rate, burst)| PortLimit { rate, burst });
-        Ok(Direction {
+        let mut direction = Direction {
             queue,
             loss_model,
             outages,
             policer,
             port_limit,
             ..Direction::plain(rate, self.delay, loss, buffer)
-        })
+        };
+        direction.changes = self.changes(&direction)?;
+        Ok(direction)
     }
 
     pub fn own(&self) -> &'a DirectionTable {
@@ -168,7 +170,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn least_size(&self) -> String {
+    pub fn least_size(&self) -> String {
         format!(
             "write at least \"{}\" (the largest MTU and {ETHERNET_HEADER} bytes of Ethernet header), or \"1 packets\"",
             self.packet
