@@ -66,7 +66,8 @@ impl Delayed {
             _ => false,
         };
         let ring = settings.ring.map(|room| Ring { room: room.max(1).into(), requeued: None, burst: 0 });
-        let train_limit = settings.train_limit.max(1);
+        // A train leaves as a whole, and the line may change meanwhile.
+        let train_limit = if settings.changes.is_empty() { settings.train_limit.max(1) } else { 1 };
         Some(Delayed { inbox: Inbox::default(), kind, train_limit, ring, gone: Vec::new(), tells })
     }
 
@@ -123,7 +124,8 @@ impl Delayed {
                 not_started(wire).saturating_add(train.packets.into()) <= ring.room
             }
             None => {
-                let apart = train.packets == 1 || train.gap.picoseconds() > service.whole;
+                let spaced = wire.changing.is_none() && train.gap.picoseconds() > service.whole;
+                let apart = train.packets == 1 || spaced;
                 apart && wire.transmitter.free() <= at
             }
         };

@@ -119,6 +119,10 @@ impl Fifo {
         out: &mut Vec<Train>,
     ) -> Option<Arrival> {
         wire.tidy(train.at.picoseconds());
+        if wire.changing.is_some() {
+            self.offer_changing(train, wire, counters, out);
+            return None;
+        }
         // What had started when the table was last brought up to date has started now: an upper bound.
         if self.is_ample(not_started(wire), train) {
             self.count_burst(train, wire);
@@ -238,6 +242,46 @@ impl Fifo {
                 push(out, base, arriving, self.train_limit);
             }
             i += 1;
+        }
+        arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.pending);
+    }
+
+    /// Decides packet by packet before a line that changes.
+    #[inline(never)]
+    fn offer_changing(
+        &mut self,
+        train: &Train,
+        wire: &mut Wire,
+        counters: &mut Counters,
+        out: &mut Vec<Train>,
+    ) {
+        let base = out.len();
+        let mut arrivals = Arrivals::default();
+        for i in 0..train.packets {
+            let at = train.at.picoseconds() + train.gap.picoseconds() * i64::from(i);
+            let Some(changing) = &mut wire.changing else { return };
+            let (not_started, pending) = (changing.not_started(at), wire.pending.after(at));
+            let waiting = Waiting {
+                packets: not_started.0.saturating_sub(pending.0),
+                bytes: not_started.1.saturating_sub(pending.1),
+            };
+            if let Room::Bytes(limit) = &mut self.room {
+                *limit = changing.limit(at);
+            }
+            let mut packet = train.part(i, 1);
+            packet.gap = Span::ZERO;
+            let before = out.len();
+            match self.decide(&packet, waiting, wire, counters) {
+                Fate::Dropped => continue,
+                Fate::Passes => send(packet, wire, out),
+                Fate::Marked => send_marked(packet, wire, out),
+            }
+            arrivals.add(at);
+            if out.len() > before
+                && let Some(arriving) = out.pop()
+            {
+                push(out, base, arriving, self.train_limit);
+            }
         }
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.pending);
     }

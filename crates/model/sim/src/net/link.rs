@@ -197,30 +197,22 @@ impl Link {
             delayed.admit(now, &mut self.counters);
             (waiting, ahead) = (delayed.waiting(), delayed.ahead());
         }
-        let wire = &mut self.wire;
-        wire.table.advance(now);
-        wire.pending.retire(now);
-        let (started, passed) = (wire.table.started(), wire.in_transit.at(now));
-        let (pending_packets, pending_bytes) = wire.pending.after(now);
-        let arrived = wire.table.arrived() + passed.arrived;
-        let sent = started.packets + passed.started;
-        let arrived = if wire.bucket { sent } else { arrived };
-        let lost = wire.propagation.lost(now);
+        let line = self.wire.statistics(now);
+        let lost = self.wire.propagation.lost(now);
         LinkStatistics {
-            waiting_bytes: waiting.1 + (wire.table.bytes - started.bytes).saturating_sub(pending_bytes),
-            waiting_packets: waiting.0
-                + (wire.table.packets - started.packets).saturating_sub(pending_packets),
-            flight_packets: sent - arrived,
-            ahead_packets: ahead + pending_packets + wire.in_transit.packets - passed.started,
-            sent_packets: sent,
-            sent_bytes: started.bytes + passed.started_bytes,
+            waiting_bytes: waiting.1 + line.waiting_bytes,
+            waiting_packets: waiting.0 + line.waiting_packets,
+            flight_packets: line.sent_packets - line.arrived_packets,
+            ahead_packets: ahead + line.ahead_packets,
+            sent_packets: line.sent_packets,
+            sent_bytes: line.sent_bytes,
             overflow_packets: self.counters.overflow,
             policed_packets: self.counters.policed,
             managed_packets: self.counters.managed,
             lost_packets: lost.all(),
             port_packets: lost.port,
             outage_packets: lost.outage,
-            delivered_packets: arrived - lost.all(),
+            delivered_packets: line.arrived_packets - lost.all(),
             marked_packets: self.counters.marked,
             overlimits: self.counters.overlimits,
             requeues: self.counters.requeues,

@@ -17,6 +17,11 @@ pub(crate) enum Loss {
         /// The packet after them is known to be lost; otherwise nothing is known about it.
         then_lost: bool,
     },
+    /// One draw per packet, as sch_wire.c does, with a probability that changes from packet to packet; none while it is zero.
+    Now {
+        random: Random,
+        bound: u64,
+    },
     /// Wrong bits lie at geometric distances, whatever frames the bits belong to: a frame of b bits gets through
     /// with (1 - rate)^b. What follows the first wrong bit of a frame does not matter, and the process has no
     /// memory, so the next distance is drawn from the frame's end.
@@ -51,6 +56,16 @@ pub(crate) fn bound(probability: f64) -> u64 {
 }
 
 impl Loss {
+    /// The same where the probability of [`LossSettings::Random`] may change from packet to packet.
+    pub(crate) fn changing(settings: &LossSettings, seed: u64) -> Loss {
+        match settings {
+            LossSettings::None | LossSettings::Random { .. } => {
+                Loss::Now { random: Random::new(seed), bound: 0 }
+            }
+            _ => Loss::new(settings, seed),
+        }
+    }
+
     pub(crate) fn new(settings: &LossSettings, seed: u64) -> Loss {
         match *settings {
             LossSettings::None => Loss::None,
@@ -74,6 +89,13 @@ impl Loss {
         }
     }
 
+    /// The probability for the packets to come, if it is one that changes: as [`bound`].
+    pub(crate) fn set_bound(&mut self, new: u64) {
+        if let Loss::Now { bound, .. } = self {
+            *bound = new;
+        }
+    }
+
     /// Sends `packets` frames of `frame` bytes if it is known already that all of them get through.
     #[inline]
     pub(crate) fn spares(&mut self, frame: u32, packets: u32) -> bool {
@@ -82,6 +104,7 @@ impl Loss {
             Loss::None => return true,
             Loss::Each { clear, .. } => (clear, packets),
             Loss::Bits { clear, .. } => (clear, packets * u64::from(frame) * 8),
+            Loss::Now { bound, .. } => return *bound == 0,
             Loss::Burst { .. } => return false,
         };
         let spared = *clear >= cost;
@@ -109,6 +132,12 @@ impl Loss {
                 }
                 *then_lost = false;
                 std::mem::take(clear)
+            }
+            Loss::Now { random, bound } => {
+                if *bound == 0 {
+                    return None;
+                }
+                (0..packets).find(|_| random.draw() < *bound)?
             }
             Loss::Bits { random, rate, clear } => {
                 let bits = u64::from(frame) * 8;

@@ -3,6 +3,7 @@
 mod arrivals;
 mod bucket;
 mod causes;
+mod changing;
 mod codel;
 mod delayed;
 mod fifo;
@@ -34,8 +35,8 @@ pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
-    CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings,
-    PortLimitSettings, QueueSettings, RedSettings,
+    ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
+    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
 };
 pub use tap::{Addressing, Tap};
 pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

@@ -14,7 +14,7 @@ pub(crate) struct Propagation {
     delay: Span,
     port: Option<Box<Port>>,
     loss: Loss,
-    /// From and to, as times of arrival; the next one last.
+    /// From and to; the next one last.
     outages: Vec<(i64, i64)>,
     missing: Missing,
 }
@@ -80,17 +80,30 @@ const MANY: usize = 1024;
 
 impl Propagation {
     pub(crate) fn new(settings: &LinkSettings) -> Propagation {
-        let arrival = |at: SimTime| (at + settings.delay).picoseconds();
         Propagation {
             delay: settings.delay,
             port: settings.port_limit.map(|port| {
                 let bucket = Bucket::new(port.rate, port.burst);
                 Box::new(Port { bucket, limit: settings.train_limit, passing: Vec::new() })
             }),
-            loss: Loss::new(&settings.loss, settings.seed),
-            outages: settings.outages.iter().rev().map(|(from, to)| (arrival(*from), arrival(*to))).collect(),
+            loss: match settings.changes.is_empty() {
+                true => Loss::new(&settings.loss, settings.seed),
+                false => Loss::changing(&settings.loss, settings.seed),
+            },
+            outages: settings
+                .outages
+                .iter()
+                .rev()
+                .map(|(from, to)| (from.picoseconds(), to.picoseconds()))
+                .collect(),
             missing: Missing::default(),
         }
+    }
+
+    /// Delay and random loss ([`Loss::set_bound`]) of the packets to come.
+    pub(crate) fn change(&mut self, delay: Span, loss_bound: u64) {
+        self.delay = delay;
+        self.loss.set_bound(loss_bound);
     }
 
     /// Takes `train` from the transmitter to the far end; its transmissions end from `end` on every `gap`. Answers
@@ -147,7 +160,8 @@ impl Propagation {
     /// Outages.
     fn arrive(&mut self, mut train: Train, out: &mut Vec<Train>) {
         for i in (0..self.outages.len()).rev() {
-            let (from, to) = self.outages[i];
+            let delay = self.delay.picoseconds();
+            let (from, to) = (self.outages[i].0 + delay, self.outages[i].1 + delay);
             let before = earlier(&train, from);
             if before == train.packets {
                 break;
@@ -175,7 +189,7 @@ impl Propagation {
     #[inline]
     pub(crate) fn tidy(&mut self, at: i64) {
         while let Some((_, to)) = self.outages.last()
-            && *to <= at + self.delay.picoseconds()
+            && *to <= at
         {
             self.outages.pop();
         }

@@ -30,6 +30,24 @@ pub struct LinkSettings {
     /// A frame is through when its transmission starts, and the next one waits as long as it lasts: a token bucket of one
     /// frame (sch_tbf.c), which is what limits a host without a machine on the kernel.
     pub bucket: bool,
+    /// Later states in order of time; empty: it never changes. For a link between routers.
+    pub changes: Vec<ChangeSettings>,
+}
+
+/// State of a link from a moment on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangeSettings {
+    /// Since the start; later than the one before.
+    pub at: SimTime,
+    /// Of the transmitter; of zero, it stands still.
+    pub rate: Rate,
+    /// Propagation of what ends to be sent from now on. Packets keep their order.
+    pub delay: Span,
+    /// Probability that a packet that ends to be sent from now on is lost; with [`LossSettings`] other than `None` and `Random`,
+    /// that stays as it is.
+    pub loss: f64,
+    /// Room for waiting frames of a queue that is bounded in bytes.
+    pub limit: Bytes,
 }
 
 impl LinkSettings {
@@ -47,6 +65,7 @@ impl LinkSettings {
             port_limit: None,
             ring: None,
             bucket: false,
+            changes: Vec::new(),
         }
     }
 }
@@ -82,6 +101,18 @@ pub enum QueueSettings {
     FqCodel(FqCodelSettings),
     /// A host's fair queueing, which keeps packets until they are due.
     Fq(FqSettings),
+}
+
+impl QueueSettings {
+    /// Room for waiting frames, where it is counted in bytes.
+    pub(crate) fn limit_bytes(&self) -> Option<u64> {
+        match self {
+            QueueSettings::DropTailBytes { limit, .. } | QueueSettings::Red(RedSettings { limit, .. }) => {
+                Some(*limit)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Random early detection (Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1993).

@@ -77,6 +77,15 @@ impl Transmitter {
         }
     }
 
+    /// Is free at `free`, and from then on sends at `rate`, if that is known.
+    pub(crate) fn follow(&mut self, rate: Option<u64>, free: i64) {
+        if let Some(rate) = rate.filter(|rate| *rate != self.rate) {
+            self.rate = rate;
+            self.known = [Service::default(); 4];
+        }
+        (self.free, self.remainder) = (free, 0);
+    }
+
     /// A frame reaches an idle transmitter at `at`: what remained of an earlier period no longer matters.
     pub(crate) fn start(&mut self, at: i64) {
         self.free = at;

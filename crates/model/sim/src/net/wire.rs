@@ -1,11 +1,14 @@
 //! The transmitter and what is behind it: when accepted packets are sent, and when they arrive.
 
 use super::arrivals::{InTransit, PendingArrivals};
+use super::bucket::push;
+use super::changing::Changing;
 use super::propagation::Propagation;
 use super::settings::LinkSettings;
 use super::timetable::Timetable;
 use super::train::{Arrival, Train};
 use super::transmitter::{Service, Transmitter};
+use wirespeed_units::{SimTime, Span};
 
 /// From the head of the queue to the far end.
 #[derive(Debug, Clone)]
@@ -16,6 +19,8 @@ pub(crate) struct Wire {
     pub in_transit: InTransit,
     pub pending: PendingArrivals,
     pub propagation: Propagation,
+    /// Used instead of `table` and `in_transit` if the line changes; the transmitter follows it.
+    pub changing: Option<Box<Changing>>,
     /// A frame is through when its transmission starts.
     pub bucket: bool,
     /// The latest time anything was asked for.
@@ -23,6 +28,21 @@ pub(crate) struct Wire {
     /// When the last packet comes of the train that found the transmitter idle each time; far off if it has.
     spaced_last: i64,
     spaced_service: Service,
+}
+
+/// Counts of a wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WireStatistics {
+    /// Accepted and come, and not begun to be sent.
+    pub waiting_packets: u64,
+    pub waiting_bytes: u64,
+    /// Accepted as part of a train, but not come yet.
+    pub ahead_packets: u64,
+    /// Begun to be sent.
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    /// At the far end, lost ones included.
+    pub arrived_packets: u64,
 }
 
 impl Wire {
@@ -34,6 +54,7 @@ impl Wire {
             in_transit: InTransit::new(delay),
             pending: PendingArrivals::default(),
             propagation: Propagation::new(settings),
+            changing: Changing::new(settings).map(Box::new),
             bucket: settings.bucket,
             seen: 0,
             spaced_last: i64::MAX,
@@ -51,6 +72,10 @@ impl Wire {
     /// Answers when the train arrives if all of it does, evenly; otherwise what does is in `out`.
     #[inline]
     pub(crate) fn send(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
+        if self.changing.is_some() {
+            self.send_changing(train, train.gap.picoseconds(), out);
+            return None;
+        }
         let service = self.transmitter.service(train.frame);
         let (at, gap) = (train.at.picoseconds(), train.gap.picoseconds());
         let behind = self.transmitter.free() > at;
@@ -98,7 +123,11 @@ impl Wire {
     }
 
     /// Sends a train that has waited, at `now`: at once, or behind what has a descriptor already.
-    pub(crate) fn send_waiting(&mut self, train: Train, now: i64, out: &mut Vec<Train>) {
+    pub(crate) fn send_waiting(&mut self, mut train: Train, now: i64, out: &mut Vec<Train>) {
+        if self.changing.is_some() {
+            train.at = SimTime::ps(now);
+            return self.send_changing(&train, 0, out);
+        }
         let service = self.transmitter.service(train.frame);
         // Free right now is the end of a busy period that goes on, with its remainder.
         let behind = self.transmitter.free() >= now;
@@ -107,6 +136,28 @@ impl Wire {
         }
         let arrival = self.send_busy(&train, service, behind, out);
         put(out, train, arrival);
+    }
+
+    /// Sends packets that come every `gap`, over a line that changes.
+    #[inline(never)]
+    fn send_changing(&mut self, train: &Train, gap: i64, out: &mut Vec<Train>) {
+        let Some(changing) = &mut self.changing else { return };
+        let base = out.len();
+        for i in 0..train.packets {
+            let sent = changing.send(train.at.picoseconds() + gap * i64::from(i), train.frame);
+            self.propagation.change(Span::ps(sent.arrival - sent.end), sent.state.loss_bound);
+            let mut packet = train.part(i, 1);
+            packet.gap = Span::ZERO;
+            let before = out.len();
+            let arrival = self.propagation.carry(&packet, sent.end, 0, out);
+            put(out, packet, arrival);
+            if out.len() > before
+                && let Some(arriving) = out.pop()
+            {
+                push(out, base, arriving, changing.train_limit);
+            }
+        }
+        self.transmitter.follow(changing.rate(), changing.free());
     }
 
     /// Sends packets one after the other, from when the transmitter is free.
@@ -143,6 +194,37 @@ impl Wire {
         self.propagation.carry(train, if self.bucket { at } else { at + service.whole }, gap, out)
     }
 
+    /// Its counts at `now`; times asked for do not decrease.
+    pub(crate) fn statistics(&mut self, now: i64) -> WireStatistics {
+        self.pending.retire(now);
+        let (pending_packets, pending_bytes) = self.pending.after(now);
+        if let Some(changing) = &mut self.changing {
+            changing.tidy(now);
+            let (waiting_packets, waiting_bytes) = changing.not_started(now);
+            let (sent_packets, sent_bytes) = changing.started(now);
+            return WireStatistics {
+                waiting_packets: waiting_packets.saturating_sub(pending_packets),
+                waiting_bytes: waiting_bytes.saturating_sub(pending_bytes),
+                ahead_packets: pending_packets,
+                sent_packets,
+                sent_bytes,
+                arrived_packets: changing.arrived(now),
+            };
+        }
+        self.table.advance(now);
+        let (started, passed) = (self.table.started(), self.in_transit.at(now));
+        let sent_packets = started.packets + passed.started;
+        let arrived = self.table.arrived() + passed.arrived;
+        WireStatistics {
+            waiting_packets: (self.table.packets - started.packets).saturating_sub(pending_packets),
+            waiting_bytes: (self.table.bytes - started.bytes).saturating_sub(pending_bytes),
+            ahead_packets: pending_packets + self.in_transit.packets - passed.started,
+            sent_packets,
+            sent_bytes: started.bytes + passed.started_bytes,
+            arrived_packets: if self.bucket { sent_packets } else { arrived },
+        }
+    }
+
     /// Forgets what is over at `at`, the time of a train that comes.
     #[inline]
     pub(crate) fn tidy(&mut self, at: i64) {
@@ -154,6 +236,9 @@ impl Wire {
             self.table.interrupt();
         }
         self.pending.retire(at);
+        if let Some(changing) = &mut self.changing {
+            changing.tidy(at);
+        }
         if self.table.is_long() {
             self.table.advance(at);
         }

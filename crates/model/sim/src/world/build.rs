@@ -6,8 +6,8 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings,
-    PortLimitSettings, QueueSettings, RedSettings,
+    ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
+    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
 };
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
@@ -349,6 +349,17 @@ fn settings(
         loss,
         seed: run.link_seed(index, forward),
         train_limit: if run.trains && !decides_at_dequeue { u32::MAX } else { 1 },
+        changes: direction
+            .states()
+            .skip(1)
+            .map(|state| ChangeSettings {
+                at: at(state.at),
+                rate: state.rate,
+                delay: state.delay + extra,
+                loss: state.loss,
+                limit: state.buffer,
+            })
+            .collect(),
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         ring: None,

@@ -17,7 +17,8 @@ pub fn depends_on_seed(run: &Run) -> bool {
 }
 
 fn link(direction: &Direction) -> bool {
-    let loses = direction.loss > 0.0 || !matches!(direction.loss_model, LossModel::Independent);
+    let loses = direction.states().any(|state| state.loss > 0.0)
+        || !matches!(direction.loss_model, LossModel::Independent);
     loses || matches!(direction.queue, Queue::Red { .. })
 }
 

@@ -230,7 +230,7 @@ fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
     }
     let (link, rightwards) = *run.way_out(flow).first().expect("a flow's hosts are at different routers");
     let direction = if rightwards { &run.links[link].forward } else { &run.links[link].reverse };
-    (direction.rate, Limit::of_link(frame, direction, shortest_trip(run, link, direction)))
+    (direction.greatest_rate(), Limit::of_link(frame, direction, shortest_trip(run, link, direction)))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

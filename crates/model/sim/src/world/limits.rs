@@ -2,7 +2,7 @@
 
 use crate::tcp::sender::{GSO_BYTES, TRAIN_PACKETS};
 use wirespeed_scenario::run::Direction;
-use wirespeed_units::{Bytes, Span};
+use wirespeed_units::{Bytes, Rate, Span};
 
 /// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
 pub(super) const LONGEST_TRAIN: Span = Span::ms(1);
@@ -62,9 +62,15 @@ impl Limit {
     /// changes nothing before.
     pub(super) fn of_link(frame: u64, direction: &Direction, rtt: Span) -> Limit {
         let of_frame = Limit::of_frame(frame);
-        let (rate, queue) = (direction.rate, direction.rate.serialisation(direction.buffer));
-        let each = rate.serialisation(Bytes::new(frame)).picoseconds().max(1);
-        let packets = rtt.min(queue).picoseconds() / each;
+        // Of a link that changes, what fits at its worst.
+        let shortest =
+            rtt - direction.delay + direction.states().map(|state| state.delay).min().unwrap_or_default();
+        let fitting = direction.states().filter(|state| state.rate > Rate::bps(0)).map(|state| {
+            let queue = state.rate.serialisation(state.buffer);
+            let each = state.rate.serialisation(Bytes::new(frame)).picoseconds().max(1);
+            shortest.min(queue).picoseconds() / each
+        });
+        let packets = fitting.min().unwrap_or_default();
         let part = |share: i64| (packets / share).clamp(LEAST, of_frame.alone.into()) as u32;
         Limit { shared: part(SHARE), alone: part(SHARE_ALONE) }
     }
@@ -73,7 +79,6 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_units::Rate;
 
     #[test]
     fn trains_are_an_eighth_of_the_round_trip_and_of_the_queue_at_most() {

@@ -2,8 +2,8 @@
 
 use super::reference::{assert_conserved, data, packets, wake_until};
 use crate::net::{
-    CoDelSettings, Ecn, FqCodelSettings, FqSettings, HostQueue, InFlight, Link, LinkSettings, LossSettings,
-    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
+    ChangeSettings, CoDelSettings, Ecn, FqCodelSettings, FqSettings, HostQueue, InFlight, Link, LinkSettings,
+    LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
 };
 use proptest::prelude::*;
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
@@ -57,6 +57,24 @@ fn queues() -> impl Strategy<Value = QueueSettings> {
     ]
 }
 
+/// Changes, each so many microseconds after the one before.
+fn in_turn(changes: &[(i64, u64, i64, f64, u64)]) -> Vec<ChangeSettings> {
+    let (mut at, last) = (SimTime::START, changes.len());
+    let changes = changes.iter().enumerate().map(|(i, (later, rate, delay, loss, limit))| {
+        at = at + Span::us(*later);
+        // The last one carries what there is.
+        let rate = if i + 1 == last { (*rate).max(1) } else { *rate };
+        ChangeSettings {
+            at,
+            rate: Rate::bps(rate * 999_999_937),
+            delay: Span::us(*delay),
+            loss: *loss,
+            limit: Bytes::new(*limit),
+        }
+    });
+    changes.collect()
+}
+
 fn settings() -> impl Strategy<Value = LinkSettings> {
     let loss = prop_oneof![
         Just(LossSettings::None),
@@ -65,11 +83,17 @@ fn settings() -> impl Strategy<Value = LinkSettings> {
     let bucket = || prop::option::of((1..20_u64, 2_000..50_000_u64));
     let outages = prop::option::of((0..1000_i64, 1..1000_i64));
     let limits = (prop_oneof![Just(1_u32), Just(16), Just(64)], prop::option::of(1..100_u32));
-    (queues(), loss, bucket(), bucket(), outages, 8..12_u64, limits).prop_map(
-        |(queue, loss, policer, port, outage, rate, (train_limit, ring))| LinkSettings {
-            // Interfaces have rings, of which RED and limits in bytes know nothing.
-            ring: ring
-                .filter(|_| !matches!(queue, QueueSettings::Red(_) | QueueSettings::DropTailBytes { .. })),
+    // Some of them stand still for a while.
+    let change = (1..500_i64, 0..12_u64, 0..600_i64, 0.0..0.05_f64, 3_000..200_000_u64);
+    let changes = prop::collection::vec(change, 0..6);
+    (queues(), loss, bucket(), bucket(), outages, 8..12_u64, (limits, changes)).prop_map(
+        |(queue, loss, policer, port, outage, rate, ((train_limit, ring), changes))| LinkSettings {
+            changes: in_turn(&changes),
+            // Interfaces have rings and do not change, of which RED and limits in bytes know nothing.
+            ring: ring.filter(|_| {
+                changes.is_empty()
+                    && !matches!(queue, QueueSettings::Red(_) | QueueSettings::DropTailBytes { .. })
+            }),
             queue,
             loss,
             train_limit,
@@ -138,7 +162,9 @@ proptest! {
 
         // No packet twice, and each flow in its order. Where trains of two flows overlap, what comes right behind the last
         // packet of one may be sent before it: by less than the time that one packet takes.
-        let longest = settings.rate.serialisation(Bytes::new(1514)).picoseconds();
+        let rates = settings.changes.iter().map(|change| change.rate).chain([settings.rate]);
+        let slowest = rates.filter(|rate| *rate > Rate::bps(0)).min().unwrap_or(settings.rate);
+        let longest = slowest.serialisation(Bytes::new(1514)).picoseconds();
         let before = if settings.train_limit == 1 { 0 } else { longest };
         for flow in 0..4 {
             let of_flow: Vec<_> = packets(&out).into_iter().filter(|p| p.0 == flow).collect();

@@ -3,6 +3,7 @@
 mod accounts;
 mod behind;
 mod causes;
+mod changing;
 mod fq;
 mod loss;
 mod managed;
