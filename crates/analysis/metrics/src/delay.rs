@@ -1,5 +1,6 @@
 //! Round-trip times, and the queue before the bottleneck.
 
+use crate::capacity::Capacity;
 use crate::link::bottleneck;
 use crate::registry::{Better, Metric};
 use crate::statistics::{weighted_mean, weighted_quantile};
@@ -37,7 +38,7 @@ pub(crate) const ROWS: &[Metric] = &[
         name: "queue_delay_mean_ns",
         unit: "ns",
         definition: "Mean over the measurement window of the time that the backlog of the bottleneck's forward \
-                     queue takes to leave at the link's rate: backlog_bytes x 8 / rate, weighted by the time until \
+                     queue takes to leave at the link's rate: backlog_bytes x 8 / rate (of a link that changes, at each rate that it has until then), weighted by the time until \
                      the next sample. The bottleneck is the link of link_utilisation.",
         reference: "RFC 6349 (buffer delay), here read from the queue itself",
         better: Better::Lower,
@@ -61,10 +62,9 @@ fn rtts(view: &View, flow: &FlowSeries) -> Vec<(f64, f64)> {
 
 fn queue_delays(view: &View) -> Option<Vec<(f64, f64)>> {
     let bottleneck = bottleneck(view)?;
-    let rate = bottleneck.link.rate_bps as f64;
-    let mut delays = bottleneck.queue.states(view, QueueSample::backlog_bytes);
-    delays.iter_mut().for_each(|state| state.0 = state.0 * 8e9 / rate);
-    Some(delays)
+    let capacity = Capacity::of(bottleneck.link);
+    let delay = |t_ns, backlog: f64| capacity.time_ns(t_ns, backlog * 8.0).unwrap_or(f64::NAN);
+    Some(bottleneck.queue.states_of(view, QueueSample::backlog_bytes, delay))
 }
 
 /// Quantile of the round-trip times of several flows, ns.

@@ -6,6 +6,8 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod adaptation;
+mod capacity;
 mod completion;
 mod convergence;
 pub mod core_time;
@@ -36,6 +38,7 @@ mod udp;
 mod view;
 mod window_cycles;
 
+pub use capacity::Capacity;
 pub use document::{explain, reference};
 pub use link::{Bottleneck, bottleneck};
 pub use pairs::{Pair, pairs};

@@ -1,5 +1,6 @@
 //! Use of the links, and which of them is the bottleneck.
 
+use crate::capacity::Capacity;
 use crate::registry::{Better, Metric};
 use crate::view::{ANY_GAP, QueueSeries, View};
 use wirespeed_record::LinkInfo;
@@ -8,7 +9,7 @@ pub(crate) const ROWS: &[Metric] = &[Metric {
     name: "link_utilisation",
     unit: "",
     definition: "Bytes sent through the link's forward queue (left to right) in the measurement window over what \
-                 the link can carry in that time. Of several links the most used one, which is then the \
+                 the link can carry in that time, at each rate that it has in it. Of several links the most used one, which is then the \
                  bottleneck of the other metrics. Where the queue was not sampled at a border of the window, \
                  both are taken between its first and last sample.",
     reference: "RFC 5136, IP-layer link utilisation, here counted over Ethernet frames as the link's rate is",
@@ -40,7 +41,6 @@ pub fn bottleneck<'v, 'a>(view: &'v View<'a>) -> Option<Bottleneck<'v, 'a>> {
 fn utilisation(view: &View, link: &LinkInfo, queue: &QueueSeries) -> Option<f64> {
     let (first, last) = queue.sent.span()?;
     let (from, to) = (view.from_ns.max(first), view.to_ns.min(last));
-    let seconds = crate::view::seconds(from, to)?;
-    let capacity = (link.rate_bps > 0).then_some(link.rate_bps as f64 * seconds)?;
-    Some(queue.sent.growth(from, to, ANY_GAP)? * 8.0 / capacity)
+    let capacity = Capacity::of(link).mean_rate(from, to) * crate::view::seconds(from, to)?;
+    (capacity > 0.0).then_some(queue.sent.growth(from, to, ANY_GAP)? * 8.0 / capacity)
 }

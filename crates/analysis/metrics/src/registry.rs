@@ -2,8 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, rates, requeue,
-    retransmission, udp, window_cycles,
+    adaptation, completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, rates,
+    requeue, retransmission, udp, window_cycles,
 };
 use std::sync::LazyLock;
 
@@ -60,6 +60,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         fairness::ROWS,
         harm::ROWS,
         convergence::ROWS,
+        adaptation::ROWS,
         completion::ROWS,
         delay::ROWS,
         requeue::ROWS,

@@ -4,6 +4,7 @@
 //! start of its bin. A bin whose borders lie in a gap of samples longer than the bin by more
 //! than 5 % has no value.
 
+use crate::capacity::Capacity;
 use crate::cumulative::Cumulative;
 use crate::statistics::jain;
 use crate::view::{FlowSeries, View, bins};
@@ -39,8 +40,12 @@ pub fn utilisation_series(view: &View, link: &str, bin_ns: i64) -> Vec<(i64, f64
         return Vec::new();
     };
     let Some(queue) = view.queues.get(link.forward_queue.as_str()) else { return Vec::new() };
-    let rates = bins(0, view.to_ns, bin_ns).filter_map(|(a, b)| Some((a, rate(&queue.sent, a, b)?)));
-    rates.map(|(t, rate)| (t, rate / link.rate_bps as f64)).collect()
+    let capacity = Capacity::of(link);
+    let shares = bins(0, view.to_ns, bin_ns).filter_map(|(a, b)| {
+        let mean = Some(capacity.mean_rate(a, b)).filter(|mean| *mean > 0.0)?;
+        Some((a, rate(&queue.sent, a, b)? / mean))
+    });
+    shares.collect()
 }
 
 /// The short-term average throughput of a flow in bit/s (ulm-2016): u(t+d) = (1-L) u(t) + L bytes/d with
@@ -59,13 +64,14 @@ pub fn short_term_average(view: &View, flow: u32, bin_ns: i64) -> Vec<(i64, f64)
         .collect()
 }
 
-/// Queueing delay before a link in ns, at each sample of the queue: backlog over rate.
+/// Queueing delay before a link in ns, at each sample of the queue: the time in which the link sends the backlog.
 pub fn queue_delay_series(view: &View, link: &LinkInfo) -> Vec<(i64, f64)> {
     let queue = view.queues.get(link.forward_queue.as_str()).filter(|_| link.rate_bps > 0);
     let samples = queue.map_or(0..0, |queue| queue.samples.clone());
     let (times, backlog) =
         (view.queue_samples.times(), view.queue_samples.column(QueueSample::backlog_bytes));
-    samples.map(|i| (times[i], backlog[i] * 8e9 / link.rate_bps as f64)).collect()
+    let capacity = Capacity::of(link);
+    samples.filter_map(|i| Some((times[i], capacity.time_ns(times[i], backlog[i] * 8.0)?))).collect()
 }
 
 pub(crate) fn sum_over(flows: &[&FlowSeries], from: i64, to: i64, bin_ns: i64) -> Vec<(i64, f64)> {

@@ -291,16 +291,40 @@ impl<'a> FlowSeries<'a> {
 impl QueueSeries {
     /// Growth of a cumulative column over the window of the run.
     pub(crate) fn count(&self, view: &View, column: ColumnOf<QueueSample, u64>) -> Option<f64> {
-        let values = view.queue_samples.column(column);
-        let readings = readings(view.queue_samples.times(), &values, &self.samples);
-        Cumulative::new(readings).steps(view.from_ns, view.to_ns)
+        self.counter(view, column).steps(view.from_ns, view.to_ns)
     }
 
-    /// `(value, weight)` of a state column over the window of the run, as for flows.
-    pub(crate) fn states(&self, view: &View, column: ColumnOf<QueueSample, u64>) -> Vec<(f64, f64)> {
+    /// A cumulative column.
+    pub(crate) fn counter(&self, view: &View, column: ColumnOf<QueueSample, u64>) -> Cumulative {
+        let values = view.queue_samples.column(column);
+        Cumulative::new(readings(view.queue_samples.times(), &values, &self.samples))
+    }
+
+    /// The largest value of a state column between two times; `None` without a sample there.
+    pub(crate) fn largest(
+        &self,
+        view: &View,
+        column: ColumnOf<QueueSample, u64>,
+        (from, to): (i64, i64),
+    ) -> Option<f64> {
+        let values = view.queue_samples.column(column);
+        let within = self.samples.clone().filter(|i| (from..to).contains(&view.queue_samples.times()[*i]));
+        within.map(|i| values[i]).filter(|value| !value.is_nan()).reduce(f64::max)
+    }
+
+    /// `(value, weight)` over the window of the run, as for flows, of what follows from a sample's time and a state column; NaN is
+    /// left out.
+    pub(crate) fn states_of(
+        &self,
+        view: &View,
+        column: ColumnOf<QueueSample, u64>,
+        of: impl Fn(i64, f64) -> f64,
+    ) -> Vec<(f64, f64)> {
         let values = view.queue_samples.column(column);
         let times = &view.queue_samples.times()[self.samples.clone()];
-        weigh(times, &values[self.samples.clone()], (view.from_ns, view.to_ns), self.sample_ns)
+        let both = times.iter().zip(&values[self.samples.clone()]);
+        let values: Vec<f64> = both.map(|(t_ns, value)| of(*t_ns, *value)).collect();
+        weigh(times, &values, (view.from_ns, view.to_ns), self.sample_ns)
     }
 }
 

@@ -97,7 +97,7 @@ fn recording(case: &Case) -> Recording {
             duration_ns: case.info.duration_ns,
             omit_ns: case.info.omit_ns,
             sample_ns: case.info.sample_ns,
-            links: parts::<LinkInfo>(&case.info.links, &[]),
+            links: parts::<LinkInfo>(&case.info.links, &["changes"]),
             hosts: parts::<HostInfo>(&case.info.hosts, &[]),
             flows: parts::<FlowInfo>(&case.info.flows, &["congestion", "group", "bytes"]),
             ..RunInfo::default()

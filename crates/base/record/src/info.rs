@@ -157,6 +157,22 @@ pub struct LinkInfo {
     /// The rate is what the scenario says of a real path, and no interface at its ends has a rate that bears it out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_assumed: bool,
+    /// Its later states in order of time, if it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LinkChange>,
+}
+
+/// State of a link from a time of the run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LinkChange {
+    /// From then on.
+    pub t_ns: i64,
+    /// Capacity left to right; 0: it stands still.
+    pub rate_bps: u64,
+    /// Room in the queue before it, left to right.
+    pub buffer_bytes: u64,
+    /// Round-trip propagation.
+    pub rtt_ns: i64,
 }
 
 /// An end host: what was set and what was found, by name of the setting.
