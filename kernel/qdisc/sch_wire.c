@@ -12,6 +12,9 @@
  *  - netem counts a random loss and a full queue as the same drop; here each has its counter, in 64 bits;
  *  - netem drops and delays a GSO packet as one; here it is cut first, so that one loss is one packet.
  *
+ * A link may change at known times: rate, delay, room and losses. netem's can be set anew, but what waits keeps the time that it
+ * was given, and a packet that is on its way overtakes others or is overtaken.
+ *
  * One timer per packet: since the queue is first in, first out, the time of arrival is known at enqueue, and
  * the packets still waiting for their turn are those whose transmission starts in the future.
  */
@@ -23,13 +26,30 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-/* TCA_OPTIONS. Mirrored by crates/run/topology/src/qdisc.rs. */
+/*
+ * TCA_OPTIONS is a word that says what follows it. Mirrored by crates/run/topology/src/qdisc.rs.
+ */
+enum {
+	WIRE_LINK,	/* struct tc_wire_qopt: a link, which does not change */
+	WIRE_STATES,	/* any number of struct tc_wire_state, after those that were given before */
+	WIRE_START,	/* one word: the time (CLOCK_MONOTONIC, ns) that the states count from */
+};
+
 struct tc_wire_qopt {
 	__u64 rate_bps;		/* bit/s, not 0 */
 	__u64 delay_ns;		/* propagation */
 	__u64 limit_bytes;	/* room for waiting frames; the one being sent does not count */
 	__u64 loss;		/* probability times 2^64 */
 	__u64 seed;		/* of the loss process */
+};
+
+/* What the link is like from a time on. */
+struct tc_wire_state {
+	__u64 at_ns;		/* since the start, after the one before */
+	__u64 rate_bps;		/* 0: it stands still */
+	__u64 delay_ns;		/* of what ends to be sent from now on; packets keep their order */
+	__u64 limit_bytes;	/* for what comes from now on */
+	__u64 loss;		/* of what ends to be sent from now on */
 };
 
 /* TCA_STATS_APP. Mirrored by crates/run/topology/src/qdisc.rs. */
@@ -45,6 +65,12 @@ struct tc_wire_xstats {
 
 struct wire_sched_data {
 	struct tc_wire_qopt opt;
+	struct tc_wire_state *states;	/* the first is opt's */
+	u32 state_count, state_room;
+	u32 sending;			/* the state in which the transmitter is free */
+	u32 coming;			/* the state when the last packet came */
+	u64 start_ns;			/* that the states count from */
+	u64 last_arrive_ns;
 	struct sk_buff *head, *tail;	/* everything accepted, in order of arrival time */
 	struct sk_buff *next;		/* the first whose transmission has not started */
 	u64 free_ns;			/* when the transmitter is free */
@@ -54,11 +80,14 @@ struct wire_sched_data {
 	struct qdisc_watchdog watchdog;
 };
 
-#define WIRE_LOST BIT(31)
+#define WIRE_LOST BIT_ULL(63)
+
+/* What is on a link that stands still to the end leaves it after any run. */
+#define WIRE_NEVER (U64_MAX / 4)
 
 struct wire_cb {
 	u64 arrive_ns;
-	u32 service_ns;		/* top bit: it will be lost */
+	u64 start_ns;		/* top bit: it will be lost */
 };
 
 static struct wire_cb *wire_cb(struct sk_buff *skb)
@@ -96,9 +125,8 @@ static void wire_advance(struct wire_sched_data *q, u64 now)
 	while (q->next) {
 		struct wire_cb *cb = wire_cb(q->next);
 		u32 len = qdisc_pkt_len(q->next);
-		u64 start = cb->arrive_ns - q->opt.delay_ns - (cb->service_ns & ~WIRE_LOST);
 
-		if (start > now)
+		if ((cb->start_ns & ~WIRE_LOST) > now)
 			return;
 		q->stats.waiting_bytes -= len;
 		q->stats.waiting_packets--;
@@ -110,29 +138,75 @@ static void wire_advance(struct wire_sched_data *q, u64 now)
 	}
 }
 
+/* When the state after this one begins. */
+static u64 wire_next(const struct wire_sched_data *q, u32 state)
+{
+	if (state + 1 >= q->state_count || q->start_ns == U64_MAX)
+		return U64_MAX;
+	return q->start_ns + q->states[state + 1].at_ns;
+}
+
+/* Moves the transmitter's clock over a frame, which may be sent at several rates. */
+static void wire_transmit(struct wire_sched_data *q, u32 len)
+{
+	/* In ns times bit/s. */
+	u64 work = q->remainder + (u64)len * 8 * NSEC_PER_SEC;
+
+	while (work) {
+		u64 rate = q->states[q->sending].rate_bps;
+		u64 next = wire_next(q, q->sending);
+
+		if (rate) {
+			u64 remainder, whole = div64_u64_rem(work, rate, &remainder);
+
+			if (q->free_ns + whole < next) {
+				q->free_ns += whole;
+				q->remainder = remainder;
+				return;
+			}
+		} else if (next == U64_MAX) {
+			q->free_ns = WIRE_NEVER;
+			q->remainder = 0;
+			return;
+		}
+		work -= (next - q->free_ns) * rate;
+		q->free_ns = next;
+		q->sending++;
+	}
+	q->remainder = 0;
+	while (wire_next(q, q->sending) <= q->free_ns)
+		q->sending++;
+}
+
 static int wire_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct wire_sched_data *q = qdisc_priv(sch);
 	struct wire_cb *cb = wire_cb(skb);
 	u32 len = qdisc_pkt_len(skb);
 	u64 now = ktime_get_ns();
-	u64 start, service, remainder;
+	const struct tc_wire_state *state;
 
 	wire_advance(q, now);
-	if (q->free_ns > now && q->stats.waiting_bytes + len > q->opt.limit_bytes) {
+	while (wire_next(q, q->coming) <= now)
+		q->coming++;
+	if (q->free_ns > now && q->stats.waiting_bytes + len > q->states[q->coming].limit_bytes) {
 		q->stats.overflow_packets++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	if (q->free_ns <= now)
+	if (q->free_ns <= now) {
+		q->free_ns = now;
 		q->remainder = 0;
-	start = max(now, q->free_ns);
-	service = div64_u64_rem(q->remainder + (u64)len * 8 * NSEC_PER_SEC, q->opt.rate_bps, &remainder);
-	q->remainder = remainder;
-	q->free_ns = start + service;
-	cb->arrive_ns = q->free_ns + q->opt.delay_ns;
-	cb->service_ns = min_t(u64, service, WIRE_LOST - 1);
-	if (q->opt.loss && wire_random(q) < q->opt.loss)
-		cb->service_ns |= WIRE_LOST;
+		while (wire_next(q, q->sending) <= now)
+			q->sending++;
+	}
+	cb->start_ns = q->free_ns;
+	wire_transmit(q, len);
+	state = &q->states[q->sending];
+	/* What is behind on the way stays behind where the way gets shorter. */
+	q->last_arrive_ns = max(q->last_arrive_ns, q->free_ns + state->delay_ns);
+	cb->arrive_ns = q->last_arrive_ns;
+	if (state->loss && wire_random(q) < state->loss)
+		cb->start_ns |= WIRE_LOST;
 
 	skb->next = NULL;
 	if (q->tail)
@@ -202,7 +276,7 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 		q->stats.flight_packets--;
 		sch->q.qlen--;
 		qdisc_qstats_backlog_dec(sch, skb);
-		if (cb->service_ns & WIRE_LOST) {
+		if (cb->start_ns & WIRE_LOST) {
 			q->stats.lost_packets++;
 			qdisc_qstats_drop(sch);
 			kfree_skb(skb);
@@ -221,26 +295,124 @@ static void wire_reset(struct Qdisc *sch)
 	rtnl_kfree_skbs(q->head, q->tail);
 	q->head = q->tail = q->next = NULL;
 	q->stats.waiting_bytes = q->stats.waiting_packets = q->stats.flight_packets = 0;
-	q->free_ns = q->remainder = 0;
+	q->free_ns = q->remainder = q->last_arrive_ns = 0;
+	q->sending = q->coming = 0;
 	qdisc_watchdog_cancel(&q->watchdog);
+}
+
+/* Room for so many states. */
+static int wire_reserve(struct Qdisc *sch, u32 count)
+{
+	struct wire_sched_data *q = qdisc_priv(sch);
+	struct tc_wire_state *states, *before = q->states;
+
+	if (count <= q->state_room)
+		return 0;
+	count = roundup_pow_of_two(count);
+	states = kvcalloc(count, sizeof(*states), GFP_KERNEL);
+	if (!states)
+		return -ENOMEM;
+	sch_tree_lock(sch);
+	if (before)
+		memcpy(states, before, q->state_count * sizeof(*states));
+	q->states = states;
+	q->state_room = count;
+	sch_tree_unlock(sch);
+	kvfree(before);
+	return 0;
+}
+
+static int wire_set_link(struct Qdisc *sch, const void *data, size_t length, struct netlink_ext_ack *extack)
+{
+	struct wire_sched_data *q = qdisc_priv(sch);
+	struct tc_wire_qopt given;
+	int err;
+
+	if (length < sizeof(given)) {
+		NL_SET_ERR_MSG(extack, "wire: options are too short");
+		return -EINVAL;
+	}
+	memcpy(&given, data, sizeof(given));
+	if (!given.rate_bps) {
+		NL_SET_ERR_MSG(extack, "wire: a rate of zero carries nothing");
+		return -EINVAL;
+	}
+	err = wire_reserve(sch, 1);
+	if (err)
+		return err;
+	sch_tree_lock(sch);
+	q->opt = given;
+	q->random = given.seed;
+	q->states[0] = (struct tc_wire_state) {
+		.rate_bps = given.rate_bps,
+		.delay_ns = given.delay_ns,
+		.limit_bytes = given.limit_bytes,
+		.loss = given.loss,
+	};
+	q->state_count = 1;
+	q->sending = q->coming = 0;
+	q->start_ns = U64_MAX;
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int wire_add_states(struct Qdisc *sch, const void *data, size_t length, struct netlink_ext_ack *extack)
+{
+	struct wire_sched_data *q = qdisc_priv(sch);
+	u32 i, count = length / sizeof(struct tc_wire_state);
+	struct tc_wire_state state;
+	u64 before;
+	int err;
+
+	if (q->start_ns != U64_MAX) {
+		NL_SET_ERR_MSG(extack, "wire: the states count already");
+		return -EBUSY;
+	}
+	err = wire_reserve(sch, q->state_count + count);
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		memcpy(&state, data + i * sizeof(state), sizeof(state));
+		before = q->states[q->state_count - 1].at_ns;
+		if (state.at_ns < before || (state.at_ns == before && q->state_count > 1)) {
+			NL_SET_ERR_MSG(extack, "wire: the states are not in order of time");
+			return -EINVAL;
+		}
+		q->states[q->state_count++] = state;
+	}
+	return 0;
 }
 
 static int wire_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct wire_sched_data *q = qdisc_priv(sch);
-	struct tc_wire_qopt *given;
+	const void *data;
+	u64 what, start;
+	size_t length;
 
-	if (!opt || nla_len(opt) < sizeof(*given)) {
-		NL_SET_ERR_MSG(extack, "wire: options are missing or too short");
+	if (!opt || nla_len(opt) < sizeof(what)) {
+		NL_SET_ERR_MSG(extack, "wire: options are missing");
 		return -EINVAL;
 	}
-	given = nla_data(opt);
-	if (!given->rate_bps) {
-		NL_SET_ERR_MSG(extack, "wire: a rate of zero carries nothing");
+	memcpy(&what, nla_data(opt), sizeof(what));
+	data = nla_data(opt) + sizeof(what);
+	length = nla_len(opt) - sizeof(what);
+	if (what == WIRE_LINK)
+		return wire_set_link(sch, data, length, extack);
+	if (!q->state_count) {
+		NL_SET_ERR_MSG(extack, "wire: the link comes first");
 		return -EINVAL;
 	}
-	q->opt = *given;
-	q->random = given->seed;
+	if (what == WIRE_STATES)
+		return wire_add_states(sch, data, length, extack);
+	if (what != WIRE_START || length < sizeof(start)) {
+		NL_SET_ERR_MSG(extack, "wire: neither link nor states nor start");
+		return -EINVAL;
+	}
+	memcpy(&start, data, sizeof(start));
+	sch_tree_lock(sch);
+	q->start_ns = start;
+	sch_tree_unlock(sch);
 	return 0;
 }
 
@@ -249,6 +421,7 @@ static int wire_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_a
 	struct wire_sched_data *q = qdisc_priv(sch);
 
 	qdisc_watchdog_init(&q->watchdog, sch);
+	q->start_ns = U64_MAX;
 	return wire_change(sch, opt, extack);
 }
 
@@ -257,6 +430,7 @@ static void wire_destroy(struct Qdisc *sch)
 	struct wire_sched_data *q = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&q->watchdog);
+	kvfree(q->states);
 }
 
 static int wire_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -281,6 +455,7 @@ static struct Qdisc_ops wire_qdisc_ops __read_mostly = {
 	.dequeue	= wire_dequeue,
 	.peek		= qdisc_peek_dequeued,
 	.init		= wire_init,
+	.change		= wire_change,
 	.reset		= wire_reset,
 	.destroy	= wire_destroy,
 	.dump		= wire_dump,

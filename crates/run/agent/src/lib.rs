@@ -12,6 +12,7 @@ mod flow;
 mod interim;
 pub mod iperf3;
 pub mod iperf3_server;
+mod link_changes;
 mod local;
 pub mod message;
 pub mod one_kernel;

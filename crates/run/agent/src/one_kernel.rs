@@ -11,8 +11,8 @@ use super::stream_file::Out;
 use super::temporary_bpf::{self, Controls, Drops};
 use super::threads::Threads;
 use super::{
-    Part, capture, hello, is_read_while_loading, is_tcp, open_files, spawn, tcp, udp, used, write_found,
-    write_log,
+    Part, capture, hello, is_read_while_loading, is_tcp, link_changes, open_files, spawn, tcp, udp, used,
+    write_found, write_log,
 };
 use std::fs::{self, File};
 use std::io;
@@ -144,6 +144,10 @@ fn conduct(
     let clock = Clock::starting_in(lead_ns(ground));
     let stop = Arc::new(AtomicBool::new(false));
     let captures = start_captures(&run, world, shared, clock, &stop)?;
+    let changes = match ground {
+        Ground::Guest => world.start(clock.origin_ns()).map(|()| Vec::new())?,
+        Ground::Machine => link_changes::follow(world.changing_links(&run)?, clock, &log, &stop),
+    };
     let parts: Vec<Arc<Part>> = (0..run.flows.len())
         .map(|index| {
             let state = FlowState::default();
@@ -261,6 +265,9 @@ fn conduct(
     }
     write_datagrams(&parts, writer)?;
     stop.store(true, Relaxed);
+    for change in changes {
+        change.join().map_err(|_| io::Error::other("a thread that changes a link failed"))?;
+    }
     for capture in captures {
         capture.join().map_err(|_| io::Error::other("a capture thread failed"))??;
     }

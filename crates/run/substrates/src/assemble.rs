@@ -9,12 +9,13 @@ use wirespeed_ledger::intervals::{Standing, Standings, intervals};
 use wirespeed_ledger::path::{self, Evidence};
 use wirespeed_ledger::retransmissions::{Pieces, matched};
 use wirespeed_record::{
-    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkInfo, QueueSample, Recording,
-    RunInfo, SubstrateKind, Topology, Transport,
+    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkChange, LinkInfo,
+    QueueSample, Recording, RunInfo, SubstrateKind, Topology, Transport,
 };
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::{FlowKind, Run};
+use wirespeed_scenario::run::{FlowKind, Link, Run};
 use wirespeed_sim::Outcome;
+use wirespeed_units::Span;
 
 /// What was read at a border between intervals.
 #[derive(Debug)]
@@ -195,6 +196,7 @@ fn describe(
                 forward_queue: format!("{}/forward", link.name),
                 reverse_queue: format!("{}/reverse", link.name),
                 is_assumed: false,
+                changes: link_changes(link),
             })
             .collect(),
         hosts: run
@@ -211,6 +213,27 @@ fn describe(
         scenario: run.recorded(),
         ..Default::default()
     }
+}
+
+/// State of a link after each change of either direction.
+fn link_changes(link: &Link) -> Vec<LinkChange> {
+    let mut times: Vec<Span> =
+        [&link.forward, &link.reverse].iter().flat_map(|way| &way.changes).map(|change| change.at).collect();
+    times.sort();
+    times.dedup();
+    let ways = [&link.forward, &link.reverse].map(|way| way.states().collect::<Vec<_>>());
+    let changes = times.into_iter().map(|at| {
+        // The first state is that of the start.
+        let [forward, reverse] =
+            ways.each_ref().map(|states| states[states.partition_point(|state| state.at <= at) - 1]);
+        LinkChange {
+            t_ns: at.nanoseconds(),
+            rate_bps: forward.rate.get(),
+            buffer_bytes: forward.buffer.get(),
+            rtt_ns: (forward.delay + reverse.delay).nanoseconds(),
+        }
+    });
+    changes.collect()
 }
 
 fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow, group: String) -> FlowInfo {

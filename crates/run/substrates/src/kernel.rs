@@ -206,10 +206,10 @@ fn memory(run: &Run) -> Bytes {
     const OVERHEAD_OF_HOLES: u64 = 24;
     let mut paths = 0;
     for link in &run.links {
-        let round_trip = link.forward.delay + link.reverse.delay;
+        let round_trip = link.forward.longest_delay() + link.reverse.longest_delay();
         let access = run.hosts.iter().map(|host| host.access_delay * 2).max().unwrap_or_default();
-        let flying = link.forward.rate.volume(round_trip + access * 2).get();
-        let (forward, reverse) = (link.forward.buffer.get(), link.reverse.buffer.get());
+        let flying = link.forward.greatest_rate().volume(round_trip + access * 2).get();
+        let (forward, reverse) = (link.forward.largest_buffer().get(), link.reverse.largest_buffer().get());
         let holes = if run.flows.iter().any(ignores_losses) { OVERHEAD_OF_HOLES } else { 0 };
         paths += ((flying + forward + reverse) * OVERHEAD).max((flying + forward.max(reverse)) * holes);
     }

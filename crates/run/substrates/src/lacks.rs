@@ -4,8 +4,9 @@
 use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
-    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, LossModel, Queue, Run,
+    Congestion, Direction, Emulator, Flow, FlowKind, HOST_DEFAULT, Host, Link, LossModel, Queue, Run,
 };
+use wirespeed_units::Rate;
 
 /// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
 pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
@@ -14,7 +15,7 @@ pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
         .iter()
         .flat_map(|link| [(link, "forward", &link.forward), (link, "reverse", &link.reverse)]);
     let in_links = directions.filter_map(|(link, way, direction)| {
-        let feature = beyond_the_wire(direction)?;
+        let feature = beyond_the_wire(direction).or_else(|| beyond_netem(link, direction, substrate))?;
         Some(format!(
             "link {}, {way}: {feature} is not available on substrate {substrate}; run it --on model or leave it out",
             link.name
@@ -126,6 +127,29 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
         .or(named(direction.port_limit.is_some(), "a port_limit"))
 }
 
+/// A change of a direction that netem and tbf cannot make, where these stand for a link.
+fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) -> Option<String> {
+    if direction.changes.is_empty() {
+        return None;
+    }
+    let stands_still = || direction.changes.iter().any(|change| change.rate == Some(Rate::bps(0)));
+    match (substrate, link.emulator) {
+        (SubstrateKind::Kernel, Emulator::Wire) => None,
+        (SubstrateKind::Kernel, Emulator::Netem) => Some("a change of a link of emulator netem".into()),
+        // A token bucket always fills.
+        _ => stands_still().then(|| "a change of the rate to zero".into()),
+    }
+}
+
+/// Links that change, between real machines: the network is as it is.
+pub fn changing(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let name = &run.links.iter().find(|link| link.changes())?.name;
+    Some(format!(
+        "link {name}: a change of the link is not available on substrate {substrate}; run it --on model, kernel or netns, or leave \
+         it out"
+    ))
+}
+
 /// What of a congestion control Linux has not. A C file of the user's own is in the kernel, whatever it is called.
 fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option<String> {
     if congestion.own {
@@ -168,9 +192,9 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 mod tests {
     use super::*;
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Policer, PortLimit};
+    use wirespeed_scenario::run::{Change, Policer, PortLimit};
     use wirespeed_scenario::testing::run;
-    use wirespeed_units::{Bytes, Rate, Span};
+    use wirespeed_units::{Bytes, Span};
 
     fn with(change: impl FnOnce(&mut Direction)) -> Option<String> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
@@ -202,6 +226,23 @@ mod tests {
     #[test]
     fn a_plain_link_is_available() {
         assert_eq!(with(|_| ()), None);
+    }
+
+    #[test]
+    fn changes_are_refused_where_they_cannot_be_made() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let still = Change { at: Span::secs(1), rate: Some(Rate::bps(0)), ..Change::default() };
+        run.links[0].forward.changes = vec![still];
+        assert_eq!(lacks(&run, SubstrateKind::Kernel), None);
+        let of_netns = lacks(&run, SubstrateKind::Netns).unwrap_or_default();
+        assert!(of_netns.contains("a change of the rate to zero"), "{of_netns}");
+        let of_hosts = changing(&run, SubstrateKind::Hosts).unwrap_or_default();
+        assert!(of_hosts.contains("link0: a change of the link"), "{of_hosts}");
+        run.links[0].forward.changes = vec![Change { rate: Some(Rate::gbit(2)), ..still }];
+        assert_eq!(lacks(&run, SubstrateKind::Netns), None);
+        run.links[0].emulator = Emulator::Netem;
+        let of_netem = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();
+        assert!(of_netem.contains("emulator netem"), "{of_netem}");
     }
 
     #[test]

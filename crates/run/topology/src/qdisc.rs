@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Fq, Host, Qdisc};
+use wirespeed_scenario::run::{Direction, Fq, Host, LinkState, Qdisc};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -74,7 +74,75 @@ pub fn install(
     handle: TcHandle,
     spec: &Spec,
 ) -> io::Result<()> {
-    let (kind, options) = match spec {
+    let (kind, options) = encoded(spec);
+    let message = message(index, parent, handle, kind, options);
+    netlink
+        .create(RouteNetlinkMessage::NewQueueDiscipline(message))
+        .map_err(|e| io::Error::new(e.kind(), format!("qdisc {kind}: {e}")))?;
+    match spec {
+        Spec::Link { direction, .. } => {
+            let mut states = wire_states(direction);
+            states.try_for_each(|options| set(netlink, index, (parent, handle), "wire", Some(options)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Changes the settings of the discipline below `parent` on interface `index`. Waiting packets stay.
+///
+/// # Errors
+/// The kernel's answer, with the discipline's name.
+pub fn change(
+    netlink: &mut Netlink,
+    index: u32,
+    parent: TcHandle,
+    handle: TcHandle,
+    spec: &Spec,
+) -> io::Result<()> {
+    let (kind, options) = encoded(spec);
+    set(netlink, index, (parent, handle), kind, options)
+}
+
+/// Sets the start of the run, from which the changes of a link at the root of interface `index` count: a time of CLOCK_MONOTONIC, ns.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn start(netlink: &mut Netlink, index: u32, handle: TcHandle, start_ns: i64) -> io::Result<()> {
+    let options = words(WIRE_START, [start_ns as u64]);
+    set(netlink, index, (TcHandle::ROOT, handle), "wire", Some(options))
+}
+
+fn set(
+    netlink: &mut Netlink,
+    index: u32,
+    (parent, handle): (TcHandle, TcHandle),
+    kind: &str,
+    options: Option<TcAttribute>,
+) -> io::Result<()> {
+    let message = message(index, parent, handle, kind, options);
+    netlink
+        .change(RouteNetlinkMessage::NewQueueDiscipline(message))
+        .map_err(|e| io::Error::new(e.kind(), format!("change of qdisc {kind}: {e}")))
+}
+
+fn message(
+    index: u32,
+    parent: TcHandle,
+    handle: TcHandle,
+    kind: &str,
+    options: Option<TcAttribute>,
+) -> TcMessage {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = parent;
+    message.header.handle = handle;
+    message.attributes.push(TcAttribute::Kind(kind.into()));
+    message.attributes.extend(options);
+    message
+}
+
+/// The kernel's name of a discipline, and its settings.
+fn encoded(spec: &Spec) -> (&'static str, Option<TcAttribute>) {
+    match spec {
         Spec::Host(qdisc) => (kernel_name(*qdisc), None),
         Spec::Fq(settings) => (kernel_name(Qdisc::Fq), Some(fq(settings))),
         Spec::Bucket { rate, frame, burst, room } => {
@@ -82,25 +150,47 @@ pub fn install(
         }
         Spec::Link { direction, seed } => ("wire", Some(wire(direction, *seed))),
         Spec::Netem { direction, seed } => ("netem", Some(netem(direction, *seed))),
-    };
-    let mut message = TcMessage::with_index(index as i32);
-    message.header.parent = parent;
-    message.header.handle = handle;
-    message.attributes.push(TcAttribute::Kind(kind.into()));
-    message.attributes.extend(options);
-    netlink
-        .create(RouteNetlinkMessage::NewQueueDiscipline(message))
-        .map_err(|e| io::Error::new(e.kind(), format!("qdisc {kind}: {e}")))
+    }
+}
+
+// Kinds of options of kernel/qdisc/sch_wire.c, in their first 64 bits.
+const WIRE_LINK: u64 = 0;
+const WIRE_STATES: u64 = 1;
+const WIRE_START: u64 = 2;
+
+/// States of a message at most: an attribute has a length of 16 bits.
+const STATES_OF_MESSAGE: usize = 1000;
+
+fn words(what: u64, words: impl IntoIterator<Item = u64>) -> TcAttribute {
+    let words = std::iter::once(what).chain(words);
+    TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, words.flat_map(u64::to_ne_bytes).collect()))
 }
 
 /// `struct tc_wire_qopt` of kernel/qdisc/sch_wire.c.
 fn wire(direction: &Direction, seed: u64) -> TcAttribute {
-    // 2^64 does not fit; a probability of 1 loses one packet in 2^64 fewer than all.
-    let loss = (direction.loss * 2f64.powi(64)) as u64;
-    let words =
-        [direction.rate.get(), direction.delay.nanoseconds() as u64, direction.buffer.get(), loss, seed];
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, bytes))
+    let (delay, loss) = (direction.delay.nanoseconds() as u64, loss_bound(direction.loss));
+    words(WIRE_LINK, [direction.rate.get(), delay, direction.buffer.get(), loss, seed])
+}
+
+/// The changes of a direction as messages of `struct tc_wire_state`.
+fn wire_states(direction: &Direction) -> impl Iterator<Item = TcAttribute> {
+    let states: Vec<LinkState> = direction.states().skip(1).collect();
+    let messages: Vec<TcAttribute> = states
+        .chunks(STATES_OF_MESSAGE)
+        .map(|states| {
+            let of_state = |state: &LinkState| {
+                let (at, delay) = (state.at.nanoseconds() as u64, state.delay.nanoseconds() as u64);
+                [at, state.rate.get(), delay, state.buffer.get(), loss_bound(state.loss)]
+            };
+            words(WIRE_STATES, states.iter().flat_map(of_state))
+        })
+        .collect();
+    messages.into_iter()
+}
+
+/// 2^64 does not fit; a probability of 1 loses one packet in 2^64 fewer than all.
+fn loss_bound(probability: f64) -> u64 {
+    (probability * 2f64.powi(64)) as u64
 }
 
 const TCA_OPTIONS: u16 = 2;
@@ -286,16 +376,32 @@ fn decode_wire(bytes: &[u8], into: &mut Statistics) {
 mod tests {
     use super::*;
     use netlink_packet_core::Nla;
+    use wirespeed_scenario::run::Change;
     use wirespeed_units::Span;
+
+    fn words_of(options: &TcAttribute) -> Vec<u64> {
+        let TcAttribute::Other(nla) = options else { panic!("raw options") };
+        let mut bytes = vec![0; nla.value_len()];
+        nla.emit_value(&mut bytes);
+        bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect()
+    }
 
     #[test]
     fn a_link_is_encoded_as_the_kernel_side_reads_it() {
         let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
-        let TcAttribute::Other(nla) = wire(&direction, 7) else { panic!("raw options") };
-        let mut bytes = vec![0; nla.value_len()];
-        nla.emit_value(&mut bytes);
-        let words: Vec<u64> = bytes.chunks(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap())).collect();
-        assert_eq!(words, [10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
+        assert_eq!(words_of(&wire(&direction, 7)), [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
+        assert_eq!(wire_states(&direction).count(), 0);
+    }
+
+    #[test]
+    fn changes_follow_in_messages_that_an_attribute_has_room_for() {
+        let change = |at| Change { at: Span::us(at), rate: Some(Rate::gbit(at as u64)), ..Change::default() };
+        let mut direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
+        direction.changes = (1..=2001).map(change).collect();
+        let messages: Vec<Vec<u64>> = wire_states(&direction).map(|options| words_of(&options)).collect();
+        let lengths: Vec<usize> = messages.iter().map(Vec::len).collect();
+        assert_eq!(lengths, [5001, 5001, 6]);
+        assert_eq!(messages[2], [1, 2_001_000, 2_001_000_000_000, 5_000_000, 1000, 1 << 63]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use wirespeed_scenario::layout::{Egress, Layout};
-use wirespeed_scenario::run::{Direction, Emulator, Host, Offloads, Run};
+use wirespeed_scenario::run::{Direction, Emulator, Host, LinkState, Offloads, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -46,6 +46,56 @@ pub struct BuiltNode {
     /// For hosts: settings read back after they were applied.
     pub settings: BTreeMap<String, String>,
 }
+
+impl World {
+    /// Sets the start of the run, from which changes of links count: a time of CLOCK_MONOTONIC, ns.
+    ///
+    /// # Errors
+    /// The kernel's answer, with the link's name.
+    pub fn start(&mut self, start_ns: i64) -> io::Result<()> {
+        for BuiltNode { netlink, ports, .. } in &mut self.nodes {
+            for (index, (_, egress)) in ports {
+                if let Egress::Link { direction, queue, .. } = egress
+                    && !direction.changes.is_empty()
+                {
+                    named(qdisc::start(netlink, *index, FIRST, start_ns), || queue.clone())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The links on this machine that change; the caller sets each state in its time.
+    ///
+    /// # Errors
+    /// As `netlink(7)`.
+    pub fn changing_links(&self, run: &Run) -> io::Result<Vec<ChangingLink>> {
+        let mut links = Vec::new();
+        for node in &self.nodes {
+            for (index, (_, egress)) in &node.ports {
+                let Egress::Link { direction, seed, .. } = egress else { continue };
+                if direction.changes.is_empty() {
+                    continue;
+                }
+                links.push(ChangingLink {
+                    states: direction.states().collect(),
+                    netlink: node.namespace.within(Netlink::open)?,
+                    index: *index,
+                    mtu: largest_mtu(run),
+                    direction: direction.clone(),
+                    seed: *seed,
+                });
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// The discipline at the root of an interface.
+const FIRST: TcHandle = TcHandle { major: 1, minor: 0 };
+/// The place for another discipline below it, and the handle of that.
+const BELOW: TcHandle = TcHandle { major: 1, minor: 1 };
+const SECOND: TcHandle = TcHandle { major: 2, minor: 0 };
 
 fn named<T>(result: io::Result<T>, what: impl FnOnce() -> String) -> io::Result<T> {
     result.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", what())))
@@ -172,16 +222,8 @@ fn configure(
 }
 
 fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress: &Egress) -> io::Result<()> {
-    const FIRST: TcHandle = TcHandle { major: 1, minor: 0 };
-    const BELOW: TcHandle = TcHandle { major: 1, minor: 1 };
-    const SECOND: TcHandle = TcHandle { major: 2, minor: 0 };
     let mut add = |parent, handle, spec: &Spec| qdisc::install(netlink, index, parent, handle, spec);
-    let bucket = |rate: Rate, frame: Bytes, room| {
-        let frame = frame + Bytes::new(ETHERNET_HEADER);
-        // In real time a timer is late; what could have been sent until then follows at once.
-        let late = if ground == Ground::Machine { TIMER_LATENCY } else { Span::ZERO };
-        Spec::Bucket { rate, frame, burst: frame + rate.volume(late), room }
-    };
+    let bucket = |rate, mtu, room| bucket(ground, rate, mtu, room);
     match egress {
         Egress::Host(host) => {
             let host = &run.hosts[*host];
@@ -218,13 +260,52 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress:
     }
 }
 
+/// A token bucket that sends at a rate.
+fn bucket(ground: Ground, rate: Rate, mtu: Bytes, room: Option<Bytes>) -> Spec {
+    let frame = mtu + Bytes::new(ETHERNET_HEADER);
+    // In real time a timer is late; what could have been sent until then follows at once.
+    let late = if ground == Ground::Machine { TIMER_LATENCY } else { Span::ZERO };
+    Spec::Bucket { rate, frame, burst: frame + rate.volume(late), room }
+}
+
+/// A direction of a link on this machine that changes during a run.
+pub struct ChangingLink {
+    /// Its state at the start, and after each change.
+    pub states: Vec<LinkState>,
+    netlink: Netlink,
+    index: u32,
+    mtu: Bytes,
+    direction: Direction,
+    seed: u64,
+}
+
+impl ChangingLink {
+    /// Sets its present state. netem uses the new delay for packets that come later, which may overtake earlier ones.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub fn set(&mut self, state: &LinkState) -> io::Result<()> {
+        let LinkState { at, rate, delay, loss, buffer } = *state;
+        let (netlink, index) = (&mut self.netlink, self.index);
+        let bucket = bucket(Ground::Machine, rate, self.mtu, Some(buffer));
+        if is_bare(&self.direction) {
+            return qdisc::change(netlink, index, TcHandle::ROOT, FIRST, &bucket);
+        }
+        // With each change netem begins another sequence of random numbers.
+        let seed = self.seed ^ at.nanoseconds() as u64;
+        let direction = Direction::plain(rate, delay, loss, buffer);
+        qdisc::change(netlink, index, TcHandle::ROOT, FIRST, &Spec::Netem { direction, seed })?;
+        qdisc::change(netlink, index, BELOW, SECOND, &bucket)
+    }
+}
+
 /// How late a kernel timer may be, with a processor that has slept: so much does a token bucket save up. Idle states of
 /// servers take up to 100 us to leave (drivers/idle/intel_idle.c).
 const TIMER_LATENCY: Span = Span::us(100);
 
 /// Whether a direction is a rate and a queue, without delay or loss.
 pub fn is_bare(direction: &Direction) -> bool {
-    direction.delay == Span::ZERO && direction.loss == 0.0
+    direction.states().all(|state| state.delay == Span::ZERO && state.loss == 0.0)
 }
 
 fn sysctl_path(name: &str) -> String {

@@ -230,6 +230,9 @@ impl Substrate for Hosts {
         if let Some(what) = crate::lacks::beside_the_chain(run, self.kind()) {
             return lacks(what);
         }
+        if let Some(what) = crate::lacks::changing(run, self.kind()) {
+            return lacks(what);
+        }
         if !run.captures.is_empty() {
             return lacks("captures are not available on substrate hosts; leave [[capture]] out".into());
         }
