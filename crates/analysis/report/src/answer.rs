@@ -1,5 +1,6 @@
 //! The answer in a few sentences, from the data alone.
 
+use crate::adaptation;
 use crate::digest::{Group, leading_metric, metric_words};
 use crate::ended_early;
 use crate::flow_groups;
@@ -33,6 +34,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         None => out.push("No run has a goodput: nothing was delivered, or it was not recorded.".into()),
     }
     out.extend(flow_groups::sentences(report));
+    out.extend(adaptation::sentence(&report.runs));
     losses(report, &mut out);
     caveats(report, &mut out);
     out

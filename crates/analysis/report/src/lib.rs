@@ -8,6 +8,7 @@
 //! A figure is one file in `figures/` and one row in its registry. It says *what* is to be seen (`figure.rs`);
 //! `html/` (with plotly in the browser) and `svg/` know how to draw.
 
+mod adaptation;
 mod answer;
 mod builder;
 mod characters;

@@ -3,9 +3,10 @@
 use crate::facts::RunFacts;
 use crate::number::{significant, with_unit};
 use std::collections::BTreeSet;
+use wirespeed_metrics::Capacity;
 use wirespeed_record::{FlowInfo, LinkInfo};
 
-/// `45 % of the 9.5 Gbit/s link`, of the slowest link that all flows of a run cross in one direction. `None` where the rate of
+/// `45 % of the 9.5 Gbit/s link`, or of its mean rate if that changes, of the slowest link that all flows of a run cross in one direction. `None` where the rate of
 /// the link is not known. Where the flows share no link, or carry more than the link is said to, that is what is said.
 pub(crate) fn share_of_link(info: &RunFacts, rate: f64) -> Option<String> {
     let is_known = |link: &&LinkInfo| link.rate_bps > 0 && !link.is_assumed;
@@ -16,13 +17,20 @@ pub(crate) fn share_of_link(info: &RunFacts, rate: f64) -> Option<String> {
     let crosses = |flow: &FlowInfo, link: &LinkInfo| flow.links.is_empty() || flow.links.contains(&link.name);
     let crossed = |link: &&LinkInfo| info.flows.iter().all(|flow| crosses(flow, link));
     let one_way = info.flows.iter().map(|flow| goes_right(info, flow)).collect::<BTreeSet<_>>().len() < 2;
-    let shared = info.links.iter().filter(crossed).filter(is_known).map(|link| link.rate_bps).min();
-    let Some(capacity) = shared.filter(|_| one_way).map(|rate_bps| rate_bps as f64) else {
+    let mean = |link: &LinkInfo| Capacity::of(link).mean_rate(info.omit_ns, info.duration_ns);
+    let shared =
+        info.links.iter().filter(crossed).filter(is_known).map(|link| (mean(link), !link.changes.is_empty()));
+    let Some((capacity, changes)) = shared.filter(|_| one_way).min_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Some("the sum over flows that share no link in one direction".into());
     };
     let (percent, capacity) = (rate / capacity * 100.0, with_unit(capacity, "bit/s"));
     Some(if percent < 100.5 {
-        format!("{} % of the {capacity} link", significant(percent, 2))
+        let of = if changes {
+            format!("{capacity} that the link has on average")
+        } else {
+            format!("{capacity} link")
+        };
+        format!("{} % of the {of}", significant(percent, 2))
     } else {
         format!("more than the {capacity} that the scenario gives the link, which is not its limit")
     })
@@ -38,7 +46,7 @@ fn goes_right(info: &RunFacts, flow: &FlowInfo) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::facts::Pool;
-    use wirespeed_record::{HostInfo, RunInfo};
+    use wirespeed_record::{HostInfo, LinkChange, RunInfo};
 
     /// Links by name and rate in Gbit/s; flows by their hosts, one at each router, and links.
     fn run(links: &[(&str, u64)], flows: &[(usize, usize, &[&str])]) -> RunInfo {
@@ -69,6 +77,14 @@ mod tests {
 
     fn told(run: &RunInfo, gbit: f64) -> String {
         share(run, gbit * 1e9).unwrap_or_default()
+    }
+
+    #[test]
+    fn of_a_link_that_changes_the_mean_rate_counts() {
+        let mut run = run(&[("a", 10)], &[(0, 2, &["a"])]);
+        run.duration_ns = 4;
+        run.links[0].changes = vec![LinkChange { t_ns: 1, rate_bps: 2_000_000_000, ..LinkChange::default() }];
+        assert_eq!(told(&run, 2.0), "50 % of the 4 Gbit/s that the link has on average");
     }
 
     #[test]

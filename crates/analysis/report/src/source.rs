@@ -7,7 +7,7 @@ use crate::thin::{Point, thin};
 use std::ops::Range;
 use wirespeed_diagnosis::Analysis;
 use wirespeed_metrics::{Group, Samples, Values, View};
-use wirespeed_record::{FlowInfo, HostSample, KeptSeries, Recording, StoreError};
+use wirespeed_record::{FlowInfo, HostSample, KeptSeries, LinkInfo, Recording, StoreError};
 
 /// A recording with what several figures need of it.
 pub(crate) struct Source<'a> {
@@ -119,10 +119,15 @@ impl<'a> Source<'a> {
         self.view.flows.len() > 1
     }
 
-    /// Capacity of the narrowest link that flows cross, if it is known.
+    /// The narrowest link that flows cross, at the start of the run, if its rate is known.
+    pub fn narrowest_link(&self) -> Option<&'a LinkInfo> {
+        let known = self.recording.info.links.iter().filter(|link| !link.is_assumed && link.rate_bps > 0);
+        known.min_by_key(|link| link.rate_bps)
+    }
+
+    /// Its rate, if it does not change.
     pub fn capacity_bps(&self) -> Option<u64> {
-        let known = self.recording.info.links.iter().filter(|link| !link.is_assumed);
-        known.map(|link| link.rate_bps).filter(|rate| *rate > 0).min()
+        self.narrowest_link().filter(|link| link.changes.is_empty()).map(|link| link.rate_bps)
     }
 }
 

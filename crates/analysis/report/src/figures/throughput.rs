@@ -39,10 +39,26 @@ fn figure(
     if source.has_several_flows() && !is_crowd(source) {
         layers.insert(0, Layer::line("all flows", Ink::Muted, Dash::Solid, of_all(source)));
     }
+    layers.extend(changing_capacity(source));
     let (zero, capacity) = (From::Zero, capacity_of_flow(source));
     let figure =
         Figure::over_time("throughput", title, title, &Quantity::Rate, zero, &source.time, layers, capacity)?;
     Some(figure.with_note(format!("{note} {crowd}").trim_end()))
+}
+
+/// The rate of the narrowest link over time, if it changes.
+fn changing_capacity(source: &Source) -> Option<Layer> {
+    let link = source.narrowest_link().filter(|link| !link.changes.is_empty() && !is_crowd(source))?;
+    let mut rate = link.rate_bps as f64;
+    let mut points: Vec<Point> = vec![(source.time.at(0), rate)];
+    for change in &link.changes {
+        let at = source.time.at(change.t_ns);
+        points.push((at, rate));
+        rate = change.rate_bps as f64;
+        points.push((at, rate));
+    }
+    points.push((source.time.at(source.recording.info.duration_ns), rate));
+    Some(Layer::line("link", Ink::Muted, Dash::Dashed, points))
 }
 
 /// The rate of the narrowest link where one flow can have much of it: beside it one of a crowd is too small to see.
