@@ -67,7 +67,7 @@ impl Cell {
 
     /// Whether its runs cannot differ: one flow, no random loss, and an algorithm that draws nothing.
     pub fn is_deterministic(&self) -> bool {
-        let lossless = self.get("loss").is_none_or(|loss| loss == "0");
+        let lossless = self.get("loss").is_none_or(|loss| loss == "0") && self.get("change") != Some("lossy");
         self.flows() == 1 && lossless && !DRAWING.contains(&self.get("congestion").unwrap_or_default())
     }
 

@@ -34,7 +34,7 @@ pub enum Reading {
 pub const MIXED: &str = "mixed";
 
 /// Every column that a section may use.
-pub static COLUMNS: [Column; 12] = [
+pub static COLUMNS: [Column; 13] = [
     Column {
         name: "congestion",
         what: "congestion control",
@@ -50,6 +50,15 @@ pub static COLUMNS: [Column; 12] = [
         title: |v| format!("bbr beside {v}"),
         level: str::to_owned,
         read: beside,
+    },
+    Column {
+        name: "change",
+        what: "change",
+        unit: "",
+        title: |v| format!("change {v}"),
+        level: |v| format!("change {v}"),
+        // A run has the changes and not their name; how far they go is an aspect of the region.
+        read: |_| None,
     },
     Column {
         name: "preset",
@@ -248,7 +257,8 @@ mod tests {
                 for (name, value) in section.columns().zip(&cell.values) {
                     let Some(reading) = (named(name).read)(&run) else {
                         assert!(
-                            name == "preset" || name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast",
+                            ["preset", "change"].contains(&name)
+                                || name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast",
                             "{name}"
                         );
                         continue;

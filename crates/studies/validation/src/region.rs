@@ -6,6 +6,7 @@
 use super::cell::Cell;
 use super::column::{COLUMNS, Column, MIXED, Reading, named, senders};
 use super::section::{Factor, Section, sections};
+use super::sections::changing;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -164,7 +165,9 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 14] = [
+const ASPECTS: [Aspect; 16] = [
+    |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
+    changing::beyond,
     |run| run.flows.iter().any(|f| matches!(f.kind, FlowKind::Udp { .. })).then(|| "UDP".into()),
     |run| (run.links.len() > 1).then(|| format!("{} links", run.links.len())),
     |run| (run.hosts.len() > 2).then(|| format!("{} hosts", run.hosts.len())),

@@ -2,7 +2,7 @@
 
 use super::bar::Bar;
 use super::cell::Cell;
-use super::sections::{beside, fast, hosts, paths, sender_interface};
+use super::sections::{beside, changing, fast, hosts, paths, sender_interface};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use wirespeed_scenario::Scenario;
@@ -111,6 +111,7 @@ pub fn sections() -> &'static [Section] {
             sender_interface::section(),
             beside::section(),
             fast::section(),
+            changing::section(),
             hosts::section(),
         ]
     });

@@ -1,6 +1,7 @@
 //! The sections of the grid, a file each; [`super::section::sections`] is their table.
 
 pub mod beside;
+pub mod changing;
 pub mod fast;
 pub mod hosts;
 pub mod paths;
