@@ -164,8 +164,11 @@ pub(crate) fn study(
         }
         None => Default::default(),
     };
-    let (runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
+    let (mut runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+    for run in &mut runs {
+        run.kernel = run.kernel.take().map(|kernel| kernel.below(folder));
+    }
     let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
         unreachable!("a product of non-empty lists, each repeated at least once, is not empty")
     };

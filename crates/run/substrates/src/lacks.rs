@@ -4,7 +4,7 @@
 use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
-    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, LossModel, Queue, Run,
+    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, KERNEL_KEY, LossModel, Queue, Run,
 };
 
 /// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
@@ -25,7 +25,22 @@ pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
             .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
         FlowKind::Udp { .. } => None,
     });
-    beside_the_chain(run, substrate).into_iter().chain(in_links).chain(in_flows).next()
+    let kernel = kernel_of_the_machine(run, substrate);
+    kernel.into_iter().chain(beside_the_chain(run, substrate)).chain(in_links).chain(in_flows).next()
+}
+
+/// A kernel that the run asks for where the machine's own runs.
+pub fn kernel_of_the_machine(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let kernel = run.kernel.as_ref()?;
+    let machine = match substrate {
+        SubstrateKind::Netns => "this machine's kernel",
+        SubstrateKind::Hosts => "the kernels of the hosts",
+        _ => return None,
+    };
+    Some(format!(
+        "{KERNEL_KEY} = \"{kernel}\" is not available on substrate {substrate}, which runs {machine}; run it --on kernel, or \
+         leave {KERNEL_KEY} out"
+    ))
 }
 
 /// Links beside the chain and ways over them: on a kernel routers know one way to each host, and between real machines the
@@ -196,6 +211,25 @@ mod tests {
         assert_eq!(
             copied(&run),
             [format!("flow {label}: zero_copy has no effect here; run it --on netns or hosts")]
+        );
+    }
+
+    #[test]
+    fn a_kernel_is_refused_where_the_machines_own_runs() {
+        let mut chosen = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        assert_eq!(kernel_of_the_machine(&chosen, SubstrateKind::Netns), None);
+        chosen.kernel = Some("6.1".parse().unwrap());
+        assert_eq!(lacks(&chosen, SubstrateKind::Kernel), None);
+        assert_eq!(
+            lacks(&chosen, SubstrateKind::Netns).as_deref(),
+            Some(
+                "run.kernel = \"6.1\" is not available on substrate netns, which runs this machine's kernel; run it --on kernel, \
+                 or leave run.kernel out"
+            )
+        );
+        assert!(
+            kernel_of_the_machine(&chosen, SubstrateKind::Hosts)
+                .is_some_and(|message| message.contains("the kernels of the hosts"))
         );
     }
 

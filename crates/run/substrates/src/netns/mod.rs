@@ -22,7 +22,7 @@ use wirespeed_agent::MOST_FLOWS;
 use wirespeed_agent::one_kernel::STREAM;
 use wirespeed_record::{Recording, RunDirectory, SubstrateKind, rfc3339};
 use wirespeed_scenario::layout::{Egress, Layout};
-use wirespeed_scenario::run::{FlowKind, Qdisc, Run};
+use wirespeed_scenario::run::{FlowKind, KernelChoice, Qdisc, Run};
 use wirespeed_topology::world::is_bare;
 use wirespeed_units::Span;
 
@@ -56,7 +56,7 @@ impl Substrate for Namespaces {
         SubstrateKind::Netns
     }
 
-    fn build(&self) -> Option<String> {
+    fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
         let read = |name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok();
         Some(format!("{} {}", read("osrelease")?.trim(), read("version")?.trim()))
     }
