@@ -114,6 +114,8 @@ pub fn apply(edits: &[Edit], version: KernelVersion, tree: &Path) -> Result<(), 
 }
 
 #[cfg(test)]
+mod excerpts;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -14,7 +14,7 @@ use wirespeed_agent::{MOST_FLOWS, is_read_while_loading};
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
 use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::{Flow, FlowKind, KernelChoice, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, KernelChoice, KernelVersion, Qdisc, Queue, Run};
 use wirespeed_topology::world::{Ground, SEND_BUFFER_MOST};
 use wirespeed_units::Bytes;
 
@@ -81,7 +81,8 @@ impl Substrate for VirtualTime {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(SubstrateError::Unsupported(message));
         }
-        lacks(run, self.kind()).map_or(Ok(()), |what| Err(SubstrateError::Unsupported(what)))
+        let version = version(self.kernel(run.kernel.as_ref())?);
+        lacks(run, self.kind(), version).map_or(Ok(()), |what| Err(SubstrateError::Unsupported(what)))
     }
 
     fn depends_on_seed(&self, run: &Run) -> bool {
@@ -149,11 +150,16 @@ impl VirtualTime {
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.kind());
         describe(&mut recording, kernel, &exit);
-        recording.info.warnings.extend(without_effect(run, FREE));
+        recording.info.warnings.extend(without_effect(run, FREE, version(kernel)));
         recording.info.warnings.extend(copied(run));
         tidy(raw, &shared)?;
         Ok(recording)
     }
+}
+
+/// The version of Linux of a kernel.
+fn version(kernel: &Kernel) -> KernelVersion {
+    KernelVersion::of_release(&kernel.release).unwrap_or_default()
 }
 
 /// Adds the kernel and what the run cost.

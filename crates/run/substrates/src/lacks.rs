@@ -4,11 +4,12 @@
 use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
-    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, KERNEL_KEY, LossModel, Queue, Run,
+    Congestion, Direction, Flow, FlowKind, HOST_DEFAULT, Host, KERNEL_KEY, KernelVersion, LossModel, Queue,
+    Run,
 };
 
-/// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
-pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
+/// The first thing the run asks for that the kernel of a substrate, of this version of Linux, lacks, and the remedy.
+pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Option<String> {
     let directions = run
         .links
         .iter()
@@ -22,7 +23,7 @@ pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
     });
     let in_flows = run.flows.iter().filter_map(|flow| match &flow.kind {
         FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion, substrate)
-            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
+            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow, version))),
         FlowKind::Udp { .. } => None,
     });
     let kernel = kernel_of_the_machine(run, substrate);
@@ -64,15 +65,16 @@ pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
     link.or(flow)
 }
 
-/// What the run asks for that has no effect on a kernel, host by host. `inside`: what the inside of a host is there.
-pub fn without_effect(run: &Run, inside: &str) -> Vec<String> {
+/// What the run asks for that has no effect on a kernel of this version, host by host. `inside`: what the inside of a host
+/// is there.
+pub fn without_effect(run: &Run, inside: &str, version: KernelVersion) -> Vec<String> {
     let hosts = run.hosts.iter().flat_map(|host| {
         let name = &host.name;
         let hardware = host.hardware.as_ref().map(|hardware| {
             let capture = if hardware.capture.is_some() { ", nor has its capture's cost" } else { "" };
             format!("host {name}: hardware has no effect{capture}: {inside}; run it --on model to see it")
         });
-        let window = host.tcp.adv_win_scale.map(|scale| {
+        let window = host.tcp.adv_win_scale.filter(|_| !version.shares_buffers_by_scale()).map(|scale| {
             format!(
                 "host {name}: adv_win_scale = {scale} has no effect; Linux sizes windows by the payload that packets \
                  carry since 6.6"
@@ -112,9 +114,9 @@ pub fn marked(run: &Run) -> Vec<String> {
     run.flows.iter().filter_map(warning).collect()
 }
 
-/// A window that older kernels cut out of a fixed buffer is another one today.
-fn older_window(to: &Host, flow: &Flow) -> Option<String> {
-    let scale = to.tcp.adv_win_scale?;
+/// A window that older kernels cut out of a fixed buffer is another one since Linux 6.6.
+fn older_window(to: &Host, flow: &Flow, version: KernelVersion) -> Option<String> {
+    let scale = to.tcp.adv_win_scale.filter(|_| !version.shares_buffers_by_scale())?;
     Some(format!(
         "flow {}: host {} has adv_win_scale = {scale}, which was removed in Linux 6.6 and changes a fixed window; run it \
          --on model, or remove `window` or `adv_win_scale`",
@@ -182,6 +184,11 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As on a kernel of today.
+    fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
+        super::lacks(run, substrate, KernelVersion::TODAY)
+    }
     use wirespeed_scenario::Factor;
     use wirespeed_scenario::run::{Policer, PortLimit};
     use wirespeed_scenario::testing::run;
@@ -306,10 +313,13 @@ mod tests {
             lacks(&fixed, SubstrateKind::Kernel)
                 .is_some_and(|message| message.contains("b has adv_win_scale = 2"))
         );
+        let older = KernelVersion::new(6, 1, 192);
+        assert_eq!(super::lacks(&fixed, SubstrateKind::Kernel, older), None);
         let tuned = windowed(None);
+        assert_eq!(without_effect(&tuned, "free", older), Vec::<String>::new());
         assert_eq!(lacks(&tuned, SubstrateKind::Kernel), None);
         assert_eq!(
-            without_effect(&tuned, "free"),
+            without_effect(&tuned, "free", KernelVersion::TODAY),
             [
                 "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
             ]
@@ -330,7 +340,7 @@ capture_core = 3
         let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
         assert_eq!(lacks(&study.runs[0], SubstrateKind::Kernel), None);
         assert_eq!(
-            without_effect(&study.runs[0], "free"),
+            without_effect(&study.runs[0], "free", KernelVersion::TODAY),
             [
                 "host receiver: hardware has no effect, nor has its capture's cost: free; run it --on model to see it"
             ]

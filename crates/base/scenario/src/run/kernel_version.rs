@@ -20,6 +20,12 @@ impl KernelVersion {
         KernelVersion([major, minor, patch])
     }
 
+    /// Whether `tcp_adv_win_scale` decides how much of a receive buffer is offered as window. Since Linux 6.6 it is the share of
+    /// payload that packets turn out to have (commit dfa2f0483360, "tcp: get rid of sysctl_tcp_adv_win_scale").
+    pub fn shares_buffers_by_scale(self) -> bool {
+        self < KernelVersion([6, 6, 0])
+    }
+
     /// The line of versions that it belongs to: 6.12 of 6.12.117.
     pub const fn line(self) -> KernelVersion {
         let [major, minor, _] = self.0;
