@@ -182,7 +182,11 @@ fn every_scenario_runs_and_every_ledger_balances() {
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         if name == "kernels-compared.toml" {
             let output = start(folder.path(), &file.display().to_string(), &set);
-            assert_eq!(output.status.code(), Some(2), "{name} compares kernels that the model does not follow");
+            assert_eq!(
+                output.status.code(),
+                Some(2),
+                "{name} compares kernels that the model does not follow"
+            );
             assert!(errors(&output).contains("the model"), "{}", errors(&output));
             continue;
         }

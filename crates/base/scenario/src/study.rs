@@ -207,6 +207,10 @@ fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
     let offset = key.len() + 1;
     let bracketed = value.trim_start().starts_with(['[', '{', '"', '\'']);
     let node = match parse_value(&source, offset) {
+        // A version is no number: 6.10 comes after 6.9.
+        Ok(Node { at, value: Value::Float(_) | Value::Integer(_) }) if is_version(&address) => {
+            Node { at, value: Value::Text(value.trim().to_owned()) }
+        }
         Ok(node) => node,
         Err(complaint) if bracketed => return Err(complaint),
         Err(_) => Node {
@@ -215,6 +219,11 @@ fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
         },
     };
     Ok((address, node))
+}
+
+/// Whether a key holds a version of Linux.
+fn is_version(address: &Address) -> bool {
+    address.segments.last().is_some_and(|key| key == "kernel")
 }
 
 /// `--set 'sweep."path.loss"=[0, 1e-5]'`: another axis, or another list for one there is.
