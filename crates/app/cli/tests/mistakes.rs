@@ -116,19 +116,18 @@ fn a_missing_kernel_names_the_command_that_builds_it() {
 fn a_missing_version_names_the_command_that_builds_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("good.toml"), GOOD).unwrap();
-    let with = |kernel: &str, rest: &[&str]| {
-        let set = format!("run.kernel={kernel}");
-        let arguments = [&["run", "good.toml", "--on", "kernel", "--set", &set], rest].concat();
+    let with = |set: &str| {
+        let arguments = ["run", "good.toml", "--on", "kernel", "--set", set];
         let cache = folder.path().join("empty-cache");
         let output = command(folder.path(), &arguments).env("XDG_CACHE_HOME", cache).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
         errors(&output)
     };
-    let text = with("6.1", &[]);
-    assert!(text.contains("no virtual-time kernel of Linux 6.1 built"), "{text}");
-    assert!(text.contains("wirespeed kernel build --version 6.1"), "{text}");
-    let swept = with("6.12", &["--set", "sweep.run.kernel=[\"5.10\", \"6.12\"]"]);
-    assert!(swept.contains("wirespeed kernel build --version"), "{swept}");
+    for set in ["run.kernel=6.1", "sweep.\"run.kernel\"=[\"6.1\", \"6.12\"]"] {
+        let text = with(set);
+        assert!(text.contains("no virtual-time kernel of Linux 6.1 built"), "{text}");
+        assert!(text.contains("wirespeed kernel build --version 6.1"), "{text}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Bytes at the log's end that are looked at; a panic prints less than this after its message.
 const END: u64 = 64 * 1024;
-/// What the kernel prints last. Linux 6.1 has no handler for user-mode Linux to power off (arch/um/kernel/reboot.c), and
+/// The last line that the kernel prints. Linux 6.1 has no handler for user-mode Linux to power off (arch/um/kernel/reboot.c), and
 /// kernel/reboot.c halts instead; both end the process.
 const ENDS: [&str; 2] = ["reboot: Power down", "reboot: System halted"];
 

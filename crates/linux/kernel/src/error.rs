@@ -11,7 +11,7 @@ pub enum KernelError {
     /// No build of this recipe is in the cache.
     #[error("no virtual-time kernel{wanted} built: run `{command}` (looked in {})", cache.display())]
     NotBuilt {
-        /// Which was wanted, after a blank; empty for the default.
+        /// The kernel that was wanted, after a blank; empty for the default.
         wanted: String,
         /// The command that builds it.
         command: String,

@@ -1,4 +1,4 @@
-//! What is wanted of a kernel: to build it, or to find it in the cache.
+//! The wanted kernel: its version, its source and its added files, to build it or to find it in the cache.
 
 use crate::cache::default_cache;
 use crate::error::KernelError;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wirespeed_scenario::run::{KernelChoice, KernelVersion};
 
-/// What to build, and where to keep it.
+/// The kernel to build, and the folder that keeps it.
 #[derive(Debug, Clone, Default)]
 pub struct BuildOptions {
     /// The version of Linux. `None`: that of `source`, or else any of [`KernelVersion::TODAY`].
@@ -35,7 +35,7 @@ impl BuildOptions {
     /// The command that builds it.
     pub fn command(&self) -> String {
         let mut command = "wirespeed kernel build".to_owned();
-        let mut option = |name: &str, value: &str| command.push_str(&format!(" {name} {}", word(value)));
+        let mut option = |name: &str, value: &str| command.push_str(&format!(" {name} {}", quoted(value)));
         if let Some(version) = &self.version {
             option("--version", &version.to_string());
         }
@@ -48,7 +48,7 @@ impl BuildOptions {
         command
     }
 
-    /// Which kernel is wanted, after a blank; empty for the default.
+    /// The wanted kernel in words, after a blank; empty for the default.
     pub(crate) fn wanted(&self) -> String {
         match (&self.version, &self.source) {
             (Some(version), _) => format!(" of Linux {version}"),
@@ -79,8 +79,8 @@ impl BuildOptions {
     }
 }
 
-/// A word of a shell's command line.
-fn word(text: &str) -> String {
+/// An argument as a shell's command line has it.
+fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@~".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()

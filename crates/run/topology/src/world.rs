@@ -293,7 +293,7 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into();
-    // Kernels that do not look at it have the file as well; the substrate says that it has no effect there.
+    // Kernels that do not look at it have the file as well; the substrate warns that it has no effect there.
     if let Some(scale) = host.tcp.adv_win_scale {
         wanted.push(("net.ipv4.tcp_adv_win_scale".into(), scale.to_string()));
     }

@@ -1,4 +1,4 @@
-//! Which Linux the kernel substrate runs: `run.kernel`.
+//! The Linux that substrate `kernel` runs: `run.kernel`.
 
 use super::KernelVersion;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -73,7 +73,7 @@ fn record() {
         let mut files: Vec<&str> = edits.iter().map(|edit| edit.file.as_str()).collect();
         files.dedup();
         let whole = files.iter().map(|file| ((*file).to_owned(), whole(&source, file))).collect::<Excerpts>();
-        // What is unique in the file is unique in the excerpt, but not the other way round.
+        // A text that is unique in the file is unique in the excerpt; the reverse does not hold.
         edited(version, whole.clone()).unwrap();
         let mut text = format!(
             "# Excerpts of Linux {} (GPL-2.0-only): the lines that kernel/edits.toml changes, and some around them.\n",
