@@ -22,7 +22,10 @@
 #include <linux/skbuff.h>
 #include <linux/math64.h>
 #include <linux/prefetch.h>
-#include <net/gso.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>	/* skb_gso_segment; linux/netdevice.h had it before */
+#endif
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 

@@ -1,7 +1,7 @@
 //! The pages of reference that follow from the command line. The committed ones are compared; `WIRESPEED_BLESS=1` writes them.
 
 use crate::{GROUPS, command};
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,11 @@ fn section(out: &mut String, path: &str, command: &mut Command) {
     let _ = write!(out, "\n<a id=\"{place}\"></a>\n### `wirespeed {path}`\n\n{}\n\n", sentence(&about));
     let _ = write!(out, "```console\n{usage}\n```\n");
     let visible = |argument: &&Arg| {
-        !argument.is_hide_set() && !["help", "version"].contains(&argument.get_id().as_str())
+        !argument.is_hide_set()
+            && !matches!(
+                argument.get_action(),
+                ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
+            )
     };
     let positional: Vec<&Arg> = command.get_positionals().filter(visible).collect();
     let options: Vec<&Arg> =

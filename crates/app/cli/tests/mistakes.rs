@@ -113,6 +113,44 @@ fn a_missing_kernel_names_the_command_that_builds_it() {
 }
 
 #[test]
+fn a_missing_version_names_the_command_that_builds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("good.toml"), GOOD).unwrap();
+    let with = |set: &str| {
+        let arguments = ["run", "good.toml", "--on", "kernel", "--set", set];
+        let cache = folder.path().join("empty-cache");
+        let output = command(folder.path(), &arguments).env("XDG_CACHE_HOME", cache).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+        errors(&output)
+    };
+    for set in ["run.kernel=6.1", "sweep.\"run.kernel\"=[\"6.1\", \"6.12\"]"] {
+        let text = with(set);
+        assert!(text.contains("no virtual-time kernel of Linux 6.1 built"), "{text}");
+        assert!(text.contains("wirespeed kernel build --version 6.1"), "{text}");
+    }
+}
+
+#[test]
+fn a_kernel_is_refused_where_it_cannot_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("good.toml"), GOOD).unwrap();
+    let refused = |on: &str, kernel: &str| {
+        let set = format!("run.kernel={kernel}");
+        let output = wirespeed(folder.path(), &["run", "good.toml", "--on", on, "--set", &set]);
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+        errors(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for kernel in ["6.1", "6.1.192", "./linux"] {
+        let text = refused("model", kernel);
+        assert!(text.contains("is not available on the model, which follows Linux 6.12"), "{text}");
+    }
+    let text = refused("netns", "6.12");
+    assert!(text.contains("run.kernel = \"6.12\" is not available on substrate netns"), "{text}");
+    let text = refused("model", "newest");
+    assert!(text.contains("write a version of Linux"), "{text}");
+}
+
+#[test]
 fn a_truncated_run_directory_is_named_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("runs/r0");

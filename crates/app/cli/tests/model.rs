@@ -180,6 +180,16 @@ fn every_scenario_runs_and_every_ledger_balances() {
         let duration = if name == "staggered-dumbbell.toml" { "6 s" } else { "2 s" };
         let set = [format!("run.duration={duration}"), "run.omit=1 s".into(), "run.repeat=1".into()];
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        if name == "kernels-compared.toml" {
+            let output = start(folder.path(), &file.display().to_string(), &set);
+            assert_eq!(
+                output.status.code(),
+                Some(2),
+                "{name} compares kernels that the model does not follow"
+            );
+            assert!(errors(&output).contains("the model"), "{}", errors(&output));
+            continue;
+        }
         let results = run(folder.path(), &file.display().to_string(), &set);
         let runs = results["runs"].as_array().unwrap();
         assert!(!runs.is_empty(), "{name}");

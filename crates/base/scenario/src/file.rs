@@ -24,7 +24,7 @@ pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTab
 use crate::figure::FigureRequest;
 use crate::room::Room;
 use crate::run::Dscp;
-use crate::run::{Factor, TopologyKind};
+use crate::run::{Factor, KernelChoice, TopologyKind};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
@@ -219,6 +219,10 @@ pub(crate) struct RunTable {
     /// Model only: move several packets of a flow as one event where they stay together. `false` is its reference
     /// mode, one event a packet, slower; other substrates have no such choice. Default true.
     pub trains: Option<bool>,
+    /// Kernel only: the Linux that runs, as a version such as "6.1" or "6.1.192", or as the path of a tarball or tree of its
+    /// source, from the scenario's folder. `wirespeed kernel build --version 6.1` builds it. The model follows Linux 6.12 and
+    /// refuses others; netns and hosts run the kernel of the machine. Default: the newest build of Linux 6.12.
+    pub kernel: Option<KernelChoice>,
 }
 
 /// How much of the series is kept.

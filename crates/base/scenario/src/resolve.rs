@@ -144,6 +144,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         sample,
         series,
         trains: file.run.trains.unwrap_or(true),
+        kernel: file.run.kernel,
         topology: layout.kind,
         hosts,
         links,

@@ -5,6 +5,7 @@ mod change;
 mod dscp;
 mod group;
 mod hardware;
+mod kernel_choice;
 mod kernel_version;
 mod link;
 mod reach;
@@ -15,6 +16,7 @@ mod series;
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
+pub use kernel_choice::{KERNEL_KEY, KernelChoice};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue};
 pub use reach::{FIRST_PORT, Family, Reach};
@@ -63,6 +65,10 @@ pub struct Run {
     /// `false`, so that a recorded run of an older file is still known as the same run.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub trains: bool,
+    /// The Linux that substrate `kernel` runs; `None`: its default. Stored only if given, so that a recorded run of an
+    /// older file is still known as the same run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelChoice>,
     /// How hosts and links are laid out.
     pub topology: TopologyKind,
     /// The end hosts, left ones first.

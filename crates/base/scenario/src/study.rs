@@ -164,8 +164,11 @@ pub(crate) fn study(
         }
         None => Default::default(),
     };
-    let (runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
+    let (mut runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+    for run in &mut runs {
+        run.kernel = run.kernel.take().map(|kernel| kernel.below(folder));
+    }
     let Some(Run { study: name, about, .. }) = runs.first().cloned() else {
         unreachable!("a product of non-empty lists, each repeated at least once, is not empty")
     };
@@ -204,6 +207,10 @@ fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
     let offset = key.len() + 1;
     let bracketed = value.trim_start().starts_with(['[', '{', '"', '\'']);
     let node = match parse_value(&source, offset) {
+        // A version is no number: 6.10 comes after 6.9.
+        Ok(Node { at, value: Value::Float(_) | Value::Integer(_) }) if is_version(&address) => {
+            Node { at, value: Value::Text(value.trim().to_owned()) }
+        }
         Ok(node) => node,
         Err(complaint) if bracketed => return Err(complaint),
         Err(_) => Node {
@@ -212,6 +219,11 @@ fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
         },
     };
     Ok((address, node))
+}
+
+/// Whether a key holds a version of Linux.
+fn is_version(address: &Address) -> bool {
+    address.segments.last().is_some_and(|key| key == "kernel")
 }
 
 /// `--set 'sweep."path.loss"=[0, 1e-5]'`: another axis, or another list for one there is.

@@ -55,6 +55,7 @@ pub fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run
         sample: Span::ms(10),
         series: Default::default(),
         trains: true,
+        kernel: None,
         topology: TopologyKind::Dumbbell,
         hosts: hosts.iter().map(|(name, router)| host(name, *router)).collect(),
         links: (0..links)

@@ -8,7 +8,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let cache = words.next().filter(|w| !w.is_empty()).map(Into::into);
     let source = words.next().filter(|w| !w.is_empty()).map(Into::into);
-    let options = BuildOptions { cache, source, extra_cc: words.map(Into::into).collect(), jobs: 0 };
+    let options =
+        BuildOptions { cache, source, extra_cc: words.map(Into::into).collect(), ..Default::default() };
     let mut last = String::new();
     let mut show = |p: Progress| {
         let percent = p.done.checked_mul(100).and_then(|d| d.checked_div(p.total)).unwrap_or(0);

@@ -1,10 +1,11 @@
 //! From source to a kernel in the cache. A build happens in a folder of its own and enters the cache by one
 //! rename: what is in the cache is complete, and what was interrupted is gone.
 
-use crate::cache::{self, BuildOptions, CONFIG, IMAGE, Kernel, MANIFEST, Manifest};
+use crate::cache::{self, CONFIG, IMAGE, Kernel, MANIFEST, Manifest};
 use crate::error::KernelError;
 use crate::fragment;
 use crate::make::{Job, cancelled};
+use crate::options::BuildOptions;
 use crate::process::free_space;
 use crate::recipe::{Recipe, hash};
 use crate::source::{FOLDER, Source};
@@ -74,8 +75,9 @@ pub fn build(
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Kernel, KernelError> {
-    let recipe = Recipe::new(&options.extra_cc)?;
-    let source = Source::locate(options.source.as_deref(), Path::new(FOLDER))?;
+    // A file that cannot be compiled in is an error before anything is read.
+    Recipe::new(options.line(), &options.extra_cc)?;
+    let source = Source::locate(options.source.as_deref(), options.line(), Path::new(FOLDER))?;
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
     tools::check(&path, &source.tools())?;
     let compiler = compiler_version()?;
@@ -90,6 +92,19 @@ pub fn build(
         (Source::Tarball(_), Some(manifest)) => manifest.source_identity.clone(),
         _ => source.identity(cancel)?,
     };
+    let version = match (&source, known.as_ref().and_then(cache::version)) {
+        (Source::Tarball(_), Some(version)) => version,
+        _ => source.version()?,
+    };
+    if !options.admit(version) {
+        let wanted = options.wanted();
+        let reason = format!(
+            "is Linux {}, but a kernel{wanted} is wanted: give its source with --source",
+            version.in_full()
+        );
+        return Err(KernelError::Source { path: source.path().to_owned(), reason });
+    }
+    let recipe = Recipe::new(version, &options.extra_cc)?;
     let key = hash([recipe.hash().as_str(), &source_identity, &compiler]);
     let folder = cache.join(&key[..16]);
     if let Some(manifest) = cache::manifest(&folder)
@@ -246,7 +261,8 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         fs::create_dir_all(tree.path().join("arch/um")).unwrap();
         fs::write(tree.path().join("arch/um/Kconfig"), "").unwrap();
-        fs::write(tree.path().join("Makefile"), "mrproper:\n\t@echo broken here >&2; false\n").unwrap();
+        let makefile = "VERSION = 6\nPATCHLEVEL = 12\nmrproper:\n\t@echo broken here >&2; false\n";
+        fs::write(tree.path().join("Makefile"), makefile).unwrap();
         let options = BuildOptions {
             source: Some(tree.path().to_owned()),
             cache: Some(cache.path().to_owned()),

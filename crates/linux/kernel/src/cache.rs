@@ -2,6 +2,7 @@
 
 use crate::error::KernelError;
 use crate::make::cancelled;
+use crate::options::BuildOptions;
 use crate::recipe::Recipe;
 use crate::source::{FOLDER, Source, Stamp};
 use serde::{Deserialize, Serialize};
@@ -11,19 +12,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// What to build, and where to keep it.
-#[derive(Debug, Clone, Default)]
-pub struct BuildOptions {
-    /// Tarball or tree of Linux 6.12. `None`: the newest `/usr/src/linux-source-6.12*.tar.xz`.
-    pub source: Option<PathBuf>,
-    /// The user's congestion controls, C files compiled in `net/ipv4`.
-    pub extra_cc: Vec<PathBuf>,
-    /// Compilers at once; 0: one per processor.
-    pub jobs: usize,
-    /// Folder of built kernels. `None`: [`default_cache`].
-    pub cache: Option<PathBuf>,
-}
+use wirespeed_scenario::run::KernelVersion;
 
 /// A kernel that is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,27 +69,60 @@ pub fn default_cache() -> Option<PathBuf> {
     Some(base.join("wirespeed/kernels"))
 }
 
-impl BuildOptions {
-    /// The cache's folder, which need not exist.
-    pub(crate) fn cache_folder(&self) -> Result<PathBuf, KernelError> {
-        let none = || io::Error::other("neither XDG_CACHE_HOME nor HOME is set to a full path");
-        let named = self.cache.clone().or_else(default_cache);
-        named.ok_or_else(|| KernelError::io("find a folder to keep", Path::new("built kernels"))(none()))
-    }
+/// A kernel of the cache, for a list of all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cached {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Whether it was built by the recipe of this program, without congestion controls of the user's own. Runs use no other.
+    pub is_current: bool,
 }
 
-/// The cached kernel of this recipe: of the source named, or else of the source installed now, or else the
+/// The kernels of the cache, those of the newest version first.
+///
+/// # Errors
+/// If no folder is known, or the recipe cannot be read.
+pub fn cached(options: &BuildOptions) -> Result<Vec<Cached>, KernelError> {
+    let mut builds = list(&options.cache_folder()?);
+    builds.sort_by_key(|(_, m)| std::cmp::Reverse((version(m), m.built_s)));
+    let mut all = Vec::new();
+    for (folder, manifest) in builds {
+        let is_current = is_of_recipe(&manifest, &options.extra_cc)?;
+        all.push(Cached { kernel: load(&folder, manifest)?, is_current });
+    }
+    Ok(all)
+}
+
+/// The version of Linux of a build.
+pub fn version(manifest: &Manifest) -> Option<KernelVersion> {
+    KernelVersion::of_release(&manifest.release)
+}
+
+/// Whether this program would build its version of Linux in the same way, with these congestion controls.
+fn is_of_recipe(manifest: &Manifest, extra_cc: &[PathBuf]) -> Result<bool, KernelError> {
+    let Some(version) = version(manifest) else { return Ok(false) };
+    Ok(manifest.recipe == Recipe::new(version, extra_cc)?.hash())
+}
+
+/// The cached kernel of the version and recipe wanted: of the source named, or else of the source installed now, or else the
 /// newest - a source or compiler that was upgraded or removed since does not make a built kernel unusable.
 ///
 /// # Errors
 /// [`KernelError::NotBuilt`] if there is none; others if the options cannot be used.
 pub fn find(options: &BuildOptions) -> Result<Kernel, KernelError> {
     let cache = options.cache_folder()?;
-    let recipe = Recipe::new(&options.extra_cc)?.hash();
-    let mut builds = list(&cache);
-    builds.retain(|(_, m)| m.recipe == recipe);
+    // A file that cannot be compiled in is an error whatever is in the cache.
+    Recipe::new(options.line(), &options.extra_cc)?;
+    let mut builds = Vec::new();
+    for (folder, manifest) in list(&cache) {
+        if version(&manifest).is_some_and(|version| options.admit(version))
+            && is_of_recipe(&manifest, &options.extra_cc)?
+        {
+            builds.push((folder, manifest));
+        }
+    }
     if let Some(named) = &options.source {
-        let source = Source::locate(Some(named), Path::new(FOLDER))?;
+        let source = Source::locate(Some(named), options.line(), Path::new(FOLDER))?;
         let stamp = source.stamp()?;
         if !builds.iter().any(|(_, m)| m.source == stamp) && !builds.is_empty() {
             let identity = source.identity(&AtomicBool::new(false))?;
@@ -109,11 +131,11 @@ pub fn find(options: &BuildOptions) -> Result<Kernel, KernelError> {
             builds.retain(|(_, m)| m.source == stamp);
         }
     }
-    let installed = Source::locate(None, Path::new(FOLDER)).and_then(|s| s.stamp()).ok();
+    let installed = Source::locate(None, options.line(), Path::new(FOLDER)).and_then(|s| s.stamp()).ok();
     let best = builds.iter().max_by_key(|(_, m)| (Some(&m.source) == installed.as_ref(), m.built_s));
     match best {
         Some((folder, manifest)) => load(folder, manifest.clone()),
-        None => Err(KernelError::NotBuilt { cache }),
+        None => Err(KernelError::NotBuilt { wanted: options.wanted(), command: options.command(), cache }),
     }
 }
 
@@ -192,7 +214,7 @@ mod tests {
         let source = Stamp { path: "/nowhere.tar.xz".into(), size: 1, modified_s: 1 };
         let mut manifest = Manifest {
             build: name.into(),
-            recipe: Recipe::new(&[]).unwrap().hash(),
+            recipe: Recipe::new(KernelVersion::TODAY, &[]).unwrap().hash(),
             source,
             source_identity: "tarball".into(),
             compiler: "gcc".into(),
@@ -227,6 +249,34 @@ mod tests {
         let kernel = find(&options(cache.path())).unwrap();
         assert_eq!((kernel.build.as_str(), kernel.config.as_str()), ("new", "CONFIG_NET=y\n"));
         assert_eq!(kernel.image, cache.path().join("new/linux"));
+    }
+
+    #[test]
+    fn kernels_of_other_versions_are_found_only_where_they_are_wanted() {
+        let cache = tempfile::tempdir().unwrap();
+        let of = |release: &str| {
+            let version = KernelVersion::of_release(release).unwrap();
+            let recipe = Recipe::new(version, &[]).unwrap().hash();
+            let release = release.to_owned();
+            move |m: &mut Manifest| (m.recipe, m.release) = (recipe, release)
+        };
+        put(cache.path(), "today", 1, |_| ());
+        put(cache.path(), "older", 2, of("6.1.192"));
+        put(cache.path(), "patched", 3, of("6.1.193"));
+        let find = |kernel: Option<&str>| {
+            let kernel = kernel.map(|text| text.parse().unwrap());
+            find(&BuildOptions { cache: Some(cache.path().to_owned()), ..BuildOptions::of(kernel.as_ref()) })
+        };
+        assert_eq!(find(None).unwrap().build, "today");
+        assert_eq!(find(Some("6.12")).unwrap().build, "today");
+        assert_eq!(find(Some("6.1")).unwrap().build, "patched");
+        assert_eq!(find(Some("6.1.192")).unwrap().build, "older");
+        let error = find(Some("6.6")).unwrap_err().to_string();
+        assert!(error.contains("no virtual-time kernel of Linux 6.6 built"), "{error}");
+        assert!(error.contains("run `wirespeed kernel build --version 6.6`"), "{error}");
+        let all = cached(&options(cache.path())).unwrap();
+        let all: Vec<_> = all.iter().map(|c| (c.kernel.build.as_str(), c.is_current)).collect();
+        assert_eq!(all, [("today", true), ("patched", true), ("older", true)]);
     }
 
     #[test]

@@ -6,6 +6,9 @@ use std::path::Path;
 
 /// Bytes at the log's end that are looked at; a panic prints less than this after its message.
 const END: u64 = 64 * 1024;
+/// The last line that the kernel prints. Linux 6.1 has no handler for user-mode Linux to power off (arch/um/kernel/reboot.c), and
+/// kernel/reboot.c halts instead; both end the process.
+const ENDS: [&str; 2] = ["reboot: Power down", "reboot: System halted"];
 
 /// What the log says of how the kernel ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub fn verdict(text: &str) -> Verdict {
             Verdict::OutOfMemory
         }
         Some(message) => Verdict::Panicked(message.trim().to_owned()),
-        None if text.lines().any(|l| l.ends_with("reboot: Power down")) => Verdict::PoweredOff,
+        None if text.lines().any(|l| ENDS.iter().any(|end| l.ends_with(end))) => Verdict::PoweredOff,
         None => Verdict::Unknown,
     }
 }
@@ -76,6 +79,7 @@ mod tests {
     #[test]
     fn powering_off_and_silence() {
         assert_eq!(verdict("reboot: Power down\n\n"), Verdict::PoweredOff);
+        assert_eq!(verdict("<0>reboot: System halted\n"), Verdict::PoweredOff);
         assert_eq!(verdict("the agent says reboot: Power down soon\n"), Verdict::Unknown);
         assert_eq!(verdict(""), Verdict::Unknown);
     }

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use wirespeed_scenario::run::KernelVersion;
 use wirespeed_units::Bytes;
 
 /// Why there is no kernel.
@@ -8,8 +9,12 @@ use wirespeed_units::Bytes;
 #[non_exhaustive]
 pub enum KernelError {
     /// No build of this recipe is in the cache.
-    #[error("no virtual-time kernel built: run `wirespeed kernel build` (looked in {})", cache.display())]
+    #[error("no virtual-time kernel{wanted} built: run `{command}` (looked in {})", cache.display())]
     NotBuilt {
+        /// The kernel that was wanted, after a blank; empty for the default.
+        wanted: String,
+        /// The command that builds it.
+        command: String,
         /// The cache that was searched.
         cache: PathBuf,
     },
@@ -21,11 +26,13 @@ pub enum KernelError {
         /// The Debian packages that provide them.
         packages: Vec<String>,
     },
-    /// No source of Linux 6.12 where the distribution puts it.
-    #[error("no kernel source {}/linux-source-6.12*.tar.xz: apt-get install linux-source-6.12, or name a tarball or tree with --source", folder.display())]
+    /// No source of this line of versions where the distribution puts it.
+    #[error("no kernel source {}/linux-source-{line}*.tar.xz: apt-get install linux-source-{line}, or name a tarball or tree with --source", folder.display())]
     MissingSource {
         /// The folder that was searched.
         folder: PathBuf,
+        /// The line of versions, such as 6.12.
+        line: KernelVersion,
     },
     /// The source given cannot be used.
     #[error("kernel source {}: {reason}", path.display())]
@@ -48,8 +55,8 @@ pub enum KernelError {
     EditsFile(#[from] toml::de::Error),
     /// The text an edit replaces is not there exactly once.
     #[error(
-        "edit of {file}: {find:?} occurs {count} times, must occur once; this kernel source is not one the edits in \
-         kernel/edits.toml were made for (Linux 6.12)"
+        "edit of {file}: {find:?} occurs {count} times, must occur once; the edits in kernel/edits.toml were not made for this \
+         source of Linux {version}"
     )]
     Edit {
         /// The file, relative to the source.
@@ -58,6 +65,8 @@ pub enum KernelError {
         find: String,
         /// How often it was found.
         count: usize,
+        /// The version of the source.
+        version: String,
     },
     /// The cache's file system is too full for a build.
     #[error("building the kernel needs {needed} in {}, which has {free} free: free some, or set XDG_CACHE_HOME to another disk", folder.display())]

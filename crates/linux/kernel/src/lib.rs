@@ -18,6 +18,7 @@ mod folder;
 mod fragment;
 pub mod guest;
 mod make;
+mod options;
 mod process;
 mod processor;
 mod recipe;
@@ -27,6 +28,7 @@ mod watchdog;
 
 pub use boot::{Boot, Exit, boot};
 pub use builder::{Phase, Progress, build};
-pub use cache::{BuildOptions, Kernel, default_cache, find};
+pub use cache::{Cached, Kernel, cached, default_cache, find};
 pub use confinement::Confinement;
 pub use error::{BootError, KernelError};
+pub use options::BuildOptions;

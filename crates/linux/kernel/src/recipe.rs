@@ -6,6 +6,7 @@ use crate::error::KernelError;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
+use wirespeed_scenario::run::KernelVersion;
 
 /// Raised when the builder itself changes what comes out.
 const BUILDER: &str = "1";
@@ -26,7 +27,9 @@ pub struct Added {
 pub struct Recipe {
     /// Options over `allnoconfig`.
     pub fragment: String,
-    /// Edits to the kernel's own sources.
+    /// The version of Linux that it is for.
+    pub version: KernelVersion,
+    /// Edits to the kernel's own sources that this version needs.
     pub edits: Vec<Edit>,
     /// Added sources, ours first.
     pub added: Vec<Added>,
@@ -36,8 +39,8 @@ const SCHED: &str = "net/sched";
 const IPV4: &str = "net/ipv4";
 
 impl Recipe {
-    /// Ours, and the user's congestion controls.
-    pub fn new(extra_cc: &[PathBuf]) -> Result<Self, KernelError> {
+    /// Ours for a version of Linux, and the user's congestion controls.
+    pub fn new(version: KernelVersion, extra_cc: &[PathBuf]) -> Result<Self, KernelError> {
         let embedded = |folder, files: &[(&str, &str)]| {
             let own =
                 |(name, text): &(&str, &str)| Added { folder, name: (*name).into(), text: (*text).into() };
@@ -54,10 +57,12 @@ impl Recipe {
             }
             added.push(file);
         }
-        Ok(Recipe { fragment: assets::FRAGMENT.into(), edits: edits::parse(assets::EDITS)?, added })
+        let mut edits = edits::parse(assets::EDITS)?;
+        edits.retain(|edit| edit.kernels.contain(version));
+        Ok(Recipe { fragment: assets::FRAGMENT.into(), version, edits, added })
     }
 
-    /// SHA-256 of all of it; each part is preceded by its length, so that no two recipes read the same.
+    /// SHA-256 of all of it but the version, which the source has; each part is preceded by its length, so that no two recipes read the same.
     pub fn hash(&self) -> String {
         let mut parts = vec![BUILDER, &self.fragment];
         for (name, value) in &crate::make::FIXED {
@@ -75,7 +80,7 @@ impl Recipe {
 
     /// Edits the source at `tree` and puts the added files into it.
     pub fn apply(&self, tree: &Path) -> Result<(), KernelError> {
-        edits::apply(&self.edits, tree)?;
+        edits::apply(&self.edits, self.version, tree)?;
         for added in &self.added {
             let path = tree.join(added.folder).join(&added.name);
             if path.exists() {
@@ -131,7 +136,8 @@ mod tests {
     }
 
     fn recipe(added: Vec<Added>) -> Recipe {
-        Recipe { fragment: "CONFIG_NET=y\n".into(), edits: Vec::new(), added }
+        let version = KernelVersion::TODAY;
+        Recipe { fragment: "CONFIG_NET=y\n".into(), version, edits: Vec::new(), added }
     }
 
     fn control(text: &str) -> Added {
@@ -146,6 +152,7 @@ mod tests {
             find: "x".into(),
             replace: replace.into(),
             why: why.into(),
+            kernels: edits::Versions::default(),
         };
         assert_eq!(base.hash(), recipe(vec![control("a")]).hash());
         let mut hashes = vec![base.hash(), recipe(vec![control("b")]).hash(), recipe(vec![]).hash()];
@@ -189,7 +196,7 @@ mod tests {
         for name in ["tcp mine.c", "tcp-mine.c", "tcp_mine.h", ".c"] {
             let path = folder.path().join(name);
             fs::write(&path, "").unwrap();
-            let error = Recipe::new(&[path]).unwrap_err();
+            let error = Recipe::new(KernelVersion::TODAY, &[path]).unwrap_err();
             assert!(matches!(error, KernelError::AddedSource { .. }), "{name}: {error}");
         }
     }
@@ -199,7 +206,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tcp_mine.c");
         fs::write(&path, "").unwrap();
-        let error = Recipe::new(&[path.clone(), path]).unwrap_err();
+        let error = Recipe::new(KernelVersion::TODAY, &[path.clone(), path]).unwrap_err();
         assert!(error.to_string().contains("rename it"), "{error}");
     }
 }

@@ -10,10 +10,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use wirespeed_scenario::run::KernelVersion;
 
 /// Where Debian's source packages put the tarball.
 pub const FOLDER: &str = "/usr/src";
-const PREFIX: &str = "linux-source-6.12";
 
 /// A source that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub struct Stamp {
 }
 
 impl Source {
-    /// The source named, or the distribution's newest in `folder`.
-    pub fn locate(named: Option<&Path>, folder: &Path) -> Result<Self, KernelError> {
+    /// The source named, or the distribution's newest of this line of versions in `folder`.
+    pub fn locate(named: Option<&Path>, line: KernelVersion, folder: &Path) -> Result<Self, KernelError> {
         let Some(path) = named else {
-            return newest(folder)
+            return newest(line, folder)
                 .map(Source::Tarball)
-                .ok_or_else(|| KernelError::MissingSource { folder: folder.to_owned() });
+                .ok_or_else(|| KernelError::MissingSource { folder: folder.to_owned(), line });
         };
         let path = fs::canonicalize(path).map_err(KernelError::io("open kernel source", path))?;
         if path.is_dir() {
@@ -73,6 +73,28 @@ impl Source {
                 [("tar", "tar")].into_iter().chain(tool).collect()
             }
         }
+    }
+
+    /// Its version of Linux, from the Makefile at its top.
+    pub fn version(&self) -> Result<KernelVersion, KernelError> {
+        let text = match self {
+            Source::Tree(path) => {
+                let makefile = path.join("Makefile");
+                fs::read(&makefile).map_err(KernelError::io("read", &makefile))?
+            }
+            Source::Tarball(path) => {
+                let mut command = Command::new("tar");
+                // Only the file at the top: there are hundreds of that name.
+                command.args(["--extract", "--to-stdout", "--occurrence=1", "--wildcards"]);
+                command.arg("--no-wildcards-match-slash").arg("--file").arg(path).arg("*/Makefile");
+                let output = command.stderr(Stdio::null()).output();
+                output.map_err(KernelError::io("start", Path::new("tar")))?.stdout
+            }
+        };
+        version_of_makefile(&String::from_utf8_lossy(&text)).ok_or_else(|| KernelError::Source {
+            path: self.path().to_owned(),
+            reason: "is not a Linux source (no version in a Makefile at its top)".into(),
+        })
     }
 
     /// Its stamp, from file attributes only.
@@ -148,12 +170,24 @@ fn check_tree(tree: &Path, named: &Path) -> Result<(), KernelError> {
     })
 }
 
-fn newest(folder: &Path) -> Option<PathBuf> {
+/// The version that the first lines of a kernel's Makefile set.
+fn version_of_makefile(text: &str) -> Option<KernelVersion> {
+    let number = |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.find(|(key, _)| key.trim() == name)?.1.trim().parse().ok()
+    };
+    Some(KernelVersion::new(number("VERSION")?, number("PATCHLEVEL")?, number("SUBLEVEL").unwrap_or(0)))
+}
+
+fn newest(line: KernelVersion, folder: &Path) -> Option<PathBuf> {
+    let prefix = format!("linux-source-{line}");
     let entries = fs::read_dir(folder).ok()?;
     let tarballs = entries.flatten().filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        name.starts_with(PREFIX) && name.ends_with(".tar.xz")
+        // 6.12 is not a patch level of 6.1.
+        let rest = name.strip_prefix(&prefix).filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+        rest.is_some_and(|rest| rest.ends_with(".tar.xz"))
     });
     // Name decides between files of one age, so that the choice does not depend on the folder's order.
     let dated = tarballs.filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path())));
@@ -258,6 +292,34 @@ mod tests {
     use super::*;
     use std::time::{Duration, SystemTime};
 
+    const LINE: KernelVersion = KernelVersion::TODAY;
+
+    #[test]
+    fn the_version_is_that_of_the_makefile_at_the_top() {
+        let makefile =
+            "# SPDX\nVERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 192\nEXTRAVERSION =\nNAME = Curry Ramen\n";
+        let version = version_of_makefile(makefile).map(KernelVersion::in_full);
+        assert_eq!(version.as_deref(), Some("6.1.192"));
+        assert_eq!(version_of_makefile("all:\n\techo\n"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("linux-mine");
+        fs::create_dir_all(tree.join("Documentation")).unwrap();
+        fs::write(tree.join("Documentation/Makefile"), "VERSION = 1\nPATCHLEVEL = 0\n").unwrap();
+        fs::write(tree.join("Makefile"), makefile).unwrap();
+        let tarball = folder.path().join("mine.tar");
+        let mut tar = Command::new("tar");
+        tar.arg("--create").arg("--file").arg(&tarball).arg("--directory").arg(folder.path());
+        assert!(tar.args(["linux-mine/Documentation", "linux-mine/Makefile"]).status().unwrap().success());
+        for source in [Source::Tree(tree), Source::Tarball(tarball)] {
+            assert_eq!(source.version().unwrap(), KernelVersion::new(6, 1, 192), "{source:?}");
+        }
+        let empty = folder.path().join("empty.tar");
+        fs::write(&empty, "").unwrap();
+        assert!(
+            Source::Tarball(empty).version().unwrap_err().to_string().contains("no version in a Makefile")
+        );
+    }
+
     #[test]
     fn the_newest_tarball_is_taken() {
         let folder = tempfile::tempdir().unwrap();
@@ -269,27 +331,29 @@ mod tests {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age_s)).unwrap();
         }
-        let source = Source::locate(None, folder.path()).unwrap();
+        let source = Source::locate(None, LINE, folder.path()).unwrap();
         assert_eq!(source.path(), folder.path().join("linux-source-6.12.tar.xz"));
+        let source = Source::locate(None, KernelVersion::new(6, 1, 0), folder.path()).unwrap();
+        assert_eq!(source.path(), folder.path().join("linux-source-6.1.tar.xz"));
     }
 
     #[test]
     fn no_tarball_names_the_package() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Source::locate(None, folder.path()).unwrap_err();
+        let error = Source::locate(None, LINE, folder.path()).unwrap_err();
         assert!(error.to_string().contains("apt-get install linux-source-6.12"), "{error}");
     }
 
     #[test]
     fn a_folder_without_a_kernel_and_a_file_of_another_kind_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Source::locate(Some(folder.path()), folder.path()).unwrap_err();
+        let error = Source::locate(Some(folder.path()), LINE, folder.path()).unwrap_err();
         assert!(error.to_string().contains("is not a Linux source"), "{error}");
         let text = folder.path().join("linux.txt");
         fs::write(&text, "").unwrap();
-        let error = Source::locate(Some(&text), folder.path()).unwrap_err();
+        let error = Source::locate(Some(&text), LINE, folder.path()).unwrap_err();
         assert!(error.to_string().contains(".tar.xz"), "{error}");
-        let error = Source::locate(Some(&folder.path().join("none")), folder.path()).unwrap_err();
+        let error = Source::locate(Some(&folder.path().join("none")), LINE, folder.path()).unwrap_err();
         assert!(matches!(error, KernelError::Io { .. }), "{error}");
     }
 

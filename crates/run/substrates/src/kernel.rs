@@ -5,6 +5,7 @@ use crate::lacks::{copied, lacks, without_effect};
 use crate::stream::{Stream, plan, tidy};
 use crate::substrate::{Control, Progress, Substrate, SubstrateError};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,13 +14,16 @@ use wirespeed_agent::{MOST_FLOWS, is_read_while_loading};
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
 use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::{Flow, FlowKind, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, KernelChoice, KernelVersion, Qdisc, Queue, Run};
 use wirespeed_topology::world::{Ground, SEND_BUFFER_MOST};
 use wirespeed_units::Bytes;
 
+/// The virtual-time kernels that runs choose from, by `run.kernel`; `None` is the default.
+pub type Kernels = BTreeMap<Option<KernelChoice>, Kernel>;
+
 /// The virtual-time kernel as a substrate.
 pub struct VirtualTime {
-    kernel: Kernel,
+    kernels: Kernels,
     init: PathBuf,
     stall_limit: Duration,
 }
@@ -32,9 +36,17 @@ const STALL_LIMIT: Duration = Duration::from_secs(180);
 const FREE: &str = "CPU and rings are free in virtual time";
 
 impl VirtualTime {
-    /// Boots `kernel` with `init`, a program that calls [`run_as_init`].
-    pub fn new(kernel: Kernel, init: PathBuf) -> Self {
-        VirtualTime { kernel, init, stall_limit: STALL_LIMIT }
+    /// Boots the kernel that a run chooses with `init`, a program that calls [`run_as_init`].
+    pub fn new(kernels: Kernels, init: PathBuf) -> Self {
+        VirtualTime { kernels, init, stall_limit: STALL_LIMIT }
+    }
+
+    /// The kernel of a run.
+    fn kernel(&self, choice: Option<&KernelChoice>) -> Result<&Kernel, SubstrateError> {
+        self.kernels.get(&choice.cloned()).ok_or_else(|| {
+            let which = choice.map_or("the default kernel".into(), |choice| format!("kernel {choice}"));
+            SubstrateError::Environment(format!("{which} was not looked up in the cache before the runs"))
+        })
     }
 }
 
@@ -60,8 +72,8 @@ impl Substrate for VirtualTime {
         SubstrateKind::Kernel
     }
 
-    fn build(&self) -> Option<String> {
-        Some(self.kernel.build.clone())
+    fn build(&self, kernel: Option<&KernelChoice>) -> Option<String> {
+        Some(self.kernel(kernel).ok()?.build.clone())
     }
 
     fn check(&self, run: &Run) -> Result<(), SubstrateError> {
@@ -69,7 +81,8 @@ impl Substrate for VirtualTime {
             let message = format!("{} flows: substrate kernel carries at most {MOST_FLOWS}", run.flows.len());
             return Err(SubstrateError::Unsupported(message));
         }
-        lacks(run, self.kind()).map_or(Ok(()), |what| Err(SubstrateError::Unsupported(what)))
+        let version = version(self.kernel(run.kernel.as_ref())?);
+        lacks(run, self.kind(), version).map_or(Ok(()), |what| Err(SubstrateError::Unsupported(what)))
     }
 
     fn depends_on_seed(&self, run: &Run) -> bool {
@@ -90,10 +103,11 @@ impl VirtualTime {
     /// Carries out `run` in a guest.
     fn boot(&self, run: &Run, raw: &Path, control: &Control) -> Result<Recording, SubstrateError> {
         // Only what the guest itself writes is in its folder: its console is ours.
+        let kernel = self.kernel(run.kernel.as_ref())?;
         let shared = plan(raw, "guest", run)?;
         let console = raw.join("console.log");
         let request = Boot {
-            image: self.kernel.image.clone(),
+            image: kernel.image.clone(),
             init: self.init.clone(),
             arguments: Vec::new(),
             parameters: loading_parameters(run),
@@ -135,27 +149,33 @@ impl VirtualTime {
             return Err(SubstrateError::Agent { reason, console });
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.kind());
-        self.describe(&mut recording, &exit);
-        recording.info.warnings.extend(without_effect(run, FREE));
+        describe(&mut recording, kernel, &exit);
+        recording.info.warnings.extend(without_effect(run, FREE, version(kernel)));
         recording.info.warnings.extend(copied(run));
         tidy(raw, &shared)?;
         Ok(recording)
     }
+}
 
-    fn describe(&self, recording: &mut Recording, exit: &Exit) {
-        let found = recording.info.kernel.take().unwrap_or_default();
-        let added = self.kernel.added.iter().map(|source| format!("{source}: added"));
-        let edits = self.kernel.edits.iter().cloned().chain(added).collect();
-        recording.info.kernel = Some(KernelInfo { build: self.kernel.build.clone(), edits, ..found });
-        recording.info.cost = Cost {
-            wall_s: exit.wall.as_secs_f64(),
-            cpu_s: exit.cpu.as_secs_f64(),
-            peak_rss_bytes: exit.peak_rss.get(),
-            packets: recording.info.cost.packets,
-        };
-        if exit.confinement != Confinement::Full {
-            recording.info.warnings.push(exit.confinement.to_string());
-        }
+/// The version of Linux of a kernel.
+fn version(kernel: &Kernel) -> KernelVersion {
+    KernelVersion::of_release(&kernel.release).unwrap_or_default()
+}
+
+/// Adds the kernel and what the run cost.
+fn describe(recording: &mut Recording, kernel: &Kernel, exit: &Exit) {
+    let found = recording.info.kernel.take().unwrap_or_default();
+    let added = kernel.added.iter().map(|source| format!("{source}: added"));
+    let edits = kernel.edits.iter().cloned().chain(added).collect();
+    recording.info.kernel = Some(KernelInfo { build: kernel.build.clone(), edits, ..found });
+    recording.info.cost = Cost {
+        wall_s: exit.wall.as_secs_f64(),
+        cpu_s: exit.cpu.as_secs_f64(),
+        peak_rss_bytes: exit.peak_rss.get(),
+        packets: recording.info.cost.packets,
+    };
+    if exit.confinement != Confinement::Full {
+        recording.info.warnings.push(exit.confinement.to_string());
     }
 }
 

@@ -4,12 +4,13 @@
 use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
-    Congestion, Direction, Emulator, Flow, FlowKind, HOST_DEFAULT, Host, Link, LossModel, Queue, Run,
+    Congestion, Direction, Emulator, Flow, FlowKind, HOST_DEFAULT, Host, KERNEL_KEY, KernelVersion, Link,
+    LossModel, Queue, Run,
 };
 use wirespeed_units::Rate;
 
-/// The first thing the run asks for that the kernel of a substrate lacks, and the remedy.
-pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
+/// The first thing the run asks for that the kernel of a substrate, of this version of Linux, lacks, and the remedy.
+pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Option<String> {
     let directions = run
         .links
         .iter()
@@ -23,10 +24,25 @@ pub fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
     });
     let in_flows = run.flows.iter().filter_map(|flow| match &flow.kind {
         FlowKind::Tcp { congestion, window, .. } => unknown_to_linux(congestion, substrate)
-            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow))),
+            .or_else(|| window.and_then(|_| older_window(run.host(&flow.to), flow, version))),
         FlowKind::Udp { .. } => None,
     });
-    beside_the_chain(run, substrate).into_iter().chain(in_links).chain(in_flows).next()
+    let kernel = kernel_of_the_machine(run, substrate);
+    kernel.into_iter().chain(beside_the_chain(run, substrate)).chain(in_links).chain(in_flows).next()
+}
+
+/// A kernel that the run asks for where the machine's own runs.
+pub fn kernel_of_the_machine(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let kernel = run.kernel.as_ref()?;
+    let machine = match substrate {
+        SubstrateKind::Netns => "this machine's kernel",
+        SubstrateKind::Hosts => "the kernels of the hosts",
+        _ => return None,
+    };
+    Some(format!(
+        "{KERNEL_KEY} = \"{kernel}\" is not available on substrate {substrate}, which runs {machine}; run it --on kernel, or \
+         leave {KERNEL_KEY} out"
+    ))
 }
 
 /// Links beside the chain and ways over them: on a kernel routers know one way to each host, and between real machines the
@@ -50,15 +66,16 @@ pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
     link.or(flow)
 }
 
-/// What the run asks for that has no effect on a kernel, host by host. `inside`: what the inside of a host is there.
-pub fn without_effect(run: &Run, inside: &str) -> Vec<String> {
+/// What the run asks for that has no effect on a kernel of this version, host by host. `inside`: what the inside of a host
+/// is there.
+pub fn without_effect(run: &Run, inside: &str, version: KernelVersion) -> Vec<String> {
     let hosts = run.hosts.iter().flat_map(|host| {
         let name = &host.name;
         let hardware = host.hardware.as_ref().map(|hardware| {
             let capture = if hardware.capture.is_some() { ", nor has its capture's cost" } else { "" };
             format!("host {name}: hardware has no effect{capture}: {inside}; run it --on model to see it")
         });
-        let window = host.tcp.adv_win_scale.map(|scale| {
+        let window = host.tcp.adv_win_scale.filter(|_| !version.shares_buffers_by_scale()).map(|scale| {
             format!(
                 "host {name}: adv_win_scale = {scale} has no effect; Linux sizes windows by the payload that packets \
                  carry since 6.6"
@@ -98,9 +115,9 @@ pub fn marked(run: &Run) -> Vec<String> {
     run.flows.iter().filter_map(warning).collect()
 }
 
-/// A window that older kernels cut out of a fixed buffer is another one today.
-fn older_window(to: &Host, flow: &Flow) -> Option<String> {
-    let scale = to.tcp.adv_win_scale?;
+/// A window that older kernels cut out of a fixed buffer is another one since Linux 6.6.
+fn older_window(to: &Host, flow: &Flow, version: KernelVersion) -> Option<String> {
+    let scale = to.tcp.adv_win_scale.filter(|_| !version.shares_buffers_by_scale())?;
     Some(format!(
         "flow {}: host {} has adv_win_scale = {scale}, which was removed in Linux 6.6 and changes a fixed window; run it \
          --on model, or remove `window` or `adv_win_scale`",
@@ -191,6 +208,11 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As on a kernel of today.
+    fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
+        super::lacks(run, substrate, KernelVersion::TODAY)
+    }
     use wirespeed_scenario::Factor;
     use wirespeed_scenario::run::{Change, Policer, PortLimit};
     use wirespeed_scenario::testing::run;
@@ -220,6 +242,25 @@ mod tests {
         assert_eq!(
             copied(&run),
             [format!("flow {label}: zero_copy has no effect here; run it --on netns or hosts")]
+        );
+    }
+
+    #[test]
+    fn a_kernel_is_refused_where_the_machines_own_runs() {
+        let mut chosen = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        assert_eq!(kernel_of_the_machine(&chosen, SubstrateKind::Netns), None);
+        chosen.kernel = Some("6.1".parse().unwrap());
+        assert_eq!(lacks(&chosen, SubstrateKind::Kernel), None);
+        assert_eq!(
+            lacks(&chosen, SubstrateKind::Netns).as_deref(),
+            Some(
+                "run.kernel = \"6.1\" is not available on substrate netns, which runs this machine's kernel; run it --on kernel, \
+                 or leave run.kernel out"
+            )
+        );
+        assert!(
+            kernel_of_the_machine(&chosen, SubstrateKind::Hosts)
+                .is_some_and(|message| message.contains("the kernels of the hosts"))
         );
     }
 
@@ -313,10 +354,13 @@ mod tests {
             lacks(&fixed, SubstrateKind::Kernel)
                 .is_some_and(|message| message.contains("b has adv_win_scale = 2"))
         );
+        let older = KernelVersion::new(6, 1, 192);
+        assert_eq!(super::lacks(&fixed, SubstrateKind::Kernel, older), None);
         let tuned = windowed(None);
+        assert_eq!(without_effect(&tuned, "free", older), Vec::<String>::new());
         assert_eq!(lacks(&tuned, SubstrateKind::Kernel), None);
         assert_eq!(
-            without_effect(&tuned, "free"),
+            without_effect(&tuned, "free", KernelVersion::TODAY),
             [
                 "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
             ]
@@ -337,7 +381,7 @@ capture_core = 3
         let study = wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap();
         assert_eq!(lacks(&study.runs[0], SubstrateKind::Kernel), None);
         assert_eq!(
-            without_effect(&study.runs[0], "free"),
+            without_effect(&study.runs[0], "free", KernelVersion::TODAY),
             [
                 "host receiver: hardware has no effect, nor has its capture's cost: free; run it --on model to see it"
             ]

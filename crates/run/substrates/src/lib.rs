@@ -31,7 +31,7 @@ mod usage;
 #[cfg(feature = "linux")]
 pub use hosts::{Hosts, Ports, Surveyed, check_real_run, put_together};
 #[cfg(feature = "linux")]
-pub use kernel::{VirtualTime, run_as_init};
+pub use kernel::{Kernels, VirtualTime, run_as_init};
 pub use model::Model;
 #[cfg(feature = "linux")]
 pub use netns::{Namespaces, Task, serve as serve_namespaces};

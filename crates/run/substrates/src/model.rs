@@ -14,7 +14,7 @@ use wirespeed_record::{
     TableWriter,
 };
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::Run;
+use wirespeed_scenario::run::{KernelChoice, Run};
 use wirespeed_sim::{Counts, Ended, Observer, Samples, simulate_observed};
 use wirespeed_units::SimTime;
 
@@ -27,7 +27,7 @@ impl Substrate for Model {
         SubstrateKind::Model
     }
 
-    fn build(&self) -> Option<String> {
+    fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
         None
     }
 

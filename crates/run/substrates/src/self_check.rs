@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 use wirespeed_record::{Datagram, PathCheck, Recording, RunDirectory, SubstrateKind};
-use wirespeed_scenario::run::{Flow, FlowKind, Host, Link, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, Host, KernelChoice, Link, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// A substrate that measures each path before it is used.
@@ -66,8 +66,8 @@ impl Substrate for SelfChecked {
         self.inner.kind()
     }
 
-    fn build(&self) -> Option<String> {
-        self.inner.build()
+    fn build(&self, kernel: Option<&KernelChoice>) -> Option<String> {
+        self.inner.build(kernel)
     }
 
     fn program(&self) -> Option<&'static str> {

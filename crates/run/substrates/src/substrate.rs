@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 use wirespeed_record::{Recording, RunDirectory, StoreError, SubstrateKind};
-use wirespeed_scenario::run::Run;
+use wirespeed_scenario::run::{KernelChoice, Run};
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,8 +29,9 @@ pub trait Substrate: Sync {
     /// Which of the substrates it is.
     fn kind(&self) -> SubstrateKind;
 
-    /// What identifies the kernel it runs, if it runs one: a recording made on another one is not the same run.
-    fn build(&self) -> Option<String>;
+    /// What identifies the kernel that it runs for this choice of `run.kernel`, if it runs one: a recording made on another
+    /// one is not the same run.
+    fn build(&self, kernel: Option<&KernelChoice>) -> Option<String>;
 
     /// What identifies the code that computes its results, if it is no kernel that has them.
     fn program(&self) -> Option<&'static str> {

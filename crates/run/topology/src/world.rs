@@ -374,6 +374,10 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into();
+    // Kernels that do not look at it have the file as well; the substrate warns that it has no effect there.
+    if let Some(scale) = host.tcp.adv_win_scale {
+        wanted.push(("net.ipv4.tcp_adv_win_scale".into(), scale.to_string()));
+    }
     wanted.extend(host.sysctls.clone());
     let mut settings = BTreeMap::new();
     for (name, value) in &wanted {

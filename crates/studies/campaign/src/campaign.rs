@@ -101,7 +101,8 @@ impl Campaign<'_> {
         let Ok(RunState::Complete(info)) = open(path) else { return None };
         let is_same = info.scenario == self.substrate.recorded(run)
             && info.substrate == self.substrate.kind()
-            && info.kernel.as_ref().map(|kernel| kernel.build.clone()) == self.substrate.build()
+            && info.kernel.as_ref().map(|kernel| kernel.build.clone())
+                == self.substrate.build(run.kernel.as_ref())
             && info.tool.program.as_deref() == self.substrate.program();
         (is_same && info.series.suffices_for(series::wanted(run))).then_some(info)
     }
@@ -148,6 +149,7 @@ mod tests {
     use crate::threads::{EARLIER, Threads};
     use std::sync::atomic::AtomicUsize;
     use wirespeed_record::{Recording, SubstrateKind, ToolInfo};
+    use wirespeed_scenario::run::KernelChoice;
     use wirespeed_substrates::{Control, Progress};
 
     /// Carries out runs by writing down what they are; the second of the study fails.
@@ -166,7 +168,7 @@ mod tests {
         fn kind(&self) -> SubstrateKind {
             self.kind
         }
-        fn build(&self) -> Option<String> {
+        fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
             None
         }
         fn program(&self) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use super::section::sections;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wirespeed_record::{Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::Run;
+use wirespeed_scenario::run::KernelChoice;
 use wirespeed_substrates::{Control, Substrate, SubstrateError};
 
 /// A row of the first section's cell of that number with this goodput.
@@ -37,7 +38,7 @@ impl Substrate for Fake {
     fn kind(&self) -> SubstrateKind {
         SubstrateKind::Model
     }
-    fn build(&self) -> Option<String> {
+    fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
         None
     }
     fn check(&self, _: &Run) -> Result<(), SubstrateError> {

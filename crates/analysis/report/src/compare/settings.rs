@@ -22,6 +22,9 @@ const NAMES: [&str; 6] = ["study", "about", "id", "factors", "repeat", "seed"];
 /// Stands for a value that is another one in each run.
 const SEVERAL: &str = "several";
 
+/// The Linux that ran. Folders of which one had no kernel do not differ in it.
+const RELEASE: &str = "kernel release";
+
 /// All settings in which matched runs differ.
 pub(super) fn differing(sides: &[Side], matches: &[Match]) -> Vec<Setting> {
     let mut found: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
@@ -46,7 +49,9 @@ pub(super) fn differing(sides: &[Side], matches: &[Match]) -> Vec<Setting> {
         }
     }
     let words = |values: Vec<Option<String>>| values.into_iter().map(|v| v.unwrap_or(MISSING.into()));
-    found.into_iter().map(|(path, values)| Setting { path, values: words(values).collect() }).collect()
+    let settings = found.into_iter().map(|(path, values)| Setting { path, values: words(values).collect() });
+    let has_no_kernel = |setting: &Setting| setting.values.iter().any(|value| value == MISSING);
+    settings.filter(|setting| setting.path != RELEASE || !has_no_kernel(setting)).collect()
 }
 
 fn join(before: &mut Option<String>, value: Option<String>) {
@@ -69,6 +74,9 @@ fn settings(run: &SideRun) -> BTreeMap<String, String> {
             let set = host.settings.iter().filter(|(name, _)| !is_found_anew(name));
             leaves.extend(set.map(|(name, value)| (format!("{}: {name}", host.name), value.clone())));
         }
+    }
+    if let Some(kernel) = info.kernel.as_ref().filter(|kernel| !kernel.release.is_empty()) {
+        leaves.insert(RELEASE.into(), kernel.release.clone());
     }
     leaves
 }
@@ -128,7 +136,7 @@ mod tests {
     use crate::facts::Pool;
     use crate::input::RunResult;
     use serde_json::json;
-    use wirespeed_record::{HostInfo, Recording, RunInfo};
+    use wirespeed_record::{HostInfo, KernelInfo, Recording, RunInfo};
 
     #[test]
     fn a_scenario_is_flat_and_without_names_of_the_run() {
@@ -168,6 +176,16 @@ mod tests {
         };
         assert_eq!(names(SubstrateKind::Hosts), ["b: net.ipv4.tcp_rmem", "sample"]);
         assert_eq!(names(SubstrateKind::Model), ["links.bottleneck.name", "links.bottleneck.rate", "sample"]);
+    }
+
+    #[test]
+    fn the_release_of_a_kernel_is_a_setting() {
+        let kernel = KernelInfo { release: "6.1.192".into(), ..KernelInfo::default() };
+        let info =
+            RunInfo { kernel: Some(kernel), scenario: json!({ "sample": "1 ms" }), ..RunInfo::default() };
+        let recording = Recording { info, ..Recording::default() };
+        let run = SideRun::new(RunResult::of(&recording), String::new(), 100, &mut Pool::default()).unwrap();
+        assert_eq!(settings(&run).get(RELEASE).map(String::as_str), Some("6.1.192"));
     }
 
     #[test]

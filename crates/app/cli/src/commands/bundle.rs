@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         license,
         inputs: inputs(&arguments.scenarios)?,
         inputs_folder: INPUTS,
-        kernels: kernels(folder),
+        kernels: kernels(),
         tool: tool(),
     };
     let packed = packing.write(&out)?;
@@ -168,39 +168,17 @@ fn inputs(scenarios: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
-/// The configurations of the kernels in the cache that the runs of a folder may have been made on.
+/// The configurations of the kernels in the cache, on which runs may have been made.
 #[cfg(feature = "linux")]
-fn kernels(folder: &Path) -> Vec<KernelConfig> {
-    use wirespeed_kernel::{BuildOptions, find};
-    let own = own_controls(&folder.join(INPUTS));
-    let builds = [Vec::new(), own];
-    let found = builds.into_iter().filter_map(|extra_cc| {
-        // A kernel that is not there is reported by the packer, if a run needs it.
-        let kernel = find(&BuildOptions { extra_cc, ..Default::default() }).ok()?;
-        Some(KernelConfig { build: kernel.build, config: kernel.config })
-    });
-    found.collect()
+fn kernels() -> Vec<KernelConfig> {
+    // A kernel that is not there is reported by the packer, if a run needs it.
+    let cached = wirespeed_kernel::cached(&Default::default()).unwrap_or_default();
+    cached.into_iter().map(|c| KernelConfig { build: c.kernel.build, config: c.kernel.config }).collect()
 }
 
 #[cfg(not(feature = "linux"))]
-fn kernels(_: &Path) -> Vec<KernelConfig> {
+fn kernels() -> Vec<KernelConfig> {
     Vec::new()
-}
-
-/// The C files at and below a folder.
-#[cfg(feature = "linux")]
-fn own_controls(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(own_controls(&path));
-        } else if path.extension().is_some_and(|extension| extension == "c") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 fn show(file: &Path, json: bool) -> Result<(), Failure> {

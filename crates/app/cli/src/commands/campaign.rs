@@ -82,7 +82,7 @@ fn worker(arguments: &Worker) -> Result<(), Failure> {
         message: format!("the plan is for substrate {}, which workers do not execute", plan.substrate.word()),
         remedy: "plan the campaign on the model or the kernel".into(),
     })?;
-    let substrate = substrate(on, &plan.own_controls)?;
+    let substrate = substrate(on, &plan.own_controls, &plan.runs)?;
     let runs = arguments.shard.select(&plan.runs, &*substrate);
     let name = format!("shard-{}", arguments.shard.to_string().replace('/', "-"));
     let _lock = create_part_locked(&arguments.folder, &name)?;

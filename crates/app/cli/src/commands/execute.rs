@@ -42,20 +42,20 @@ pub struct Arguments {
 
 /// Executes the command, and prints the run directory.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let run = read(&arguments.file)?;
-    let mut substrate = substrate(arguments.on, &[])?;
+    let runs = [read(&arguments.file)?];
+    let [run] = &runs;
+    let mut substrate = substrate(arguments.on, &[], &runs)?;
     if SelfCheck::Auto.applies(arguments.on) {
         substrate = Box::new(SelfChecked::new(substrate));
     }
-    refuse_own_control(arguments, &run)?;
-    substrate.check(&run).map_err(|error| Failure::Usage {
+    refuse_own_control(arguments, run)?;
+    substrate.check(run).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", run.id),
         remedy: "execute the run on another substrate (--on)".into(),
     })?;
     let folder = arguments.out.join("runs");
     create(&folder)?;
     let command = |_: &Run| command(arguments);
-    let runs = [run];
     let display = Display::new(&runs, &*substrate, false, None);
     let threads = Threads::new(&*substrate, 1, tool());
     let campaign = Campaign {

@@ -6,13 +6,17 @@ use crate::{interrupt, print};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use wirespeed_kernel::{BuildOptions, Kernel, build, find};
+use wirespeed_scenario::run::KernelChoice;
 
 pub const EXAMPLES: &str = "\
 Examples:
   wirespeed kernel build                                # from the distribution's source; some minutes, once
+  wirespeed kernel build --version 6.1                  # another version, for runs with run.kernel = \"6.1\"
   wirespeed kernel build --source linux-6.12.tar.xz
   wirespeed kernel build --cc tcp_my_cc.c               # with a congestion control of your own
-  wirespeed kernel info";
+  wirespeed kernel info
+  wirespeed kernel info --version 6.1
+  wirespeed list kernels                                # all in the cache";
 
 /// Subcommands of `wirespeed kernel`.
 #[derive(Debug, Subcommand)]
@@ -26,7 +30,10 @@ pub enum Action {
 /// What a kernel is made from.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Tarball or tree of Linux 6.12 [default: the distribution's, below /usr/src].
+    /// Version of Linux, such as 6.1 or 6.1.192 [default: that of --source, or else 6.12].
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    version: Option<KernelChoice>,
+    /// Tarball or tree of Linux [default: the distribution's, below /usr/src].
     #[arg(long, value_name = "PATH")]
     source: Option<PathBuf>,
     /// C file of a congestion control of your own to compile in; may be repeated.
@@ -41,11 +48,20 @@ impl Options {
     fn build_options(self) -> BuildOptions {
         let defaults = BuildOptions::default();
         BuildOptions {
+            version: self.version,
             source: self.source,
             extra_cc: self.congestion,
             jobs: self.jobs.unwrap_or(defaults.jobs),
             ..defaults
         }
+    }
+}
+
+/// A version of the command line; a path is for `--source`.
+fn version(text: &str) -> Result<KernelChoice, String> {
+    match text.parse() {
+        Ok(KernelChoice::Source(_)) => Err("give the path of a tarball or tree with --source".into()),
+        parsed => parsed,
     }
 }
 

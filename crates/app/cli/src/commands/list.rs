@@ -15,6 +15,7 @@ Examples:
   wirespeed list rules                # then: wirespeed explain tcp.rmem
   wirespeed list tables               # then, for the columns of one: wirespeed explain flows
   wirespeed list scenarios            # then: wirespeed run scenarios/first-look.toml
+  wirespeed list kernels              # then: wirespeed run FILE --on kernel --set run.kernel=6.1
   wirespeed list studies              # then: wirespeed reproduce ulm-2016
   wirespeed list runs wirespeed-out   # runs below this folder";
 
@@ -33,6 +34,9 @@ pub enum What {
     Tables,
     /// Scenarios that come with wirespeed.
     Scenarios,
+    /// Virtual-time kernels that are built, and whether runs use them.
+    #[cfg(feature = "linux")]
+    Kernels,
     /// Published studies for `wirespeed reproduce`.
     Studies,
     /// Runs in a folder, and whether they are complete.
@@ -76,6 +80,8 @@ pub fn run(what: &What) -> Result<(), Failure> {
             })
             .collect(),
         What::Scenarios => scenarios(),
+        #[cfg(feature = "linux")]
+        What::Kernels => kernels()?,
         What::Studies => super::reproduce::listed(),
         What::Runs { folder } => runs(folder)?,
     };
@@ -93,6 +99,26 @@ fn on_linux(control: &CongestionControl) -> Vec<&'static str> {
 #[cfg(not(feature = "linux"))]
 fn on_linux(_: &CongestionControl) -> Vec<&'static str> {
     Vec::new()
+}
+
+/// The kernels of the cache: version, use, and what each is.
+#[cfg(feature = "linux")]
+fn kernels() -> Result<Vec<[String; 3]>, Failure> {
+    use wirespeed_kernel::{BuildOptions, cached, find};
+    let default = find(&BuildOptions::default()).ok().map(|kernel| kernel.build);
+    let row = |cached: wirespeed_kernel::Cached| {
+        let kernel = cached.kernel;
+        let state = match cached.is_current {
+            true if Some(&kernel.build) == default.as_ref() => "default",
+            true => "run.kernel",
+            // By another version of wirespeed, or with congestion controls of the user's own.
+            false => "other recipe",
+        };
+        let build = kernel.build.get(..16).unwrap_or(&kernel.build);
+        let about = format!("build {build}, {}, from {}", kernel.built_with, kernel.source.display());
+        [kernel.release, state.into(), about]
+    };
+    Ok(cached(&BuildOptions::default())?.into_iter().map(row).collect())
 }
 
 fn first_sentence(text: &str) -> String {

@@ -242,8 +242,8 @@ fn execute(
     builds: &mut BTreeSet<String>,
 ) -> Result<Option<Vec<Outcome>>, Failure> {
     let own = own_controls(group, manifest, unpacked)?;
-    let mut substrate = substrate(group.on, &own)?;
-    builds.extend(substrate.build());
+    let mut substrate = substrate(group.on, &own, &group.runs)?;
+    builds.extend(group.runs.iter().filter_map(|run| substrate.build(run.kernel.as_ref())));
     if arguments.self_check.applies(group.on) {
         substrate = Box::new(SelfChecked::new(substrate));
     }

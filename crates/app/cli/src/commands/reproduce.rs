@@ -276,7 +276,7 @@ fn carry_out(
     mode: &str,
 ) -> Result<Option<(Vec<Found>, CarriedOut)>, Failure> {
     let own: Vec<PathBuf> = plan.own_controls.iter().cloned().collect();
-    let substrate = substrate(on, &own)?;
+    let substrate = substrate(on, &own, &plan.runs)?;
     let mut found: Vec<Option<Found>> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     for (index, run) in plan.runs.iter().enumerate() {

@@ -207,7 +207,7 @@ pub(crate) fn carry_out(
     let known: Vec<(&str, &str)> = wirespeed_metrics::all().iter().map(|m| (m.name, m.unit)).collect();
     study.check_metrics(&known)?;
     requested_figures(arguments, study)?;
-    let mut substrate = substrate(arguments.on(), &study.own_controls)?;
+    let mut substrate = substrate(arguments.on(), &study.own_controls, &study.runs)?;
     if arguments.self_check.applies(arguments.on()) {
         substrate = Box::new(SelfChecked::new(substrate));
     }
@@ -306,7 +306,11 @@ pub(crate) use super::linux::substrate;
 
 /// The substrate: this build has the model only.
 #[cfg(not(feature = "linux"))]
-pub(crate) fn substrate(on: On, _own_controls: &[PathBuf]) -> Result<Box<dyn Substrate>, Failure> {
+pub(crate) fn substrate(
+    on: On,
+    _own_controls: &[PathBuf],
+    _runs: &[Run],
+) -> Result<Box<dyn Substrate>, Failure> {
     match on {
         On::Model => Ok(Box::new(wirespeed_substrates::Model)),
         other => Err(crate::absent::substrate(other.kind().word())),

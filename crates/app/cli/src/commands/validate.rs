@@ -121,9 +121,9 @@ fn extend(arguments: &Arguments, on: On) -> Result<(), Failure> {
             remedy: "give --on kernel with --extend".into(),
         });
     }
-    let substrate = substrate(on, &[])?;
+    let substrate = substrate(on, &[], &[])?;
     let collector = Collector {
-        build: substrate.build().unwrap_or_default(),
+        build: substrate.build(None).unwrap_or_default(),
         substrate: &*substrate,
         scratch: &arguments.scratch,
         jobs: arguments.jobs.unwrap_or_else(cores),
@@ -153,9 +153,9 @@ fn cells(section: &'static Section, path: &Path, wanted: Option<usize>) -> Resul
 
 /// Runs what the data has, section by section, and says how it agrees.
 fn compare(arguments: &Arguments, on: On) -> Result<(), Failure> {
-    let substrate = substrate(on, &[])?;
+    let substrate = substrate(on, &[], &[])?;
     let collector = Collector {
-        build: substrate.build().unwrap_or_else(|| match substrate.program() {
+        build: substrate.build(None).unwrap_or_else(|| match substrate.program() {
             Some(program) => format!("{}+{program}", tool().version),
             None => tool().version,
         }),

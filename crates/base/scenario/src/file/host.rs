@@ -91,7 +91,7 @@ pub(crate) struct HostTable {
     #[serde(default)]
     pub sysctls: BTreeMap<String, Setting>,
     /// `tcp_adv_win_scale` of kernels before 6.6: a window is the buffer less its 2^n-th part. Default: the newer
-    /// way, by the payload that packets turn out to carry. Model only.
+    /// way, by the payload that packets turn out to carry. On the model, and on the kernel where `run.kernel` is older than 6.6.
     #[schemars(range(min = 1, max = 31))]
     pub adv_win_scale: Option<u8>,
 

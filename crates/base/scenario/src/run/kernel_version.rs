@@ -19,6 +19,30 @@ impl KernelVersion {
     pub const fn new(major: u16, minor: u16, patch: u16) -> KernelVersion {
         KernelVersion([major, minor, patch])
     }
+
+    /// Whether `tcp_adv_win_scale` decides how much of a receive buffer is offered as window. Since Linux 6.6 it is the share of
+    /// payload that packets turn out to have (commit dfa2f0483360, "tcp: get rid of sysctl_tcp_adv_win_scale").
+    pub fn shares_buffers_by_scale(self) -> bool {
+        self < KernelVersion([6, 6, 0])
+    }
+
+    /// The line of versions that it belongs to: 6.12 of 6.12.117.
+    pub const fn line(self) -> KernelVersion {
+        let [major, minor, _] = self.0;
+        KernelVersion([major, minor, 0])
+    }
+
+    /// With all three numbers, as `uname -r` begins also where the last is 0.
+    pub fn in_full(self) -> String {
+        let [major, minor, patch] = self.0;
+        format!("{major}.{minor}.{patch}")
+    }
+
+    /// The version of a release such as `6.12.117-amd64` or `6.1.0-rc1`.
+    pub fn of_release(release: &str) -> Option<KernelVersion> {
+        let end = release.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(release.len());
+        release[..end].trim_end_matches('.').parse().ok()
+    }
 }
 
 impl Default for KernelVersion {
@@ -81,6 +105,19 @@ impl JsonSchema for KernelVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_of_releases_leave_out_what_follows_the_numbers() {
+        let of = |release: &str| KernelVersion::of_release(release).map(KernelVersion::in_full);
+        assert_eq!(of("6.12.117").as_deref(), Some("6.12.117"));
+        assert_eq!(of("6.1.0-rc1").as_deref(), Some("6.1.0"));
+        assert_eq!(of("6.4+").as_deref(), Some("6.4.0"));
+        assert_eq!(of("next"), None);
+        assert_eq!(
+            KernelVersion::of_release("6.12.117").map(KernelVersion::line),
+            Some(KernelVersion::TODAY)
+        );
+    }
 
     #[test]
     fn versions_are_read_written_and_compared_by_number() {

@@ -52,12 +52,13 @@ const TABLES: [Section; 24] = [
 ];
 
 /// Types of values, with the name that keys use for each, and an example as in a file.
-const FORMS: [(&str, &str, &str); 14] = [
+const FORMS: [(&str, &str, &str); 15] = [
     ("Rate", "rate", r#""9.5 Gbit/s""#),
     ("Span", "duration", r#""6.2 ms""#),
     ("Bytes", "size", r#""8 MiB""#),
     ("Room", "size of a buffer", r#""1 bdp""#),
     ("Dscp", "DSCP", r#""ef""#),
+    ("KernelChoice", "kernel", r#""6.1""#),
     ("KernelVersion", "kernel version", r#""4.15""#),
     ("CoreSet", "cores", r#""0-3,8""#),
     ("AppsChoice", "cores of applications", r#""free""#),

@@ -12,7 +12,9 @@ use crate::net::{
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
-use wirespeed_scenario::run::{Crossing, Direction, FlowKind, Host, LossModel, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{
+    Crossing, Direction, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue, Run,
+};
 use wirespeed_units::{Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -50,6 +52,7 @@ pub(super) const KNOWN_SYSCTLS: &[&str] = &["net.ipv4.tcp_slow_start_after_idle"
 /// # Errors
 /// The first thing it lacks.
 pub fn check(run: &Run) -> Result<(), Unsupported> {
+    check_kernel(run)?;
     for flow in &run.flows {
         if let FlowKind::Tcp { congestion, .. } = &flow.kind {
             let found = find(congestion)?;
@@ -61,6 +64,18 @@ pub fn check(run: &Run) -> Result<(), Unsupported> {
         }
     }
     Ok(())
+}
+
+/// The kernel that a run asks for has to be the one whose TCP the model follows.
+fn check_kernel(run: &Run) -> Result<(), Unsupported> {
+    let follows = KernelVersion::TODAY;
+    match &run.kernel {
+        Some(kernel) if kernel.line() != Some(follows) => Err(Unsupported(format!(
+            "{KERNEL_KEY} = \"{kernel}\" is not available on the model, which follows Linux {follows}; run it --on kernel, or \
+             leave {KERNEL_KEY} out"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Pipes and flows of a run.

@@ -9,6 +9,7 @@ mod peer;
 
 pub use conclude::put_together;
 
+use crate::lacks::{beside_the_chain, kernel_of_the_machine};
 use crate::substrate::{Control, Progress, Substrate, SubstrateError};
 use choose::Candidate;
 use merge::Merge;
@@ -28,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 use wirespeed_record::{Recording, RunDirectory, SubstrateKind, rfc3339};
-use wirespeed_scenario::run::{FlowKind, Host, Reach, Run};
+use wirespeed_scenario::run::{FlowKind, Host, KernelChoice, Reach, Run};
 use wirespeed_transport::TransportError;
 use wirespeed_transport::remote::Program;
 use wirespeed_transport::session::{Offset, Session, timed_out, unexpected};
@@ -204,7 +205,7 @@ impl Substrate for Hosts {
         SubstrateKind::Hosts
     }
 
-    fn build(&self) -> Option<String> {
+    fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
         None
     }
 
@@ -227,7 +228,9 @@ impl Substrate for Hosts {
         choose::asked(reaches)?;
         server(run).map_err(SubstrateError::Unsupported)?;
         check_run(run).map_err(SubstrateError::Unsupported)?;
-        if let Some(what) = crate::lacks::beside_the_chain(run, self.kind()) {
+        if let Some(what) =
+            beside_the_chain(run, self.kind()).or_else(|| kernel_of_the_machine(run, self.kind()))
+        {
             return lacks(what);
         }
         if let Some(what) = crate::lacks::changing(run, self.kind()) {

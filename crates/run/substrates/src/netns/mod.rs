@@ -22,7 +22,7 @@ use wirespeed_agent::MOST_FLOWS;
 use wirespeed_agent::one_kernel::STREAM;
 use wirespeed_record::{Recording, RunDirectory, SubstrateKind, rfc3339};
 use wirespeed_scenario::layout::{Egress, Layout};
-use wirespeed_scenario::run::{FlowKind, Qdisc, Run};
+use wirespeed_scenario::run::{FlowKind, KernelChoice, KernelVersion, Qdisc, Run};
 use wirespeed_topology::world::is_bare;
 use wirespeed_units::Span;
 
@@ -51,12 +51,18 @@ impl Namespaces {
     }
 }
 
+/// The version of this machine's kernel; where it cannot be read, today's rules.
+fn version() -> KernelVersion {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    KernelVersion::of_release(release.trim()).unwrap_or_default()
+}
+
 impl Substrate for Namespaces {
     fn kind(&self) -> SubstrateKind {
         SubstrateKind::Netns
     }
 
-    fn build(&self) -> Option<String> {
+    fn build(&self, _: Option<&KernelChoice>) -> Option<String> {
         let read = |name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok();
         Some(format!("{} {}", read("osrelease")?.trim(), read("version")?.trim()))
     }
@@ -70,7 +76,7 @@ impl Substrate for Namespaces {
             let message = format!("{} flows: substrate netns carries at most {MOST_FLOWS}", run.flows.len());
             return Err(SubstrateError::Unsupported(message));
         }
-        if let Some(what) = lacks(run, self.kind()).or_else(|| not_of_a_machine(run)) {
+        if let Some(what) = lacks(run, self.kind(), version()).or_else(|| not_of_a_machine(run)) {
             return Err(SubstrateError::Unsupported(what));
         }
         let features = self.features()?;
@@ -123,12 +129,16 @@ impl Substrate for Namespaces {
         }
         let mut recording = stream.assembler.finish(run, &Layout::of(run), self.kind());
         if let Some(kernel) = &mut recording.info.kernel {
-            kernel.build = self.build().unwrap_or_default();
+            kernel.build = self.build(None).unwrap_or_default();
         }
         recording.info.cost.wall_s = began.elapsed().as_secs_f64();
         recording.info.started = Some(started);
         let features = self.features()?;
-        recording.info.warnings.extend(without_effect(run, "every host has what this machine has"));
+        recording.info.warnings.extend(without_effect(
+            run,
+            "every host has what this machine has",
+            version(),
+        ));
         recording.info.warnings.extend(features.of_the_machine());
         recording.info.warnings.extend(other_backlog(run));
         tidy(&raw, &shared)?;
