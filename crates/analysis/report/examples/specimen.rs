@@ -390,6 +390,7 @@ fn info(controls: &[&str], loss: f64, repeat: u32, swept: bool, base: f64) -> Ru
             forward_queue: "bottleneck/forward".into(),
             reverse_queue: "bottleneck/reverse".into(),
             is_assumed: false,
+            changes: Vec::new(),
         }],
         hosts: ["sender", "receiver"]
             .map(|name| HostInfo { name: name.into(), settings: settings("1500"), ..Default::default() })

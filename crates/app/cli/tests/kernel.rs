@@ -279,6 +279,76 @@ fn a_link_does_exactly_what_was_asked() {
     assert!((lost - sent * 0.01).abs() < 5.0 * deviation, "{lost} of {sent}");
 }
 
+/// A link that changes: datagram by datagram, kernel/qdisc/sch_wire.c and the model have the same times.
+#[test]
+fn a_link_changes_on_the_kernel_as_on_the_model() {
+    const CHANGING: &str = r#"schema = 1
+name = "changing"
+[path]
+rate = "1 Gbit/s"
+rtt = "20 ms"
+buffer = "8 packets"
+[[path.change]]
+at = "50 ms"
+rate = "100 Mbit/s"
+[[path.change]]
+at = "100 ms"
+over = "40 ms"
+rate = "30 Mbit/s"
+rtt = "8 ms"
+loss = 0.2
+[[path.change]]
+at = "150 ms"
+rate = "0 bit/s"
+[[path.change]]
+at = "170 ms"
+rate = "200 Mbit/s"
+buffer = "2 packets"
+loss = 0
+[[path.change]]
+at = "200 ms"
+rtt = "30 ms"
+[[flow]]
+kind = "udp"
+rate = "60 Mbit/s"
+[run]
+duration = "300 ms"
+"#;
+    if !kernel("a_link_changes_on_the_kernel_as_on_the_model") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("changing.toml"), CHANGING).unwrap();
+    let datagrams = |substrate: &str| {
+        let output = wirespeed(
+            folder.path(),
+            &["run", "changing.toml", "--json", "--on", substrate, "--out", substrate],
+        );
+        assert!(output.status.success(), "{}", errors(&output));
+        let results: Value = serde_json::from_str(&text(&output)).expect("--json prints JSON");
+        assert_balanced(&results["runs"][0]);
+        let id = results["runs"][0]["id"].as_str().unwrap().to_owned();
+        let recording = wirespeed_record::read(&folder.path().join(substrate).join("runs").join(id)).unwrap();
+        let mut times: Vec<_> = recording.datagrams.iter().map(|row| (row.sent_ns, row.arrived_ns)).collect();
+        times.sort();
+        times
+    };
+    let (kernel, model) = (datagrams("kernel"), datagrams("model"));
+    assert_eq!(kernel.len(), model.len());
+    assert!(kernel.len() > 1000 && kernel.iter().filter(|times| times.1.is_none()).count() > 100);
+    for (kernel, model) in kernel.iter().zip(&model) {
+        // The sender reads the clock (1 ns a reading) before the datagram is on its way, and each frame that waits is rounded to 1 ns.
+        let is_near = match (kernel.1, model.1) {
+            (Some(kernel), Some(model)) => (kernel - model).abs() <= 100,
+            (kernel, model) => kernel.is_none() && model.is_none(),
+        };
+        assert!(
+            is_near && (kernel.0 - model.0).abs() <= 100,
+            "{kernel:?} on the kernel, {model:?} on the model"
+        );
+    }
+}
+
 /// What stands for the link must not decide what TCP does: mainline's emulator gives nearly the same.
 #[test]
 fn our_link_and_mainline_netem_agree() {

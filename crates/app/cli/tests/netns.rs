@@ -113,6 +113,27 @@ fn a_queue_that_is_too_slow_drops_what_the_ledger_says() {
 }
 
 #[test]
+fn a_link_gets_another_rate_when_it_is_time() {
+    let test = "a_link_gets_another_rate_when_it_is_time";
+    let flow = "[[path.change]]\nat = \"500 ms\"\nrate = \"20 Mbit/s\"\n\
+                [[flow]]\nkind = \"udp\"\nrate = \"400 Mbit/s\"\nrcvbuf = \"8 MB\"\n";
+    let Some(folder) = folder(test, flow) else { return };
+    let run = run(folder.path(), &[]);
+    balances(&run);
+    let id = run["id"].as_str().expect("a run has a name");
+    let recording = wirespeed_record::read(&folder.path().join("out/runs").join(id)).expect("a recording");
+    // Frames of 1514 bytes; the queue of 100 kB takes 40 ms to empty at the new rate.
+    let rate = |from_ms: i64, to_ms: i64| {
+        let times = recording.datagrams.iter().filter_map(|row| row.arrived_ns);
+        let arrived = times.filter(|time| (from_ms * 1_000_000..to_ms * 1_000_000).contains(time)).count();
+        arrived as f64 * 1514.0 * 8.0 / ((to_ms - from_ms) as f64 / 1e3)
+    };
+    assert!((5e7..=2.1e8).contains(&rate(100, 500)), "{}", rate(100, 500));
+    // A change that comes late, and a bucket that was full.
+    assert!((1e7..=2.6e7).contains(&rate(600, 1000)), "{}", rate(600, 1000));
+}
+
+#[test]
 fn drops_of_a_moment_are_in_the_interval_of_that_moment() {
     let test = "drops_of_a_moment_are_in_the_interval_of_that_moment";
     let flows = "[[flow]]\ncongestion = \"reno\"\nmax_rate = \"20 Mbit/s\"\n\

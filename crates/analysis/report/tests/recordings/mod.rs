@@ -66,6 +66,7 @@ pub fn one_run(congestion: &str, repeat: u32) -> Recording {
         forward_queue: "bottleneck/forward".into(),
         reverse_queue: "bottleneck/reverse".into(),
         is_assumed: false,
+        changes: Vec::new(),
     }];
     for step in 0..=100_i64 {
         let t_ns = step * 100_000_000;
