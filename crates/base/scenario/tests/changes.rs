@@ -86,6 +86,15 @@ fn changes_after_the_end_are_no_mistake_but_told() {
 }
 
 #[test]
+fn a_ramp_and_a_period_may_be_longer_than_the_run() {
+    let link =
+        link("[[path.change]]\nat = \"5 s\"\nover = \"10 s\"\nevery = \"40 s\"\nrate = \"200 Mbit/s\"");
+    // Half of the ramp, without its last step, which would be at the end.
+    assert_eq!(link.forward.changes.len(), 49);
+    assert_eq!(link.forward.changes[48].rate, Some(Rate::mbit(149)));
+}
+
+#[test]
 fn a_run_without_changes_is_stored_as_before() {
     let run = &study("").unwrap().runs[0];
     assert!(!serde_json::to_string(run).unwrap().contains("changes"));

@@ -3,7 +3,7 @@
 use super::direction::{Side, Way, check_probability};
 use crate::error::Complaint;
 use crate::file::{ChangeTable, WayTable};
-use crate::resolve::{check_delay, check_rate_or_none, positive};
+use crate::resolve::{LONGEST_RUN, check_delay, check_rate_or_none, positive};
 use crate::room::Room;
 use crate::run::{Change, Direction, LinkState, LossModel, Queue};
 use crate::tree::{Node, Place};
@@ -103,10 +103,10 @@ impl Side<'_> {
                 .help("write delay, or leave out direction"));
         }
         if let Some(over) = over {
-            positive(*over, &name("over"), place("over"), self.duration)?;
+            positive(*over, &name("over"), place("over"), LONGEST_RUN)?;
         }
         if let Some(every) = every {
-            positive(*every, &name("every"), place("every"), self.duration)?;
+            positive(*every, &name("every"), place("every"), LONGEST_RUN)?;
             if over.is_some_and(|over| over > *every) {
                 let message = format!(
                     "{}: it begins again before its {} are over",

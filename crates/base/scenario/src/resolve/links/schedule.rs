@@ -4,7 +4,7 @@ use super::changes::{MOST_CHANGES, Values, in_order, too_many};
 use super::direction::Side;
 use crate::error::Complaint;
 use crate::file::ScheduleTable;
-use crate::resolve::positive;
+use crate::resolve::{LONGEST_RUN, positive};
 use crate::run::{Change, Direction};
 use crate::suggest;
 use crate::tree::{Place, Source};
@@ -41,7 +41,7 @@ impl Side<'_> {
                 let every = file.every;
                 if let Some(every) = every {
                     let (name, at) = self.origin(own, &["schedule", "every"]);
-                    positive(every, &name, at, self.duration)?;
+                    positive(every, &name, at, LONGEST_RUN)?;
                 }
                 let source = self.read(csv, own, "csv")?;
                 self.again_and_again(self.table_of(&source, first, own)?, every, &name, &at)
