@@ -44,6 +44,9 @@ struct tc_wire_qopt {
 	__u64 limit_bytes;	/* room for waiting frames; the one being sent does not count */
 	__u64 loss;		/* probability times 2^64 */
 	__u64 seed;		/* of the loss process */
+	__u64 reorder;		/* probability times 2^64 that a packet is overtaken */
+	__u64 reorder_ns;	/* it arrives so much later */
+	__u64 reorder_seed;
 };
 
 /* What the link is like from a time on. */
@@ -78,19 +81,22 @@ struct wire_sched_data {
 	struct sk_buff *next;		/* the first whose transmission has not started */
 	u64 free_ns;			/* when the transmitter is free */
 	u64 remainder;			/* of free_ns, in ns / rate_bps */
-	u64 random;
+	u64 random, reorder_random;
+	struct sk_buff *late_head, *late_tail;	/* overtaken, in order of arrival time */
 	struct tc_wire_xstats stats;
 	struct qdisc_watchdog watchdog;
 };
 
 #define WIRE_LOST BIT_ULL(63)
+#define WIRE_LATE BIT_ULL(62)
+#define WIRE_FATE (WIRE_LOST | WIRE_LATE)
 
 /* What is on a link that stands still to the end leaves it after any run. */
 #define WIRE_NEVER (U64_MAX / 4)
 
 struct wire_cb {
 	u64 arrive_ns;
-	u64 start_ns;		/* top bit: it will be lost */
+	u64 start_ns;		/* with WIRE_FATE in the top bits */
 };
 
 static struct wire_cb *wire_cb(struct sk_buff *skb)
@@ -100,9 +106,9 @@ static struct wire_cb *wire_cb(struct sk_buff *skb)
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014): any seed is a good one. */
-static u64 wire_random(struct wire_sched_data *q)
+static u64 wire_random(u64 *state)
 {
-	u64 z = (q->random += 0x9e3779b97f4a7c15ULL);
+	u64 z = (*state += 0x9e3779b97f4a7c15ULL);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
@@ -129,7 +135,7 @@ static void wire_advance(struct wire_sched_data *q, u64 now)
 		struct wire_cb *cb = wire_cb(q->next);
 		u32 len = qdisc_pkt_len(q->next);
 
-		if ((cb->start_ns & ~WIRE_LOST) > now)
+		if ((cb->start_ns & ~WIRE_FATE) > now)
 			return;
 		q->stats.waiting_bytes -= len;
 		q->stats.waiting_packets--;
@@ -208,8 +214,10 @@ static int wire_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 	/* What is behind on the way stays behind where the way gets shorter. */
 	q->last_arrive_ns = max(q->last_arrive_ns, q->free_ns + state->delay_ns);
 	cb->arrive_ns = q->last_arrive_ns;
-	if (state->loss && wire_random(q) < state->loss)
+	if (state->loss && wire_random(&q->random) < state->loss)
 		cb->start_ns |= WIRE_LOST;
+	else if (q->opt.reorder && wire_random(&q->reorder_random) < q->opt.reorder)
+		cb->start_ns |= WIRE_LATE;
 
 	skb->next = NULL;
 	if (q->tail)
@@ -257,25 +265,54 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return ret;
 }
 
+/* Puts a packet that the link lets others overtake where it waits for its time. */
+static void wire_delay(struct wire_sched_data *q, struct sk_buff *skb)
+{
+	wire_cb(skb)->arrive_ns += q->opt.reorder_ns;
+	wire_cb(skb)->start_ns &= ~WIRE_LATE;
+	if (q->late_tail)
+		q->late_tail->next = skb;
+	else
+		q->late_head = skb;
+	q->late_tail = skb;
+}
+
+/* The list with the packet that arrives first. */
+static struct sk_buff **wire_first(struct wire_sched_data *q)
+{
+	if (!q->late_head)
+		return &q->head;
+	if (!q->head || wire_cb(q->late_head)->arrive_ns <= wire_cb(q->head)->arrive_ns)
+		return &q->late_head;
+	return &q->head;
+}
+
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 {
 	struct wire_sched_data *q = qdisc_priv(sch);
 	u64 now = ktime_get_ns();
+	struct sk_buff **list;
 
 	wire_advance(q, now);
-	while (q->head) {
-		struct sk_buff *skb = q->head;
+	while (*(list = wire_first(q))) {
+		struct sk_buff *skb = *list;
 		struct wire_cb *cb = wire_cb(skb);
 
 		if (cb->arrive_ns > now) {
 			qdisc_watchdog_schedule_ns(&q->watchdog, cb->arrive_ns);
 			return NULL;
 		}
-		q->head = skb->next;
+		*list = skb->next;
 		if (!q->head)
 			q->tail = NULL;
-		wire_prefetch(q->head);
+		if (!q->late_head)
+			q->late_tail = NULL;
+		wire_prefetch(*list);
 		skb_mark_not_on_list(skb);
+		if (cb->start_ns & WIRE_LATE) {
+			wire_delay(q, skb);
+			continue;
+		}
 		q->stats.flight_packets--;
 		sch->q.qlen--;
 		qdisc_qstats_backlog_dec(sch, skb);
@@ -296,7 +333,8 @@ static void wire_reset(struct Qdisc *sch)
 	struct wire_sched_data *q = qdisc_priv(sch);
 
 	rtnl_kfree_skbs(q->head, q->tail);
-	q->head = q->tail = q->next = NULL;
+	rtnl_kfree_skbs(q->late_head, q->late_tail);
+	q->head = q->tail = q->next = q->late_head = q->late_tail = NULL;
 	q->stats.waiting_bytes = q->stats.waiting_packets = q->stats.flight_packets = 0;
 	q->free_ns = q->remainder = q->last_arrive_ns = 0;
 	q->sending = q->coming = 0;
@@ -346,6 +384,7 @@ static int wire_set_link(struct Qdisc *sch, const void *data, size_t length, str
 	sch_tree_lock(sch);
 	q->opt = given;
 	q->random = given.seed;
+	q->reorder_random = given.reorder_seed;
 	q->states[0] = (struct tc_wire_state) {
 		.rate_bps = given.rate_bps,
 		.delay_ns = given.delay_ns,

@@ -34,6 +34,7 @@ const INNER_TABLES: &[&str] = &[
     "policer",
     "port_limit",
     "queue",
+    "reorder",
     "reverse",
     "schedule",
     "sizes",

@@ -19,7 +19,9 @@ pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,
 };
 pub(crate) use host::{FqTable, HostTable};
-pub(crate) use link::{BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable};
+pub(crate) use link::{
+    BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable, ReorderTable,
+};
 
 use crate::figure::FigureRequest;
 use crate::room::Room;

@@ -1,7 +1,7 @@
 //! Links that change while the run goes on.
 
 use std::fs;
-use wirespeed_scenario::run::{Change, Direction, Link};
+use wirespeed_scenario::run::{Change, Direction, Link, Reorder};
 use wirespeed_scenario::{Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -92,6 +92,18 @@ fn a_ramp_and_a_period_may_be_longer_than_the_run() {
     // Half of the ramp, without its last step, which would be at the end.
     assert_eq!(link.forward.changes.len(), 49);
     assert_eq!(link.forward.changes[48].rate, Some(Rate::mbit(149)));
+}
+
+#[test]
+fn packets_that_are_overtaken_are_those_of_the_data_unless_a_direction_is_named() {
+    let shared = link("reorder = { probability = 0.01, delay = \"1 ms\" }");
+    let expected = Some(Reorder { probability: 0.01, delay: Span::ms(1) });
+    assert_eq!((shared.forward.reorder, shared.reverse.reorder), (expected, None));
+    let back = link("reverse.reorder = { probability = 0.01, delay = \"1 ms\" }");
+    assert_eq!((back.forward.reorder, back.reverse.reorder), (None, expected));
+    let wrong = fault("reorder = { probability = 2, delay = \"1 ms\" }");
+    assert!(wrong.contains("path.reorder.probability: 2 is not a probability"), "{wrong}");
+    assert!(fault("reorder = { probability = 0.1, delay = \"0 ms\" }").contains("path.reorder.delay: 0 s"));
 }
 
 #[test]

@@ -144,8 +144,12 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
         .or(named(direction.port_limit.is_some(), "a port_limit"))
 }
 
-/// A change of a direction that netem and tbf cannot make, where these stand for a link.
+/// A setting of a direction that netem and tbf lack, where these stand for a link.
 fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) -> Option<String> {
+    if direction.reorder.is_some() && (substrate, link.emulator) != (SubstrateKind::Kernel, Emulator::Wire) {
+        // netem delays all packets but those that overtake.
+        return Some("reorder".into());
+    }
     if direction.changes.is_empty() {
         return None;
     }
@@ -160,9 +164,11 @@ fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) ->
 
 /// Links that change, between real machines: the network is as it is.
 pub fn changing(run: &Run, substrate: SubstrateKind) -> Option<String> {
-    let name = &run.links.iter().find(|link| link.changes())?.name;
+    let reorders = |link: &Link| link.forward.reorder.is_some() || link.reverse.reorder.is_some();
+    let link = run.links.iter().find(|link| link.changes() || reorders(link))?;
+    let (name, what) = (&link.name, if link.changes() { "a change of the link" } else { "reorder" });
     Some(format!(
-        "link {name}: a change of the link is not available on substrate {substrate}; run it --on model, kernel or netns, or leave \
+        "link {name}: {what} is not available on substrate {substrate}; run it --on model, kernel or netns, or leave \
          it out"
     ))
 }
@@ -214,7 +220,7 @@ mod tests {
         super::lacks(run, substrate, KernelVersion::TODAY)
     }
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Policer, PortLimit};
+    use wirespeed_scenario::run::{Change, Policer, PortLimit, Reorder};
     use wirespeed_scenario::testing::run;
     use wirespeed_units::{Bytes, Span};
 
@@ -281,6 +287,15 @@ mod tests {
         assert!(of_hosts.contains("link0: a change of the link"), "{of_hosts}");
         run.links[0].forward.changes = vec![Change { rate: Some(Rate::gbit(2)), ..still }];
         assert_eq!(lacks(&run, SubstrateKind::Netns), None);
+        let mut reordered = run.clone();
+        reordered.links[0].forward.changes.clear();
+        reordered.links[0].forward.reorder = Some(Reorder { probability: 0.1, delay: Span::ms(1) });
+        assert_eq!(lacks(&reordered, SubstrateKind::Kernel), None);
+        let of_netns = lacks(&reordered, SubstrateKind::Netns).unwrap_or_default();
+        assert!(of_netns.contains("reorder is not available"), "{of_netns}");
+        assert!(
+            changing(&reordered, SubstrateKind::Hosts).is_some_and(|told| told.contains("reorder is not"))
+        );
         run.links[0].emulator = Emulator::Netem;
         let of_netem = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();
         assert!(of_netem.contains("emulator netem"), "{of_netem}");

@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Fq, Host, LinkState, Qdisc};
+use wirespeed_scenario::run::{Direction, Fq, Host, LinkState, Qdisc, Reorder};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -169,7 +169,13 @@ fn words(what: u64, words: impl IntoIterator<Item = u64>) -> TcAttribute {
 /// `struct tc_wire_qopt` of kernel/qdisc/sch_wire.c.
 fn wire(direction: &Direction, seed: u64) -> TcAttribute {
     let (delay, loss) = (direction.delay.nanoseconds() as u64, loss_bound(direction.loss));
-    words(WIRE_LINK, [direction.rate.get(), delay, direction.buffer.get(), loss, seed])
+    let reorder = direction.reorder.map_or([0; 3], |reorder| {
+        [loss_bound(reorder.probability), reorder.delay.nanoseconds() as u64, Reorder::seed(seed)]
+    });
+    words(
+        WIRE_LINK,
+        [direction.rate.get(), delay, direction.buffer.get(), loss, seed].into_iter().chain(reorder),
+    )
 }
 
 /// The changes of a direction as messages of `struct tc_wire_state`.
@@ -389,7 +395,7 @@ mod tests {
     #[test]
     fn a_link_is_encoded_as_the_kernel_side_reads_it() {
         let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
-        assert_eq!(words_of(&wire(&direction, 7)), [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7]);
+        assert_eq!(words_of(&wire(&direction, 7)), [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0]);
         assert_eq!(wire_states(&direction).count(), 0);
     }
 

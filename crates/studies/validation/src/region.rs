@@ -210,6 +210,9 @@ const ASPECTS: [Aspect; 16] = [
             if direction.loss_model != LossModel::default() {
                 parts.push(format!("loss model {}", direction.loss_model.name()));
             }
+            if direction.reorder.is_some() {
+                parts.push("reordering".into());
+            }
             if !direction.outages.is_empty() {
                 parts.push("outages".into());
             }

@@ -24,6 +24,8 @@ pub(crate) struct PathTable {
     pub loss: Option<f64>,
     /// How random losses fall if not by `loss`; as `loss`, in the FORWARD direction only. Model only.
     pub loss_model: Option<LossTable>,
+    /// Packets that others overtake; as `loss`, in the FORWARD direction only.
+    pub reorder: Option<ReorderTable>,
     /// Room before the link, both directions, whatever the queue's discipline: bytes, "1 bdp" (rate x base
     /// round-trip time of this link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
     pub buffer: Option<Room>,
@@ -63,6 +65,8 @@ pub(crate) struct DirectionTable {
     pub loss: Option<f64>,
     /// How random losses fall in this direction. Model only.
     pub loss_model: Option<LossTable>,
+    /// Packets that others overtake in this direction.
+    pub reorder: Option<ReorderTable>,
     /// Room before this direction.
     pub buffer: Option<Room>,
     /// Discipline of the queue before this direction.
@@ -75,6 +79,17 @@ pub(crate) struct DirectionTable {
     pub port_limit: Option<BucketTable>,
     /// Changes of this direction during the run, from a file.
     pub schedule: Option<ScheduleTable>,
+}
+
+/// Packets that arrive later than in their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReorderTable {
+    /// Probability that a packet is overtaken, each independently.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: f64,
+    /// It arrives so much later. Packets that are sent meanwhile overtake it.
+    pub delay: Span,
 }
 
 /// One link of several: a name, and what differs from `path`.
@@ -96,6 +111,8 @@ pub(crate) struct LinkTable {
     pub loss: Option<f64>,
     /// How random losses fall in the forward direction. Model only.
     pub loss_model: Option<LossTable>,
+    /// Packets that others overtake in the forward direction.
+    pub reorder: Option<ReorderTable>,
     /// Room before the link, both directions.
     pub buffer: Option<Room>,
     /// Discipline of the queue before the link, both directions.

@@ -59,6 +59,9 @@ pub struct Direction {
     /// and before `to` is lost. The queue goes on being served.
     #[serde(default, skip_serializing_if = "is_default")]
     pub outages: Vec<(Span, Span)>,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reorder: Option<Reorder>,
     /// Drops before the queue what exceeds a rate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policer: Option<Policer>,
@@ -88,10 +91,28 @@ impl Direction {
             queue: Queue::default(),
             loss_model: LossModel::default(),
             outages: Vec::new(),
+            reorder: None,
             policer: None,
             port_limit: None,
             changes: Vec::new(),
         }
+    }
+}
+
+/// Packets of a direction that arrive later than in their turn, so that later ones overtake them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Probability that a packet is overtaken, each that is not lost independently; above 0, at most 1.
+    pub probability: f64,
+    /// Such a packet arrives so much later; more than 0.
+    pub delay: Span,
+}
+
+impl Reorder {
+    /// Seed of the choice of packets on a direction whose losses have this seed.
+    pub fn seed(of_losses: u64) -> u64 {
+        of_losses ^ 0x5851_f42d_4c95_7f2d
     }
 }
 

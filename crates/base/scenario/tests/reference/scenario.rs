@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 24] = [
+const TABLES: [Section; 25] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -33,6 +33,7 @@ const TABLES: [Section; 24] = [
     section("BucketTable", "`path.policer` and `path.port_limit`", "path.policer"),
     section("ChangeTable", "`path.change`", "path.change"),
     section("ScheduleTable", "`path.schedule`", "path.schedule"),
+    section("ReorderTable", "`path.reorder`", "path.reorder"),
     section("TopologyTable", "`[topology]`", "topology"),
     section("LinkTable", "`[[link]]`", "link"),
     section("FlowTable", "`[[flow]]`", "flow"),

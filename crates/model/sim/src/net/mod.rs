@@ -36,7 +36,7 @@ pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
     ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
-    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
+    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
 };
 pub use tap::{Addressing, Tap};
 pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

@@ -2,7 +2,7 @@
 
 use super::bucket::Bucket;
 use super::loss::Loss;
-use super::settings::LinkSettings;
+use super::settings::{LinkSettings, LossSettings};
 use super::train::{Arrival, Train};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,15 @@ pub(crate) struct Propagation {
     loss: Loss,
     /// From and to; the next one last.
     outages: Vec<(i64, i64)>,
+    reorder: Option<Box<Reorder>>,
     missing: Missing,
+}
+
+/// Packets that arrive later than in their turn.
+#[derive(Debug, Clone)]
+struct Reorder {
+    chosen: Loss,
+    delay: Span,
 }
 
 /// What the port really carries.
@@ -96,6 +104,10 @@ impl Propagation {
                 .rev()
                 .map(|(from, to)| (from.picoseconds(), to.picoseconds()))
                 .collect(),
+            reorder: settings.reorder.map(|reorder| {
+                let probability = LossSettings::Random { probability: reorder.probability };
+                Box::new(Reorder { chosen: Loss::new(&probability, reorder.seed), delay: reorder.delay })
+            }),
             missing: Missing::default(),
         }
     }
@@ -117,7 +129,8 @@ impl Propagation {
         out: &mut Vec<Train>,
     ) -> Option<Arrival> {
         let (end, gap) = (SimTime::ps(end), Span::ps(gap));
-        if self.port.is_none() && self.outages.is_empty() && self.loss.spares(train.frame, train.packets) {
+        let is_plain = self.port.is_none() && self.outages.is_empty() && self.reorder.is_none();
+        if is_plain && self.loss.spares(train.frame, train.packets) {
             return Some(Arrival { at: end + self.delay, gap });
         }
         self.carry_with_care(train.clone().arriving(Arrival { at: end, gap }), out);
@@ -172,12 +185,32 @@ impl Propagation {
             }
             self.missing.enter(By::Outage, &train, before, lost, Span::ZERO);
             if before > 0 {
-                out.push(train.part(0, before));
+                self.deliver(train.part(0, before), out);
             }
             if before + lost == train.packets {
                 return;
             }
             train.skip(before + lost);
+        }
+        self.deliver(train, out);
+    }
+
+    /// Lets the packets arrive that are not lost, some of them late.
+    fn deliver(&mut self, mut train: Train, out: &mut Vec<Train>) {
+        if let Some(Reorder { chosen, delay }) = self.reorder.as_deref_mut() {
+            while let Some(first) = chosen.first_lost(train.frame, train.packets) {
+                if first > 0 {
+                    out.push(train.part(0, first));
+                }
+                let mut late = train.part(first, 1);
+                late.gap = Span::ZERO;
+                late.at = late.at + *delay;
+                out.push(late);
+                if first + 1 == train.packets {
+                    return;
+                }
+                train.skip(first + 1);
+            }
         }
         if train.packets == 1 {
             train.gap = Span::ZERO;

@@ -20,6 +20,8 @@ pub struct LinkSettings {
     pub train_limit: u32,
     /// Times from (included) to (excluded) in which what the transmitter ends to send is lost; ordered, disjoint.
     pub outages: Vec<(SimTime, SimTime)>,
+    /// Packets that arrive later than in their turn.
+    pub reorder: Option<ReorderSettings>,
     /// Limits what enters the queue.
     pub policer: Option<PolicerSettings>,
     /// Limits what leaves the transmitter.
@@ -32,6 +34,17 @@ pub struct LinkSettings {
     pub bucket: bool,
     /// Later states in order of time; empty: it never changes. For a link between routers.
     pub changes: Vec<ChangeSettings>,
+}
+
+/// Packets that arrive later than in their turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReorderSettings {
+    /// Probability, of each packet that is not lost.
+    pub probability: f64,
+    /// So much later.
+    pub delay: Span,
+    /// Of the random stream, which is that of sch_wire.c with this seed.
+    pub seed: u64,
 }
 
 /// State of a link from a moment on.
@@ -61,6 +74,7 @@ impl LinkSettings {
             seed: 0,
             train_limit: 1,
             outages: Vec::new(),
+            reorder: None,
             policer: None,
             port_limit: None,
             ring: None,

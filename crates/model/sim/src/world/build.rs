@@ -7,13 +7,13 @@ use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
     ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
-    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
+    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
 };
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
 use wirespeed_scenario::run::{
-    Crossing, Direction, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue, Run,
+    Crossing, Direction, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue, Reorder, Run,
 };
 use wirespeed_units::{Rate, SimTime, Span};
 
@@ -376,6 +376,11 @@ fn settings(
             })
             .collect(),
         outages: direction.outages.iter().map(|(from, to)| (at(*from), at(*to))).collect(),
+        reorder: direction.reorder.map(|reorder| ReorderSettings {
+            probability: reorder.probability,
+            delay: reorder.delay,
+            seed: Reorder::seed(run.link_seed(index, forward)),
+        }),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         ring: None,
         bucket: false,

@@ -19,7 +19,7 @@ pub fn depends_on_seed(run: &Run) -> bool {
 fn link(direction: &Direction) -> bool {
     let loses = direction.states().any(|state| state.loss > 0.0)
         || !matches!(direction.loss_model, LossModel::Independent);
-    loses || matches!(direction.queue, Queue::Red { .. })
+    loses || direction.reorder.is_some() || matches!(direction.queue, Queue::Red { .. })
 }
 
 /// The hash of receive queues, the scheduler and irqbalance draw.

@@ -2,10 +2,10 @@
 
 use super::missing;
 use crate::error::Complaint;
-use crate::file::{BucketTable, DirectionTable, LossTable, PathTable};
-use crate::resolve::{ETHERNET_HEADER, check_rate};
+use crate::file::{BucketTable, DirectionTable, LossTable, PathTable, ReorderTable};
+use crate::resolve::{ETHERNET_HEADER, LONGEST_DELAY, check_rate, positive};
 use crate::room::Room;
-use crate::run::{Direction, LossModel, Policer, PortLimit};
+use crate::run::{Direction, LossModel, Policer, PortLimit, Reorder};
 use crate::tree::{Node, Place};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -44,6 +44,7 @@ impl<'a> Side<'a> {
         let (name, at) = self.origin(own.rate.is_some(), &["rate"]);
         check_rate(rate, &name, at)?;
         let (loss, loss_model) = self.loss()?;
+        let reorder = self.reorder()?;
         let buffer = self.buffer(rate)?;
         let (queue, buffer) = self.queue(rate, buffer)?;
         let outages = self.outages()?;
@@ -60,6 +61,7 @@ impl<'a> Side<'a> {
         let mut direction = Direction {
             queue,
             loss_model,
+            reorder,
             outages,
             policer,
             port_limit,
@@ -108,6 +110,19 @@ impl<'a> Side<'a> {
             .help("leave out loss, or loss_model"));
         }
         Ok((loss, model))
+    }
+
+    fn reorder(&self) -> Result<Option<Reorder>, Complaint> {
+        let (own, shared) = (self.own().reorder, self.way == Way::Forward);
+        let Some(ReorderTable { probability, delay }) = own.or(self.table.reorder.filter(|_| shared)) else {
+            return Ok(None);
+        };
+        let place = |key: &str| self.origin(own.is_some(), &["reorder", key]);
+        let (name, at) = place("probability");
+        check_probability(probability, &name, &at)?;
+        let (name, at) = place("delay");
+        positive(delay, &name, at, LONGEST_DELAY)?;
+        Ok((probability > 0.0).then_some(Reorder { probability, delay }))
     }
 
     fn loss_model(&self, table: LossTable) -> Result<LossModel, Complaint> {

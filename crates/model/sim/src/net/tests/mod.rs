@@ -8,6 +8,7 @@ mod fq;
 mod loss;
 mod managed;
 pub(crate) mod reference;
+mod reorder;
 mod speed;
 mod tap;
 mod theory;
