@@ -164,9 +164,8 @@ mod tests {
                 "sent_bytes": delivered, "sent_packets": 0, "dropped_packets": dropped, "requeues": 0, "overlimits": 0,
             }));
         }
-        recording.flows = flows.into();
-        recording.queues =
-            queues.into_iter().map(|row| serde_json::from_value(row).unwrap()).collect::<Vec<_>>().into();
+        recording.flows = flows;
+        recording.queues = queues.into_iter().map(|row| serde_json::from_value(row).unwrap()).collect();
         recording
     }
 

@@ -58,7 +58,7 @@ pub enum Egress {
         /// Name of the queue in the recording.
         queue: String,
         /// Rate, loss, buffer, and the delay with the hosts' access delays where they are merged into it.
-        direction: Direction,
+        direction: Box<Direction>,
         /// Seed of its loss process.
         seed: u64,
         /// What it is built with.
@@ -199,7 +199,7 @@ pub fn is_left(run: &Run, host: &Host) -> bool {
 fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egress {
     let link = &run.links[index];
     let (name, direction) = if forward { ("forward", &link.forward) } else { ("reverse", &link.reverse) };
-    let mut direction = direction.clone();
+    let mut direction = Box::new(direction.clone());
     direction.delay += extra_delay;
     for delay in direction.changes.iter_mut().filter_map(|change| change.delay.as_mut()) {
         *delay += extra_delay;

@@ -82,7 +82,7 @@ impl World {
                     netlink: node.namespace.within(Netlink::open)?,
                     index: *index,
                     mtu: largest_mtu(run),
-                    direction: direction.clone(),
+                    direction: (**direction).clone(),
                     seed: *seed,
                 });
             }
@@ -240,10 +240,10 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress:
             add(TcHandle::ROOT, FIRST, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
         }
         Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => {
-            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: direction.clone(), seed: *seed })
+            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: (**direction).clone(), seed: *seed })
         }
         Egress::Link { direction, seed, .. } => {
-            add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: direction.clone(), seed: *seed })?;
+            add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: (**direction).clone(), seed: *seed })?;
             add(BELOW, SECOND, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
         }
         Egress::Access { delay: Span::ZERO, .. } => Ok(()),
