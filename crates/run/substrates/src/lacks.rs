@@ -66,8 +66,8 @@ pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
     link.or(flow)
 }
 
-/// What the run asks for that has no effect on a kernel of this version, host by host. `inside`: what the inside of a host
-/// is there.
+/// Settings of hosts without effect on a kernel of this version, a message for each. `inside`: what the inside of a host is
+/// there.
 pub fn without_effect(run: &Run, inside: &str, version: KernelVersion) -> Vec<String> {
     let hosts = run.hosts.iter().flat_map(|host| {
         let name = &host.name;
@@ -162,14 +162,17 @@ fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) ->
     }
 }
 
-/// Links that change, between real machines: the network is as it is.
-pub fn changing(run: &Run, substrate: SubstrateKind) -> Option<String> {
+/// Links that change or reorder, between real machines: the network is as it is.
+pub fn beyond_a_real_path(run: &Run, substrate: SubstrateKind) -> Option<String> {
     let reorders = |link: &Link| link.forward.reorder.is_some() || link.reverse.reorder.is_some();
     let link = run.links.iter().find(|link| link.changes() || reorders(link))?;
-    let (name, what) = (&link.name, if link.changes() { "a change of the link" } else { "reorder" });
+    let (what, others) = match link.changes() {
+        true => ("a change of the link", "model, kernel or netns"),
+        false => ("reorder", "model or kernel"),
+    };
     Some(format!(
-        "link {name}: {what} is not available on substrate {substrate}; run it --on model, kernel or netns, or leave \
-         it out"
+        "link {}: {what} is not available on substrate {substrate}; run it --on {others}, or leave it out",
+        link.name
     ))
 }
 
@@ -214,15 +217,15 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirespeed_scenario::Factor;
+    use wirespeed_scenario::run::{Change, Policer, PortLimit, Reorder};
+    use wirespeed_scenario::testing::run;
+    use wirespeed_units::{Bytes, Span};
 
     /// As on a kernel of today.
     fn lacks(run: &Run, substrate: SubstrateKind) -> Option<String> {
         super::lacks(run, substrate, KernelVersion::TODAY)
     }
-    use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Policer, PortLimit, Reorder};
-    use wirespeed_scenario::testing::run;
-    use wirespeed_units::{Bytes, Span};
 
     fn with(change: impl FnOnce(&mut Direction)) -> Option<String> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
@@ -283,7 +286,7 @@ mod tests {
         assert_eq!(lacks(&run, SubstrateKind::Kernel), None);
         let of_netns = lacks(&run, SubstrateKind::Netns).unwrap_or_default();
         assert!(of_netns.contains("a change of the rate to zero"), "{of_netns}");
-        let of_hosts = changing(&run, SubstrateKind::Hosts).unwrap_or_default();
+        let of_hosts = beyond_a_real_path(&run, SubstrateKind::Hosts).unwrap_or_default();
         assert!(of_hosts.contains("link0: a change of the link"), "{of_hosts}");
         run.links[0].forward.changes = vec![Change { rate: Some(Rate::gbit(2)), ..still }];
         assert_eq!(lacks(&run, SubstrateKind::Netns), None);
@@ -294,7 +297,8 @@ mod tests {
         let of_netns = lacks(&reordered, SubstrateKind::Netns).unwrap_or_default();
         assert!(of_netns.contains("reorder is not available"), "{of_netns}");
         assert!(
-            changing(&reordered, SubstrateKind::Hosts).is_some_and(|told| told.contains("reorder is not"))
+            beyond_a_real_path(&reordered, SubstrateKind::Hosts)
+                .is_some_and(|told| told.contains("reorder is not") && told.contains("--on model or kernel,"))
         );
         run.links[0].emulator = Emulator::Netem;
         let of_netem = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();

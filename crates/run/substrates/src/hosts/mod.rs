@@ -233,7 +233,7 @@ impl Substrate for Hosts {
         {
             return lacks(what);
         }
-        if let Some(what) = crate::lacks::changing(run, self.kind()) {
+        if let Some(what) = crate::lacks::beyond_a_real_path(run, self.kind()) {
             return lacks(what);
         }
         if !run.captures.is_empty() {
