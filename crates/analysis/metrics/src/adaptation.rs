@@ -17,11 +17,12 @@ pub(crate) const ROWS: &[Metric] = &[
     Metric {
         name: "reconvergence_time_ns",
         unit: "ns",
-        definition: "Time from a change of the bottleneck's rate or round-trip time until flows have adapted: the goodput of all over \
-                     five base round-trip times (or five steps of the sampling grid, if that is longer) is within 10 % of its mean in \
-                     the second half of the time up to the next change, and the queue is no longer than it gets in that half. The end \
-                     of those five counts, so they are the least. Changes within twenty of either are one, at the last of them. Mean \
-                     over the changes in the measurement window; absent without any, or if flows do not adapt to one of them in time.",
+        definition: "Time from a change of the bottleneck's rate or round-trip time to the end of the first window in which flows have \
+                     adapted. A window is five base round-trip times, or five steps of the sampling grid if that is longer. Flows have \
+                     adapted when the goodput of all is within 10 % of its later mean, and the queue is not longer than its later \
+                     maximum; later is the second half of the time up to the next change. Changes less than four windows apart are \
+                     one, at the last of them. Mean over the changes in the measurement window; absent without changes, or if flows \
+                     do not adapt to one of them in the first half.",
         reference: "RFC 5166, section 2.3 (response times, fluctuations of the bandwidth); the bounds are ours",
         better: Better::Lower,
         headline: false,

@@ -308,8 +308,10 @@ impl QueueSeries {
         (from, to): (i64, i64),
     ) -> Option<f64> {
         let values = view.queue_samples.column(column);
-        let within = self.samples.clone().filter(|i| (from..to).contains(&view.queue_samples.times()[*i]));
-        within.map(|i| values[i]).filter(|value| !value.is_nan()).reduce(f64::max)
+        let times = &view.queue_samples.times()[self.samples.clone()];
+        let [first, end] = [from, to].map(|time| times.partition_point(|t_ns| *t_ns < time));
+        let within = &values[self.samples.clone()][first..end.max(first)];
+        within.iter().copied().filter(|value| !value.is_nan()).reduce(f64::max)
     }
 
     /// `(value, weight)` over the window of the run, as for flows, of what follows from a sample's time and a state column; NaN is
