@@ -73,6 +73,15 @@ pub(crate) fn push(trains: &mut Vec<Train>, base: usize, next: Train, limit: u32
     trains.push(next);
 }
 
+/// Puts a train that was appended after the first `before` together with the one before it, as [`push`] does.
+pub(crate) fn push_again(trains: &mut Vec<Train>, base: usize, before: usize, limit: u32) {
+    if trains.len() > before
+        && let Some(last) = trains.pop()
+    {
+        push(trains, base, last, limit);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

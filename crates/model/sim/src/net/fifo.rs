@@ -1,7 +1,7 @@
 //! First in, first out: queues that decide when a packet comes.
 
 use super::arrivals::Arrivals;
-use super::bucket::push;
+use super::bucket::push_again;
 use super::link::Counters;
 use super::ptr_ring::PtrRing;
 use super::red::{Red, Verdict};
@@ -236,11 +236,7 @@ impl Fifo {
                     arrivals.add(at);
                 }
             }
-            if out.len() > before
-                && let Some(arriving) = out.pop()
-            {
-                push(out, base, arriving, self.train_limit);
-            }
+            push_again(out, base, before, self.train_limit);
             i += 1;
         }
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.pending);
@@ -277,11 +273,7 @@ impl Fifo {
                 Fate::Marked => send_marked(packet, wire, out),
             }
             arrivals.add(at);
-            if out.len() > before
-                && let Some(arriving) = out.pop()
-            {
-                push(out, base, arriving, self.train_limit);
-            }
+            push_again(out, base, before, self.train_limit);
         }
         arrivals.enter(train.at.picoseconds(), train.frame, &mut wire.pending);
     }

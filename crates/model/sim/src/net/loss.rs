@@ -56,16 +56,6 @@ pub(crate) fn bound(probability: f64) -> u64 {
 }
 
 impl Loss {
-    /// The same where the probability of [`LossSettings::Random`] may change from packet to packet.
-    pub(crate) fn changing(settings: &LossSettings, seed: u64) -> Loss {
-        match settings {
-            LossSettings::None | LossSettings::Random { .. } => {
-                Loss::Now { random: Random::new(seed), bound: 0 }
-            }
-            _ => Loss::new(settings, seed),
-        }
-    }
-
     pub(crate) fn new(settings: &LossSettings, seed: u64) -> Loss {
         match *settings {
             LossSettings::None => Loss::None,
@@ -86,6 +76,16 @@ impl Loss {
                 let (leave, loss) = ([good_to_bad, bad_to_good], [loss_good, loss_bad]);
                 Loss::Burst { random, leave, loss, state: 0, stay, clear }
             }
+        }
+    }
+
+    /// The same where the probability of [`LossSettings::Random`] may change from packet to packet.
+    pub(crate) fn changing(settings: &LossSettings, seed: u64) -> Loss {
+        match settings {
+            LossSettings::None | LossSettings::Random { .. } => {
+                Loss::Now { random: Random::new(seed), bound: 0 }
+            }
+            _ => Loss::new(settings, seed),
         }
     }
 

@@ -94,9 +94,10 @@ impl Propagation {
                 let bucket = Bucket::new(port.rate, port.burst);
                 Box::new(Port { bucket, limit: settings.train_limit, passing: Vec::new() })
             }),
-            loss: match settings.changes.is_empty() {
-                true => Loss::new(&settings.loss, settings.seed),
-                false => Loss::changing(&settings.loss, settings.seed),
+            loss: if settings.changes.is_empty() {
+                Loss::new(&settings.loss, settings.seed)
+            } else {
+                Loss::changing(&settings.loss, settings.seed)
             },
             outages: settings
                 .outages

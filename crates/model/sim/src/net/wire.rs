@@ -1,7 +1,7 @@
 //! The transmitter and what is behind it: when accepted packets are sent, and when they arrive.
 
 use super::arrivals::{InTransit, PendingArrivals};
-use super::bucket::push;
+use super::bucket::push_again;
 use super::changing::Changing;
 use super::propagation::Propagation;
 use super::settings::LinkSettings;
@@ -151,11 +151,7 @@ impl Wire {
             let before = out.len();
             let arrival = self.propagation.carry(&packet, sent.end, 0, out);
             put(out, packet, arrival);
-            if out.len() > before
-                && let Some(arriving) = out.pop()
-            {
-                push(out, base, arriving, changing.train_limit);
-            }
+            push_again(out, base, before, changing.train_limit);
         }
         self.transmitter.follow(changing.rate(), changing.free());
     }

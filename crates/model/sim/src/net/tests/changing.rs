@@ -81,7 +81,7 @@ fn losses_are_those_of_the_time_when_the_last_bit_is_sent() {
     assert_eq!(link.statistics(ms(100)).lost_packets, 2);
 }
 
-/// What a line can carry by a time: the integral of its rate, in bits times picoseconds per second.
+/// The integral of a line's rate over time, in bits times picoseconds per second.
 struct Integral(Vec<(i64, i128, i128)>);
 
 impl Integral {
