@@ -1,8 +1,8 @@
 //! Links that change while flows use them.
 
-use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
+use super::SHARED_LINK;
 use std::ops::RangeInclusive;
 use wirespeed_scenario::run::{Direction, Run};
 use wirespeed_scenario::{Scenario, Setting, Table};
@@ -27,18 +27,10 @@ pub fn section() -> Section {
         both_modes: true,
         lifts_host_limits: false,
         is_region: true,
-        bars: &BARS,
+        bars: &SHARED_LINK,
         method: include_str!("changing.md"),
     }
 }
-
-const BARS: [Bar; 5] = [
-    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
-    Bar::new("goodput_bps", Rule::MedianError { most: 0.01 }),
-    Bar::new("rtt_mean_ns", Rule::Within { tolerance: 0.10, least_share: 0.90 }),
-    Bar::new("jain_index", Rule::Near { distance: 0.05, least_share: 0.90 }),
-    Bar::new("retransmissions_packets", Rule::Within { tolerance: 0.30, least_share: 0.90 }),
-];
 
 /// Ranges of the section's changes: parts of the first rate and of the first round-trip time, and the largest loss.
 const RATES: RangeInclusive<f64> = 0.25..=2.0;

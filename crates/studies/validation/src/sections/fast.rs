@@ -1,8 +1,8 @@
 //! 25 to 100 Gbit/s with an MTU of 9000.
 
-use super::super::bar::{Bar, Rule};
 use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
+use super::SHARED_LINK;
 use wirespeed_scenario::{Scenario, Table};
 
 /// The section.
@@ -37,18 +37,10 @@ pub fn section() -> Section {
         both_modes: false,
         lifts_host_limits: false,
         is_region: true,
-        bars: &BARS,
+        bars: &SHARED_LINK,
         method: include_str!("fast.md"),
     }
 }
-
-const BARS: [Bar; 5] = [
-    Bar::new("goodput_bps", Rule::Within { tolerance: 0.10, least_share: 0.95 }),
-    Bar::new("goodput_bps", Rule::MedianError { most: 0.01 }),
-    Bar::new("rtt_mean_ns", Rule::Within { tolerance: 0.10, least_share: 0.90 }),
-    Bar::new("jain_index", Rule::Near { distance: 0.05, least_share: 0.90 }),
-    Bar::new("retransmissions_packets", Rule::Within { tolerance: 0.30, least_share: 0.90 }),
-];
 
 fn scenario(cell: &Cell) -> Scenario {
     let parts = Parts {
