@@ -36,6 +36,13 @@ fn run(folder: &Path, name: &str, set: &[&str]) -> Value {
     serde_json::from_str(&text(&output)).expect("--json prints JSON")
 }
 
+/// Runs a scenario of a folder on a substrate, into a folder of that name, and returns its results.
+fn run_on(folder: &Path, file: &str, substrate: &str) -> Value {
+    let output = wirespeed(folder, &["run", file, "--json", "--on", substrate, "--out", substrate]);
+    assert!(output.status.success(), "{}", errors(&output));
+    serde_json::from_str(&text(&output)).expect("--json prints JSON")
+}
+
 fn metric(run: &Value, name: &str) -> f64 {
     run["metrics"][name].as_f64().unwrap_or_else(|| panic!("{} has no {name}", run["id"]))
 }
@@ -320,12 +327,7 @@ duration = "300 ms"
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("changing.toml"), CHANGING).unwrap();
     let datagrams = |substrate: &str| {
-        let output = wirespeed(
-            folder.path(),
-            &["run", "changing.toml", "--json", "--on", substrate, "--out", substrate],
-        );
-        assert!(output.status.success(), "{}", errors(&output));
-        let results: Value = serde_json::from_str(&text(&output)).expect("--json prints JSON");
+        let results = run_on(folder.path(), "changing.toml", substrate);
         assert_balanced(&results["runs"][0]);
         let id = results["runs"][0]["id"].as_str().unwrap().to_owned();
         let recording = wirespeed_record::read(&folder.path().join(substrate).join("runs").join(id)).unwrap();
@@ -484,10 +486,7 @@ trains = false
     let file = folder.path().join("locked-out.toml");
     fs::write(&file, LOCKED).unwrap();
     let on = |substrate: &str| {
-        let arguments = ["run", "locked-out.toml", "--json", "--on", substrate, "--out", substrate];
-        let output = wirespeed(folder.path(), &arguments);
-        assert!(output.status.success(), "{}", errors(&output));
-        let results: Value = serde_json::from_str(&text(&output)).expect("--json prints JSON");
+        let results = run_on(folder.path(), "locked-out.toml", substrate);
         metric(&results["runs"][0], "jain_index")
     };
     let model = on("model");

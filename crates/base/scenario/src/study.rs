@@ -207,7 +207,7 @@ fn override_of(key: &str, value: &str) -> Result<(Address, Node), Complaint> {
     let offset = key.len() + 1;
     let bracketed = value.trim_start().starts_with(['[', '{', '"', '\'']);
     let node = match parse_value(&source, offset) {
-        // A version is no number: 6.10 comes after 6.9.
+        // A version is not a number: 6.10 comes after 6.9.
         Ok(Node { at, value: Value::Float(_) | Value::Integer(_) }) if is_version(&address) => {
             Node { at, value: Value::Text(value.trim().to_owned()) }
         }
