@@ -1,11 +1,17 @@
 //! Putting packets together again that follow each other at an even distance.
 
 use super::train::{Arrival, Train};
-use crate::long::{Long, Pack};
+use crate::long::{Long, Pack, Place};
 use wirespeed_units::{SimTime, Span};
 
 /// How far a distance may be off and still be even: rounding to picoseconds at both ends, in picoseconds.
 const EVEN: i64 = 2;
+
+/// By how many picoseconds the last of so many packets of a train may be off: the train's own distance by up to half a picosecond,
+/// and the last packet by that for each.
+fn rounding(packets: u32) -> i64 {
+    EVEN + i64::from(packets / 2)
+}
 
 /// Adds `next`, which comes at `arrival`, to `last`, whose last packet is at `last_at`, if it continues it at an even
 /// distance and both together have at most `limit` packets.
@@ -16,8 +22,7 @@ pub(crate) fn join(last: &mut Train, last_at: SimTime, next: &Train, arrival: Ar
         return false;
     }
     let distance = (arrival.at - last_at).picoseconds();
-    // A train's own distance is off by up to half a picosecond, and its last packet by that for each.
-    let off = EVEN + i64::from(last.packets.max(next.packets) / 2);
+    let off = rounding(last.packets.max(next.packets));
     let fits = |gap: Span| (gap.picoseconds() - distance).abs() <= off;
     if last.packets.saturating_add(next.packets) > limit
         || distance < 0
@@ -122,27 +127,48 @@ impl InFlight {
     }
 
     /// Puts a train before those that arrive later. Answers whether it is the first.
-    fn insert(&mut self, train: Train) -> bool {
+    fn insert(&mut self, mut train: Train) -> bool {
         if let Some(first) = self.first.take() {
             self.trains.insert(self.trains.begin(), first);
         }
-        let Some(earlier) = self.trains.last_below(train.key() + 1) else {
-            self.trains.insert(self.trains.begin(), train);
-            return true;
-        };
-        let mut place = self.trains.after(earlier);
-        if self.each
-            && let Some(before) = self.trains.get_mut(earlier)
-            && before.last_at() > train.at
-        {
-            // It comes between the packets of that one.
-            let steps = (train.at - before.at).picoseconds() / before.gap.picoseconds();
-            let front = before.split(steps as u32 + 1);
-            let rest = std::mem::replace(before, front);
-            place = self.trains.insert(place, rest);
+        // The last train may be taken apart.
+        self.close();
+        let mut is_first = false;
+        loop {
+            let place = self.place_for(&train, &mut is_first);
+            let later = self.trains.get(place).filter(|later| later.flow == train.flow).map(|later| later.at);
+            let ahead = later.map_or(train.packets, |at| train.packets_before(at));
+            if ahead == train.packets {
+                self.trains.insert(place, train);
+                return is_first;
+            }
+            let front = train.split(ahead);
+            self.trains.insert(place, front);
         }
-        self.trains.insert(place, train);
-        false
+    }
+
+    /// Where a train is to be put, or its first packets; `is_first`: before all others. Where each packet is seen by itself, and
+    /// among those of one flow, of which some were overtaken, that may be between the packets of an earlier train.
+    fn place_for(&mut self, train: &Train, is_first: &mut bool) -> Place {
+        let Some(earlier) = self.trains.last_below(train.key() + 1) else {
+            *is_first = true;
+            return self.trains.begin();
+        };
+        let place = self.trains.after(earlier);
+        let Some(before) = self.trains.get_mut(earlier) else { return place };
+        let overlap = (before.last_at() - train.at).picoseconds();
+        // What rounding makes of a packet that follows is no overlap.
+        let takes_turns = if self.each {
+            overlap > 0
+        } else {
+            before.flow == train.flow && overlap > rounding(before.packets)
+        };
+        if !takes_turns {
+            return place;
+        }
+        let front = before.split(before.packets_before(train.at + Span::ps(1)));
+        let rest = std::mem::replace(before, front);
+        self.trains.insert(place, rest)
     }
 
     /// Appends `train` with the times it has, on a link on which every packet is seen by itself.

@@ -196,6 +196,18 @@ impl Train {
         self.at + self.gap * i64::from(self.packets - 1)
     }
 
+    /// How many of its packets come before `time`.
+    pub fn packets_before(&self, time: SimTime) -> u32 {
+        let ahead = (time - self.at).picoseconds();
+        if ahead <= 0 {
+            return 0;
+        }
+        match self.gap.picoseconds() {
+            gap if gap > 0 => ((ahead - 1) / gap + 1).min(self.packets.into()) as u32,
+            _ => self.packets,
+        }
+    }
+
     /// When this train comes to where it is.
     pub fn arrival(&self) -> Arrival {
         Arrival { at: self.at, gap: self.gap }

@@ -130,6 +130,36 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A flow's packets in trains, and some of them late, which others overtake.
+    #[test]
+    fn packets_of_a_flow_come_in_the_order_of_their_times(
+        steps in prop::collection::vec((1..6_u32, 0..8_000_i64, 1..1_500_i64, 0..2_usize), 1..60),
+    ) {
+        let (mut flight, mut expected) = (flight(), Vec::<i64>::new());
+        let mut next = 0;
+        for (index, (count, late, gap, taken)) in steps.into_iter().enumerate() {
+            let is_late = index % 3 == 1;
+            let (at, count) = if is_late { (next + late, 1) } else { (next, count) };
+            flight.push(data(0, 100 * index as u64, count, 1514, at, gap), 64);
+            expected.extend((0..count).map(|packet| at + gap * i64::from(packet)));
+            expected.sort_unstable();
+            next += gap * i64::from(count);
+            for _ in 0..taken {
+                // What is pushed later comes later.
+                let Some(train) = flight.first().filter(|train| train.last_at() < SimTime::ps(next)) else { break };
+                for (_, _, at) in packets(std::slice::from_ref(train)) {
+                    prop_assert_eq!(at, expected.remove(0));
+                }
+                flight.remove_first();
+            }
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| flight.pop()).collect();
+        let times: Vec<_> = packets(&rest).into_iter().map(|(_, _, at)| at).collect();
+        prop_assert_eq!(times, expected);
+    }
+}
+
 #[test]
 fn earlier_arrivals_go_first() {
     let mut flight = flight();
