@@ -6,6 +6,8 @@ use wirespeed_units::SimTime;
 const MICROSECOND: u64 = 1_000_000;
 /// Picoseconds in a tick.
 const TICK: u64 = 1_000_000_000;
+/// By how much a stamp may be behind the last one before it is an old packet's (TCP_PAWS_WINDOW), in ticks.
+pub const PAWS_WINDOW: i64 = 1;
 
 /// Microseconds since the start, rounded down (`tcp_mstamp`).
 #[inline]

@@ -3,7 +3,7 @@
 use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
 use crate::due::Due;
 use crate::net::{Ack, Body, Data, Ecn, Train};
-use crate::tcp::clock;
+use crate::tcp::clock::{self, PAWS_WINDOW};
 use std::cmp::Ordering;
 use wirespeed_units::{SimTime, Span};
 
@@ -16,7 +16,7 @@ impl Receiver {
     /// Data arrives: `packets` at `at`, `at + gap`, ...
     pub fn on_data(&mut self, train: &Train, data: &Data, out: &mut Vec<Train>) {
         self.on_confirm(train.at);
-        if self.settings.timestamps {
+        if self.settings.timestamps && !self.is_from_before(data.first, data.stamp) {
             self.buffer.measure_by_stamp(clock::stamp(train.at), data.echo);
         }
         if train.packets == 1 && self.take_plain(train, data, out) {
@@ -29,8 +29,9 @@ impl Receiver {
         }
         while index < train.packets {
             let at = train.at + train.gap * i64::from(index);
-            // What is due between two packets of a train comes between them.
-            if index > 0 && self.deadline().has_come(at) {
+            // What is due between two packets of a train comes between them, and what is due with a packet before it: the
+            // timers' softirqs come before that of the network.
+            if self.deadline().has_come(at) {
                 self.on_timer(self.deadline().time(), out);
             }
             let taken = self.take_even(train, data, index, at, out);
@@ -65,6 +66,7 @@ impl Receiver {
         let payload = train.frame.saturating_sub(self.header()).max(1);
         let is_plain = data.first == self.next
             && waiting <= 1
+            && data.stamp >= self.echo
             && payload >= self.settings.mss
             && !data.last
             && self.is_plain()
@@ -105,6 +107,7 @@ impl Receiver {
         let even = left > 1
             && first == self.next
             && self.next - self.acknowledged <= 1
+            && data.stamp >= self.echo
             && !data.last
             && self.is_plain();
         if !even {
@@ -155,6 +158,9 @@ impl Receiver {
         }
         if self.next > self.acknowledged {
             self.delay();
+        } else {
+            // The last packet but one was the last that waited.
+            self.armed = self.delayed_from(last + train.gap * -1);
         }
         packets
     }
@@ -196,9 +202,13 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
         self.counts.packets_in += 1;
+        if self.is_from_before(number, data.stamp) {
+            self.on_old(number, out);
+            return;
+        }
         // The stamp of the packet that advances what was last acknowledged is echoed (RFC 7323, 4.3).
         if number <= self.acknowledged {
-            self.echo = data.stamp;
+            self.echo = self.echo.max(data.stamp);
         }
         let payload = frame.saturating_sub(self.header()).max(1);
         // What is smaller than a segment is taken for the end of what the peer wrote (`tcp_measure_rcv_mss`).
@@ -216,6 +226,25 @@ impl Receiver {
         self.quicken(QUICK_ACKS);
         self.interval = DELAY_MIN_TICKS;
         self.settle(out);
+    }
+
+    /// A packet is below what was acknowledged (`tcp_sequence`), or others overtook it by so much that it is taken for one of an
+    /// earlier time, although it may be missing still (PAWS of RFC 7323).
+    fn is_from_before(&self, number: u64, stamp: u32) -> bool {
+        let is_late = i64::from(self.echo) - i64::from(stamp) > PAWS_WINDOW;
+        is_late && self.settings.timestamps || number + 1 < self.acknowledged
+    }
+
+    /// Such a packet is answered (`tcp_send_dupack`).
+    #[cold]
+    fn on_old(&mut self, number: u64, out: &mut Vec<Train>) {
+        self.counts.duplicates += 1;
+        if number < self.next {
+            self.order.report_duplicate(number..number + 1);
+            self.quicken(QUICK_ACKS);
+            self.interval = DELAY_MIN_TICKS;
+        }
+        self.answer(out);
     }
 
     /// The packet that was waited for.
@@ -309,20 +338,25 @@ impl Receiver {
         }
         let fragments = self.buffer.layout().fragments(number, 1) as u32;
         let (each, before) = (self.buffer.each(u64::from(payload)), self.order.memory());
-        let place = self.order.insert(number, fragments, each);
+        self.order.insert(number, fragments, each);
         // What becomes part of a held packet counts at once, any other packet only after this (`skb_set_owner_r`).
         if self.order.memory() - before < each.fragment + each.overhead {
             self.buffer.hold(self.order.memory());
         }
-        if self.settings.sack && place >= BLOCKS_EXPECTED {
-            self.flush_compressed(out);
-        }
+        let extended = self.order.extend(number);
+        // What was held back leaves before a new block is among those it reports, and before an extended one comes first.
+        let many = extended.unwrap_or(self.order.blocks()) >= BLOCKS_EXPECTED;
+        let answered = self.settings.sack && many && self.flush_compressed(out);
+        self.order.note(number, extended);
         // As long as the window opens, acknowledgements are not held back.
         if is_new && self.settings.sack && self.buffer.grow(payload, 1) {
             self.quick |= 1;
         }
         self.buffer.hold(self.order.memory());
-        self.settle(out);
+        // That acknowledgement counts as this packet's too, although it does not report it (`tcp_ack_snd_check`).
+        if !answered {
+            self.settle(out);
+        }
     }
 
     /// ECN at a receiver that uses it (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).

@@ -95,6 +95,8 @@ pub struct Receiver {
     interval: i64,
     last_data: i64,
     delayed: Due,
+    /// When the timer of the delayed ACK fires: an ACK that leaves does not stop it.
+    armed: Due,
     compressed_at: Due,
     compressed_next: u64,
     opened: SimTime,
@@ -135,6 +137,7 @@ impl Receiver {
             interval: 0,
             last_data: 0,
             delayed: Due::NEVER,
+            armed: Due::NEVER,
             compressed: 0,
             compressed_at: Due::NEVER,
             compressed_next: u64::MAX,
@@ -187,7 +190,8 @@ impl Receiver {
     /// When [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Due {
-        self.delayed.min(self.compressed_at)
+        let due = self.delayed.min(self.compressed_at);
+        if self.compressed_at.is_set() { due.min(self.armed) } else { due }
     }
 
     /// A timer is due.
@@ -196,7 +200,10 @@ impl Receiver {
         if !self.deadline().has_come(now) {
             return;
         }
-        if self.delayed.has_come(now) {
+        if self.armed.has_come(now) {
+            self.armed = Due::NEVER;
+        }
+        if self.compressed == 0 && self.delayed.has_come(now) {
             self.interval = (self.interval << 1).min(200);
         }
         self.acknowledge(out);
@@ -254,3 +261,6 @@ impl Receiver {
         self.order.held()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,12 +99,12 @@ impl Order {
         self.duplicate = None;
     }
 
-    /// Holds a packet of so many fragments; returns the place among the recent blocks of the one it extended (their number if none).
-    pub(super) fn insert(&mut self, number: u64, fragments: u32, each: Each) -> usize {
+    /// Holds a packet of so many fragments.
+    pub(super) fn insert(&mut self, number: u64, fragments: u32, each: Each) {
         let mut place = self.place(number);
         let after = self.held.after(place);
         if self.held.get(after).is_some_and(|next| next.first == number) {
-            return self.note(number);
+            return;
         }
         if let Some(held) = self.held.get_mut(place)
             && held.end() == number
@@ -114,7 +114,7 @@ impl Order {
                 held.fragments += fragments;
                 held.memory += each.fragment;
                 self.memory += each.fragment;
-                return self.note(number);
+                return;
             }
             place = after;
         }
@@ -123,7 +123,6 @@ impl Order {
             self.held.insert(place, Held { first: number, packets: 1, fragments, memory });
             self.memory += memory;
         }
-        self.note(number)
     }
 
     /// Throws packets away from the end, but not those before number `incoming`: an eighth of the buffer `size` at a time,
@@ -206,22 +205,30 @@ impl Order {
         collapsed
     }
 
-    /// `tcp_sack_new_ofo_skb`.
-    fn note(&mut self, number: u64) -> usize {
-        let touching = self.recent.iter().position(|block| block.start <= number + 1 && number <= block.end);
-        let place = touching.unwrap_or(self.recent.len());
-        match touching {
-            Some(place) => {
-                let block = self.recent.remove(place);
-                self.recent.insert(0, block.start.min(number)..block.end.max(number + 1));
-                self.join();
-            }
-            None => {
-                self.recent.truncate(REMEMBERED - 1);
-                self.recent.insert(0, number..number + 1);
-            }
+    /// Extends a recent block by a packet where one touches it (`tcp_sack_extend`); the place of the block, which it keeps until
+    /// [`note`](Self::note) is told.
+    pub(super) fn extend(&mut self, number: u64) -> Option<usize> {
+        let touching =
+            self.recent.iter().position(|block| block.start <= number + 1 && number <= block.end)?;
+        let block = &mut self.recent[touching];
+        *block = block.start.min(number)..block.end.max(number + 1);
+        Some(touching)
+    }
+
+    /// Blocks that are remembered.
+    pub(super) fn blocks(&self) -> usize {
+        self.recent.len()
+    }
+
+    /// Puts the block first that a packet extended, or a new one (`tcp_sack_new_ofo_skb`).
+    pub(super) fn note(&mut self, number: u64, extended: Option<usize>) {
+        if let Some(place) = extended {
+            self.recent[..=place].rotate_right(1);
+            self.join();
+            return;
         }
-        place
+        self.recent.truncate(REMEMBERED - 1);
+        self.recent.insert(0, number..number + 1);
     }
 
     /// The first block may have grown together with another (`tcp_sack_maybe_coalesce`).
@@ -279,11 +286,15 @@ mod tests {
         order.held().collect()
     }
 
+    fn add(order: &mut Order, number: u64, each: Each) {
+        order.insert(number, 1, each);
+        let extended = order.extend(number);
+        order.note(number, extended);
+    }
+
     fn with(numbers: impl IntoIterator<Item = u64>) -> Order {
         let mut order = Order::default();
-        numbers.into_iter().for_each(|number| {
-            order.insert(number, 1, EACH);
-        });
+        numbers.into_iter().for_each(|number| add(&mut order, number, EACH));
         order
     }
 
@@ -295,16 +306,16 @@ mod tests {
         assert_eq!(with(5..6 + FRAGMENTS).memory(), 100 * (FRAGMENTS + 1) + 20);
         let mut apart = Order::default();
         for number in [5, 6, 7] {
-            apart.insert(number, 1, Each { coalesces: false, ..EACH });
+            add(&mut apart, number, Each { coalesces: false, ..EACH });
         }
         assert_eq!(apart.memory(), 330);
         assert_eq!(held(&apart), std::slice::from_ref(&(5..8)));
         let mut twice = with([5, 6, 7]);
-        twice.insert(6, 1, EACH);
+        add(&mut twice, 6, EACH);
         assert_eq!((twice.memory(), twice.packets()), (310, 3));
         let mut twice = with([7, 6, 5]);
         for number in [5, 6, 7] {
-            twice.insert(number, 1, EACH);
+            add(&mut twice, number, EACH);
         }
         assert_eq!((twice.memory(), twice.packets()), (330, 3));
     }
@@ -345,7 +356,7 @@ mod tests {
         assert_eq!(order.collapse(u64::MAX, |memory, packets| memory > 80 * packets, tight), 2);
         assert_eq!(order.memory(), 210 + 110 + 120, "5 and 6 wait as one; 10 and 11 were two");
         assert_eq!(held(&order), [5..7, 8..9, 10..12]);
-        order.insert(12, 1, EACH);
+        add(&mut order, 12, EACH);
         assert_eq!(order.memory(), 210 + 110 + 120 + 110, "what was copied takes no fragments");
         // Each alone: nothing to copy together, and nothing behind is looked at.
         let mut order = with([5, 7, 9, 11, 10]);
@@ -358,7 +369,7 @@ mod tests {
         let mut order = with([5, 9, 6, 8]);
         assert_eq!(held(&order), [5..7, 8..10]);
         assert_eq!(order.report(3).unwrap().blocks[..], [8..10, 5..7]);
-        order.insert(7, 1, EACH);
+        add(&mut order, 7, EACH);
         assert_eq!(held(&order), std::slice::from_ref(&(5..10)));
         assert_eq!(order.report(3).unwrap().blocks[..], std::slice::from_ref(&(5..10))[..]);
         assert_eq!(order.advance(5, |_| {}), 10);

@@ -1,6 +1,6 @@
 //! Whether an ACK leaves now, later, or is held back (`__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
-use super::{DELAY_MAX_TICKS, Receiver};
+use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
 use crate::due::Due;
 use crate::net::{Ack, Body, Ecn, Train};
 use crate::tcp::clock;
@@ -50,6 +50,9 @@ impl Receiver {
             let part = Span::us(rtt).picoseconds() / 20;
             let delay = COMPRESSED_DELAY.min(Span::ps(part));
             self.compressed_at = Due::at(self.now + delay + COMPRESSED_SLACK);
+            if self.armed.has_come(self.now) {
+                self.armed = Due::NEVER;
+            }
         }
     }
 
@@ -63,10 +66,13 @@ impl Receiver {
         waiting * self.buffer.mss - (self.buffer.missing - acknowledged) > self.buffer.mss
     }
 
-    pub(super) fn flush_compressed(&mut self, out: &mut Vec<Train>) {
-        if self.compressed > 0 {
+    /// Lets an ACK leave for those that were held back, if any were (`tcp_sack_compress_send_ack`); whether one did.
+    pub(super) fn flush_compressed(&mut self, out: &mut Vec<Train>) -> bool {
+        let any = self.compressed > 0;
+        if any {
             self.acknowledge(out);
         }
+        any
     }
 
     /// Whether it has begun to hold acknowledgements back since this was last asked and answered.
@@ -99,9 +105,13 @@ impl Receiver {
 
     /// `tcp_send_delayed_ack`.
     pub(super) fn delay(&mut self) {
-        let ticks = self.interval.clamp(1, DELAY_MAX_TICKS);
-        let at = clock::wheel(self.now, ticks);
-        self.delayed = self.delayed.min(Due::at(at));
+        self.delayed = self.delayed.min(self.delayed_from(self.now));
+        self.armed = self.delayed;
+    }
+
+    /// When an ACK is due that begins to be delayed now.
+    pub(super) fn delayed_from(&self, now: SimTime) -> Due {
+        Due::at(clock::wheel(now, self.interval.clamp(1, DELAY_MAX_TICKS)))
     }
 
     /// An ACK leaves.
@@ -110,14 +120,29 @@ impl Receiver {
         self.acknowledge_with(window, out);
     }
 
-    /// The same with a window of so many bytes.
+    /// An ACK leaves for a packet that was not taken. It is none of those that are due at once, unless one was due
+    /// (`tcp_dec_quickack_mode`).
+    pub(super) fn answer(&mut self, out: &mut Vec<Train>) {
+        let (quick, was_due) = (self.quick, self.delayed.is_set() || self.compressed > 0);
+        self.acknowledge(out);
+        if !was_due {
+            self.quick = quick;
+        }
+    }
+
+    /// An ACK leaves with a window of so many bytes.
     pub(super) fn acknowledge_with(&mut self, window: u64, out: &mut Vec<Train>) {
         let most = if self.settings.timestamps { 3 } else { 4 };
         let sack = self.settings.sack.then(|| self.order.report(most)).flatten();
         let blocks = sack.as_ref().map_or(0, |s| s.blocks.len() + usize::from(s.duplicate.is_some()));
         // Two bytes of padding, kind and length, then eight per block.
         let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
-        self.quick = self.quick.saturating_sub(1);
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.interval = DELAY_MIN_TICKS;
+            }
+        }
         self.acknowledged = self.next;
         if self.buffer.missing > 0 {
             self.rare.get_or_insert_default().missing_acknowledged = self.buffer.missing;

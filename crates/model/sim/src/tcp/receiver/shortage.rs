@@ -81,7 +81,7 @@ impl Receiver {
         if self.buffer.excludes(number, missing, self.next) {
             self.counts.dropped += 1;
             self.note().closed += 1;
-            self.acknowledge(out);
+            self.answer(out);
             return true;
         }
         if self.make_room(number) {
