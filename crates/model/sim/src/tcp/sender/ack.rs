@@ -5,7 +5,7 @@ use super::recovery::Repeat;
 use super::together::Leaving;
 use super::transmit::Push;
 use crate::net::{Sack, Train};
-use crate::tcp::clock;
+use crate::tcp::clock::{self, PAWS_WINDOW};
 use crate::tcp::rate::Newest;
 use wirespeed_congestion::{CongestionKind, Phase};
 use wirespeed_units::{SimTime, Span};
@@ -88,8 +88,11 @@ impl Sender {
         let mut newest = Newest::default();
         let delivered_before = self.delivery.delivered;
         if self.settings.timestamps {
+            if self.is_from_before(&ack) {
+                return;
+            }
             self.echo = ack.echo;
-            self.peer_stamp = ack.stamp;
+            self.peer_stamp = self.peer_stamp.max(ack.stamp);
         }
         if ack.next < self.una {
             self.on_old_ack(&ack, found, out);
@@ -188,6 +191,17 @@ impl Sender {
         self.leaving = None;
         self.check_space();
         self.let_application_write(out);
+    }
+
+    /// Later acknowledgements have arrived, by the stamps, and it is not a mere duplicate (PAWS of RFC 7323, `tcp_paws_discard`,
+    /// `tcp_disordered_ack`).
+    fn is_from_before(&self, ack: &Incoming) -> bool {
+        let age = i64::from(self.peer_stamp) - i64::from(ack.stamp);
+        if age <= PAWS_WINDOW {
+            return false;
+        }
+        let says_nothing = ack.next == self.una && ack.window > 0 && ack.window <= self.window_bytes;
+        !says_nothing || age > self.rtt.rto * 6 / 5
     }
 
     fn update_window(&mut self, ack: &Incoming, found: &mut Findings) {

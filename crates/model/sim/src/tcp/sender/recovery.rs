@@ -71,6 +71,13 @@ impl Sender {
         self.ecn_cwr = self.settings.ecn;
     }
 
+    /// `tcp_end_cwnd_reduction`: a recovery that begins with the same acknowledgement reduces the window that the algorithm wants.
+    pub(super) fn end_reduction(&mut self) {
+        if !self.settings.era.halves && self.phase.is_reducing() {
+            self.cwnd = self.wanted_cwnd;
+        }
+    }
+
     /// `tcp_enter_recovery`; whether the window is to be reduced.
     pub(super) fn enter_recovery(&mut self, ece: bool) -> bool {
         if !self.any_retransmitted() {
@@ -118,7 +125,10 @@ impl Sender {
             self.retransmission_stamp = 0;
         } else if self.una >= self.high {
             match self.phase {
-                Phase::Cwr if self.una != self.high => self.phase = Phase::Open,
+                Phase::Cwr if self.una != self.high => {
+                    self.end_reduction();
+                    self.phase = Phase::Open;
+                }
                 Phase::Recovery => {
                     if !self.settings.sack {
                         self.dupacks = 0;

@@ -38,6 +38,8 @@ impl Sender {
         if self.may_restore {
             self.counts.undone += 1;
             self.ecn_cwr = false;
+            // A recovery that begins with the same acknowledgement reduces this window (`tcp_reno_undo_cwnd`).
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
         }
         self.undo_marker = None;
         self.rack.advanced = true;
@@ -58,6 +60,9 @@ impl Sender {
             self.undo(false);
         } else if self.rack.persist > 0 {
             self.rack.persist -= 1;
+        }
+        if self.undo_marker.is_some() {
+            self.end_reduction();
         }
         if self.keeps_state_without_sack() {
             return true;

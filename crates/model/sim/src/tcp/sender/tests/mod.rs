@@ -9,6 +9,7 @@
 
 mod burst;
 mod frto;
+mod late;
 mod old;
 mod prr;
 mod rack;
@@ -186,28 +187,32 @@ impl Script {
         blocks: &[Range<u64>],
         ece: bool,
     ) -> Vec<u64> {
+        let sack = Sack { duplicate, blocks: blocks.iter().cloned().collect() };
+        let ack = Incoming { ece, ..self.incoming(us, next, &sack) };
+        self.sender.on_ack(ack, &mut self.out);
+        self.sender.board.verify();
+        self.left()
+    }
+
+    /// An ACK that leaves its receiver just now.
+    fn incoming<'a>(&mut self, us: i64, next: u64, sack: &'a Sack) -> Incoming<'a> {
         if next > self.sender.una {
             self.echoed = self.stamps.get(&self.sender.una).copied().unwrap_or(self.echoed);
         }
-        let echo = self.echo.take().unwrap_or(self.echoed);
-        let sack = Sack { duplicate, blocks: blocks.iter().cloned().collect() };
-        let ack = Incoming {
+        Incoming {
             now: at(us),
             next,
             window: self.window * MSS,
-            echo,
+            echo: self.echo.take().unwrap_or(self.echoed),
             stamp: (us / 1000 + 1) as u32,
-            ece,
-            sack: Some(&sack),
+            ece: false,
+            sack: Some(sack),
             count: 1,
             gap: Span::ZERO,
             stride: 1,
             leaving: None,
             by_first: false,
-        };
-        self.sender.on_ack(ack, &mut self.out);
-        self.sender.board.verify();
-        self.left()
+        }
     }
 
     /// The timer that is set fires: when, in microseconds, and what leaves.
