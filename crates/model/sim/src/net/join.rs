@@ -147,8 +147,8 @@ impl InFlight {
         }
     }
 
-    /// Where a train is to be put, or its first packets; `is_first`: before all others. Where each packet is seen by itself, and
-    /// among those of one flow, of which some were overtaken, that may be between the packets of an earlier train.
+    /// The place of a train, or of its first packets; `is_first`: before all others. It may be between the packets of an earlier
+    /// train if each packet is seen by itself, or if both are of one flow, of which some packets were overtaken.
     fn place_for(&mut self, train: &Train, is_first: &mut bool) -> Place {
         let Some(earlier) = self.trains.last_below(train.key() + 1) else {
             *is_first = true;
@@ -157,7 +157,7 @@ impl InFlight {
         let place = self.trains.after(earlier);
         let Some(before) = self.trains.get_mut(earlier) else { return place };
         let overlap = (before.last_at() - train.at).picoseconds();
-        // What rounding makes of a packet that follows is no overlap.
+        // Packets that follow each other may overlap by rounding.
         let takes_turns = if self.each {
             overlap > 0
         } else {

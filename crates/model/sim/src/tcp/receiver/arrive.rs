@@ -29,8 +29,8 @@ impl Receiver {
         }
         while index < train.packets {
             let at = train.at + train.gap * i64::from(index);
-            // What is due between two packets of a train comes between them, and what is due with a packet before it: the
-            // timers' softirqs come before that of the network.
+            // A timer that is due between two packets of a train comes between them, and one that is due with a packet before it:
+            // the timers' softirqs come before that of the network.
             if self.deadline().has_come(at) {
                 self.on_timer(self.deadline().time(), out);
             }
@@ -228,7 +228,7 @@ impl Receiver {
         self.settle(out);
     }
 
-    /// A packet is below what was acknowledged (`tcp_sequence`), or others overtook it by so much that it is taken for one of an
+    /// A packet is below the last ACK (`tcp_sequence`), or others overtook it by so much that it is taken for one of an
     /// earlier time, although it may be missing still (PAWS of RFC 7323).
     fn is_from_before(&self, number: u64, stamp: u32) -> bool {
         let is_late = i64::from(self.echo) - i64::from(stamp) > PAWS_WINDOW;
@@ -344,7 +344,7 @@ impl Receiver {
             self.buffer.hold(self.order.memory());
         }
         let extended = self.order.extend(number);
-        // What was held back leaves before a new block is among those it reports, and before an extended one comes first.
+        // The delayed ACK leaves before a new block is among those it reports, and before an extended one comes first.
         let many = extended.unwrap_or(self.order.blocks()) >= BLOCKS_EXPECTED;
         let answered = self.settings.sack && many && self.flush_compressed(out);
         self.order.note(number, extended);

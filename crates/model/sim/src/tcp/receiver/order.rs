@@ -206,7 +206,7 @@ impl Order {
     }
 
     /// Extends a recent block by a packet where one touches it (`tcp_sack_extend`); the place of the block, which it keeps until
-    /// [`note`](Self::note) is told.
+    /// [`note`](Self::note).
     pub(super) fn extend(&mut self, number: u64) -> Option<usize> {
         let touching =
             self.recent.iter().position(|block| block.start <= number + 1 && number <= block.end)?;

@@ -66,7 +66,7 @@ impl Receiver {
         waiting * self.buffer.mss - (self.buffer.missing - acknowledged) > self.buffer.mss
     }
 
-    /// Lets an ACK leave for those that were held back, if any were (`tcp_sack_compress_send_ack`); whether one did.
+    /// Lets an ACK leave for those that were compressed, if any (`tcp_sack_compress_send_ack`); whether one did.
     pub(super) fn flush_compressed(&mut self, out: &mut Vec<Train>) -> bool {
         let any = self.compressed > 0;
         if any {

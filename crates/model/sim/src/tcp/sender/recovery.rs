@@ -71,7 +71,7 @@ impl Sender {
         self.ecn_cwr = self.settings.ecn;
     }
 
-    /// `tcp_end_cwnd_reduction`: a recovery that begins with the same acknowledgement reduces the window that the algorithm wants.
+    /// `tcp_end_cwnd_reduction`: a recovery that begins with the same acknowledgement reduces the window of the algorithm.
     pub(super) fn end_reduction(&mut self) {
         if !self.settings.era.halves && self.phase.is_reducing() {
             self.cwnd = self.wanted_cwnd;
