@@ -57,23 +57,33 @@ pub(crate) struct SenderFacts {
     pub is_paced: bool,
     /// Rate within bursts so far, bits per second.
     pub burst_bps: Option<f64>,
+    /// Least round-trip time to the receiver so far, in nanoseconds.
+    pub least_rtt_ns: Option<i64>,
 }
 
 /// A round in which packets left for so much of its time, at so much of the rate within bursts, was as full as an interface lets it be.
 const SATURATED: f64 = 0.9;
+/// A round whose least round-trip time exceeds that of the connection by this factor fills a queue behind the capture point. The slowest link
+/// is there then, and not the interface before it.
+const QUEUED: f64 = 1.1;
 /// A rate of fewer packets is not reliable.
 const FEW: u64 = 32;
 
 impl Open {
-    /// Whether packets left one after the other until `t`.
-    fn is_saturated(&self, t: i64, burst_bps: Option<f64>) -> bool {
+    /// Whether packets left one after the other until `t`, and filled no queue behind the capture point.
+    fn is_saturated(&self, t: i64, sender: SenderFacts) -> bool {
         let time = self.last_data_ns - self.start_ns;
         let Some(rate) = rate(self.wire_bytes.saturating_sub(self.first_wire_bytes), time) else {
             return false;
         };
         self.packets >= FEW
             && time as f64 >= SATURATED * (t - self.start_ns) as f64
-            && burst_bps.is_some_and(|burst| rate >= SATURATED * burst)
+            && sender.burst_bps.is_some_and(|burst| rate >= SATURATED * burst)
+            && !self.fills_queue(sender.least_rtt_ns)
+    }
+
+    fn fills_queue(&self, least_rtt_ns: Option<i64>) -> bool {
+        self.rtt_ns.zip(least_rtt_ns).is_some_and(|(rtt, least)| rtt as f64 > QUEUED * least as f64)
     }
 }
 
@@ -259,7 +269,7 @@ impl RoundTracker {
         let facts = RoundFacts {
             in_recovery: open.in_recovery,
             hit_receive_window: open.hit_receive_window,
-            is_saturated: sender.is_some_and(|sender| open.is_saturated(t, sender.burst_bps)),
+            is_saturated: sender.is_some_and(|sender| open.is_saturated(t, sender)),
             mean_in_flight: open.area / (busy.max(1) as f64),
             max_in_flight: open.max_in_flight,
             max_before: self.max_before,
@@ -386,6 +396,25 @@ impl ReductionWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A round of 100 packets at 1 Gbit/s, by the interface or behind acknowledgments, with this round-trip time.
+    fn round_with_rtt(rtt_ns: i64) -> Limit {
+        let mut tracker = RoundTracker::default();
+        tracker.begin(0, 0, false);
+        for packet in 0..100 {
+            tracker.data(NewData { t: packet * 12_112, payload: 1448, packets: 1, wire_bytes: 1514 });
+            tracker.in_flight(packet * 12_112, 144_800);
+        }
+        tracker.rtt(rtt_ns);
+        let sender = SenderFacts { is_paced: false, burst_bps: Some(1e9), least_rtt_ns: Some(1_200_000) };
+        tracker.close(1_211_200, 1448, Some(sender)).unwrap().limit
+    }
+
+    #[test]
+    fn an_interface_is_no_limit_while_a_queue_behind_the_capture_point_fills() {
+        assert_eq!(round_with_rtt(1_250_000), Limit::Interface);
+        assert_eq!(round_with_rtt(2_400_000), Limit::CongestionWindow);
+    }
 
     #[test]
     fn packets_that_a_socket_sent_at_once_have_no_rate() {

@@ -250,7 +250,11 @@ impl Flow {
     pub(super) fn close_round(&mut self, t: i64) {
         let at_sender = self.sides.is_at_sender();
         let mss = self.payload_mss();
-        let facts = SenderFacts { is_paced: self.spacing.is_paced(), burst_bps: self.spacing.burst_bps() };
+        let facts = SenderFacts {
+            is_paced: self.spacing.is_paced(),
+            burst_bps: self.spacing.burst_bps(),
+            least_rtt_ns: self.sides.to_receiver,
+        };
         let Some(round) = self.rounds.close(t, mss, at_sender.then_some(facts)) else {
             return;
         };
