@@ -130,7 +130,7 @@ mod tests {
             }
             assert!(
                 page == wanted,
-                "{} is not what docs/validation says: WIRESPEED_BLESS=1 cargo test -p wirespeed-campaign",
+                "{} is not what docs/validation says: WIRESPEED_BLESS=1 cargo test -p wirespeed-validation",
                 path.display()
             );
         }
