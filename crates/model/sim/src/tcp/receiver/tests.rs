@@ -98,7 +98,7 @@ fn packet(number: u64, at: SimTime, stamp: u32) -> (Train, Data) {
         missing: 0,
         held: Span::ZERO,
     };
-    let body = Body::Data(data.clone());
+    let body = Body::Data(data);
     let frame = MSS + 66;
     (Train { at, gap: Span::ZERO, packets: 1, frame, flow: 0, ecn: Ecn::NotCapable, body }, data)
 }
