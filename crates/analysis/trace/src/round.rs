@@ -63,9 +63,10 @@ pub(crate) struct SenderFacts {
 
 /// A round in which packets left for so much of its time, at so much of the rate within bursts, was as full as an interface lets it be.
 const SATURATED: f64 = 0.9;
-/// A round whose least round-trip time exceeds that of the connection by this factor fills a queue behind the capture point. The slowest link
-/// is there then, and not the interface before it.
+/// A round whose least round-trip time exceeds that of the connection by this factor, and by this time, fills a queue behind the capture
+/// point. The slowest link is there then, and not the interface before it. Interrupt moderation alone delays by tens of microseconds.
 const QUEUED: f64 = 1.1;
+const QUEUED_NS: i64 = 100_000;
 /// A rate of fewer packets is not reliable.
 const FEW: u64 = 32;
 
@@ -83,7 +84,9 @@ impl Open {
     }
 
     fn fills_queue(&self, least_rtt_ns: Option<i64>) -> bool {
-        self.rtt_ns.zip(least_rtt_ns).is_some_and(|(rtt, least)| rtt as f64 > QUEUED * least as f64)
+        self.rtt_ns
+            .zip(least_rtt_ns)
+            .is_some_and(|(rtt, least)| rtt as f64 > QUEUED * least as f64 && rtt > least + QUEUED_NS)
     }
 }
 
@@ -412,7 +415,7 @@ mod tests {
 
     #[test]
     fn an_interface_is_no_limit_while_a_queue_behind_the_capture_point_fills() {
-        assert_eq!(round_with_rtt(1_250_000), Limit::Interface);
+        assert_eq!(round_with_rtt(1_290_000), Limit::Interface, "less than 0.1 ms more");
         assert_eq!(round_with_rtt(2_400_000), Limit::CongestionWindow);
     }
 
