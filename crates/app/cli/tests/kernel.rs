@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use support::{errors, skip, tables, wirespeed};
+use support::{errors, has_kernel, tables, wirespeed};
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios").join(name).display().to_string()
@@ -15,15 +15,6 @@ fn scenario(name: &str) -> String {
 
 fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Whether there is a kernel; says so if the test has to be skipped.
-fn kernel(test: &str) -> bool {
-    let output = wirespeed(Path::new("."), &["kernel", "info"]);
-    if !output.status.success() {
-        skip(test, errors(&output).trim());
-    }
-    output.status.success()
 }
 
 /// Runs a scenario in a folder of its own and returns its results.
@@ -67,7 +58,7 @@ fn assert_balanced(run: &Value) {
 
 #[test]
 fn the_ledger_balances_with_random_loss() {
-    if !kernel("the_ledger_balances_with_random_loss") {
+    if !has_kernel("the_ledger_balances_with_random_loss") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +72,7 @@ fn the_ledger_balances_with_random_loss() {
 
 #[test]
 fn the_ledger_balances_with_a_queue_too_small() {
-    if !kernel("the_ledger_balances_with_a_queue_too_small") {
+    if !has_kernel("the_ledger_balances_with_a_queue_too_small") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +86,7 @@ fn the_ledger_balances_with_a_queue_too_small() {
 
 #[test]
 fn the_ledger_balances_with_a_short_txqueuelen() {
-    if !kernel("the_ledger_balances_with_a_short_txqueuelen") {
+    if !has_kernel("the_ledger_balances_with_a_short_txqueuelen") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +100,7 @@ fn the_ledger_balances_with_a_short_txqueuelen() {
 
 #[test]
 fn fq_of_a_host_has_the_settings_of_the_scenario() {
-    if !kernel("fq_of_a_host_has_the_settings_of_the_scenario") {
+    if !has_kernel("fq_of_a_host_has_the_settings_of_the_scenario") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +127,7 @@ fn fq_of_a_host_has_the_settings_of_the_scenario() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
-    if !kernel("the_same_seed_gives_the_same_bytes_and_another_seed_does_not") {
+    if !has_kernel("the_same_seed_gives_the_same_bytes_and_another_seed_does_not") {
         return;
     }
     let record = |seed: &str| {
@@ -155,7 +146,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
 
 #[test]
 fn every_control_runs_by_name() {
-    if !kernel("every_control_runs_by_name") {
+    if !has_kernel("every_control_runs_by_name") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -171,7 +162,7 @@ fn every_control_runs_by_name() {
 
 #[test]
 fn four_cubic_flows_fill_100_gbit() {
-    if !kernel("four_cubic_flows_fill_100_gbit") {
+    if !has_kernel("four_cubic_flows_fill_100_gbit") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +174,7 @@ fn four_cubic_flows_fill_100_gbit() {
 
 #[test]
 fn a_dumbbell_with_staggered_starts_gives_series_per_flow() {
-    if !kernel("a_dumbbell_with_staggered_starts_gives_series_per_flow") {
+    if !has_kernel("a_dumbbell_with_staggered_starts_gives_series_per_flow") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +194,7 @@ fn a_dumbbell_with_staggered_starts_gives_series_per_flow() {
 
 #[test]
 fn a_parking_lot_balances_on_every_hop() {
-    if !kernel("a_parking_lot_balances_on_every_hop") {
+    if !has_kernel("a_parking_lot_balances_on_every_hop") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -213,7 +204,7 @@ fn a_parking_lot_balances_on_every_hop() {
 
 #[test]
 fn udp_accounts_for_every_datagram() {
-    if !kernel("udp_accounts_for_every_datagram") {
+    if !has_kernel("udp_accounts_for_every_datagram") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -239,7 +230,7 @@ fn udp_accounts_for_every_datagram() {
 /// The link of kernel/qdisc/sch_wire.c against what follows from the numbers: rate, delay, room and loss.
 #[test]
 fn a_link_does_exactly_what_was_asked() {
-    if !kernel("a_link_does_exactly_what_was_asked") {
+    if !has_kernel("a_link_does_exactly_what_was_asked") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -321,7 +312,7 @@ rate = "60 Mbit/s"
 [run]
 duration = "300 ms"
 "#;
-    if !kernel("a_link_changes_on_the_kernel_as_on_the_model") {
+    if !has_kernel("a_link_changes_on_the_kernel_as_on_the_model") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -354,7 +345,7 @@ duration = "300 ms"
 /// What stands for the link must not decide what TCP does: mainline's emulator gives nearly the same.
 #[test]
 fn our_link_and_mainline_netem_agree() {
-    if !kernel("our_link_and_mainline_netem_agree") {
+    if !has_kernel("our_link_and_mainline_netem_agree") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -373,7 +364,7 @@ fn our_link_and_mainline_netem_agree() {
 
 #[test]
 fn a_capture_is_a_pcap_and_changes_nothing() {
-    if !kernel("a_capture_is_a_pcap_and_changes_nothing") {
+    if !has_kernel("a_capture_is_a_pcap_and_changes_nothing") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -395,7 +386,7 @@ fn a_capture_is_a_pcap_and_changes_nothing() {
 
 #[test]
 fn a_second_time_keeps_what_is_there() {
-    if !kernel("a_second_time_keeps_what_is_there") {
+    if !has_kernel("a_second_time_keeps_what_is_there") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -410,7 +401,7 @@ fn a_second_time_keeps_what_is_there() {
 
 #[test]
 fn an_output_folder_that_cannot_be_written_is_named() {
-    if !kernel("an_output_folder_that_cannot_be_written_is_named") {
+    if !has_kernel("an_output_folder_that_cannot_be_written_is_named") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -423,7 +414,7 @@ fn an_output_folder_that_cannot_be_written_is_named() {
 
 #[test]
 fn a_flow_ends_at_its_time_or_with_its_last_byte() {
-    if !kernel("a_flow_ends_at_its_time_or_with_its_last_byte") {
+    if !has_kernel("a_flow_ends_at_its_time_or_with_its_last_byte") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -491,7 +482,7 @@ trains = false
     };
     let model = on("model");
     assert!(model < 0.55, "{model}");
-    if kernel("a_full_queue_locks_a_flow_out_on_the_kernel_and_on_the_model") {
+    if has_kernel("a_full_queue_locks_a_flow_out_on_the_kernel_and_on_the_model") {
         let kernel = on("kernel");
         assert!(kernel < 0.55, "{kernel}");
     }
@@ -499,7 +490,7 @@ trains = false
 
 #[test]
 fn both_substrates_can_be_compared() {
-    if !kernel("both_substrates_can_be_compared") {
+    if !has_kernel("both_substrates_can_be_compared") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -141,8 +141,7 @@ fn a_report_says_of_recorded_runs_what_was_said_when_they_ran() {
 /// The same names come from both substrates, where there is a kernel to ask.
 #[test]
 fn a_run_has_the_fields_it_has_on_the_kernel() {
-    if !wirespeed(Path::new("."), &["kernel", "info"]).status.success() {
-        support::skip("a_run_has_the_fields_it_has_on_the_kernel", "there is no virtual-time kernel");
+    if !support::has_kernel("a_run_has_the_fields_it_has_on_the_kernel") {
         return;
     }
     let file = scenarios().join("first-look.toml").display().to_string();

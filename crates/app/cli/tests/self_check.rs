@@ -5,8 +5,7 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use support::{errors, skip, wirespeed};
+use support::{errors, has_kernel, wirespeed};
 
 /// What was measured of these links: quantity, link, measured.
 fn measured(links: &str) -> Vec<(String, String, Option<f64>)> {
@@ -36,9 +35,8 @@ fn link(rate: &str, rtt: &str) -> String {
 #[test]
 fn links_in_a_row_are_measured_as_the_path_they_make() {
     let test = "links_in_a_row_are_measured_as_the_path_they_make";
-    let kernel = wirespeed(Path::new("."), &["kernel", "info"]);
-    if !kernel.status.success() {
-        return skip(test, errors(&kernel).trim());
+    if !has_kernel(test) {
+        return;
     }
     let near = |found: &(String, String, Option<f64>), quantity: &str, link: &str, value: f64, off: f64| {
         assert_eq!((found.0.as_str(), found.1.as_str()), (quantity, link));

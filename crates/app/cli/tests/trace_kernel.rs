@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{errors, skip, wirespeed};
+use support::{errors, has_kernel, wirespeed};
 use wirespeed_record::{Direction, Entry, Recording};
 use wirespeed_scenario::congestion_controls;
 
@@ -176,15 +176,6 @@ fn differences(name: &str, scenario: &str) -> Vec<String> {
     expect("lost between the captures", lost(there), truth.lost, on_the_way(there), 0.0);
     expect("ACKs lost between the captures", lost(back), truth.lost_acks, on_the_way(back), 0.0);
     wrong
-}
-
-/// Whether there is a kernel; says so if the test has to be skipped.
-fn has_kernel(test: &str) -> bool {
-    let output = wirespeed(Path::new("."), &["kernel", "info"]);
-    if !output.status.success() {
-        skip(test, errors(&output).trim());
-    }
-    output.status.success()
 }
 
 /// A receiver that sent a SACK block, which was lost, gets the data again and reports no DSACK: its GRO put the copy together with new

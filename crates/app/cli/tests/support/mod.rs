@@ -85,6 +85,16 @@ pub fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Whether there is a virtual-time kernel. If not, reports that the test is skipped, and why.
+#[allow(dead_code, reason = "most tests need no kernel")]
+pub fn has_kernel(test: &str) -> bool {
+    let output = wirespeed(Path::new("."), &["kernel", "info"]);
+    if !output.status.success() {
+        skip(test, errors(&output).trim());
+    }
+    output.status.success()
+}
+
 /// Reports that a test tries once more, and why: `tools/test-summary` counts these lines.
 #[allow(dead_code, reason = "most tests have one attempt")]
 pub fn retried(test: &str, why: &str) {
