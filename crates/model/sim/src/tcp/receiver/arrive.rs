@@ -170,8 +170,7 @@ impl Receiver {
     pub(super) fn note_arrival(&mut self) {
         let tick = clock::ticks(self.now);
         if self.interval == 0 {
-            self.quicken(QUICK_ACKS);
-            self.interval = DELAY_MIN_TICKS;
+            self.enter_quick_mode();
         } else {
             let pause = tick - self.last_data;
             if pause <= DELAY_MIN_TICKS / 2 {
@@ -189,6 +188,12 @@ impl Receiver {
     fn timeout_ticks(&self) -> i64 {
         let variance = (2 * self.handshake_us).max(crate::tcp::rtt::RTO_MIN_US);
         clock::ticks_of(self.handshake_us + variance)
+    }
+
+    /// `tcp_enter_quickack_mode`.
+    pub(super) fn enter_quick_mode(&mut self) {
+        self.quicken(QUICK_ACKS);
+        self.interval = DELAY_MIN_TICKS;
     }
 
     /// `tcp_incr_quickack`.
@@ -223,8 +228,7 @@ impl Receiver {
     fn on_duplicate(&mut self, number: u64, out: &mut Vec<Train>) {
         self.counts.duplicates += 1;
         self.order.report_duplicate(number..number + 1);
-        self.quicken(QUICK_ACKS);
-        self.interval = DELAY_MIN_TICKS;
+        self.enter_quick_mode();
         self.settle(out);
     }
 
@@ -241,8 +245,7 @@ impl Receiver {
         self.counts.duplicates += 1;
         if number < self.next {
             self.order.report_duplicate(number..number + 1);
-            self.quicken(QUICK_ACKS);
-            self.interval = DELAY_MIN_TICKS;
+            self.enter_quick_mode();
         }
         self.answer(out);
     }

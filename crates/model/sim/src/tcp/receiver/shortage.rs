@@ -4,11 +4,10 @@
 //! First the buffer grows or the window is held down, then packets are copied together, then what is out of order is thrown
 //! away, and what does not fit is dropped.
 
-use super::arrive::QUICK_ACKS;
+use super::Receiver;
 use super::buffer::Buffer;
 use super::order::Tight;
 use super::settings::DESCRIPTOR;
-use super::{DELAY_MIN_TICKS, Receiver};
 use crate::net::Train;
 
 /// Payload of a buffer that packets are copied to: a page less `skb_shared_info` (SKB_MAX_ORDER(0, 0)).
@@ -55,8 +54,7 @@ impl Receiver {
         if self.buffer.current(self.next) == 0 {
             self.counts.dropped += 1;
             self.note().closed += 1;
-            self.quicken(QUICK_ACKS);
-            self.interval = DELAY_MIN_TICKS;
+            self.enter_quick_mode();
             self.settle(out);
             return true;
         }
