@@ -146,7 +146,7 @@ proptest! {
             expected.sort_unstable();
             next += gap * i64::from(count);
             for _ in 0..taken {
-                // What is pushed later comes later.
+                // Only trains that end before the next one begins are taken.
                 let Some(train) = flight.first().filter(|train| train.last_at() < SimTime::ps(next)) else { break };
                 for (_, _, at) in packets(std::slice::from_ref(train)) {
                     prop_assert_eq!(at, expected.remove(0));
