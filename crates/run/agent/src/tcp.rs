@@ -84,13 +84,18 @@ pub fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
     fix_buffers(part, socket.as_raw_fd(), window, &part.flow().to)
 }
 
+/// The most that is read at once, in bytes. A read has the socket's lock until nothing is left, which may take seconds
+/// if packets come as fast as they are read (`tcp_recvmsg_locked`, Linux 6.18): nobody could sample the connection then,
+/// and no signal would be taken. More than what a large receive buffer wakes a reader for ([`LowWater`]).
+const MOST_AT_ONCE: usize = 4 << 20;
+
 /// Reads to the end.
 fn read(part: &Part, fd: RawFd) -> io::Result<()> {
     let mut low_water = LowWater { set: 1, at: 0 };
     loop {
         // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
         // SAFETY: with MSG_TRUNC the kernel writes nothing, so that a null buffer of any length is fine.
-        let got = unsafe { libc::recv(fd, std::ptr::null_mut(), 1 << 30, libc::MSG_TRUNC) };
+        let got = unsafe { libc::recv(fd, std::ptr::null_mut(), MOST_AT_ONCE, libc::MSG_TRUNC) };
         if got < 0 {
             let error = io::Error::last_os_error();
             if error.kind() == io::ErrorKind::Interrupted {
