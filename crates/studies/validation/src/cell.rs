@@ -65,10 +65,14 @@ impl Cell {
         }
     }
 
-    /// Whether its runs cannot differ: one flow, no random loss, and an algorithm that draws nothing.
+    /// Whether its runs cannot differ: one flow, nothing random on the link or in the arrivals, and an algorithm that draws nothing.
     pub fn is_deterministic(&self) -> bool {
         let lossless = self.get("loss").is_none_or(|loss| loss == "0") && self.get("change") != Some("lossy");
-        self.flows() == 1 && lossless && !DRAWING.contains(&self.get("congestion").unwrap_or_default())
+        let draws = ["reorder_probability", "load"].iter().any(|column| self.get(column).is_some());
+        self.flows() == 1
+            && lossless
+            && !draws
+            && !DRAWING.contains(&self.get("congestion").unwrap_or_default())
     }
 
     /// How many runs it has in the sections that do not repeat what cannot differ.

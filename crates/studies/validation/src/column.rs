@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{FlowKind, Host, Qdisc};
+use wirespeed_scenario::run::{FlowKind, Host, Qdisc, Reorder};
 
 /// A column of the grid's files.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum Reading {
 pub const MIXED: &str = "mixed";
 
 /// Every column that a section may use.
-pub static COLUMNS: [Column; 13] = [
+pub static COLUMNS: [Column; 17] = [
     Column {
         name: "congestion",
         what: "congestion control",
@@ -58,6 +58,39 @@ pub static COLUMNS: [Column; 13] = [
         title: |v| format!("change {v}"),
         level: |v| format!("change {v}"),
         // A run has the changes and not their name; how far they go is an aspect of the region.
+        read: |_| None,
+    },
+    Column {
+        name: "reorder_probability",
+        what: "share of late packets",
+        unit: "",
+        title: |v| format!("late {v}"),
+        level: |v| format!("late {v}"),
+        read: |run| range(reorder(run).map(|reorder| reorder.probability)),
+    },
+    Column {
+        name: "reorder_delay_ms",
+        what: "delay of late packets",
+        unit: " ms",
+        title: |v| format!("by {v} ms"),
+        level: |v| format!("late by {v} ms"),
+        read: |run| range(reorder(run).map(|reorder| reorder.delay.nanoseconds() as f64 / 1e6)),
+    },
+    Column {
+        name: "sizes",
+        what: "sizes",
+        unit: "",
+        title: str::to_owned,
+        level: str::to_owned,
+        // A run has flows with sizes and not where they are from; how much they offer is an aspect of the region.
+        read: |_| None,
+    },
+    Column {
+        name: "load",
+        what: "load",
+        unit: "",
+        title: |v| format!("load {v}"),
+        level: |v| format!("load {v}"),
         read: |_| None,
     },
     Column {
@@ -109,7 +142,11 @@ pub static COLUMNS: [Column; 13] = [
         unit: "",
         title: flows,
         level: flows,
-        read: |run| range([run.flows.len() as f64].into_iter()),
+        // Of flows that end, only some are there at a time.
+        read: |run| {
+            let is_endless = run.flows.iter().any(|flow| flow.bytes.is_none());
+            is_endless.then(|| range([run.flows.len() as f64].into_iter()))?
+        },
     },
     Column {
         name: "mtu",
@@ -203,6 +240,11 @@ fn one(names: BTreeSet<String>) -> Option<Reading> {
     }
 }
 
+/// How links let packets overtake others, those that do.
+fn reorder(run: &Run) -> impl Iterator<Item = Reorder> {
+    run.links.iter().filter_map(|link| link.forward.reorder)
+}
+
 /// The algorithms of the TCP flows.
 fn algorithms(run: &Run) -> impl Iterator<Item = &str> {
     run.flows.iter().filter_map(|flow| match &flow.kind {
@@ -257,7 +299,7 @@ mod tests {
                 for (name, value) in section.columns().zip(&cell.values) {
                     let Some(reading) = (named(name).read)(&run) else {
                         assert!(
-                            ["preset", "change"].contains(&name)
+                            ["preset", "change", "sizes", "load"].contains(&name)
                                 || name == "txqueuelen" && cell.text("qdisc") != "pfifo_fast",
                             "{name}"
                         );

@@ -14,7 +14,7 @@ use wirespeed_statistics::quantile;
 pub const TOLERANCE: f64 = 0.10;
 
 /// The compared quantities, in the order of tables and plots. The first one decides which cells a table lists as outside.
-pub const QUANTITIES: [Quantity; 6] = [
+pub const QUANTITIES: [Quantity; 8] = [
     Quantity::new("goodput_bps", "Goodput", "Mbit/s", 1e6),
     Quantity::new("cwnd_mean_bytes", "Mean congestion window", "kB", 1e3),
     Quantity::new("rtt_mean_ns", "Mean round-trip time", "ms", 1e6),
@@ -23,6 +23,8 @@ pub const QUANTITIES: [Quantity; 6] = [
     Quantity { slack: 10.0, ..Quantity::new("retransmissions_packets", "Retransmissions", "packets", 1.0) },
     Quantity::new("jain_index", "Jain's index", "of 1", 1.0),
     Quantity::new("qdisc_drops", "Drops at the hosts' queues", "packets", 1.0),
+    Quantity::new("fct_mean_ns", "Mean flow completion time", "ms", 1e6),
+    Quantity::new("slowdown_q99", "99 % quantile of slowdown", "of 1", 1.0),
 ];
 
 /// A metric and how tables show it.

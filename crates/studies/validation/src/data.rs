@@ -14,7 +14,7 @@ use wirespeed_record::Recording;
 
 /// The numbers kept of a run, by the names of their metrics; an empty column where a run does not give one. A file
 /// made before a metric was kept lacks its column.
-pub const METRICS: [&str; 10] = [
+pub const METRICS: [&str; 12] = [
     "goodput_bps",
     "cwnd_mean_bytes",
     "rtt_mean_ns",
@@ -25,6 +25,8 @@ pub const METRICS: [&str; 10] = [
     "slow_start_exit_ns",
     "jain_index",
     "qdisc_drops",
+    "fct_mean_ns",
+    "slowdown_q99",
 ];
 
 /// Columns before and behind the metrics.
@@ -107,7 +109,7 @@ impl Row {
 }
 
 /// One part of the last digit kept of each of [`METRICS`].
-const PRECISION: [f64; METRICS.len()] = [1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e6, 1e3];
+const PRECISION: [f64; METRICS.len()] = [1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e6, 1e3, 1e3, 1e6];
 
 /// The line that names the columns of a file with these of [`METRICS`].
 fn columns(section: &Section, metrics: &[usize]) -> String {

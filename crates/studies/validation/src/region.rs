@@ -6,7 +6,7 @@
 use super::cell::Cell;
 use super::column::{COLUMNS, Column, MIXED, Reading, named, senders};
 use super::section::{Factor, Section, sections};
-use super::sections::changing;
+use super::sections::{changing, finite};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -165,7 +165,7 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 16] = [
+const ASPECTS: [Aspect; 17] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
     |run| run.flows.iter().any(|f| matches!(f.kind, FlowKind::Udp { .. })).then(|| "UDP".into()),
@@ -181,6 +181,7 @@ const ASPECTS: [Aspect; 16] = [
         any_flow(run, |kind| matches!(kind, FlowKind::Tcp { max_rate: Some(_), .. }), "a limited pacing rate")
     },
     |run| run.flows.iter().any(|f| f.bytes.is_some()).then(|| "flows of limited size".into()),
+    finite::beyond,
     |run| {
         let late = |flow: &&wirespeed_scenario::run::Flow| (flow.stop - flow.start) * 2 < run.duration;
         run.flows.iter().any(|f| late(&f)).then(|| "flows that last less than half the run".into())

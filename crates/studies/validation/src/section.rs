@@ -2,7 +2,7 @@
 
 use super::bar::Bar;
 use super::cell::Cell;
-use super::sections::{beside, changing, fast, hosts, paths, sender_interface};
+use super::sections::{beside, changing, fast, finite, hosts, paths, reordering, sender_interface};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use wirespeed_scenario::Scenario;
@@ -112,6 +112,8 @@ pub fn sections() -> &'static [Section] {
             beside::section(),
             fast::section(),
             changing::section(),
+            reordering::section(),
+            finite::section(),
             hosts::section(),
         ]
     });

@@ -3,8 +3,10 @@
 pub mod beside;
 pub mod changing;
 pub mod fast;
+pub mod finite;
 pub mod hosts;
 pub mod paths;
+pub mod reordering;
 pub mod sender_interface;
 
 use super::bar::{Bar, Rule};
