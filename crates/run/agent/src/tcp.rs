@@ -84,9 +84,9 @@ pub fn set_up_receiver(part: &Part, socket: &OwnedFd) -> io::Result<()> {
     fix_buffers(part, socket.as_raw_fd(), window, &part.flow().to)
 }
 
-/// The most that is read at once, in bytes. A read has the socket's lock until nothing is left, which may take seconds
-/// if packets come as fast as they are read (`tcp_recvmsg_locked`, Linux 6.18): nobody could sample the connection then,
-/// and no signal would be taken. More than what a large receive buffer wakes a reader for ([`LowWater`]).
+/// The most that is read at once, in bytes. A read has the socket's lock until nothing is left (`tcp_recvmsg_locked`, Linux 6.18).
+/// That takes seconds if packets come as fast as they are read. Meanwhile the connection could not be sampled, and no signal
+/// would be taken. More than what a large receive buffer wakes a reader for ([`LowWater`]).
 const MOST_AT_ONCE: usize = 4 << 20;
 
 /// Reads to the end.
