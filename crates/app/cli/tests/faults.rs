@@ -322,7 +322,7 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
         let (began, mut holds) = (Instant::now(), 0);
         while counts()[0] == 0 && began.elapsed() < Duration::from_secs(4) {
             sleep(Duration::from_millis(100));
-            // One who reads without a pause has the socket's lock nearly all the time.
+            // A reader that never waits holds the socket's lock nearly all the time.
             receiver.while_stopped(|| receiver.set_buffer(SMALL));
             receiver.while_held(|| at_most(Duration::from_millis(300), || counts()[0] > 0))?;
             receiver.while_stopped(|| receiver.set_buffer(LARGE));
@@ -344,8 +344,8 @@ fn a_reader_that_is_held_up_fills_the_backlog_of_its_socket() {
     let in_buffer: i64 = counts[1..4].iter().sum();
     assert_eq!(lost(&run, "rcvbuf"), in_buffer, "{counts:?}: {}", run["ledger"]);
     assert_eq!(lost(&run, "tcp_ofo"), counts[4], "{counts:?}: {}", run["ledger"]);
-    // What comes in bursts may find the backlog of the next machine's core full. Of the router's bursts only what the
-    // machine counts as a whole is known, as it has no agent.
+    // A burst may overflow the softnet backlog of the next machine. The router has no agent, so that its drops are counted as lost
+    // in the network or at the sender's interface.
     let refused = |place: isize| {
         let dropped = bed.read(bed.name(place), "cat /sys/class/net/right/statistics/tx_dropped");
         dropped.trim().parse::<i64>().unwrap()

@@ -80,6 +80,14 @@ impl Cell {
         if self.is_deterministic() { 1 } else { STAGGERS_MS.len() }
     }
 
+    /// The settings of its path: rate, round-trip time and buffer.
+    pub fn path(&self) -> Table {
+        Table::new()
+            .set("rate", self.quantity("rate_gbit", "Gbit/s"))
+            .set("rtt", self.quantity("rtt_ms", "ms"))
+            .set("buffer", self.quantity("buffer_bdp", "bdp"))
+    }
+
     /// Its flows, all with the cell's congestion control.
     pub fn equal_flows(&self) -> Vec<Table> {
         let count = Some(self.flows()).filter(|count| *count > 1);

@@ -145,7 +145,7 @@ pub static COLUMNS: [Column; 17] = [
         // Of flows that end, only some are there at a time.
         read: |run| {
             let is_endless = run.flows.iter().any(|flow| flow.bytes.is_none());
-            is_endless.then(|| range([run.flows.len() as f64].into_iter()))?
+            range(is_endless.then_some(run.flows.len() as f64).into_iter())
         },
     },
     Column {

@@ -79,11 +79,7 @@ pub fn beyond(run: &Run) -> Option<String> {
 fn scenario(cell: &Cell) -> Scenario {
     let changes: Vec<Setting> = changes(cell).into_iter().map(Setting::Table).collect();
     let parts = Parts {
-        path: Table::new()
-            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
-            .set("rtt", cell.quantity("rtt_ms", "ms"))
-            .set("buffer", cell.quantity("buffer_bdp", "bdp"))
-            .set("change", Setting::List(changes)),
+        path: cell.path().set("change", Setting::List(changes)),
         hosts: None,
         flows: cell.equal_flows(),
         times_ms: (12_000, 10),

@@ -52,7 +52,7 @@ const COMPLETION: [Bar; 5] = [
 /// New transfers arrive until then; the rest of the run is for those that have begun.
 const ARRIVALS_UNTIL: &str = "8 s";
 
-/// The payload of a run's transfers, at most, over what the slowest link carries in that time.
+/// The most that a run may have of it ([`offered`]).
 const MOST_OFFERED: f64 = 0.8;
 
 /// Transfers that begin in the same nanosecond: of those that arrive at random, hardly two do.
@@ -60,8 +60,7 @@ const MOST_TOGETHER: usize = 2;
 
 /// Transfers of a run beyond those of the section's cells; `None` if there are none.
 pub fn beyond(run: &Run) -> Option<String> {
-    let sizes = || run.flows.iter().filter_map(|flow| flow.bytes);
-    let count = sizes().count();
+    let count = run.flows.iter().filter(|flow| flow.bytes.is_some()).count();
     if count == 0 {
         return None;
     }
@@ -74,10 +73,15 @@ pub fn beyond(run: &Run) -> Option<String> {
     if most > MOST_TOGETHER {
         return Some(format!("{most} transfers that begin together"));
     }
-    let slowest = run.links.iter().map(|link| link.forward.rate).min()?;
-    let offered: f64 = sizes().map(|size| size.get() as f64).sum();
-    let share = offered / slowest.volume(run.duration).get().max(1) as f64;
+    let share = offered(run);
     (share > MOST_OFFERED).then(|| format!("transfers of {share:.1} times what the link carries"))
+}
+
+/// The payload of a run's transfers over what the slowest link carries in that time.
+fn offered(run: &Run) -> f64 {
+    let carried = run.links.iter().map(|link| link.forward.rate.volume(run.duration).get()).min();
+    let bytes: u64 = run.flows.iter().filter_map(|flow| flow.bytes).map(|bytes| bytes.get()).sum();
+    bytes as f64 / carried.unwrap_or(0).max(1) as f64
 }
 
 /// The sizes of that name.
@@ -96,10 +100,7 @@ fn scenario(cell: &Cell) -> Scenario {
         .set("arrivals", arrivals)
         .set("sizes", sizes(cell.text("sizes")));
     let parts = Parts {
-        path: Table::new()
-            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
-            .set("rtt", cell.quantity("rtt_ms", "ms"))
-            .set("buffer", cell.quantity("buffer_bdp", "bdp")),
+        path: cell.path(),
         hosts: None,
         flows: vec![flow],
         // Thousands of connections sampled every 10 ms would take most of the kernel's time.
@@ -120,10 +121,6 @@ mod tests {
     #[test]
     fn the_region_has_what_the_cells_offer() {
         let section = Section::named("finite").unwrap();
-        let offered = |run: &Run| {
-            let bytes: u64 = run.flows.iter().filter_map(|flow| flow.bytes).map(|bytes| bytes.get()).sum();
-            bytes as f64 / run.links[0].forward.rate.volume(run.duration).get() as f64
-        };
         let runs =
             generate(section, section.committed_size()).into_iter().flat_map(|cell| cell.runs(&[]).unwrap());
         let runs: Vec<Run> = runs.collect();

@@ -37,11 +37,7 @@ fn scenario(cell: &Cell) -> Scenario {
         .set("probability", cell.value("reorder_probability"))
         .set("delay", cell.quantity("reorder_delay_ms", "ms"));
     let parts = Parts {
-        path: Table::new()
-            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
-            .set("rtt", cell.quantity("rtt_ms", "ms"))
-            .set("buffer", cell.quantity("buffer_bdp", "bdp"))
-            .set("reorder", reorder),
+        path: cell.path().set("reorder", reorder),
         hosts: None,
         flows: cell.equal_flows(),
         times_ms: (12_000, 10),
