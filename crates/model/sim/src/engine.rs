@@ -6,10 +6,12 @@ use std::collections::BinaryHeap;
 use wirespeed_units::SimTime;
 
 /// What happens, in the order in which it happens at one time.
+///
+/// Timers come before arrivals: in Linux the end of a packet's way raises `NET_TX_SOFTIRQ`, whose transmission raises
+/// `NET_RX_SOFTIRQ` for the next round of softirqs, and the pacer's `HRTIMER_SOFTIRQ` is of the first round. A paced sender
+/// whose ACKs come at the rate of a link meets such times in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// The first train on a pipe arrives at its end.
-    Arrival(u32),
     /// A queue that decides when packets leave looks at them.
     Wake(u32),
     /// What a socket has put out ahead of its time enters a pipe.
@@ -18,12 +20,14 @@ pub enum Event {
     Sender(u32),
     /// A receiver's timer.
     Receiver(u32),
-    /// Something happens inside a host.
-    Host(u32),
     /// A flow begins.
     Start(u32),
     /// A flow stops sending.
     Stop(u32),
+    /// The first train on a pipe arrives at its end.
+    Arrival(u32),
+    /// Something happens inside a host.
+    Host(u32),
 }
 
 impl Event {
@@ -31,14 +35,14 @@ impl Event {
     #[inline]
     fn rank(self) -> u64 {
         let (class, component) = match self {
-            Event::Arrival(pipe) => (0, pipe),
-            Event::Wake(pipe) => (1, pipe),
-            Event::Entry(pipe) => (2, pipe),
-            Event::Sender(flow) => (3, flow),
-            Event::Receiver(flow) => (4, flow),
-            Event::Host(host) => (5, host),
-            Event::Start(flow) => (6, flow),
-            Event::Stop(flow) => (7, flow),
+            Event::Wake(pipe) => (0, pipe),
+            Event::Entry(pipe) => (1, pipe),
+            Event::Sender(flow) => (2, flow),
+            Event::Receiver(flow) => (3, flow),
+            Event::Start(flow) => (4, flow),
+            Event::Stop(flow) => (5, flow),
+            Event::Arrival(pipe) => (6, pipe),
+            Event::Host(host) => (7, host),
         };
         class << 32 | u64::from(component)
     }
@@ -48,14 +52,14 @@ impl Event {
     fn of_rank(rank: u64) -> Event {
         let component = rank as u32;
         match rank >> 32 {
-            0 => Event::Arrival(component),
-            1 => Event::Wake(component),
-            2 => Event::Entry(component),
-            3 => Event::Sender(component),
-            4 => Event::Receiver(component),
-            5 => Event::Host(component),
-            6 => Event::Start(component),
-            _ => Event::Stop(component),
+            0 => Event::Wake(component),
+            1 => Event::Entry(component),
+            2 => Event::Sender(component),
+            3 => Event::Receiver(component),
+            4 => Event::Start(component),
+            5 => Event::Stop(component),
+            6 => Event::Arrival(component),
+            _ => Event::Host(component),
         }
     }
 }
@@ -103,26 +107,24 @@ impl Events {
     #[inline]
     pub fn pop_until(&mut self, end: SimTime) -> Option<(SimTime, Event)> {
         let (arrival, pipe) = self.arrivals.first();
-        if !self.hosts.at.is_empty() {
-            let (at, host) = self.hosts.first();
-            let event = Event::Host(host as u32);
-            let is_next = |Reverse(first): &Reverse<u128>| key(at, event) < *first;
-            if at < arrival && self.heap.peek().is_none_or(is_next) {
-                return (at <= end.picoseconds()).then_some((SimTime::ps(at), event));
+        let (inside, host) = if self.hosts.at.is_empty() { (NEVER, 0) } else { self.hosts.first() };
+        if let Some(Reverse(first)) = self.heap.peek().copied() {
+            let at = (first >> 64) as i64;
+            if at <= arrival && at <= inside {
+                let at = SimTime::ps(at);
+                if at > end {
+                    return None;
+                }
+                self.heap.pop();
+                return Some((at, Event::of_rank(first as u64)));
             }
         }
-        if let Some(Reverse(first)) = self.heap.peek().copied()
-            && ((first >> 64) as i64) < arrival
-        {
-            let at = SimTime::ps((first >> 64) as i64);
-            if at > end {
-                return None;
-            }
-            self.heap.pop();
-            return Some((at, Event::of_rank(first as u64)));
-        }
-        (arrival <= end.picoseconds() && arrival < NEVER)
-            .then_some((SimTime::ps(arrival), Event::Arrival(pipe as u32)))
+        let (at, event) = if arrival <= inside {
+            (arrival, Event::Arrival(pipe as u32))
+        } else {
+            (inside, Event::Host(host as u32))
+        };
+        (at <= end.picoseconds() && at < NEVER).then_some((SimTime::ps(at), event))
     }
 }
 
@@ -202,14 +204,14 @@ mod tests {
     fn ranks_are_in_the_order_of_events() {
         let of = |component| {
             [
-                Event::Arrival,
                 Event::Wake,
                 Event::Entry,
                 Event::Sender,
                 Event::Receiver,
-                Event::Host,
                 Event::Start,
                 Event::Stop,
+                Event::Arrival,
+                Event::Host,
             ]
             .map(|event: fn(u32) -> Event| event(component))
         };
@@ -239,12 +241,14 @@ mod tests {
             Some(event)
         })
         .collect();
-        let arrivals = [Event::Arrival(7), Event::Arrival(21), Event::Arrival(40)];
-        assert_eq!(order[..3], arrivals);
-        assert_eq!(order[3..], [Event::Sender(0), Event::Sender(1), Event::Receiver(0)]);
+        assert_eq!(order[..3], [Event::Sender(0), Event::Sender(1), Event::Receiver(0)]);
+        assert_eq!(order[3..], [Event::Arrival(7), Event::Arrival(21), Event::Arrival(40)]);
+        events.set_host(1, Some(SimTime::ps(2)));
+        assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Wake(0))));
         assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Arrival(3))));
         events.set_arrival(3, None);
-        assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Wake(0))));
+        assert_eq!(events.pop_until(SimTime::ps(9)), Some((SimTime::ps(2), Event::Host(1))));
+        events.set_host(1, None);
         assert_eq!(events.pop_until(SimTime::ps(i64::MAX)), None);
     }
 }
