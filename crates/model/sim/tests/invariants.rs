@@ -9,6 +9,7 @@ use proptest::test_runner::TestRunner;
 use std::path::Path;
 use support::random::Scenario;
 use support::{carry_out, invariants, outcome, run_of, samples, scenario};
+use wirespeed_record::EventKind;
 use wirespeed_sim::{Outcome, depends_on_seed};
 
 fn numbers() -> impl Strategy<Value = Vec<u16>> {
@@ -68,7 +69,12 @@ fn arrives_whole(scenario: &str) -> Result<(), String> {
     let bytes = run.flows[0].bytes.expect("a transfer has an amount").get();
     let last = samples(&outcome, 0).pop().expect("a flow has samples");
     let got = (last.delivered_bytes, last.read_bytes, last.acked_bytes);
-    if got == (Some(bytes), Some(bytes), Some(bytes)) { Ok(()) } else { Err(format!("{got:?} of {bytes}")) }
+    let ends = outcome.events.iter().filter(|event| event.kind == EventKind::FlowEnd).count();
+    if (got, ends) == ((Some(bytes), Some(bytes), Some(bytes)), 1) {
+        Ok(())
+    } else {
+        Err(format!("{got:?} of {bytes}, {ends} ends"))
+    }
 }
 
 /// The account of a host's packets where each of its places is put to use, which chance seldom does; that behind locks,

@@ -139,7 +139,7 @@ impl Flow {
     /// Where the first byte of a packet stands in the flow's stream.
     pub(super) fn place(&self, packet: u64) -> u64 {
         match &self.endpoint {
-            Endpoint::Tcp(tcp) => tcp.sender.bytes(packet),
+            Endpoint::Tcp(tcp) => tcp.sender.sequence(packet),
             Endpoint::Udp(udp) => packet.saturating_mul(udp.payload.into()),
         }
     }

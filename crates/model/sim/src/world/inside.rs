@@ -60,7 +60,7 @@ fn add_sockets(intake: &mut Intake, inside: &Host, flow: &Flow, number: u32) {
     match &flow.endpoint {
         Endpoint::Tcp(tcp) => {
             let counts = tcp.receiver.counts();
-            intake.seen += counts.packets_in;
+            intake.seen += counts.packets_in + counts.own_fins;
             intake.duplicates += counts.duplicates;
             intake.out_of_order += tcp.receiver.held().map(|range| range.end - range.start).sum::<u64>();
             intake.unread += tcp.receiver.unread();

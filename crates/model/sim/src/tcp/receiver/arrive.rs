@@ -165,6 +165,16 @@ impl Receiver {
         packets
     }
 
+    /// So many packets have come. A FIN of its own is no data (`tcpi_data_segs_in`).
+    #[inline]
+    pub(super) fn count(&mut self, packets: u32, frame: u32) {
+        if frame > self.header() {
+            self.counts.packets_in += u64::from(packets);
+        } else {
+            self.counts.own_fins += u64::from(packets);
+        }
+    }
+
     /// The clockwork of delayed ACKs (`tcp_event_data_recv`).
     #[inline(always)]
     pub(super) fn note_arrival(&mut self) {
@@ -206,7 +216,7 @@ impl Receiver {
     /// A packet by itself.
     #[inline(always)]
     pub(super) fn on_packet(&mut self, number: u64, frame: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
-        self.counts.packets_in += 1;
+        self.count(1, frame);
         if self.is_from_before(number, data.stamp) {
             self.on_old(number, out);
             return;
@@ -215,7 +225,7 @@ impl Receiver {
         if number <= self.acknowledged {
             self.echo = self.echo.max(data.stamp);
         }
-        let payload = frame.saturating_sub(self.header()).max(1);
+        let payload = frame.saturating_sub(self.header());
         // What is smaller than a segment is taken for the end of what the peer wrote (`tcp_measure_rcv_mss`).
         self.pushed |= payload < self.settings.mss;
         match number.cmp(&self.next) {
@@ -258,12 +268,14 @@ impl Receiver {
         }
         self.order.forget_duplicate();
         self.buffer.take(self.next, 1, payload);
-        self.buffer.measure_round_trip(self.now, self.next);
-        self.note_arrival();
+        if payload > 0 {
+            self.buffer.measure_round_trip(self.now, self.next);
+            self.note_arrival();
+        }
         if self.settings.ecn {
             self.check_mark(number, ecn, data, out);
         }
-        if self.buffer.grow(payload, 1) {
+        if payload > 0 && self.buffer.grow(payload, 1) {
             self.quick |= 1;
         }
         self.next += 1;

@@ -17,7 +17,7 @@ impl Receiver {
         }
         self.now = self.now.max(train.at);
         self.pushed |= data.is_pushed(0);
-        let payload = train.frame.saturating_sub(self.header()).max(1);
+        let payload = train.frame.saturating_sub(self.header());
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
         if !in_order || self.settings.ecn || !self.buffer.fits() || self.buffer.current(self.next) == 0 {
             let sent = out.len();
@@ -30,15 +30,17 @@ impl Receiver {
             self.counts.acks_out -= surplus as u64;
             return;
         }
-        self.counts.packets_in += u64::from(train.packets);
+        self.count(train.packets, train.frame);
         if self.next <= self.acknowledged {
             self.echo = data.stamp;
         }
         self.buffer.take(self.next, train.packets, payload);
-        self.buffer.measure_round_trip(self.now, self.next);
-        self.note_arrival();
-        if self.buffer.grow(payload, train.packets) {
-            self.quick |= 1;
+        if payload > 0 {
+            self.buffer.measure_round_trip(self.now, self.next);
+            self.note_arrival();
+            if self.buffer.grow(payload, train.packets) {
+                self.quick |= 1;
+            }
         }
         self.next += u64::from(train.packets);
         if payload < self.settings.mss {

@@ -58,6 +58,8 @@ pub struct Settings {
 pub struct Counts {
     /// Data packets that arrived.
     pub packets_in: u64,
+    /// Packets without data that carried the FIN.
+    pub own_fins: u64,
     /// Packets that arrived out of order.
     pub out_of_order: u64,
     /// Packets that arrived a second time.

@@ -21,7 +21,9 @@ impl Receiver {
     pub(super) fn settle(&mut self, out: &mut Vec<Train>) {
         let widely = self.more_than_one_waits()
             && (!self.buffer.awaits_reader() || self.buffer.would_offer() >= self.buffer.offered());
-        if widely || self.quick > 0 || self.ack_now {
+        // With the peer's FIN the socket is taken for one that answers in its turn (`tcp_fin`, pingpong mode).
+        let is_quick = self.quick > 0 && !self.is_finished();
+        if widely || is_quick || self.ack_now {
             self.acknowledge(out);
             return;
         }
@@ -59,11 +61,13 @@ impl Receiver {
     /// More than a full segment waits to be acknowledged (`rcv_nxt - rcv_wup > rcv_mss`).
     fn more_than_one_waits(&self) -> bool {
         let waiting = self.next.saturating_sub(self.acknowledged);
-        if waiting <= 1 || self.buffer.missing == 0 {
-            return waiting > 1;
+        // The FIN counts as a byte.
+        let fin = u64::from(waiting > 0 && self.is_finished());
+        if waiting <= 1 && fin == 0 || self.buffer.missing == 0 {
+            return waiting + fin > 1;
         }
         let acknowledged = self.rare.as_ref().map_or(0, |rare| rare.missing_acknowledged);
-        waiting * self.buffer.mss - (self.buffer.missing - acknowledged) > self.buffer.mss
+        waiting * self.buffer.mss - (self.buffer.missing - acknowledged) + fin > self.buffer.mss
     }
 
     /// Lets an ACK leave for those that were compressed, if any (`tcp_sack_compress_send_ack`); whether one did.
@@ -195,7 +199,7 @@ impl Receiver {
         let waiting = self.next.saturating_sub(self.acknowledged);
         let answers_pushed = self.settings.buffer.rules.answers_pushed;
         if self.more_than_one_waits()
-            || waiting > 0 && self.pushed && answers_pushed && self.buffer.is_empty()
+            || waiting > 0 && self.pushed && answers_pushed && !self.is_finished() && self.buffer.is_empty()
             || self.buffer.is_much_wider(self.next)
         {
             self.acknowledge(out);

@@ -207,3 +207,29 @@ fn answers_to_old_packets_are_none_of_the_quick_ones() {
     // The fifth waited for an acknowledgement, and this is it.
     assert_eq!(quick_after(&[1, 2, 3, 4, 5]), arrive::QUICK_ACKS - 1);
 }
+
+/// What the end of the stream makes leave: after `before` data packets, one with `payload` bytes and the FIN.
+fn ends(before: u64, payload: u32) -> Vec<Said> {
+    let mut script = Script::new();
+    let next = BEFORE + 2;
+    for number in 0..before {
+        assert_eq!(script.comes(next + number), []);
+    }
+    let (mut train, mut data) = packet(next + before, script.at, clock::stamp(script.at));
+    (train.frame, data.last) = (66 + payload, true);
+    let mut out = Vec::new();
+    script.receiver.on_data(&train, &data, &mut out);
+    assert!(script.receiver.is_finished());
+    assert_eq!(script.receiver.delivered_bytes(), (next + before) * u64::from(MSS) + u64::from(payload));
+    said(&out)
+}
+
+/// `tcp_fin` takes the socket for one that will answer, and the FIN counts as a byte (`__tcp_ack_snd_check`).
+#[test]
+fn the_end_of_a_stream_is_acknowledged_late_unless_more_than_a_segment_waits() {
+    let next = BEFORE + 2;
+    assert_eq!(ends(0, 0), [], "the FIN alone");
+    assert_eq!(ends(0, 400), [], "a short packet with it, although it is pushed");
+    assert_eq!(ends(0, MSS), [(next + 1, None, vec![])], "a full segment and the FIN");
+    assert_eq!(ends(1, 0), [(next + 2, None, vec![])], "a segment that waits and the FIN");
+}

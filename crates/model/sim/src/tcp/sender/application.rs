@@ -92,6 +92,10 @@ impl Sender {
                     }
                 }
             }
+            if self.written == self.end {
+                // The call ends here, and pushes what waits.
+                break;
+            }
             if self.written > self.pushed + half {
                 self.note_push();
                 self.write(Push::All, out);
@@ -100,7 +104,23 @@ impl Sender {
             }
         }
         self.write(Push::All, out);
+        if self.written == self.stream.packets && !self.shut {
+            self.shut_down(out);
+        }
         self.host_queue.in_call = false;
+    }
+
+    /// The application has written all it had and shuts the sending side down (`tcp_send_fin`): if data still waits, the last
+    /// of it carries the FIN and is put off no longer; else the FIN is a packet of its own.
+    fn shut_down(&mut self, out: &mut Vec<Train>) {
+        self.shut = true;
+        if self.written == self.nxt {
+            self.has_own_fin = true;
+            self.end += 1;
+            self.written += 1;
+            self.pieces.fill_head();
+        }
+        self.write(Push::All, out);
     }
 
     fn note_push(&mut self) {

@@ -44,7 +44,7 @@ impl Sender {
         self.host_queue.release();
         let tried = (from + packets).max(self.nxt);
         if let Ok(untried @ 1..) = u32::try_from(before.saturating_sub(tried)) {
-            self.counts.packets_out -= u64::from(untried);
+            self.counts.packets_out -= u64::from(untried) - u64::from(before > self.stream.packets);
             self.counts.bytes_out -= self.payload(tried, untried);
         }
         self.forget_unsent_shorts();

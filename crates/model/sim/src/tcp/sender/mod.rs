@@ -132,6 +132,10 @@ pub struct Sender {
     now: SimTime,
     /// Packets the application has to send; the stream ends here once it is closed.
     end: u64,
+    /// Its application has shut the sending side down: nothing more will be written.
+    shut: bool,
+    /// The end of the stream is a packet of its own, number `stream.packets`.
+    has_own_fin: bool,
     /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,
     /// Bytes that the window allows of packet number `window_end`, less than a segment.
@@ -213,6 +217,8 @@ impl Sender {
             una: 0,
             nxt: 0,
             end,
+            shut: false,
+            has_own_fin: false,
             window_end: 0,
             window_rest: 0,
             unsent_phase: 0,
@@ -396,9 +402,7 @@ impl Sender {
 
     /// Payload of `packets` from number `first` on, bytes.
     fn payload(&self, first: u64, packets: u32) -> u64 {
-        let end = first + u64::from(packets);
-        let at_end = if end == self.stream.packets { self.settings.mss - self.stream.last_bytes } else { 0 };
-        let missing = self.missing(end) - self.missing(first) + u64::from(at_end);
+        let missing = self.missing(first + u64::from(packets)) - self.missing(first);
         u64::from(packets) * u64::from(self.settings.mss) - missing
     }
 

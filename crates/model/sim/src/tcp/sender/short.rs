@@ -57,13 +57,27 @@ impl Sender {
     /// Bytes by which the packets below `number` fall short of full segments.
     #[inline]
     pub(super) fn missing(&self, number: u64) -> u64 {
-        self.shorts.as_ref().map_or(0, |shorts| shorts.missing(number))
+        let before = self.shorts.as_ref().map_or(0, |shorts| shorts.missing(number));
+        if number < self.stream.packets { before } else { before + self.missing_at_end(number) }
+    }
+
+    /// The same of the last packet with data and of a FIN of its own, where they are below `number`.
+    #[cold]
+    fn missing_at_end(&self, number: u64) -> u64 {
+        let mss = u64::from(self.settings.mss);
+        let fins = number - self.stream.packets;
+        mss - u64::from(self.stream.last_bytes) + fins * mss
     }
 
     /// The first byte of packet `number`, counted from 0: its place in the stream.
     #[inline]
     pub fn bytes(&self, number: u64) -> u64 {
         number.saturating_mul(u64::from(self.settings.mss)).saturating_sub(self.missing(number))
+    }
+
+    /// The sequence number of packet `number` (RFC 9293), counted from 0: a FIN takes one after the data.
+    pub fn sequence(&self, number: u64) -> u64 {
+        self.bytes(number) + u64::from(self.shut && number == self.end)
     }
 
     /// Bytes from the first that is not acknowledged to the last that is written.

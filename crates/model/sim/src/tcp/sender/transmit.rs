@@ -103,9 +103,9 @@ impl Sender {
         }
     }
 
-    /// Whether to wait for more to send at once than a GSO packet of `length` bytes, where `burst` packets may be
+    /// Whether to wait for more to send at once than the GSO packet on offer, where `burst` packets may be
     /// (`tcp_tso_should_defer`).
-    fn should_wait(&self, length: u64, burst: u64, limits: &mut Limits) -> bool {
+    fn should_wait(&self, offer: &Offer, burst: u64, limits: &mut Limits) -> bool {
         if self.phase >= Phase::Recovery {
             return false;
         }
@@ -113,7 +113,7 @@ impl Sender {
         let window = self.room();
         let congestion = (self.cwnd - self.in_flight()) * mss;
         let limit = window.min(congestion);
-        if limit >= burst * mss || limit >= length {
+        if limit >= burst * mss || limit >= offer.bytes && !offer.is_last {
             return false;
         }
         if limit >= self.window_bytes.min(self.cwnd * mss) / WINDOW_DIVISOR {
@@ -122,12 +122,16 @@ impl Sender {
         if !self.may_wait(self.now) {
             return false;
         }
+        // The last one may still be added to.
+        let at_end = if offer.is_last { self.missing(self.written) - self.missing(self.nxt) } else { 0 };
+        let length = offer.bytes - at_end;
+        let is_cut = limit <= length;
         if congestion < window {
-            limits.window |= congestion <= length;
+            limits.window |= is_cut;
         } else {
-            limits.receiver |= window <= length;
+            limits.receiver |= is_cut;
         }
-        true
+        is_cut || !(offer.is_last && self.shut)
     }
 
     /// Whether less than could be sent at once waits for more at `now`: something left not long ago, and an
@@ -176,7 +180,7 @@ impl Sender {
                 break;
             }
             if offer.packets > 1 {
-                if push == Push::All && self.should_wait(offer.bytes, burst, &mut limits) {
+                if push == Push::All && self.should_wait(&offer, burst, &mut limits) {
                     break;
                 }
             } else if offer.is_last && self.unsent_phase > 0 && self.has_small_out() {
@@ -357,6 +361,7 @@ impl Sender {
         sent: SimTime,
         out: &mut Vec<Train>,
     ) {
+        let end = first + u64::from(packets);
         let payload = self.payload(first, packets);
         // It comes to fq now, and is to leave later.
         let (at, held) = if self.settings.held { (self.now, sent - self.now) } else { (sent, Span::ZERO) };
@@ -370,13 +375,13 @@ impl Sender {
                 self.pace = self.pace + Span::ps(length - (length / 2).min(credit));
             }
         }
-        self.counts.packets_out += u64::from(packets);
+        // A FIN of its own is no data (`tcpi_data_segs_out`).
+        self.counts.packets_out += u64::from(packets) - u64::from(end > self.stream.packets);
         self.counts.bytes_out += payload;
         if self.settings.queued {
             // What is sent next, in the same call too, is checked against what this occupies (`sk_wmem_alloc`).
             self.host_queue.enter(packets, sent, self.settings.line);
         }
-        let end = first + u64::from(packets);
         // Only the last of what left as one may carry less than the others.
         let missing = self.missing(first);
         let last_payload = self.payload(end - 1, 1) as u32;
@@ -404,7 +409,7 @@ impl Sender {
         let short = last_payload < self.settings.mss;
         let whole = packets - u32::from(short);
         if whole > 0 {
-            let last = end == self.stream.packets && !short;
+            let last = self.ends_stream(end) && !short;
             let pushes = if short { 0 } else { self.pushes(end, packets, piece) };
             let next = train(whole, full, Body::Data(Data { last, cwr, pushes, ..data(first) }));
             match out.last_mut() {
@@ -420,11 +425,16 @@ impl Sender {
         }
         if short {
             let frame = self.settings.headers + last_payload;
-            let last = end == self.stream.packets;
+            let last = self.ends_stream(end);
             let cwr = cwr && whole == 0;
             let pushes = self.pushes(end, packets, piece) & 1;
             out.push(train(1, frame, Body::Data(Data { last, cwr, pushes, ..data(end - 1) })));
         }
+    }
+
+    /// Whether the packet before number `end` carries the FIN.
+    fn ends_stream(&self, end: u64) -> bool {
+        self.shut && end == self.end
     }
 
     /// Which of `packets` up to number `end` have PSH ([`Data::pushes`]): the last of each GSO packet of `piece`

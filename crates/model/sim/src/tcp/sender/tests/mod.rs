@@ -8,6 +8,7 @@
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one block is one range")]
 
 mod burst;
+mod closing;
 mod frto;
 mod late;
 mod old;
