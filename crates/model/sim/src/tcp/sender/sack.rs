@@ -2,9 +2,10 @@
 
 use super::Sender;
 use super::ack::{Findings, Incoming, Times};
-use crate::net::{Sack, Train};
+use crate::net::{Blocks, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
+use std::ops::Range;
 use wirespeed_congestion::Phase;
 
 impl Sender {
@@ -40,12 +41,14 @@ impl Sender {
         newest: &mut Newest,
     ) {
         let mut reordered = self.nxt;
-        if let Some(range) = &sack.duplicate {
+        let unknown = sack.duplicate.as_ref().filter(|range| !is_known_for_duplicate(range, sack, next));
+        if let Some(range) = sack.duplicate.as_ref().filter(|_| unknown.is_none()) {
             self.take_duplicate(range.start, range.end, prior_una, found);
         }
+        let blocks: Blocks = unknown.into_iter().chain(sack.blocks.iter()).cloned().collect();
         let high = self.high;
         // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
-        for block in sack.blocks.sorted().iter() {
+        for block in blocks.sorted().iter() {
             if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
                 continue;
             }
@@ -102,4 +105,11 @@ impl Sender {
         }
         self.board.duplicate(first, end);
     }
+}
+
+/// Whether a sender sees of a first block that it reports a duplicate (`tcp_check_dsack`): beyond what is acknowledged only if
+/// the second block has it. Where what arrived since has put another block there, it is a block like any other.
+fn is_known_for_duplicate(range: &Range<u64>, sack: &Sack, next: u64) -> bool {
+    let has_it = |block: &Range<u64>| block.start <= range.start && range.end <= block.end;
+    range.start < next || sack.blocks.first().is_some_and(has_it)
 }

@@ -126,3 +126,18 @@ fn congestion_that_the_network_told_of_is_not_undone() {
     script.echoing(START).ack(240_000, 3, &[]);
     assert_eq!((script.sender.counts.undone, script.ssthresh()), (0, Some(10)));
 }
+
+/// Beyond what is acknowledged a first block tells of a duplicate only if the second has it; the receiver may have put another
+/// one there (`tcp_check_dsack`).
+#[test]
+fn a_duplicate_is_known_by_the_block_behind_it() {
+    let counted = |blocks: &[Range<u64>]| {
+        let mut script = Start::of(10).go();
+        script.ack(200_000, 0, &[4..8]);
+        script.dsack(200_100, 0, 5..6, blocks);
+        assert_eq!(script.out()[1], blocks.iter().map(|block| block.end - block.start).sum::<u64>().max(4));
+        script.sender.counts.duplicates
+    };
+    assert_eq!(counted(&[4..8]), 1);
+    assert_eq!(counted(&[9..10, 4..8]), 0);
+}
