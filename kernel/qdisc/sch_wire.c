@@ -47,6 +47,9 @@ struct tc_wire_qopt {
 	__u64 reorder;		/* probability times 2^64 that a packet is overtaken */
 	__u64 reorder_ns;	/* it arrives so much later */
 	__u64 reorder_seed;
+	__u64 duplicate;	/* probability times 2^64 that a packet arrives twice */
+	__u64 duplicate_ns;	/* the copy arrives so much later than the packet */
+	__u64 duplicate_seed;
 };
 
 /* What the link is like from a time on. */
@@ -67,6 +70,11 @@ struct tc_wire_xstats {
 	__u64 lost_packets;	/* lost on the link */
 	__u64 sent_packets;	/* whose transmission has started, lost ones included */
 	__u64 sent_bytes;
+	__u64 copied_packets;	/* that arrived, and arrive again */
+};
+
+struct wire_list {
+	struct sk_buff *head, *tail;
 };
 
 struct wire_sched_data {
@@ -81,15 +89,16 @@ struct wire_sched_data {
 	struct sk_buff *next;		/* the first whose transmission has not started */
 	u64 free_ns;			/* when the transmitter is free */
 	u64 remainder;			/* of free_ns, in ns / rate_bps */
-	u64 random, reorder_random;
-	struct sk_buff *late_head, *late_tail;	/* overtaken, in order of arrival time */
+	u64 random, reorder_random, duplicate_random;
+	struct wire_list late, copies;	/* overtaken, and copied, in order of arrival time */
 	struct tc_wire_xstats stats;
 	struct qdisc_watchdog watchdog;
 };
 
 #define WIRE_LOST BIT_ULL(63)
 #define WIRE_LATE BIT_ULL(62)
-#define WIRE_FATE (WIRE_LOST | WIRE_LATE)
+#define WIRE_TWICE BIT_ULL(61)
+#define WIRE_FATE (WIRE_LOST | WIRE_LATE | WIRE_TWICE)
 
 /* What is on a link that stands still to the end leaves it after any run. */
 #define WIRE_NEVER (U64_MAX / 4)
@@ -214,10 +223,14 @@ static int wire_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 	/* What is behind on the way stays behind where the way gets shorter. */
 	q->last_arrive_ns = max(q->last_arrive_ns, q->free_ns + state->delay_ns);
 	cb->arrive_ns = q->last_arrive_ns;
-	if (state->loss && wire_random(&q->random) < state->loss)
+	if (state->loss && wire_random(&q->random) < state->loss) {
 		cb->start_ns |= WIRE_LOST;
-	else if (q->opt.reorder && wire_random(&q->reorder_random) < q->opt.reorder)
-		cb->start_ns |= WIRE_LATE;
+	} else {
+		if (q->opt.reorder && wire_random(&q->reorder_random) < q->opt.reorder)
+			cb->start_ns |= WIRE_LATE;
+		if (q->opt.duplicate && wire_random(&q->duplicate_random) < q->opt.duplicate)
+			cb->start_ns |= WIRE_TWICE;
+	}
 
 	skb->next = NULL;
 	if (q->tail)
@@ -265,26 +278,49 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return ret;
 }
 
-/* Puts a packet that the link lets others overtake where it waits for its time. */
-static void wire_delay(struct wire_sched_data *q, struct sk_buff *skb)
+/* Puts a packet where it waits for its time, a while later than its own. */
+static void wire_delay(struct wire_list *list, struct sk_buff *skb, u64 delay_ns)
 {
-	wire_cb(skb)->arrive_ns += q->opt.reorder_ns;
-	wire_cb(skb)->start_ns &= ~WIRE_LATE;
-	if (q->late_tail)
-		q->late_tail->next = skb;
+	wire_cb(skb)->arrive_ns += delay_ns;
+	skb->next = NULL;
+	if (list->tail)
+		list->tail->next = skb;
 	else
-		q->late_head = skb;
-	q->late_tail = skb;
+		list->head = skb;
+	list->tail = skb;
+}
+
+/* A packet arrives, and is to arrive again. Without memory it is not. */
+static void wire_copy(struct wire_sched_data *q, struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
+
+	wire_cb(skb)->start_ns &= ~WIRE_TWICE;
+	if (!copy)
+		return;
+	wire_cb(copy)->start_ns &= ~WIRE_TWICE;
+	wire_delay(&q->copies, copy, q->opt.duplicate_ns);
+	q->stats.copied_packets++;
+	q->stats.flight_packets++;
+	sch->q.qlen++;
+	qdisc_qstats_backlog_inc(sch, copy);
+}
+
+static bool wire_is_earlier(struct sk_buff *a, struct sk_buff *b)
+{
+	return a && (!b || wire_cb(a)->arrive_ns <= wire_cb(b)->arrive_ns);
 }
 
 /* The list with the packet that arrives first. */
 static struct sk_buff **wire_first(struct wire_sched_data *q)
 {
-	if (!q->late_head)
-		return &q->head;
-	if (!q->head || wire_cb(q->late_head)->arrive_ns <= wire_cb(q->head)->arrive_ns)
-		return &q->late_head;
-	return &q->head;
+	struct sk_buff **first = &q->head;
+
+	if (wire_is_earlier(q->late.head, *first))
+		first = &q->late.head;
+	if (wire_is_earlier(q->copies.head, *first))
+		first = &q->copies.head;
+	return first;
 }
 
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
@@ -305,14 +341,19 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 		*list = skb->next;
 		if (!q->head)
 			q->tail = NULL;
-		if (!q->late_head)
-			q->late_tail = NULL;
+		if (!q->late.head)
+			q->late.tail = NULL;
+		if (!q->copies.head)
+			q->copies.tail = NULL;
 		wire_prefetch(*list);
 		skb_mark_not_on_list(skb);
 		if (cb->start_ns & WIRE_LATE) {
-			wire_delay(q, skb);
+			cb->start_ns &= ~WIRE_LATE;
+			wire_delay(&q->late, skb, q->opt.reorder_ns);
 			continue;
 		}
+		if (cb->start_ns & WIRE_TWICE)
+			wire_copy(q, sch, skb);
 		q->stats.flight_packets--;
 		sch->q.qlen--;
 		qdisc_qstats_backlog_dec(sch, skb);
@@ -333,8 +374,10 @@ static void wire_reset(struct Qdisc *sch)
 	struct wire_sched_data *q = qdisc_priv(sch);
 
 	rtnl_kfree_skbs(q->head, q->tail);
-	rtnl_kfree_skbs(q->late_head, q->late_tail);
-	q->head = q->tail = q->next = q->late_head = q->late_tail = NULL;
+	rtnl_kfree_skbs(q->late.head, q->late.tail);
+	rtnl_kfree_skbs(q->copies.head, q->copies.tail);
+	q->head = q->tail = q->next = NULL;
+	q->late = q->copies = (struct wire_list) {};
 	q->stats.waiting_bytes = q->stats.waiting_packets = q->stats.flight_packets = 0;
 	q->free_ns = q->remainder = q->last_arrive_ns = 0;
 	q->sending = q->coming = 0;
@@ -385,6 +428,7 @@ static int wire_set_link(struct Qdisc *sch, const void *data, size_t length, str
 	q->opt = given;
 	q->random = given.seed;
 	q->reorder_random = given.reorder_seed;
+	q->duplicate_random = given.duplicate_seed;
 	q->states[0] = (struct tc_wire_state) {
 		.rate_bps = given.rate_bps,
 		.delay_ns = given.delay_ns,

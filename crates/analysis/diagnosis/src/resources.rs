@@ -133,6 +133,7 @@ mod tests {
             sent_packets: 0,
             dropped_packets: 0,
             lost_packets: None,
+            copied_packets: None,
             requeues: 0,
             overlimits: 0,
             marked_packets: None,

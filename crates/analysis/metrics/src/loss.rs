@@ -157,7 +157,8 @@ fn unexplained(view: &View, direction: Direction) -> Option<f64> {
         return None;
     }
     let accounted = [Entry::Delivered, Entry::Lost, Entry::InFlight].map(|name| total(entry(name)));
-    Some((total(entry(Entry::Sent))? - accounted.iter().flatten().sum::<f64>()).abs())
+    let all = total(entry(Entry::Sent))? + total(entry(Entry::Copied)).unwrap_or(0.0);
+    Some((all - accounted.iter().flatten().sum::<f64>()).abs())
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub struct Moment {
     pub lost: Vec<Lost>,
     /// By how many packets more were on their way at its end than at its start.
     pub in_flight: i64,
+    /// Delivered twice by the network.
+    pub copied: i64,
     /// Packets whose further way nobody counts.
     pub unseen: Option<i64>,
     /// What is left over.
@@ -56,6 +58,7 @@ impl Moment {
             delivered: None,
             lost: Vec::new(),
             in_flight: 0,
+            copied: 0,
             unseen: None,
             unexplained: 0,
             uncertain: first.uncertain_packets,
@@ -68,6 +71,7 @@ impl Moment {
         let packets = row.packets;
         match (row.entry, row.stage) {
             (Entry::Sent, _) => self.sent += packets,
+            (Entry::Copied, _) => self.copied += packets,
             (Entry::Delivered, _) => *self.delivered.get_or_insert(0) += packets,
             (Entry::Lost, Some(stage)) => {
                 self.lost.push(Lost { stage, place: row.place.clone(), cause: row.cause, packets });

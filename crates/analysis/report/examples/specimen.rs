@@ -293,6 +293,7 @@ fn queue_sample(
         sent_packets: (sent / FRAME) as u64,
         dropped_packets: dropped as u64,
         lost_packets: lost.map(|v| v as u64),
+        copied_packets: None,
         requeues: 0,
         overlimits: 0,
         marked_packets: None,

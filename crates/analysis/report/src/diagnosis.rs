@@ -181,6 +181,10 @@ fn ledger(rows: &[LedgerRow], info: &RunInfo) -> String {
             };
             let _ = writeln!(text, "{name}: {} sent, {arrived}, {} lost", sum(Entry::Sent), sum(Entry::Lost));
         }
+        for row in of(Entry::Copied) {
+            let _ =
+                writeln!(text, "  {:>12}  delivered twice by {} ({})", row.packets, row.place, row.source);
+        }
         for row in of(Entry::Lost).filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let at = Cause::at(&row.place, row.cause);
@@ -236,11 +240,17 @@ fn when_lost(timeline: &[Moment], info: &RunInfo) -> String {
 /// What was retransmitted, and whether it was needed.
 fn retransmissions(info: &RunInfo, metric: impl Fn(&str) -> Option<f64>) -> String {
     let again = metric("retransmissions_packets").unwrap_or(0.0);
-    if again == 0.0 {
+    let twice = metric("spurious_retransmissions_packets").unwrap_or(0.0);
+    if again == 0.0 && twice == 0.0 {
         return String::new();
     }
-    let twice = metric("spurious_retransmissions_packets").unwrap_or(0.0);
     let window = if info.omit_ns > 0 { " in the measurement window" } else { "" };
+    if twice > again {
+        return format!(
+            "retransmitted{window}: {again}; receivers reported more duplicates, {twice}: the network delivers packets \
+             twice\n"
+        );
+    }
     format!("retransmitted{window}: {again}, of which receivers reported {twice} as duplicates\n")
 }
 

@@ -132,9 +132,10 @@ impl Account {
             .into_iter()
             .filter_map(sum)
             .sum::<i64>();
-        let balance = match sent {
+        let copied = sum(Entry::Copied).unwrap_or(0);
+        let balance = match sent.map(|sent| sent + copied) {
             None => Balance::Open,
-            Some(sent) if sent != known + unexplained => Balance::Wrong(sent - known - unexplained),
+            Some(all) if all != known + unexplained => Balance::Wrong(all - known - unexplained),
             Some(_) if unseen != 0 => Balance::Unseen(unseen),
             Some(_) if unexplained != 0 => Balance::Unexplained(unexplained),
             Some(_) => Balance::Even,

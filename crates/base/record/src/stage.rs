@@ -45,10 +45,12 @@ words! {
 }
 
 words! {
-    /// A side of the loss ledger's account: sent = delivered + lost + in flight + unseen + unexplained.
+    /// A side of the loss ledger's account: sent + copied = delivered + lost + in flight + unseen + unexplained.
     Entry {
         /// What the sending sockets put out, retransmissions included.
         Sent = "sent",
+        /// What the network delivered a second time, by the place that made the copies.
+        Copied = "copied",
         /// What arrived at the receiving sockets and was not dropped there.
         Delivered = "delivered",
         /// What was sent and not delivered, by the stage that lost it.

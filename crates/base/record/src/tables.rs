@@ -159,6 +159,8 @@ table! {
         dropped_packets: u64,
         /// Packets lost behind the queue, cumulative: at random, to bit errors, in an outage or at the port's limit; null at an end host.
         lost_packets: Option<u64>,
+        /// Packets that the link delivered twice, cumulative; null at an end host and where nobody counts them.
+        copied_packets: Option<u64>,
         /// Packets handed back by a busy device, cumulative.
         requeues: u64,
         /// Times it had to wait for its own rate, cumulative.
@@ -296,11 +298,11 @@ table! {
 }
 
 table! {
-    /// The loss ledger: where packets went. For each direction, sent = delivered + lost + in flight + unexplained.
+    /// The loss ledger: where packets went. For each direction, sent + copied = delivered + lost + in flight + unexplained.
     "ledger" LedgerRow {
         /// Data (the way the flows send) or ACKs.
         direction: Direction,
-        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`; `unseen`: nobody counted what became of it.
+        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`; `copied`: the network delivered it twice; `unseen`: nobody counted what became of it.
         entry: Entry,
         /// Where it was lost or is in flight; null for the other entries.
         stage: Option<Stage>,

@@ -29,6 +29,7 @@ const INNER_TABLES: &[&str] = &[
     "arrivals",
     "change",
     "congestion",
+    "duplicate",
     "forward",
     "loss_model",
     "policer",

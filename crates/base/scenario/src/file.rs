@@ -20,7 +20,7 @@ pub(crate) use hardware::{
 };
 pub(crate) use host::{FqTable, HostTable};
 pub(crate) use link::{
-    BucketTable, DirectionTable, LinkTable, LossTable, PathTable, QueueTable, ReorderTable,
+    BucketTable, DirectionTable, DuplicateTable, LinkTable, LossTable, PathTable, QueueTable, ReorderTable,
 };
 
 use crate::figure::FigureRequest;

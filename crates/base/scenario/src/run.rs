@@ -18,7 +18,7 @@ pub use dscp::Dscp;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
 pub use kernel_choice::{KERNEL_KEY, KernelChoice};
 pub use kernel_version::KernelVersion;
-pub use link::{Direction, Emulator, Link, LossModel, Policer, PortLimit, Queue, Reorder};
+pub use link::{Direction, Duplicate, Emulator, Link, LossModel, Policer, PortLimit, Queue, Reorder};
 pub use reach::{FIRST_PORT, Family, Reach};
 pub use read::RunError;
 pub use route::Crossing;

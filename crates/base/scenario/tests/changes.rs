@@ -1,7 +1,7 @@
 //! Links that change while the run goes on.
 
 use std::fs;
-use wirespeed_scenario::run::{Change, Direction, Link, Reorder};
+use wirespeed_scenario::run::{Change, Direction, Duplicate, Link, Reorder};
 use wirespeed_scenario::{Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -107,9 +107,24 @@ fn packets_that_are_overtaken_are_those_of_the_data_unless_a_direction_is_named(
 }
 
 #[test]
+fn packets_that_arrive_twice_are_those_of_the_data_unless_a_direction_is_named() {
+    let shared = link("duplicate = { probability = 0.01 }");
+    let expected = |delay| Some(Duplicate { probability: 0.01, delay });
+    assert_eq!((shared.forward.duplicate, shared.reverse.duplicate), (expected(Span::ZERO), None));
+    let back = link("reverse.duplicate = { probability = 0.01, delay = \"1 ms\" }");
+    assert_eq!((back.forward.duplicate, back.reverse.duplicate), (None, expected(Span::ms(1))));
+    assert_eq!(link("duplicate = { probability = 0 }").forward.duplicate, None);
+    let wrong = fault("duplicate = { probability = -1 }");
+    assert!(wrong.contains("path.duplicate.probability: -1 is not a probability"), "{wrong}");
+    let wrong = fault("duplicate = { probability = 0.1, delay = \"2 h\" }");
+    assert!(wrong.contains("path.duplicate.delay: 7200 s is longer than an hour"), "{wrong}");
+}
+
+#[test]
 fn a_run_without_changes_is_stored_as_before() {
     let run = &study("").unwrap().runs[0];
-    assert!(!serde_json::to_string(run).unwrap().contains("changes"));
+    let stored = serde_json::to_string(run).unwrap();
+    assert!(["changes", "reorder", "duplicate"].iter().all(|key| !stored.contains(key)), "{stored}");
 }
 
 #[test]

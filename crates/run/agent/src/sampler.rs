@@ -250,6 +250,7 @@ pub fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -
         sent_packets: root.sent_packets,
         dropped_packets: root.dropped_packets,
         lost_packets: root.link.map(|link| link.lost_packets),
+        copied_packets: root.link.and_then(|link| link.copied_packets),
         requeues: root.requeues,
         overlimits: root.overlimits,
         marked_packets: None,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use wirespeed_record::{Cause, Direction, Entry, LedgerRow, Stage};
 
-/// The account of a direction while its lines are entered. A packet that was sent was delivered, was lost or is in
-/// flight. Closing the account adds a line for packets that the evidence does not show.
+/// The account of a direction while its lines are entered. A packet that was sent, or that the network made a copy of, was
+/// delivered, was lost or is in flight. Closing the account adds a line for packets that the evidence does not show.
 #[derive(Debug, Clone)]
 pub struct Balance {
     direction: Direction,
@@ -20,6 +20,13 @@ impl Balance {
     /// Enters packets that the sockets of `hosts` sent. `source`: the counters that show it, as for all lines.
     pub fn sent(&mut self, hosts: &str, packets: i64, source: &str) {
         self.enter(Entry::Sent, None, hosts, packets, source);
+    }
+
+    /// Enters packets that a place of the network delivered twice. None has no line.
+    pub fn copied(&mut self, stage: Stage, place: &str, packets: i64, source: &str) {
+        if packets != 0 {
+            self.enter(Entry::Copied, Some(stage), place, packets, source);
+        }
     }
 
     /// Enters packets that were lost at a place. A place that was examined has a line even if nothing was lost there: 0 is
@@ -54,11 +61,12 @@ impl Balance {
         of_entry.fold(0, |sum, row| sum.saturating_add(row.packets))
     }
 
-    /// Packets sent that are on no other line; negative if the other lines have more than was sent.
+    /// Packets sent or copied that are on no other line; negative if the other lines have more.
     pub fn rest(&self) -> i64 {
+        let all = self.total(Entry::Sent).saturating_add(self.total(Entry::Copied));
         [Entry::Delivered, Entry::Lost, Entry::InFlight]
             .into_iter()
-            .fold(self.total(Entry::Sent), |rest, entry| rest.saturating_sub(self.total(entry)))
+            .fold(all, |rest, entry| rest.saturating_sub(self.total(entry)))
     }
 
     /// Closes the account of a path whose both ends count packets: the rest is unexplained. `source` is its likely origin.
@@ -149,6 +157,17 @@ mod tests {
         assert_eq!(others, 100);
         // Nothing in flight has no line; nothing lost has one.
         assert_eq!(rows.iter().filter(|row| row.entry == Entry::InFlight).count(), 1);
+    }
+
+    #[test]
+    fn copies_of_the_network_may_arrive_too() {
+        let mut balance = filled();
+        balance.copied(Stage::Network, "link/forward", 4, "");
+        balance.copied(Stage::Network, "link/reverse", 0, "");
+        balance.delivered("b", 90, "");
+        assert_eq!(balance.rest(), 0);
+        let rows = balance.close("");
+        assert_eq!(rows.iter().filter(|row| row.entry == Entry::Copied).count(), 1);
     }
 
     #[test]

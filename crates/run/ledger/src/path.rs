@@ -164,6 +164,8 @@ impl<'a> Direct<'a> {
                 _ => None,
             };
             let stage = if host.is_some() { Stage::Qdisc } else { Stage::Network };
+            let copied = sample.copied_packets.unwrap_or(0) as i64;
+            self.balance.copied(Stage::Network, &queue, copied, "copies of the link");
             let (dropped, lost) = (sample.dropped_packets, sample.lost_packets.unwrap_or(0));
             let drops: Vec<(Option<Cause>, u64)> = match (self.evidence.drops.get(&queue), host) {
                 (Some(drops), _) => drops.iter().map(|(cause, packets)| (Some(*cause), *packets)).collect(),
@@ -275,6 +277,7 @@ mod tests {
             sent_packets: 0,
             dropped_packets,
             lost_packets,
+            copied_packets: None,
             requeues: 0,
             overlimits: 0,
             marked_packets: None,

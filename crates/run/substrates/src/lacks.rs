@@ -146,9 +146,15 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
 
 /// A setting of a direction that netem and tbf lack, where these stand for a link.
 fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) -> Option<String> {
-    if direction.reorder.is_some() && (substrate, link.emulator) != (SubstrateKind::Kernel, Emulator::Wire) {
+    if (substrate, link.emulator) != (SubstrateKind::Kernel, Emulator::Wire) {
         // netem delays all packets but those that overtake.
-        return Some("reorder".into());
+        if direction.reorder.is_some() {
+            return Some("reorder".into());
+        }
+        // netem counts none of its copies, and each takes its turn in the queue and on the line.
+        if direction.duplicate.is_some() {
+            return Some("duplicate".into());
+        }
     }
     if direction.changes.is_empty() {
         return None;
@@ -162,14 +168,16 @@ fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) ->
     }
 }
 
-/// Links that change or reorder, between real machines: the network is as it is.
+/// Links that change, reorder or copy, between real machines: the network is as it is.
 pub fn beyond_a_real_path(run: &Run, substrate: SubstrateKind) -> Option<String> {
-    let reorders = |link: &Link| link.forward.reorder.is_some() || link.reverse.reorder.is_some();
-    let link = run.links.iter().find(|link| link.changes() || reorders(link))?;
-    let (what, others) = match link.changes() {
-        true => ("a change of the link", "model, kernel or netns"),
-        false => ("reorder", "model or kernel"),
+    let has = |link: &Link, f: fn(&Direction) -> bool| f(&link.forward) || f(&link.reverse);
+    let beyond = |link: &Link| match link {
+        link if link.changes() => Some(("a change of the link", "model, kernel or netns")),
+        link if has(link, |side| side.reorder.is_some()) => Some(("reorder", "model or kernel")),
+        link if has(link, |side| side.duplicate.is_some()) => Some(("duplicate", "model or kernel")),
+        _ => None,
     };
+    let (link, (what, others)) = run.links.iter().find_map(|link| Some((link, beyond(link)?)))?;
     Some(format!(
         "link {}: {what} is not available on substrate {substrate}; run it --on {others}, or leave it out",
         link.name
@@ -218,7 +226,7 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 mod tests {
     use super::*;
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Policer, PortLimit, Reorder};
+    use wirespeed_scenario::run::{Change, Duplicate, Policer, PortLimit, Reorder};
     use wirespeed_scenario::testing::run;
     use wirespeed_units::{Bytes, Span};
 
@@ -300,6 +308,14 @@ mod tests {
             beyond_a_real_path(&reordered, SubstrateKind::Hosts)
                 .is_some_and(|told| told.contains("reorder is not") && told.contains("--on model or kernel,"))
         );
+        let mut copied = reordered.clone();
+        copied.links[0].forward.reorder = None;
+        copied.links[0].reverse.duplicate = Some(Duplicate { probability: 0.1, delay: Span::ZERO });
+        assert_eq!(lacks(&copied, SubstrateKind::Kernel), None);
+        let of_netns = lacks(&copied, SubstrateKind::Netns).unwrap_or_default();
+        assert!(of_netns.contains("duplicate is not available"), "{of_netns}");
+        let of_hosts = beyond_a_real_path(&copied, SubstrateKind::Hosts).unwrap_or_default();
+        assert!(of_hosts.contains("duplicate is not available"), "{of_hosts}");
         run.links[0].emulator = Emulator::Netem;
         let of_netem = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();
         assert!(of_netem.contains("emulator netem"), "{of_netem}");

@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Fq, Host, LinkState, Qdisc, Reorder};
+use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Qdisc, Reorder};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -172,9 +172,15 @@ fn wire(direction: &Direction, seed: u64) -> TcAttribute {
     let reorder = direction.reorder.map_or([0; 3], |reorder| {
         [loss_bound(reorder.probability), reorder.delay.nanoseconds() as u64, Reorder::seed(seed)]
     });
+    let duplicate = direction.duplicate.map_or([0; 3], |duplicate| {
+        [loss_bound(duplicate.probability), duplicate.delay.nanoseconds() as u64, Duplicate::seed(seed)]
+    });
     words(
         WIRE_LINK,
-        [direction.rate.get(), delay, direction.buffer.get(), loss, seed].into_iter().chain(reorder),
+        [direction.rate.get(), delay, direction.buffer.get(), loss, seed]
+            .into_iter()
+            .chain(reorder)
+            .chain(duplicate),
     )
 }
 
@@ -308,6 +314,8 @@ pub struct LinkStatistics {
     pub lost_packets: u64,
     /// Packets being sent or in propagation.
     pub flight_packets: u64,
+    /// Packets delivered twice; `None` where nobody counts them.
+    pub copied_packets: Option<u64>,
 }
 
 /// One direction of a link of netem with a bucket below it, as one queue. netem counts what the bucket drops as
@@ -318,6 +326,7 @@ pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
         link: Some(LinkStatistics {
             lost_packets: netem.dropped_packets.saturating_sub(bucket.dropped_packets),
             flight_packets: netem.backlog_packets.saturating_sub(bucket.backlog_packets),
+            copied_packets: None,
         }),
         ..bucket.clone()
     }
@@ -375,7 +384,8 @@ fn decode_wire(bytes: &[u8], into: &mut Statistics) {
     let lost_packets = word();
     into.sent_packets = word();
     into.sent_bytes = word();
-    into.link = Some(LinkStatistics { lost_packets, flight_packets });
+    let copied_packets = Some(word());
+    into.link = Some(LinkStatistics { lost_packets, flight_packets, copied_packets });
 }
 
 #[cfg(test)]
@@ -395,7 +405,10 @@ mod tests {
     #[test]
     fn a_link_is_encoded_as_the_kernel_side_reads_it() {
         let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
-        assert_eq!(words_of(&wire(&direction, 7)), [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0]);
+        assert_eq!(
+            words_of(&wire(&direction, 7)),
+            [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0, 0, 0, 0]
+        );
         assert_eq!(wire_states(&direction).count(), 0);
     }
 
@@ -429,13 +442,14 @@ mod tests {
     #[test]
     fn a_links_own_counters_replace_the_generic_ones() {
         let mut statistics = Statistics { kind: "wire".into(), ..Default::default() };
-        let words: Vec<u8> = [100u64, 2, 30, 4, 5, 60, 700].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let words: Vec<u8> = [100u64, 2, 30, 4, 5, 60, 700, 8].iter().flat_map(|w| w.to_ne_bytes()).collect();
         decode_wire(&words, &mut statistics);
         assert_eq!((statistics.backlog_bytes, statistics.backlog_packets), (100, 2));
         assert_eq!(
             (statistics.dropped_packets, statistics.sent_packets, statistics.sent_bytes),
             (4, 60, 700)
         );
-        assert_eq!(statistics.link, Some(LinkStatistics { lost_packets: 5, flight_packets: 30 }));
+        let link = LinkStatistics { lost_packets: 5, flight_packets: 30, copied_packets: Some(8) };
+        assert_eq!(statistics.link, Some(link));
     }
 }

@@ -214,6 +214,9 @@ const ASPECTS: [Aspect; 17] = [
             if direction.reorder.is_some() {
                 parts.push("reordering".into());
             }
+            if direction.duplicate.is_some() {
+                parts.push("duplication".into());
+            }
             if !direction.outages.is_empty() {
                 parts.push("outages".into());
             }

@@ -122,7 +122,9 @@ impl<'a> Way<'a> {
         };
         let mut steps = vec![end(Entry::Sent, 0, sent)];
         let mut stages: BTreeMap<Option<Stage>, Vec<&Line>> = BTreeMap::new();
-        for line in account.lines.iter().filter(|line| matches!(line.entry, Entry::Lost | Entry::InFlight)) {
+        let is_on_the_way =
+            |line: &&Line| matches!(line.entry, Entry::Lost | Entry::InFlight | Entry::Copied);
+        for line in account.lines.iter().filter(is_on_the_way) {
             stages.entry(line.stage).or_default().push(line);
         }
         // A row without a stage comes after those that have one: nobody knows where on the way it was.
@@ -134,7 +136,10 @@ impl<'a> Way<'a> {
         let stages = stages.into_iter().chain(unplaced.map(|lines| (None, lines)));
         let mut left = sent;
         for (stage, lines) in stages {
-            left -= lines.iter().map(|line| line.packets).sum::<i64>();
+            left -= lines
+                .iter()
+                .map(|line| if line.entry == Entry::Copied { -line.packets } else { line.packets })
+                .sum::<i64>();
             let (name, place) = match stage {
                 Some(Stage::SndBuf | Stage::IpOut | Stage::Qdisc | Stage::TxRing) => {
                     (stage.map_or("", Stage::word), 0)
@@ -310,6 +315,10 @@ fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
         }
     } else if lines.iter().any(|line| line.entry == Entry::Lost) {
         out.push((Face::Quiet, "none lost".into()));
+    }
+    let copied = sum(Entry::Copied);
+    if copied != 0 {
+        out.push((Face::Plain, format!("+{} copied", whole(copied))));
     }
     let in_flight = sum(Entry::InFlight);
     if in_flight != 0 {

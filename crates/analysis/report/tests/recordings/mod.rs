@@ -41,6 +41,7 @@ pub fn queue(t_ns: i64, backlog: u64, lost: u64) -> QueueSample {
         sent_packets: t_ns as u64 / 8 / 1514,
         dropped_packets: lost,
         lost_packets: Some(lost / 2),
+        copied_packets: None,
         requeues: 0,
         overlimits: 0,
         marked_packets: None,

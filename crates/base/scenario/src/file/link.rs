@@ -26,6 +26,8 @@ pub(crate) struct PathTable {
     pub loss_model: Option<LossTable>,
     /// Packets that others overtake; as `loss`, in the FORWARD direction only.
     pub reorder: Option<ReorderTable>,
+    /// Packets that arrive twice; as `loss`, in the FORWARD direction only.
+    pub duplicate: Option<DuplicateTable>,
     /// Room before the link, both directions, whatever the queue's discipline: bytes, "1 bdp" (rate x base
     /// round-trip time of this link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
     pub buffer: Option<Room>,
@@ -67,6 +69,8 @@ pub(crate) struct DirectionTable {
     pub loss_model: Option<LossTable>,
     /// Packets that others overtake in this direction.
     pub reorder: Option<ReorderTable>,
+    /// Packets that arrive twice in this direction.
+    pub duplicate: Option<DuplicateTable>,
     /// Room before this direction.
     pub buffer: Option<Room>,
     /// Discipline of the queue before this direction.
@@ -92,6 +96,18 @@ pub(crate) struct ReorderTable {
     pub delay: Span,
 }
 
+/// Packets that arrive twice.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DuplicateTable {
+    /// Probability that a packet arrives twice, each independently.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: f64,
+    /// The copy arrives so much later than the packet. Default "0 ms": right behind it.
+    #[serde(default)]
+    pub delay: Span,
+}
+
 /// One link of several: a name, and what differs from `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +129,8 @@ pub(crate) struct LinkTable {
     pub loss_model: Option<LossTable>,
     /// Packets that others overtake in the forward direction.
     pub reorder: Option<ReorderTable>,
+    /// Packets that arrive twice in the forward direction.
+    pub duplicate: Option<DuplicateTable>,
     /// Room before the link, both directions.
     pub buffer: Option<Room>,
     /// Discipline of the queue before the link, both directions.

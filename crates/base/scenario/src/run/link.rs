@@ -62,6 +62,9 @@ pub struct Direction {
     /// Packets that others overtake.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reorder: Option<Reorder>,
+    /// Packets that arrive twice.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub duplicate: Option<Duplicate>,
     /// Drops before the queue what exceeds a rate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policer: Option<Policer>,
@@ -92,6 +95,7 @@ impl Direction {
             loss_model: LossModel::default(),
             outages: Vec::new(),
             reorder: None,
+            duplicate: None,
             policer: None,
             port_limit: None,
             changes: Vec::new(),
@@ -113,6 +117,23 @@ impl Reorder {
     /// Seed of the choice of packets on a direction whose losses have this seed.
     pub fn seed(of_losses: u64) -> u64 {
         of_losses ^ 0x5851_f42d_4c95_7f2d
+    }
+}
+
+/// Packets of a direction that arrive twice, as a link layer or a router that sends again what had arrived makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Duplicate {
+    /// Probability that a packet arrives twice, each that is not lost independently; above 0, at most 1.
+    pub probability: f64,
+    /// The copy arrives so much later than the packet; zero: right behind it.
+    pub delay: Span,
+}
+
+impl Duplicate {
+    /// Seed of the choice of packets on a direction whose losses have this seed.
+    pub fn seed(of_losses: u64) -> u64 {
+        of_losses ^ 0x2545_f491_4f6c_dd1d
     }
 }
 

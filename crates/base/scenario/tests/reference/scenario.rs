@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 25] = [
+const TABLES: [Section; 26] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -34,6 +34,7 @@ const TABLES: [Section; 25] = [
     section("ChangeTable", "`path.change`", "path.change"),
     section("ScheduleTable", "`path.schedule`", "path.schedule"),
     section("ReorderTable", "`path.reorder`", "path.reorder"),
+    section("DuplicateTable", "`path.duplicate`", "path.duplicate"),
     section("TopologyTable", "`[topology]`", "topology"),
     section("LinkTable", "`[[link]]`", "link"),
     section("FlowTable", "`[[flow]]`", "flow"),

@@ -46,7 +46,8 @@ pub(crate) struct Counters {
     pub first_requeue: Option<(SimTime, u64)>,
 }
 
-/// The state of a link. Every packet offered is in exactly one of: overflow, lost, delivered, waiting, flight, ahead.
+/// The state of a link. Every packet offered, and every copy, is in exactly one of: overflow, lost, delivered, waiting, flight,
+/// ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkStatistics {
     /// In the queue; the frame being sent does not count.
@@ -73,7 +74,9 @@ pub struct LinkStatistics {
     pub port_packets: u64,
     /// Of those, in an outage.
     pub outage_packets: u64,
-    /// At the far end.
+    /// That have been copied on the way.
+    pub copied_packets: u64,
+    /// At the far end, or copies on their way to it.
     pub delivered_packets: u64,
     /// Marked as having met congestion.
     pub marked_packets: u64,
@@ -212,7 +215,8 @@ impl Link {
             lost_packets: lost.all(),
             port_packets: lost.port,
             outage_packets: lost.outage,
-            delivered_packets: line.arrived_packets - lost.all(),
+            copied_packets: lost.copied,
+            delivered_packets: line.arrived_packets - lost.all() + lost.copied,
             marked_packets: self.counters.marked,
             overlimits: self.counters.overlimits,
             requeues: self.counters.requeues,

@@ -35,8 +35,8 @@ pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
-    ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
-    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
+    ChangeSettings, CoDelSettings, DuplicateSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings,
+    LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
 };
 pub use tap::{Addressing, Tap};
 pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

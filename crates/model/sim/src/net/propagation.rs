@@ -16,15 +16,24 @@ pub(crate) struct Propagation {
     loss: Loss,
     /// From and to; the next one last.
     outages: Vec<(i64, i64)>,
-    reorder: Option<Box<Reorder>>,
+    /// Packets that arrive later than in their turn.
+    reorder: Option<Box<Chosen>>,
+    /// Packets that arrive twice.
+    duplicate: Option<Box<Chosen>>,
     missing: Missing,
 }
 
-/// Packets that arrive later than in their turn.
+/// Packets chosen at random, and by how much they or their copies are late.
 #[derive(Debug, Clone)]
-struct Reorder {
-    chosen: Loss,
+struct Chosen {
+    random: Loss,
     delay: Span,
+}
+
+impl Chosen {
+    fn new(probability: f64, delay: Span, seed: u64) -> Box<Chosen> {
+        Box::new(Chosen { random: Loss::new(&LossSettings::Random { probability }, seed), delay })
+    }
 }
 
 /// What the port really carries.
@@ -35,32 +44,35 @@ struct Port {
     passing: Vec<Train>,
 }
 
-/// Lost packets. Until it would have arrived, a lost packet is in flight (sch_wire.c).
+/// Lost and copied packets. Until it would have arrived, a lost packet is in flight, and a copy is made when its packet arrives
+/// (sch_wire.c).
 #[derive(Debug, Clone, Default)]
 struct Missing {
-    /// First arrival, gap, packets of those not yet counted as lost, and by what.
+    /// First arrival, gap, packets of those not yet counted, and what befalls them.
     runs: BinaryHeap<Reverse<(i64, i64, u32, By)>>,
     lost: Lost,
 }
 
-/// What lost a packet.
+/// What lost a packet, or copied it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
     Port,
     Random,
     Outage,
+    Copy,
 }
 
-/// Packets lost, by what lost them.
+/// Packets lost, by what lost them, and packets copied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub port: u64,
     pub random: u64,
     pub outage: u64,
+    pub copied: u64,
 }
 
 impl Lost {
-    /// By whatever it was.
+    /// Lost by whatever it was.
     pub(crate) fn all(self) -> u64 {
         self.port + self.random + self.outage
     }
@@ -70,12 +82,13 @@ impl Lost {
             By::Port => self.port += 1,
             By::Random => self.random += 1,
             By::Outage => self.outage += 1,
+            By::Copy => self.copied += 1,
         }
     }
 }
 
 impl Missing {
-    /// `packets` of `train` from number `from` on, `delay` before their arrival, will not arrive.
+    /// `packets` of `train` from number `from` on, `delay` before their arrival, will not arrive, or arrive twice.
     fn enter(&mut self, by: By, train: &Train, from: u32, packets: u32, delay: Span) {
         let gap = train.gap.picoseconds();
         let first = (train.at + delay).picoseconds() + gap * i64::from(from);
@@ -105,10 +118,8 @@ impl Propagation {
                 .rev()
                 .map(|(from, to)| (from.picoseconds(), to.picoseconds()))
                 .collect(),
-            reorder: settings.reorder.map(|reorder| {
-                let probability = LossSettings::Random { probability: reorder.probability };
-                Box::new(Reorder { chosen: Loss::new(&probability, reorder.seed), delay: reorder.delay })
-            }),
+            reorder: settings.reorder.map(|late| Chosen::new(late.probability, late.delay, late.seed)),
+            duplicate: settings.duplicate.map(|copy| Chosen::new(copy.probability, copy.delay, copy.seed)),
             missing: Missing::default(),
         }
     }
@@ -130,7 +141,10 @@ impl Propagation {
         out: &mut Vec<Train>,
     ) -> Option<Arrival> {
         let (end, gap) = (SimTime::ps(end), Span::ps(gap));
-        let is_plain = self.port.is_none() && self.outages.is_empty() && self.reorder.is_none();
+        let is_plain = self.port.is_none()
+            && self.outages.is_empty()
+            && self.reorder.is_none()
+            && self.duplicate.is_none();
         if is_plain && self.loss.spares(train.frame, train.packets) {
             return Some(Arrival { at: end + self.delay, gap });
         }
@@ -198,21 +212,43 @@ impl Propagation {
 
     /// Lets the packets arrive that are not lost, some of them late.
     fn deliver(&mut self, mut train: Train, out: &mut Vec<Train>) {
-        if let Some(Reorder { chosen, delay }) = self.reorder.as_deref_mut() {
-            while let Some(first) = chosen.first_lost(train.frame, train.packets) {
-                if first > 0 {
-                    out.push(train.part(0, first));
-                }
-                let mut late = train.part(first, 1);
-                late.gap = Span::ZERO;
-                late.at = late.at + *delay;
-                out.push(late);
-                if first + 1 == train.packets {
-                    return;
-                }
-                train.skip(first + 1);
+        while let Some(Chosen { random, delay }) = self.reorder.as_deref_mut()
+            && let Some(first) = random.first_lost(train.frame, train.packets)
+        {
+            let mut late = train.part(first, 1);
+            late.at = late.at + *delay;
+            if first > 0 {
+                self.copy(train.part(0, first), out);
             }
+            self.copy(late, out);
+            if first + 1 == train.packets {
+                return;
+            }
+            train.skip(first + 1);
         }
+        self.copy(train, out);
+    }
+
+    /// Lets packets arrive, some of them twice.
+    fn copy(&mut self, mut train: Train, out: &mut Vec<Train>) {
+        while let Some(Chosen { random, delay }) = self.duplicate.as_deref_mut()
+            && let Some(first) = random.first_lost(train.frame, train.packets)
+        {
+            let mut copy = train.part(first, 1);
+            copy.gap = Span::ZERO;
+            copy.at = copy.at + *delay;
+            self.missing.enter(By::Copy, &train, first, 1, Span::ZERO);
+            Self::put_out(train.part(0, first + 1), out);
+            out.push(copy);
+            if first + 1 == train.packets {
+                return;
+            }
+            train.skip(first + 1);
+        }
+        Self::put_out(train, out);
+    }
+
+    fn put_out(mut train: Train, out: &mut Vec<Train>) {
         if train.packets == 1 {
             train.gap = Span::ZERO;
         }
@@ -232,7 +268,7 @@ impl Propagation {
         }
     }
 
-    /// How many have been lost at `now`.
+    /// How many have been lost or copied at `now`.
     pub(crate) fn lost(&mut self, now: i64) -> Lost {
         let missing = &mut self.missing;
         while let Some(Reverse((first, gap, packets, by))) = missing.runs.peek().copied()

@@ -22,6 +22,8 @@ pub struct LinkSettings {
     pub outages: Vec<(SimTime, SimTime)>,
     /// Packets that arrive later than in their turn.
     pub reorder: Option<ReorderSettings>,
+    /// Packets that arrive twice.
+    pub duplicate: Option<DuplicateSettings>,
     /// Limits what enters the queue.
     pub policer: Option<PolicerSettings>,
     /// Limits what leaves the transmitter.
@@ -42,6 +44,17 @@ pub struct ReorderSettings {
     /// Probability, of each packet that is not lost.
     pub probability: f64,
     /// So much later.
+    pub delay: Span,
+    /// Of the random stream, which is that of sch_wire.c with this seed.
+    pub seed: u64,
+}
+
+/// Packets that arrive twice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DuplicateSettings {
+    /// Probability, of each packet that is not lost.
+    pub probability: f64,
+    /// So much later than the packet its copy arrives; zero: right behind it.
     pub delay: Span,
     /// Of the random stream, which is that of sch_wire.c with this seed.
     pub seed: u64,
@@ -75,6 +88,7 @@ impl LinkSettings {
             train_limit: 1,
             outages: Vec::new(),
             reorder: None,
+            duplicate: None,
             policer: None,
             port_limit: None,
             ring: None,

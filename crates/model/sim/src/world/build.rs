@@ -6,14 +6,15 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    ChangeSettings, CoDelSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings, LossSettings,
-    PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
+    ChangeSettings, CoDelSettings, DuplicateSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings,
+    LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
 };
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
 use wirespeed_scenario::run::{
-    Crossing, Direction, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue, Reorder, Run,
+    Crossing, Direction, Duplicate, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue,
+    Reorder, Run,
 };
 use wirespeed_units::{Rate, SimTime, Span};
 
@@ -380,6 +381,11 @@ fn settings(
             probability: reorder.probability,
             delay: reorder.delay,
             seed: Reorder::seed(run.link_seed(index, forward)),
+        }),
+        duplicate: direction.duplicate.map(|duplicate| DuplicateSettings {
+            probability: duplicate.probability,
+            delay: duplicate.delay,
+            seed: Duplicate::seed(run.link_seed(index, forward)),
         }),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         ring: None,

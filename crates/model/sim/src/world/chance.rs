@@ -19,7 +19,8 @@ pub fn depends_on_seed(run: &Run) -> bool {
 fn link(direction: &Direction) -> bool {
     let loses = direction.states().any(|state| state.loss > 0.0)
         || !matches!(direction.loss_model, LossModel::Independent);
-    loses || direction.reorder.is_some() || matches!(direction.queue, Queue::Red { .. })
+    let chooses = direction.reorder.is_some() || direction.duplicate.is_some();
+    loses || chooses || matches!(direction.queue, Queue::Red { .. })
 }
 
 /// The hash of receive queues, the scheduler and irqbalance draw.

@@ -86,6 +86,7 @@ pub(super) fn sample_rings(inside: &Host, t_ns: i64, rows: &mut Vec<QueueSample>
             sent_packets: ring.polled,
             dropped_packets: ring.dropped,
             lost_packets: None,
+            copied_packets: None,
             requeues: 0,
             overlimits: ring.interrupts,
             marked_packets: None,

@@ -221,10 +221,13 @@ impl Pipe {
         self.on_the_way.remove_first()
     }
 
-    /// Packets that entered and are neither through nor known to be lost.
+    /// Packets that entered, and copies, that are neither through nor known to be lost.
     pub fn in_flight(&mut self, now: SimTime) -> u64 {
         let s = self.statistics(now);
-        self.offered + self.early.packets() - s.overflow_packets - s.lost_packets - self.left
+        self.offered + self.early.packets() + s.copied_packets
+            - s.overflow_packets
+            - s.lost_packets
+            - self.left
     }
 
     /// Packets dropped and lost so far, by cause; nothing where causes are not told apart.

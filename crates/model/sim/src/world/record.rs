@@ -105,6 +105,7 @@ impl Recorder {
                 sent_packets: s.sent_packets,
                 dropped_packets: s.overflow_packets,
                 lost_packets: (!pipe.is_host).then_some(s.lost_packets),
+                copied_packets: (!pipe.is_host).then_some(s.copied_packets),
                 requeues: s.requeues,
                 overlimits: s.overlimits,
                 marked_packets: pipe.marks.then_some(s.marked_packets),
@@ -131,6 +132,7 @@ impl Recorder {
                     sent_packets: traffic.sent,
                     dropped_packets: 0,
                     lost_packets: None,
+                    copied_packets: None,
                     requeues: 0,
                     overlimits: 0,
                     marked_packets: None,
@@ -241,7 +243,7 @@ impl World {
                 }
                 Endpoint::Udp(udp) => {
                     add(from, "UdpOutDatagrams", udp.sent);
-                    add(to, "UdpInDatagrams", udp.arrived);
+                    add(to, "UdpInDatagrams", udp.arrived + udp.arrived_again());
                 }
             }
         }
@@ -292,7 +294,7 @@ impl World {
     /// Every datagram.
     pub fn take_datagrams(&mut self) -> Vec<Datagram> {
         let take = |endpoint: &mut Endpoint| match endpoint {
-            Endpoint::Udp(udp) => std::mem::take(&mut udp.rows),
+            Endpoint::Udp(udp) => udp.take_rows(),
             Endpoint::Tcp(_) => Vec::new(),
         };
         self.flows.iter_mut().flat_map(|flow| take(&mut flow.endpoint)).collect()

@@ -28,7 +28,9 @@ pub struct Udp {
     /// Arrived, the first time.
     pub arrived: u64,
     /// One row each.
-    pub rows: Vec<Datagram>,
+    rows: Vec<Datagram>,
+    /// One row for each that arrived again.
+    copies: Vec<Datagram>,
     highest: u64,
 }
 
@@ -47,6 +49,7 @@ impl Udp {
             sent: 0,
             arrived: 0,
             rows: Vec::new(),
+            copies: Vec::new(),
             highest: 0,
         }
     }
@@ -108,13 +111,45 @@ impl Udp {
         self.next = None;
     }
 
-    /// Datagrams arrive. Routes of a run never change, so that none overtakes another.
+    /// Datagrams arrive, and some a second time.
     pub fn receive(&mut self, train: &Train, first: u64) {
         for index in 0..u64::from(train.packets) {
-            let row = &mut self.rows[(first + index) as usize];
-            row.arrived_ns = Some((train.at + train.gap * index as i64).nanoseconds());
-            self.highest = self.highest.max(first + index);
+            let number = first + index;
+            let arrived_ns = Some((train.at + train.gap * index as i64).nanoseconds());
+            let reordered_by = self.arrived_above(number);
+            let row = &mut self.rows[number as usize];
+            if row.arrived_ns.is_some() {
+                self.copies.push(Datagram { arrived_ns, reordered_by, duplicate: true, ..row.clone() });
+                continue;
+            }
+            (row.arrived_ns, row.reordered_by) = (arrived_ns, reordered_by);
+            self.arrived += 1;
+            self.highest = self.highest.max(number);
         }
-        self.arrived += u64::from(train.packets);
+    }
+
+    /// How many datagrams of higher numbers have arrived, copies too.
+    fn arrived_above(&self, number: u64) -> u32 {
+        if number >= self.highest {
+            return 0;
+        }
+        let above = &self.rows[number as usize + 1..=self.highest as usize];
+        let copies = self.copies.iter().filter(|row| row.sequence > number);
+        (above.iter().filter(|row| row.arrived_ns.is_some()).count() + copies.count()) as u32
+    }
+
+    /// Datagrams that have arrived again.
+    pub fn arrived_again(&self) -> u64 {
+        self.copies.len() as u64
+    }
+
+    /// A row of each datagram, and of each that arrived again.
+    pub fn take_rows(&mut self) -> Vec<Datagram> {
+        let mut rows = std::mem::take(&mut self.rows);
+        if !self.copies.is_empty() {
+            rows.append(&mut self.copies);
+            rows.sort_by_key(|row| (row.sequence, row.duplicate, row.arrived_ns));
+        }
+        rows
     }
 }

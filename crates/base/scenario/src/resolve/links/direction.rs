@@ -2,10 +2,10 @@
 
 use super::missing;
 use crate::error::Complaint;
-use crate::file::{BucketTable, DirectionTable, LossTable, PathTable, ReorderTable};
-use crate::resolve::{ETHERNET_HEADER, LONGEST_DELAY, check_rate, positive};
+use crate::file::{BucketTable, DirectionTable, DuplicateTable, LossTable, PathTable, ReorderTable};
+use crate::resolve::{ETHERNET_HEADER, LONGEST_DELAY, check_delay, check_rate, positive};
 use crate::room::Room;
-use crate::run::{Direction, LossModel, Policer, PortLimit, Reorder};
+use crate::run::{Direction, Duplicate, LossModel, Policer, PortLimit, Reorder};
 use crate::tree::{Node, Place};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -44,7 +44,7 @@ impl<'a> Side<'a> {
         let (name, at) = self.origin(own.rate.is_some(), &["rate"]);
         check_rate(rate, &name, at)?;
         let (loss, loss_model) = self.loss()?;
-        let reorder = self.reorder()?;
+        let (reorder, duplicate) = (self.reorder()?, self.duplicate()?);
         let buffer = self.buffer(rate)?;
         let (queue, buffer) = self.queue(rate, buffer)?;
         let outages = self.outages()?;
@@ -62,6 +62,7 @@ impl<'a> Side<'a> {
             queue,
             loss_model,
             reorder,
+            duplicate,
             outages,
             policer,
             port_limit,
@@ -123,6 +124,20 @@ impl<'a> Side<'a> {
         let (name, at) = place("delay");
         positive(delay, &name, at, LONGEST_DELAY)?;
         Ok((probability > 0.0).then_some(Reorder { probability, delay }))
+    }
+
+    fn duplicate(&self) -> Result<Option<Duplicate>, Complaint> {
+        let (own, shared) = (self.own().duplicate, self.way == Way::Forward);
+        let Some(DuplicateTable { probability, delay }) = own.or(self.table.duplicate.filter(|_| shared))
+        else {
+            return Ok(None);
+        };
+        let place = |key: &str| self.origin(own.is_some(), &["duplicate", key]);
+        let (name, at) = place("probability");
+        check_probability(probability, &name, &at)?;
+        let (name, at) = place("delay");
+        check_delay(delay, &name, at)?;
+        Ok((probability > 0.0).then_some(Duplicate { probability, delay }))
     }
 
     fn loss_model(&self, table: LossTable) -> Result<LossModel, Complaint> {

@@ -4,6 +4,7 @@ mod accounts;
 mod behind;
 mod causes;
 mod changing;
+mod duplicate;
 mod fq;
 mod loss;
 mod managed;
