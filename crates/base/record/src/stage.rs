@@ -49,7 +49,7 @@ words! {
     Entry {
         /// What the sending sockets put out, retransmissions included.
         Sent = "sent",
-        /// What the network delivered a second time, by the place that made the copies.
+        /// Copies that the network made of packets, by place.
         Copied = "copied",
         /// What arrived at the receiving sockets and was not dropped there.
         Delivered = "delivered",

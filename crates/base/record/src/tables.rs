@@ -159,7 +159,7 @@ table! {
         dropped_packets: u64,
         /// Packets lost behind the queue, cumulative: at random, to bit errors, in an outage or at the port's limit; null at an end host.
         lost_packets: Option<u64>,
-        /// Packets that the link delivered twice, cumulative; null at an end host and where nobody counts them.
+        /// Packets that the link delivered twice, cumulative. Null at end hosts and links without this counter.
         copied_packets: Option<u64>,
         /// Packets handed back by a busy device, cumulative.
         requeues: u64,
@@ -302,7 +302,7 @@ table! {
     "ledger" LedgerRow {
         /// Data (the way the flows send) or ACKs.
         direction: Direction,
-        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`; `copied`: the network delivered it twice; `unseen`: nobody counted what became of it.
+        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`. `copied`: copies made by the network. `unseen`: not counted after it was sent.
         entry: Entry,
         /// Where it was lost or is in flight; null for the other entries.
         stage: Option<Stage>,

@@ -7,9 +7,9 @@ use wirespeed_units::SimTime;
 
 /// What happens, in the order in which it happens at one time.
 ///
-/// Timers come before arrivals: in Linux the end of a packet's way raises `NET_TX_SOFTIRQ`, whose transmission raises
-/// `NET_RX_SOFTIRQ` for the next round of softirqs, and the pacer's `HRTIMER_SOFTIRQ` is of the first round. A paced sender
-/// whose ACKs come at the rate of a link meets such times in a row.
+/// Timers precede arrivals, as in Linux. There a packet's arrival raises `NET_TX_SOFTIRQ`, and the transmission then raises
+/// `NET_RX_SOFTIRQ` for the next round of softirqs. The pacer's `HRTIMER_SOFTIRQ` belongs to the first round. A paced sender
+/// that receives ACKs at the rate of a link has many such ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// A queue that decides when packets leave looks at them.

@@ -314,7 +314,7 @@ pub struct LinkStatistics {
     pub lost_packets: u64,
     /// Packets being sent or in propagation.
     pub flight_packets: u64,
-    /// Packets delivered twice; `None` where nobody counts them.
+    /// Packets delivered twice. `None`: not counted.
     pub copied_packets: Option<u64>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct DuplicateTable {
     /// Probability that a packet arrives twice, each independently.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// The copy arrives so much later than the packet. Default "0 ms": right behind it.
+    /// Time from the arrival of the packet to that of the copy. Default "0 ms": the copy follows directly.
     #[serde(default)]
     pub delay: Span,
 }

@@ -120,13 +120,13 @@ impl Reorder {
     }
 }
 
-/// Packets of a direction that arrive twice, as a link layer or a router that sends again what had arrived makes it.
+/// Packets of a direction that arrive twice, for example after a retransmission of a link layer that was not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Duplicate {
-    /// Probability that a packet arrives twice, each that is not lost independently; above 0, at most 1.
+    /// Probability that a packet arrives twice. Applies to each packet that is not lost, independently. Above 0, at most 1.
     pub probability: f64,
-    /// The copy arrives so much later than the packet; zero: right behind it.
+    /// Time from the arrival of the packet to that of the copy. Zero: the copy follows directly.
     pub delay: Span,
 }
 

@@ -74,9 +74,9 @@ pub struct LinkStatistics {
     pub port_packets: u64,
     /// Of those, in an outage.
     pub outage_packets: u64,
-    /// That have been copied on the way.
+    /// Copied at their arrival.
     pub copied_packets: u64,
-    /// At the far end, or copies on their way to it.
+    /// At the far end, with copies that will arrive there.
     pub delivered_packets: u64,
     /// Marked as having met congestion.
     pub marked_packets: u64,

@@ -44,16 +44,16 @@ struct Port {
     passing: Vec<Train>,
 }
 
-/// Lost and copied packets. Until it would have arrived, a lost packet is in flight, and a copy is made when its packet arrives
-/// (sch_wire.c).
+/// Lost and copied packets, with the times from which they count. A lost packet is in flight until it would have arrived, and a
+/// copy is made when its packet arrives (sch_wire.c).
 #[derive(Debug, Clone, Default)]
 struct Missing {
-    /// First arrival, gap, packets of those not yet counted, and what befalls them.
+    /// First arrival, gap and number of packets that are not counted yet, and the reason.
     runs: BinaryHeap<Reverse<(i64, i64, u32, By)>>,
     lost: Lost,
 }
 
-/// What lost a packet, or copied it.
+/// Why a packet is lost or copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
     Port,

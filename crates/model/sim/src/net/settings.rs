@@ -54,7 +54,7 @@ pub struct ReorderSettings {
 pub struct DuplicateSettings {
     /// Probability, of each packet that is not lost.
     pub probability: f64,
-    /// So much later than the packet its copy arrives; zero: right behind it.
+    /// Time from the arrival of a packet to that of its copy. Zero: the copy follows directly.
     pub delay: Span,
     /// Of the random stream, which is that of sch_wire.c with this seed.
     pub seed: u64,

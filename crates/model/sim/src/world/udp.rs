@@ -111,7 +111,7 @@ impl Udp {
         self.next = None;
     }
 
-    /// Datagrams arrive, and some a second time.
+    /// Datagrams arrive, some of them twice.
     pub fn receive(&mut self, train: &Train, first: u64) {
         for index in 0..u64::from(train.packets) {
             let number = first + index;

@@ -165,7 +165,7 @@ impl Receiver {
         packets
     }
 
-    /// So many packets have come. A FIN of its own is no data (`tcpi_data_segs_in`).
+    /// Counts packets that arrived. A separate FIN is not data (`tcpi_data_segs_in`).
     #[inline]
     pub(super) fn count(&mut self, packets: u32, frame: u32) {
         if frame > self.header() {

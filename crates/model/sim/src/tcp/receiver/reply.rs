@@ -21,7 +21,7 @@ impl Receiver {
     pub(super) fn settle(&mut self, out: &mut Vec<Train>) {
         let widely = self.more_than_one_waits()
             && (!self.buffer.awaits_reader() || self.buffer.would_offer() >= self.buffer.offered());
-        // With the peer's FIN the socket is taken for one that answers in its turn (`tcp_fin`, pingpong mode).
+        // The peer's FIN switches the socket to pingpong mode (`tcp_fin`).
         let is_quick = self.quick > 0 && !self.is_finished();
         if widely || is_quick || self.ack_now {
             self.acknowledge(out);

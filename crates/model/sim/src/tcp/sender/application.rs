@@ -93,7 +93,7 @@ impl Sender {
                 }
             }
             if self.written == self.end {
-                // The call ends here, and pushes what waits.
+                // The call ends here, and pushes all unsent data.
                 break;
             }
             if self.written > self.pushed + half {
@@ -110,8 +110,8 @@ impl Sender {
         self.host_queue.in_call = false;
     }
 
-    /// The application has written all it had and shuts the sending side down (`tcp_send_fin`): if data still waits, the last
-    /// of it carries the FIN and is put off no longer; else the FIN is a packet of its own.
+    /// The application has written everything and shuts the sending side down (`tcp_send_fin`). If data is unsent, its last
+    /// packet carries the FIN and is not deferred any more. Otherwise the FIN is a separate packet.
     fn shut_down(&mut self, out: &mut Vec<Train>) {
         self.shut = true;
         if self.written == self.nxt {

@@ -132,9 +132,9 @@ pub struct Sender {
     now: SimTime,
     /// Packets the application has to send; the stream ends here once it is closed.
     end: u64,
-    /// Its application has shut the sending side down: nothing more will be written.
+    /// The application has shut the sending side down, and will not write more.
     shut: bool,
-    /// The end of the stream is a packet of its own, number `stream.packets`.
+    /// The FIN is a separate packet, number `stream.packets`.
     has_own_fin: bool,
     /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,

@@ -107,8 +107,9 @@ impl Sender {
     }
 }
 
-/// Whether a sender sees of a first block that it reports a duplicate (`tcp_check_dsack`): beyond what is acknowledged only if
-/// the second block has it. Where what arrived since has put another block there, it is a block like any other.
+/// Whether a sender recognizes that the first block reports a duplicate (`tcp_check_dsack`). Beyond the ACK, it does only if
+/// the second block contains the first. The receiver puts another block there if more packets have arrived. Then the first
+/// block is taken for an ordinary one.
 fn is_known_for_duplicate(range: &Range<u64>, sack: &Sack, next: u64) -> bool {
     let has_it = |block: &Range<u64>| block.start <= range.start && range.end <= block.end;
     range.start < next || sack.blocks.first().is_some_and(has_it)

@@ -61,7 +61,7 @@ impl Sender {
         if number < self.stream.packets { before } else { before + self.missing_at_end(number) }
     }
 
-    /// The same of the last packet with data and of a FIN of its own, where they are below `number`.
+    /// The same for packets below `number` that include the last one with data, and perhaps a separate FIN.
     #[cold]
     fn missing_at_end(&self, number: u64) -> u64 {
         let mss = u64::from(self.settings.mss);
@@ -75,7 +75,7 @@ impl Sender {
         number.saturating_mul(u64::from(self.settings.mss)).saturating_sub(self.missing(number))
     }
 
-    /// The sequence number of packet `number` (RFC 9293), counted from 0: a FIN takes one after the data.
+    /// The sequence number of packet `number` (RFC 9293), counted from 0. The FIN takes one number after the data.
     pub fn sequence(&self, number: u64) -> u64 {
         self.bytes(number) + u64::from(self.shut && number == self.end)
     }

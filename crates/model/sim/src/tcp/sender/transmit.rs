@@ -122,7 +122,7 @@ impl Sender {
         if !self.may_wait(self.now) {
             return false;
         }
-        // The last one may still be added to.
+        // The last packet of a stream may be shorter.
         let at_end = if offer.is_last { self.missing(self.written) - self.missing(self.nxt) } else { 0 };
         let length = offer.bytes - at_end;
         let is_cut = limit <= length;
@@ -375,7 +375,7 @@ impl Sender {
                 self.pace = self.pace + Span::ps(length - (length / 2).min(credit));
             }
         }
-        // A FIN of its own is no data (`tcpi_data_segs_out`).
+        // A separate FIN is not data (`tcpi_data_segs_out`).
         self.counts.packets_out += u64::from(packets) - u64::from(end > self.stream.packets);
         self.counts.bytes_out += payload;
         if self.settings.queued {
