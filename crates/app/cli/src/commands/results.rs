@@ -209,6 +209,7 @@ fn json_moment(moment: &Moment) -> Value {
         "to_ns": moment.to_ns,
         "direction": moment.direction.word(),
         "sent": moment.sent,
+        "copied": moment.copied,
         "delivered": moment.delivered,
         "lost": moment.lost.iter().map(|lost| json!({
             "stage": lost.stage.word(), "place": lost.place, "cause": lost.cause.map(Cause::word), "packets": lost.packets,
