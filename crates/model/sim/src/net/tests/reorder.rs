@@ -6,7 +6,7 @@ use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
 const DELAY: Span = Span::us(700);
 
-fn settings(probability: f64, train_limit: u32) -> LinkSettings {
+pub(super) fn settings(probability: f64, train_limit: u32) -> LinkSettings {
     let reorder = ReorderSettings { probability, delay: DELAY, seed: 9 };
     LinkSettings {
         reorder: (probability > 0.0).then_some(reorder),
@@ -17,15 +17,19 @@ fn settings(probability: f64, train_limit: u32) -> LinkSettings {
     }
 }
 
-/// Numbers and times of what arrives of 40 trains, in order of number.
-fn arrivals(settings: &LinkSettings, size: u32) -> Vec<(u64, i64)> {
+/// Numbers and times of the packets that arrive of 2000 in trains of `size`, in order of number and time.
+pub(super) fn arrivals(settings: &LinkSettings, size: u32) -> Vec<(u64, i64)> {
     let gap = 15_000_000;
     let trains = (0..2000 / size).map(|i| {
         let first = u64::from(i * size);
         data(0, first, size, 1514, first as i64 * gap, gap)
     });
+    let mut link = Link::new(settings);
     let mut arrived: Vec<(u64, i64)> =
-        packets(&run(&mut Link::new(settings), trains)).into_iter().map(|p| (p.1, p.2)).collect();
+        packets(&run(&mut link, trains)).into_iter().map(|p| (p.1, p.2)).collect();
+    let end = link.statistics(SimTime::START + Span::ms(1000));
+    assert_conserved(2000, &end);
+    assert_eq!(end.delivered_packets, arrived.len() as u64);
     arrived.sort();
     arrived
 }

@@ -115,7 +115,6 @@ impl Sender {
     fn shut_down(&mut self, out: &mut Vec<Train>) {
         self.shut = true;
         if self.written == self.nxt {
-            self.has_own_fin = true;
             self.end += 1;
             self.written += 1;
             self.pieces.fill_head();

@@ -134,8 +134,6 @@ pub struct Sender {
     end: u64,
     /// The application has shut the sending side down, and will not write more.
     shut: bool,
-    /// The FIN is a separate packet, number `stream.packets`.
-    has_own_fin: bool,
     /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,
     /// Bytes that the window allows of packet number `window_end`, less than a segment.
@@ -218,7 +216,6 @@ impl Sender {
             nxt: 0,
             end,
             shut: false,
-            has_own_fin: false,
             window_end: 0,
             window_rest: 0,
             unsent_phase: 0,

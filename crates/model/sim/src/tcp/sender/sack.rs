@@ -5,6 +5,7 @@ use super::ack::{Findings, Incoming, Times};
 use crate::net::{Blocks, Sack, Train};
 use crate::tcp::clock;
 use crate::tcp::rate::Newest;
+use std::iter::once;
 use std::ops::Range;
 use wirespeed_congestion::Phase;
 
@@ -41,14 +42,20 @@ impl Sender {
         newest: &mut Newest,
     ) {
         let mut reordered = self.nxt;
-        let unknown = sack.duplicate.as_ref().filter(|range| !is_known_for_duplicate(range, sack, next));
-        if let Some(range) = sack.duplicate.as_ref().filter(|_| unknown.is_none()) {
-            self.take_duplicate(range.start, range.end, prior_una, found);
-        }
-        let blocks: Blocks = unknown.into_iter().chain(sack.blocks.iter()).cloned().collect();
-        let high = self.high;
         // In the order of their numbers, as Linux walks its queue, or later data would seem to have overtaken.
-        for block in blocks.sorted().iter() {
+        let blocks = match &sack.duplicate {
+            Some(range) if !is_recognized_duplicate(range, sack, next) => {
+                once(range).chain(sack.blocks.iter()).cloned().collect::<Blocks>().sorted()
+            }
+            duplicate => {
+                if let Some(range) = duplicate {
+                    self.take_duplicate(range.start, range.end, prior_una, found);
+                }
+                sack.blocks.sorted()
+            }
+        };
+        let high = self.high;
+        for block in blocks.iter() {
             if block.start < next.max(self.una) || block.end > self.nxt || block.is_empty() {
                 continue;
             }
@@ -110,7 +117,7 @@ impl Sender {
 /// Whether a sender recognizes that the first block reports a duplicate (`tcp_check_dsack`). Beyond the ACK, it does only if
 /// the second block contains the first. The receiver puts another block there if more packets have arrived. Then the first
 /// block is taken for an ordinary one.
-fn is_known_for_duplicate(range: &Range<u64>, sack: &Sack, next: u64) -> bool {
-    let has_it = |block: &Range<u64>| block.start <= range.start && range.end <= block.end;
-    range.start < next || sack.blocks.first().is_some_and(has_it)
+fn is_recognized_duplicate(range: &Range<u64>, sack: &Sack, next: u64) -> bool {
+    let contains_it = |block: &Range<u64>| block.start <= range.start && range.end <= block.end;
+    range.start < next || sack.blocks.first().is_some_and(contains_it)
 }
