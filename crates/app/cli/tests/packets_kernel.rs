@@ -119,7 +119,7 @@ fn the_model_ends_its_streams_as_linux() {
     assert!(ends.contains(&true) && ends.contains(&false), "with data and alone");
 }
 
-/// What a capture at the sender shows, on the model without trains and on the kernel.
+/// The packets captured at the sender, on the model without trains and on the kernel.
 fn on_both(path: &str, flow: &str, run: &str) -> [Vec<Vec<Seen>>; 2] {
     let folder = tempfile::tempdir().unwrap();
     [("model", "trains = false"), ("kernel", "")].map(|(substrate, trains)| {

@@ -67,8 +67,8 @@ fn flow(run: &Run, outcome: &Outcome, index: usize) -> Result<(), String> {
     }
     for row in &rows {
         let sack = run.host(&planned.from).tcp.sack && run.host(&planned.to).tcp.sack;
-        // What a host's own queue refuses counts as sent and is sent again (`Sender::withdraw`); fq refuses what is due
-        // beyond its horizon.
+        // Packets that the queue of the sending host drops count as sent, and TCP sends them again (`Sender::withdraw`). fq
+        // drops packets whose departure time is beyond its horizon.
         let from = run.host(&planned.from);
         let refuses = from.hardware.is_some() || from.nic_rate.is_some() || from.qdisc == Qdisc::Fq;
         sane(row, planned, base, sack, refuses)

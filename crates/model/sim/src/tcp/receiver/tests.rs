@@ -208,7 +208,7 @@ fn answers_to_old_packets_are_none_of_the_quick_ones() {
     assert_eq!(quick_after(&[1, 2, 3, 4, 5]), arrive::QUICK_ACKS - 1);
 }
 
-/// What the end of the stream makes leave: after `before` data packets, one with `payload` bytes and the FIN.
+/// The ACKs sent when the stream ends: `before` data packets arrive, then one with `payload` bytes and the FIN.
 fn ends(before: u64, payload: u32) -> Vec<Said> {
     let mut script = Script::new();
     let next = BEFORE + 2;

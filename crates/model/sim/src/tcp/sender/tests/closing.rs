@@ -50,12 +50,12 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64) -> Vec<(u32, bool)> {
 }
 
 #[test]
-fn the_fin_is_a_packet_of_its_own_if_all_data_has_left() {
+fn the_fin_is_a_separate_packet_if_all_data_has_left() {
     let (mut sender, sent) = connected(2_400);
     assert_eq!(sent, [(1000, false), (1000, false), (400, false), (0, true)]);
     assert_eq!((sender.bytes(3), sender.bytes(4)), (2_400, 2_400));
     assert_eq!((sender.sequence(3), sender.sequence(4)), (2_400, 2_401), "the FIN takes a number");
-    assert_eq!(sender.counts.packets_out, 3, "it is no data");
+    assert_eq!(sender.counts.packets_out, 3, "the FIN is not counted as data");
     assert_eq!(sender.counts.bytes_out, 2_400);
     // It is waited for, and repeated, like data.
     assert_eq!(acknowledge(&mut sender, 1_000, 3), []);
@@ -65,7 +65,7 @@ fn the_fin_is_a_packet_of_its_own_if_all_data_has_left() {
 }
 
 #[test]
-fn data_that_waits_carries_the_fin() {
+fn unsent_data_carries_the_fin() {
     let (mut sender, sent) = connected(11_400);
     assert_eq!(sent, [(1000, false); 10]);
     assert_eq!(acknowledge(&mut sender, 1_700, 10), [(1000, false), (400, true)]);

@@ -127,10 +127,9 @@ fn congestion_that_the_network_told_of_is_not_undone() {
     assert_eq!((script.sender.counts.undone, script.ssthresh()), (0, Some(10)));
 }
 
-/// Beyond what is acknowledged a first block tells of a duplicate only if the second has it; the receiver may have put another
-/// one there (`tcp_check_dsack`).
+/// The first block beyond the ACK reports a duplicate only if the second block contains it (`tcp_check_dsack`).
 #[test]
-fn a_duplicate_is_known_by_the_block_behind_it() {
+fn a_duplicate_beyond_the_ack_is_recognized_by_the_second_block() {
     let counted = |blocks: &[Range<u64>]| {
         let mut script = Start::of(10).go();
         script.ack(200_000, 0, &[4..8]);
