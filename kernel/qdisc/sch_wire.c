@@ -17,6 +17,9 @@
  *
  * One timer per packet: since the queue is first in, first out, the time of arrival is known at enqueue, and
  * the packets still waiting for their turn are those whose transmission starts in the future.
+ *
+ * At the end of the link there may be an interface with a moderated interrupt. What has arrived waits in its ring, and all of it is
+ * handed over at once when the interrupt is due. Then there is one timer for each interrupt.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
@@ -50,6 +53,8 @@ struct tc_wire_qopt {
 	__u64 duplicate;	/* probability times 2^64 that a packet arrives twice */
 	__u64 duplicate_ns;	/* the copy arrives so much later than the packet */
 	__u64 duplicate_seed;
+	__u64 coalesce_ns;	/* of the interface at the end: without frames, from one interrupt to the next at least */
+	__u64 coalesce_frames;	/* not 0: the interrupt comes with so many, or coalesce_ns after the first of them */
 };
 
 /* What the link is like from a time on. */
@@ -65,7 +70,7 @@ struct tc_wire_state {
 struct tc_wire_xstats {
 	__u64 waiting_bytes;
 	__u64 waiting_packets;
-	__u64 flight_packets;	/* being sent or in propagation */
+	__u64 flight_packets;	/* being sent, in propagation, or in the ring of the interface at the end */
 	__u64 overflow_packets;	/* dropped because the queue was full */
 	__u64 lost_packets;	/* lost on the link */
 	__u64 sent_packets;	/* whose transmission has started, lost ones included */
@@ -91,6 +96,10 @@ struct wire_sched_data {
 	u64 remainder;			/* of free_ns, in ns / rate_bps */
 	u64 random, reorder_random, duplicate_random;
 	struct wire_list late, copies;	/* overtaken, and copied, in order of arrival time */
+	struct wire_list ring;		/* arrived, and not handed over */
+	u64 ring_packets;		/* that have come since the last interrupt */
+	u64 interrupt_ns;		/* when the ring is handed over; when it was, while it is empty */
+	bool has_interrupted;
 	struct tc_wire_xstats stats;
 	struct qdisc_watchdog watchdog;
 };
@@ -278,16 +287,21 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return ret;
 }
 
-/* Puts a packet where it waits for its time, a while later than its own. */
-static void wire_delay(struct wire_list *list, struct sk_buff *skb, u64 delay_ns)
+static void wire_append(struct wire_list *list, struct sk_buff *skb)
 {
-	wire_cb(skb)->arrive_ns += delay_ns;
 	skb->next = NULL;
 	if (list->tail)
 		list->tail->next = skb;
 	else
 		list->head = skb;
 	list->tail = skb;
+}
+
+/* Puts a packet where it waits for its time, a while later than its own. */
+static void wire_delay(struct wire_list *list, struct sk_buff *skb, u64 delay_ns)
+{
+	wire_cb(skb)->arrive_ns += delay_ns;
+	wire_append(list, skb);
 }
 
 /* A packet arrives, and is to arrive again. Without memory it is not. */
@@ -323,6 +337,129 @@ static struct sk_buff **wire_first(struct wire_sched_data *q)
 	return first;
 }
 
+/* Takes the first packet of a list, which has come to its end. None if it is lost or comes later. */
+static struct sk_buff *wire_take(struct wire_sched_data *q, struct Qdisc *sch, struct sk_buff **list)
+{
+	struct sk_buff *skb = *list;
+	struct wire_cb *cb = wire_cb(skb);
+
+	*list = skb->next;
+	if (!q->head)
+		q->tail = NULL;
+	if (!q->late.head)
+		q->late.tail = NULL;
+	if (!q->copies.head)
+		q->copies.tail = NULL;
+	wire_prefetch(*list);
+	skb_mark_not_on_list(skb);
+	if (cb->start_ns & WIRE_LATE) {
+		cb->start_ns &= ~WIRE_LATE;
+		wire_delay(&q->late, skb, q->opt.reorder_ns);
+		return NULL;
+	}
+	if (cb->start_ns & WIRE_TWICE)
+		wire_copy(q, sch, skb);
+	if (cb->start_ns & WIRE_LOST) {
+		q->stats.flight_packets--;
+		sch->q.qlen--;
+		qdisc_qstats_backlog_dec(sch, skb);
+		q->stats.lost_packets++;
+		qdisc_qstats_drop(sch);
+		kfree_skb(skb);
+		return NULL;
+	}
+	return skb;
+}
+
+/* The packet leaves: it is the next node's. */
+static struct sk_buff *wire_hand_over(struct wire_sched_data *q, struct Qdisc *sch, struct sk_buff *skb)
+{
+	q->stats.flight_packets--;
+	sch->q.qlen--;
+	qdisc_qstats_backlog_dec(sch, skb);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+static bool wire_is_moderated(const struct wire_sched_data *q)
+{
+	return q->opt.coalesce_ns || q->opt.coalesce_frames;
+}
+
+/* A packet comes to the interface, which may plan an interrupt for it. */
+static void wire_fill_ring(struct wire_sched_data *q, struct sk_buff *skb)
+{
+	u64 now = wire_cb(skb)->arrive_ns;
+
+	if (!q->ring.head) {
+		q->ring_packets = 0;
+		if (q->opt.coalesce_frames)
+			q->interrupt_ns = now + q->opt.coalesce_ns;
+		else if (!q->has_interrupted)
+			q->interrupt_ns = now;
+		else
+			q->interrupt_ns = max(now, q->interrupt_ns + q->opt.coalesce_ns);
+		q->has_interrupted = true;
+	}
+	wire_append(&q->ring, skb);
+	if (++q->ring_packets == q->opt.coalesce_frames)
+		q->interrupt_ns = now;
+}
+
+/*
+ * When something may happen in the interface, as far as it is known: an interrupt, or the arrival that makes its frames complete.
+ * That a lost packet does not count, and a late one comes later, shows when its time has come.
+ */
+static u64 wire_ring_time(struct wire_sched_data *q, struct sk_buff *first)
+{
+	struct sk_buff *skb;
+	u64 due, missing = q->opt.coalesce_frames;
+
+	if (!missing) {
+		if (q->ring.head)
+			return q->interrupt_ns;
+		due = wire_cb(first)->arrive_ns;
+		return q->has_interrupted ? max(due, q->interrupt_ns + q->opt.coalesce_ns) : due;
+	}
+	due = q->ring.head ? q->interrupt_ns : wire_cb(first)->arrive_ns + q->opt.coalesce_ns;
+	/* What comes late or twice is in no order with what does not. */
+	if (first && (q->opt.reorder || q->opt.duplicate))
+		return min(due, wire_cb(first)->arrive_ns);
+	if (q->ring.head)
+		missing -= q->ring_packets;
+	for (skb = q->head; skb && wire_cb(skb)->arrive_ns < due; skb = skb->next)
+		if (!(wire_cb(skb)->start_ns & WIRE_LOST) && !--missing)
+			return wire_cb(skb)->arrive_ns;
+	return due;
+}
+
+/* With an interface at the end: its ring once its interrupt has come. */
+static struct sk_buff *wire_dequeue_ring(struct wire_sched_data *q, struct Qdisc *sch, u64 now)
+{
+	for (;;) {
+		struct sk_buff **list = wire_first(q), *skb = *list;
+		u64 arrive_ns = skb ? wire_cb(skb)->arrive_ns : U64_MAX;
+
+		if (q->ring.head && q->interrupt_ns <= now && q->interrupt_ns < arrive_ns) {
+			skb = q->ring.head;
+			q->ring.head = skb->next;
+			if (!q->ring.head)
+				q->ring.tail = NULL;
+			wire_prefetch(q->ring.head);
+			skb_mark_not_on_list(skb);
+			return wire_hand_over(q, sch, skb);
+		}
+		if (arrive_ns > now) {
+			if (q->ring.head || skb)
+				qdisc_watchdog_schedule_ns(&q->watchdog, wire_ring_time(q, skb));
+			return NULL;
+		}
+		skb = wire_take(q, sch, list);
+		if (skb)
+			wire_fill_ring(q, skb);
+	}
+}
+
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 {
 	struct wire_sched_data *q = qdisc_priv(sch);
@@ -330,41 +467,19 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 	struct sk_buff **list;
 
 	wire_advance(q, now);
+	if (wire_is_moderated(q))
+		return wire_dequeue_ring(q, sch, now);
 	while (*(list = wire_first(q))) {
-		struct sk_buff *skb = *list;
-		struct wire_cb *cb = wire_cb(skb);
+		u64 arrive_ns = wire_cb(*list)->arrive_ns;
+		struct sk_buff *skb;
 
-		if (cb->arrive_ns > now) {
-			qdisc_watchdog_schedule_ns(&q->watchdog, cb->arrive_ns);
+		if (arrive_ns > now) {
+			qdisc_watchdog_schedule_ns(&q->watchdog, arrive_ns);
 			return NULL;
 		}
-		*list = skb->next;
-		if (!q->head)
-			q->tail = NULL;
-		if (!q->late.head)
-			q->late.tail = NULL;
-		if (!q->copies.head)
-			q->copies.tail = NULL;
-		wire_prefetch(*list);
-		skb_mark_not_on_list(skb);
-		if (cb->start_ns & WIRE_LATE) {
-			cb->start_ns &= ~WIRE_LATE;
-			wire_delay(&q->late, skb, q->opt.reorder_ns);
-			continue;
-		}
-		if (cb->start_ns & WIRE_TWICE)
-			wire_copy(q, sch, skb);
-		q->stats.flight_packets--;
-		sch->q.qlen--;
-		qdisc_qstats_backlog_dec(sch, skb);
-		if (cb->start_ns & WIRE_LOST) {
-			q->stats.lost_packets++;
-			qdisc_qstats_drop(sch);
-			kfree_skb(skb);
-			continue;
-		}
-		qdisc_bstats_update(sch, skb);
-		return skb;
+		skb = wire_take(q, sch, list);
+		if (skb)
+			return wire_hand_over(q, sch, skb);
 	}
 	return NULL;
 }
@@ -376,8 +491,10 @@ static void wire_reset(struct Qdisc *sch)
 	rtnl_kfree_skbs(q->head, q->tail);
 	rtnl_kfree_skbs(q->late.head, q->late.tail);
 	rtnl_kfree_skbs(q->copies.head, q->copies.tail);
+	rtnl_kfree_skbs(q->ring.head, q->ring.tail);
 	q->head = q->tail = q->next = NULL;
-	q->late = q->copies = (struct wire_list) {};
+	q->late = q->copies = q->ring = (struct wire_list) {};
+	q->has_interrupted = false;
 	q->stats.waiting_bytes = q->stats.waiting_packets = q->stats.flight_packets = 0;
 	q->free_ns = q->remainder = q->last_arrive_ns = 0;
 	q->sending = q->coming = 0;

@@ -15,7 +15,7 @@ mod series;
 
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
-pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Nic, Rss, Softirq};
+pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Moderation, Nic, Rss, Softirq};
 pub use kernel_choice::{KERNEL_KEY, KernelChoice};
 pub use kernel_version::KernelVersion;
 pub use link::{Direction, Duplicate, Emulator, Link, LossModel, Policer, PortLimit, Queue, Reorder};
@@ -154,6 +154,9 @@ pub struct Host {
     /// Where it is, for substrate `hosts`. Stored only if there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
+    /// When the interface of a host without hardware interrupts; `None`: with each packet. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moderation: Option<Moderation>,
     /// Its inside, where the model is to show what happens there; `None`: infinitely fast. Stored only if there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Box<Hardware>>,

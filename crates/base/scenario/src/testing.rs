@@ -36,6 +36,7 @@ fn host(name: &str, router: usize) -> Host {
         netdev_max_backlog: 1000,
         sysctls: BTreeMap::new(),
         reach: None,
+        moderation: None,
         hardware: None,
     }
 }

@@ -28,7 +28,20 @@ pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Opt
         FlowKind::Udp { .. } => None,
     });
     let kernel = kernel_of_the_machine(run, substrate);
-    kernel.into_iter().chain(beside_the_chain(run, substrate)).chain(in_links).chain(in_flows).next()
+    let first = kernel.or_else(|| beside_the_chain(run, substrate)).or_else(|| moderation(run, substrate));
+    first.into_iter().chain(in_links).chain(in_flows).next()
+}
+
+/// Moderated interrupts of hosts without hardware, where links are not ours.
+fn moderation(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let host = run.hosts.iter().find(|host| host.moderation.is_some())?;
+    let emulated = run.links.iter().any(|link| link.emulator == Emulator::Netem);
+    let (what, remedy) = match substrate {
+        SubstrateKind::Kernel if emulated => ("emulator netem", "choose emulator = \"wire\""),
+        SubstrateKind::Kernel => return None,
+        _ => ("real time", "run it --on model or kernel"),
+    };
+    Some(format!("host {}: coalesce is not available with {what}; {remedy}, or leave it out", host.name))
 }
 
 /// A kernel that the run asks for where the machine's own runs.

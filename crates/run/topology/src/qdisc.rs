@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Qdisc, Reorder};
+use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Moderation, Qdisc, Reorder};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -34,6 +34,8 @@ pub enum Spec {
         direction: Direction,
         /// Seed of its loss process.
         seed: u64,
+        /// Of the interface at its end; `None`: that takes each packet when it comes.
+        moderation: Option<Moderation>,
     },
     /// Loss and delay of a direction by netem; a [`Spec::Bucket`] goes below it.
     Netem {
@@ -148,7 +150,7 @@ fn encoded(spec: &Spec) -> (&'static str, Option<TcAttribute>) {
         Spec::Bucket { rate, frame, burst, room } => {
             ("tbf", Some(token_bucket(*rate, *frame, *burst, *room)))
         }
-        Spec::Link { direction, seed } => ("wire", Some(wire(direction, *seed))),
+        Spec::Link { direction, seed, moderation } => ("wire", Some(wire(direction, *seed, *moderation))),
         Spec::Netem { direction, seed } => ("netem", Some(netem(direction, *seed))),
     }
 }
@@ -167,7 +169,7 @@ fn words(what: u64, words: impl IntoIterator<Item = u64>) -> TcAttribute {
 }
 
 /// `struct tc_wire_qopt` of kernel/qdisc/sch_wire.c.
-fn wire(direction: &Direction, seed: u64) -> TcAttribute {
+fn wire(direction: &Direction, seed: u64, moderation: Option<Moderation>) -> TcAttribute {
     let (delay, loss) = (direction.delay.nanoseconds() as u64, loss_bound(direction.loss));
     let reorder = direction.reorder.map_or([0; 3], |reorder| {
         [loss_bound(reorder.probability), reorder.delay.nanoseconds() as u64, Reorder::seed(seed)]
@@ -175,12 +177,15 @@ fn wire(direction: &Direction, seed: u64) -> TcAttribute {
     let duplicate = direction.duplicate.map_or([0; 3], |duplicate| {
         [loss_bound(duplicate.probability), duplicate.delay.nanoseconds() as u64, Duplicate::seed(seed)]
     });
+    let moderation = moderation
+        .map_or([0; 2], |moderation| [moderation.interval.nanoseconds() as u64, moderation.frames.into()]);
     words(
         WIRE_LINK,
         [direction.rate.get(), delay, direction.buffer.get(), loss, seed]
             .into_iter()
             .chain(reorder)
-            .chain(duplicate),
+            .chain(duplicate)
+            .chain(moderation),
     )
 }
 
@@ -406,9 +411,11 @@ mod tests {
     fn a_link_is_encoded_as_the_kernel_side_reads_it() {
         let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
         assert_eq!(
-            words_of(&wire(&direction, 7)),
-            [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0, 0, 0, 0]
+            words_of(&wire(&direction, 7, None)),
+            [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0, 0, 0, 0, 0, 0]
         );
+        let moderation = Moderation { interval: Span::us(50), frames: 64 };
+        assert_eq!(words_of(&wire(&direction, 7, Some(moderation)))[12..], [50_000, 64]);
         assert_eq!(wire_states(&direction).count(), 0);
     }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use wirespeed_scenario::layout::{Egress, Layout};
-use wirespeed_scenario::run::{Direction, Emulator, Host, LinkState, Offloads, Run};
+use wirespeed_scenario::run::{Direction, Emulator, Host, LinkState, Moderation, Offloads, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -203,10 +203,14 @@ fn configure(
             _ => Offloads { tso: false, gso: false, gro: false },
         };
         named(device::set_offloads(name, offloads), || name.to_owned())?;
-        named(install(run, netlink, index, ground, &end.egress), || name.to_owned())?;
+        let peer = &layout.wires[wire].ends[1 - side];
+        let moderation = match peer.egress {
+            Egress::Host(host) => run.hosts[host].moderation,
+            _ => None,
+        };
+        named(install(run, netlink, index, ground, &end.egress, moderation), || name.to_owned())?;
         device::add_address(netlink, index, end.address)?;
         device::up(netlink, index)?;
-        let peer = &layout.wires[wire].ends[1 - side];
         device::add_neighbour(netlink, index, peer.address, mac(wire, 1 - side))?;
         ports.insert(index, (name.to_owned(), end.egress.clone()));
     }
@@ -221,7 +225,15 @@ fn configure(
     Ok(ports)
 }
 
-fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress: &Egress) -> io::Result<()> {
+/// Puts a queueing discipline before an interface; `moderation`: of the interface at the other end.
+fn install(
+    run: &Run,
+    netlink: &mut Netlink,
+    index: u32,
+    ground: Ground,
+    egress: &Egress,
+    moderation: Option<Moderation>,
+) -> io::Result<()> {
     let mut add = |parent, handle, spec: &Spec| qdisc::install(netlink, index, parent, handle, spec);
     let bucket = |rate, mtu, room| bucket(ground, rate, mtu, room);
     match egress {
@@ -239,20 +251,22 @@ fn install(run: &Run, netlink: &mut Netlink, index: u32, ground: Ground, egress:
         Egress::Link { direction, .. } if ground == Ground::Machine && is_bare(direction) => {
             add(TcHandle::ROOT, FIRST, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
         }
-        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => {
-            add(TcHandle::ROOT, FIRST, &Spec::Link { direction: (**direction).clone(), seed: *seed })
-        }
+        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => add(
+            TcHandle::ROOT,
+            FIRST,
+            &Spec::Link { direction: (**direction).clone(), seed: *seed, moderation },
+        ),
         Egress::Link { direction, seed, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: (**direction).clone(), seed: *seed })?;
             add(BELOW, SECOND, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
         }
-        Egress::Access { delay: Span::ZERO, .. } => Ok(()),
+        Egress::Access { delay: Span::ZERO, .. } if moderation.is_none() => Ok(()),
         Egress::Access { delay, .. } => {
             // Fast enough to be no queue: a frame of 64 KiB takes half a nanosecond.
             let rate = Rate::gbit(1_000_000);
             let direction = Direction::plain(rate, *delay, 0.0, Bytes::new(u64::MAX));
             let spec = match ground {
-                Ground::Guest => Spec::Link { direction, seed: 0 },
+                Ground::Guest => Spec::Link { direction, seed: 0, moderation },
                 Ground::Machine => Spec::Netem { direction, seed: 0 },
             };
             add(TcHandle::ROOT, FIRST, &spec)

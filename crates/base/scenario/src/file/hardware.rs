@@ -249,8 +249,6 @@ pub(crate) const HARDWARE_KEYS: &[&str] = &[
     "apps",
     "capture_core",
     "rps",
-    "coalesce",
-    "coalesce_frames",
     "coalesce_from",
     "adaptive_rx",
     "napi",

@@ -131,7 +131,7 @@ pub(crate) struct HostTable {
     pub rps: Option<CoreSet>,
     /// `ethtool -C rx-usecs`. With `coalesce_frames`: how long a packet waits for its interrupt at most. Without: the
     /// least time from one interrupt of a queue to the next, as ixgbe and e1000 throttle. Default 0: each packet may
-    /// raise one.
+    /// raise one. On a host without a machine, all packets of an interrupt are received at that instant.
     pub coalesce: Option<Span>,
     /// An interrupt comes when so many packets wait (`ethtool -C rx-frames`), or `coalesce` after the first of them.
     /// Default 0: a queue's interrupts are kept apart by `coalesce`.

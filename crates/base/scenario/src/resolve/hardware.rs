@@ -3,7 +3,7 @@
 use super::{check_rate, within, within_bytes};
 use crate::error::Complaint;
 use crate::file::{AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, HostTable, IrqChoice, MachineTable};
-use crate::run::{Apps, Costs, Hardware, Irq, KernelVersion, Load, Machine, Nic, Rss, Softirq};
+use crate::run::{Apps, Costs, Hardware, Irq, KernelVersion, Load, Machine, Moderation, Nic, Rss, Softirq};
 use crate::tree::{Node, Place};
 use std::ops::RangeInclusive;
 use wirespeed_units::{Bytes, Span};
@@ -72,16 +72,8 @@ pub(super) fn hardware(
     if let Some(size) = table.rx_wqe {
         within_bytes(size, RX_WQE, &format!("{what}.rx_wqe"), &place("rx_wqe"))?;
     }
-    let coalesce = table.coalesce.unwrap_or(Span::ZERO);
-    at_most(coalesce, LONGEST_WAIT, &format!("{what}.coalesce"), &place("coalesce"))?;
-    let (frames, adaptive) = (table.coalesce_frames.unwrap_or(0), table.adaptive_rx.unwrap_or(false));
-    if frames > 1 && coalesce == Span::ZERO && !adaptive {
-        let message =
-            format!("{what}.coalesce_frames: fewer than {frames} packets would wait for others for good");
-        return Err(Complaint::at(&place("coalesce_frames"), message)
-            .label("needs `coalesce`")
-            .help("say how long the first of them waits at most, for example coalesce = \"8 us\""));
-    }
+    let adaptive = table.adaptive_rx.unwrap_or(false);
+    let Moderation { interval: coalesce, frames } = coalescing(table, merged, what, adaptive)?;
     let nic = Nic {
         node,
         bus,
@@ -158,6 +150,32 @@ pub(super) fn hardware(
         load,
         costs,
     })))
+}
+
+/// When the interface of a host without a machine interrupts; `None`: with each packet.
+pub(super) fn moderation(
+    table: &HostTable,
+    merged: &Node,
+    what: &str,
+) -> Result<Option<Moderation>, Complaint> {
+    let moderation = coalescing(table, merged, what, false)?;
+    Ok((moderation.interval > Span::ZERO).then_some(moderation))
+}
+
+/// `coalesce` and `coalesce_frames`.
+fn coalescing(table: &HostTable, merged: &Node, what: &str, adaptive: bool) -> Result<Moderation, Complaint> {
+    let place = |key: &str| merged.place_of(&[key]);
+    let interval = table.coalesce.unwrap_or(Span::ZERO);
+    at_most(interval, LONGEST_WAIT, &format!("{what}.coalesce"), &place("coalesce"))?;
+    let frames = table.coalesce_frames.unwrap_or(0);
+    if frames > 1 && interval == Span::ZERO && !adaptive {
+        let message =
+            format!("{what}.coalesce_frames: fewer than {frames} packets would wait for others for good");
+        return Err(Complaint::at(&place("coalesce_frames"), message)
+            .label("needs `coalesce`")
+            .help("say how long the first of them waits at most, for example coalesce = \"8 us\""));
+    }
+    Ok(Moderation { interval, frames })
 }
 
 fn machine(

@@ -1,6 +1,6 @@
 //! Which hosts there are, and how each is set.
 
-use super::hardware::hardware;
+use super::hardware::{hardware, moderation};
 use super::{check_delay, check_rate, over_preset, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
@@ -335,6 +335,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
         within(scale.into(), 1..=31, &format!("{what}.adv_win_scale"), &place("adv_win_scale"))?;
     }
     let hardware = hardware(&table, &merged, &what)?;
+    let moderation = if hardware.is_none() { moderation(&table, &merged, &what)? } else { None };
     let qdisc = table.qdisc.unwrap_or(Qdisc::PfifoFast);
     let host = Host {
         name,
@@ -368,6 +369,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
         netdev_max_backlog: table.netdev_max_backlog.unwrap_or(1000),
         reach: reach(&table, &merged)?,
         sysctls: table.sysctls.into_iter().map(|(name, value)| (name, value.0)).collect(),
+        moderation,
         hardware,
     };
     Ok((host, merged))

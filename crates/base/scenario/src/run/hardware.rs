@@ -102,6 +102,16 @@ pub struct Nic {
     pub rx_buffer: Option<Bytes>,
 }
 
+/// When the interface of a host that is infinitely fast interrupts. All that has come by then is received at that instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moderation {
+    /// As [`Nic::coalesce`].
+    pub interval: Span,
+    /// As [`Nic::coalesce_frames`].
+    pub frames: u32,
+}
+
 /// How flows come to receive queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]

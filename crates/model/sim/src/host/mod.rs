@@ -23,9 +23,12 @@ mod tx;
 mod view;
 
 pub use self::core::Kind;
+pub use ring::Ring;
 pub use rules::SocketRules;
 
+pub use rx::{Moderation, RxQueue};
 pub use socket::Datagrams;
+pub use softirq::merge;
 pub use view::{CoreTime, Intake, RingState};
 
 use crate::net::{Random, Train};
@@ -33,7 +36,6 @@ use crate::world::{Flow, Late, Way};
 use core::Core;
 use memory::Memory;
 use rules::Rules;
-use rx::RxQueue;
 use socket::Socket;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -12,8 +12,11 @@ use wirespeed_units::{Bytes, SimTime, Span};
 
 /// Packets of one poll of an interface (NAPI_POLL_WEIGHT).
 const WEIGHT: u32 = 64;
-/// Bytes of what GRO merges at most (GSO_LEGACY_MAX_SIZE).
+/// Bytes of what GRO merges stay below this, with the headers of the first packet (GSO_LEGACY_MAX_SIZE).
 const MERGED: u64 = 65_536;
+/// Of IPv4 and TCP with time stamps, and of Ethernet before them.
+const HEADERS: u64 = 52;
+const ETHERNET: u64 = 14;
 
 /// What a poll came to.
 struct Polled {
@@ -330,23 +333,24 @@ impl Host {
     }
 }
 
-/// Merges packets of a flow that follow each other, up to 64 KiB, whatever other flows' come between (GRO).
-fn merge(taken: &mut Vec<Train>) {
+/// Merges packets of a flow that follow each other, up to 64 KiB or to one with PSH, whatever other flows' come between (GRO).
+pub fn merge(taken: &mut Vec<Train>) {
     let mut merged: Vec<Train> = Vec::with_capacity(taken.len());
     for mut train in taken.drain(..) {
-        let most = (MERGED / u64::from(train.frame.max(1))).max(1) as u32;
+        let most = most_merged(train.frame);
         loop {
+            let pushed = train.until_pushed();
             let last = merged.iter_mut().rev().find(|other| other.flow == train.flow);
             match last {
                 Some(last) if last.packets < most && continues(last, &train) => {
-                    let room = most - last.packets;
+                    let room = pushed.min(most - last.packets);
                     if train.packets <= room {
                         last.append(&train);
                         break;
                     }
                     last.append(&train.split(room));
                 }
-                _ if train.packets > most => merged.push(train.split(most)),
+                _ if train.packets > pushed.min(most) => merged.push(train.split(pushed.min(most))),
                 _ => {
                     merged.push(train);
                     break;
@@ -357,10 +361,16 @@ fn merge(taken: &mut Vec<Train>) {
     *taken = merged;
 }
 
-/// Whether GRO merges `next` into `last`: data only, and of one time stamp (`tcp_gro_receive`).
+/// Packets with such frames that GRO merges into one (`skb_gro_receive`).
+fn most_merged(frame: u32) -> u32 {
+    let payload = u64::from(frame).saturating_sub(ETHERNET + HEADERS).max(1);
+    ((MERGED - 1 - HEADERS) / payload).max(1) as u32
+}
+
+/// Whether GRO merges `next` into `last`: data only, of one time stamp, and nothing behind a PSH (`tcp_gro_receive`).
 fn continues(last: &Train, next: &Train) -> bool {
     match (&last.body, &next.body) {
-        (Body::Data(a), Body::Data(b)) => a.stamp == b.stamp && last.is_continued_by(next),
+        (Body::Data(a), Body::Data(b)) => a.stamp == b.stamp && !a.is_pushed(0) && last.is_continued_by(next),
         _ => false,
     }
 }

@@ -242,6 +242,16 @@ impl Train {
         front
     }
 
+    /// Its packets up to the first with PSH, that one included; all if none has it.
+    pub fn until_pushed(&self) -> u32 {
+        let Body::Data(data) = &self.body else { return self.packets };
+        let own = !u64::MAX.checked_shl(self.packets).unwrap_or(0);
+        match (data.pushes & own).checked_ilog2() {
+            Some(back) => self.packets - back,
+            None => self.packets,
+        }
+    }
+
     /// Takes off the first packet, which becomes `packet`: until now the one before it.
     ///
     /// # Panics

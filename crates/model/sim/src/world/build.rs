@@ -145,13 +145,14 @@ impl Plan<'_> {
         // With one host on each side of one link the access delays are part of the link, as on a kernel.
         let pair = run.hosts.len() == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
         let extra = if pair { run.hosts.iter().map(|host| host.access_delay).sum() } else { Span::ZERO };
-        let of_frame = if run.trains { Limit::of_frame(frame) } else { Limit::ONE };
+        let of_frame = if run.trains { Limit::of_frame(frame).within(run) } else { Limit::ONE };
         for (index, link) in run.links.iter().enumerate() {
             let sides = [("forward", &link.forward, true), ("reverse", &link.reverse, false)].map(
                 |(side, direction, forward)| {
                     let settings = settings(run, index, direction, forward, extra, frame);
                     let name = format!("{}/{side}", link.name);
                     let limit = Limit::of_link(frame, direction, shortest_trip(run, index, direction));
+                    let limit = limit.within(run);
                     let mut pipe = Pipe::link(name, direction.queue.name(), false, &settings, limit);
                     pipe.marks = marks(&direction.queue);
                     self.add(pipe)
@@ -170,7 +171,7 @@ impl Plan<'_> {
                 let name = format!("{}/qdisc", host.name);
                 // The reference asks at each packet.
                 let tells = run.trains && host.hardware.is_none() && host.qdisc == Qdisc::PfifoFast;
-                let limit = if tells { Limit::of_interface(frame) } else { of_frame };
+                let limit = if tells { Limit::of_interface(frame).within(run) } else { of_frame };
                 let mut pipe = Pipe::link(name, qdisc_name(host.qdisc), true, &settings, limit);
                 pipe.marks = host.qdisc == Qdisc::FqCodel;
                 pipe.tells_departures = tells;

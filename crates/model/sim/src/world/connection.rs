@@ -217,7 +217,7 @@ fn own(
 }
 
 /// The kernel of a host: today's where nothing says another.
-fn kernel(host: &Host) -> KernelVersion {
+pub(super) fn kernel(host: &Host) -> KernelVersion {
     host.hardware.as_ref().map_or(KernelVersion::TODAY, |inside| inside.machine.kernel)
 }
 
@@ -226,11 +226,12 @@ fn kernel(host: &Host) -> KernelVersion {
 fn first_line(run: &Run, flow: &Planned) -> (Rate, Limit) {
     let frame = largest_frame(run);
     if let Some(rate) = egress_rate(run.host(&flow.from)) {
-        return (rate, Limit::of_frame(frame));
+        return (rate, Limit::of_frame(frame).within(run));
     }
     let (link, rightwards) = *run.way_out(flow).first().expect("a flow's hosts are at different routers");
     let direction = if rightwards { &run.links[link].forward } else { &run.links[link].reverse };
-    (direction.greatest_rate(), Limit::of_link(frame, direction, shortest_trip(run, link, direction)))
+    let limit = Limit::of_link(frame, direction, shortest_trip(run, link, direction));
+    (direction.greatest_rate(), limit.within(run))
 }
 
 /// Payload of a full segment where `announced` bytes do not fit into the peer's largest window: half of that

@@ -136,8 +136,12 @@ impl World {
 
     /// Sees to it that a host is looked at when something happens in it.
     pub(super) fn plan_host(&mut self, index: usize) {
-        let Some(host) = &self.hosts[index] else { return };
-        let next = host.next_event().map(|at| self.late.not_before(self.now, at));
+        let next = match (&self.hosts[index], &self.interfaces[index]) {
+            (Some(host), _) => host.next_event(),
+            (None, Some(interface)) => interface.next_interrupt(),
+            (None, None) => return,
+        };
+        let next = next.map(|at| self.late.not_before(self.now, at));
         self.events.set_host(index as u32, next);
     }
 
@@ -152,7 +156,7 @@ impl World {
     }
 
     pub(super) fn on_host(&mut self, index: usize, at: SimTime) {
-        let Some(mut host) = self.hosts[index].take() else { return };
+        let Some(mut host) = self.hosts[index].take() else { return self.on_interrupt(index, at) };
         let (mut out, mut touched) = (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.touched));
         host.run(at, &mut Outside { flows: &mut self.flows, out: &mut out, touched: &mut touched });
         self.hosts[index] = Some(host);

@@ -1,7 +1,7 @@
 //! How long trains may be.
 
-use crate::tcp::sender::{GSO_BYTES, TRAIN_PACKETS};
-use wirespeed_scenario::run::Direction;
+use crate::tcp::sender::{Era, GSO_BYTES, TRAIN_PACKETS};
+use wirespeed_scenario::run::{Direction, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// The longest a train lasts: as long as Linux' pacing lets a burst be (1 ms, `sk_pacing_shift`).
@@ -44,6 +44,13 @@ impl Limit {
         if is_alone { (self.alone, LONGEST_ALONE) } else { (self.shared, LONGEST_TRAIN) }
     }
 
+    /// The same where GRO at the end looks which packets have PSH: a train knows that of its last 64
+    /// ([`crate::net::Data::pushes`]).
+    pub(super) fn within(self, run: &Run) -> Limit {
+        let most = if merges_up_to_push(run) { u64::BITS } else { u32::MAX };
+        Limit { shared: self.shared.min(most), alone: self.alone.min(most) }
+    }
+
     /// Of a pipe of which nothing is known but the largest `frame`.
     pub(super) fn of_frame(frame: u64) -> Limit {
         let shared = (TRAIN_BYTES / frame.max(1)).max(TRAIN_PACKETS.into()) as u32;
@@ -74,6 +81,15 @@ impl Limit {
         let part = |share: i64| (packets / share).clamp(LEAST, of_frame.alone.into()) as u32;
         Limit { shared: part(SHARE), alone: part(SHARE_ALONE) }
     }
+}
+
+/// Whether a host merges what a flow's sender marks with PSH.
+fn merges_up_to_push(run: &Run) -> bool {
+    run.flows.iter().any(|flow| {
+        let to = run.host(&flow.to);
+        let merges = to.offloads.gro && (to.moderation.is_some() || to.hardware.is_some());
+        merges && Era::of(super::connection::kernel(run.host(&flow.from))).pushes
+    })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod held_back;
 mod inside;
 mod late;
 mod limits;
+mod moderated;
 mod path;
 mod record;
 mod row;
@@ -31,6 +32,7 @@ use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Train};
 use capture::Capture;
+use moderated::Moderated;
 use path::Pipe;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
@@ -42,6 +44,8 @@ pub struct World {
     flows: Vec<Flow>,
     /// The inside of the hosts that have one.
     hosts: Vec<Option<Box<Host>>>,
+    /// The interfaces of others that do not interrupt with each packet.
+    interfaces: Vec<Option<Box<Moderated>>>,
     /// `false`: every packet is an event of its own.
     trains: bool,
     now: SimTime,
@@ -72,6 +76,7 @@ impl World {
             pipes,
             flows,
             hosts,
+            interfaces: moderated::interfaces(run),
             trains: run.trains,
             now: SimTime::START,
             until: SimTime::START,
@@ -199,20 +204,23 @@ impl World {
         if let Some(next) = flow.next_pipe(way, pipe) {
             return self.forward(pipe, next, way);
         }
-        if packets > 1 && way == Way::Back && flow.path.tells_departures {
+        // It reaches the host it is for, and is looked at where it is.
+        let host = flow.destination(way);
+        if packets > 1 && way == Way::Back && flow.path.tells_departures && self.interfaces[host].is_none() {
             return self.take_part(pipe, index);
         }
-        // It reaches the host it is for, and is looked at where it is.
-        Self::show_arriving(&mut self.captures, flow, train);
-        let host = flow.destination(way);
         let inside = &mut self.hosts[host];
         if let Some(inside) = inside {
+            Self::show_arriving(&mut self.captures, flow, train);
             inside.arrive(train.clone());
+        } else if let Some(interface) = &mut self.interfaces[host] {
+            interface.arrive(train.clone());
         } else {
+            Self::show_arriving(&mut self.captures, flow, train);
             flow.count_arrival(train, way);
             flow.take(train, &mut self.outgoing);
         }
-        let has_inside = inside.is_some();
+        let has_inside = inside.is_some() || self.interfaces[host].is_some();
         let next = place.remove_first(packets);
         self.events.set_arrival(pipe, next);
         if has_inside {

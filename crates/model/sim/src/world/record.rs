@@ -200,6 +200,9 @@ impl World {
         for inside in self.hosts.iter().flatten() {
             found.insert(format!("{}/rx", inside.name), inside.held());
         }
+        for interface in self.interfaces.iter().flatten() {
+            found.insert(format!("{}/rx", interface.host), interface.held());
+        }
         found
     }
 

@@ -179,19 +179,22 @@ impl Buffer {
     }
 
     #[inline]
-    fn learn(&mut self, payload: u64) {
+    fn learn(&mut self, payload: u64, packets: u32) {
         if self.learns {
-            self.learn_ratio(payload);
+            self.learn_ratio(payload, u64::from(packets));
         }
     }
 
+    /// Of `packets` that came as one (GRO), if there are several.
     #[inline(never)]
-    fn learn_ratio(&mut self, payload: u64) {
+    fn learn_ratio(&mut self, payload: u64, packets: u64) {
         if payload < self.mss || self.rules().adv_win_scale.is_some() {
             return;
         }
         self.learns = false;
-        self.ratio = ((payload << RATIO_BITS) / self.packet(payload)).clamp(1, 255) as u32;
+        let each = self.each(payload);
+        let memory = packets * each.fragment + each.overhead;
+        self.ratio = (((payload * packets) << RATIO_BITS) / memory).clamp(1, 255) as u32;
         self.clamp = self.payload_of(self.size);
         self.space = self.space.min(self.clamp);
     }
@@ -228,7 +231,7 @@ impl Buffer {
     /// Packets in order, from number `from` on.
     #[inline]
     pub(super) fn take(&mut self, from: u64, packets: u32, payload: u32) {
-        self.learn(u64::from(payload));
+        self.learn(u64::from(payload), packets);
         let (packets, payload) = (u64::from(packets), u64::from(payload));
         let more = self.merged.push(from, packets, self.layout());
         let each = self.each(payload);

@@ -48,6 +48,7 @@ impl Receiver {
             self.buffer.fall_short(u64::from(self.settings.mss - payload) * u64::from(train.packets));
         }
         self.settle(out);
+        self.read(out);
     }
 
     /// The application has something to read, or its end.

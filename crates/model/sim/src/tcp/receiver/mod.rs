@@ -121,6 +121,8 @@ pub struct Receiver {
     pushed: bool,
     /// Its host knows that it holds acknowledgements back.
     is_known_to_hold: bool,
+    /// What comes is a part of what its host receives at this instant: the application runs after it.
+    is_in_poll: bool,
 }
 
 impl Receiver {
@@ -146,6 +148,7 @@ impl Receiver {
             duplicate_acks: 0,
             echo: 0,
             congestion_seen: false,
+            is_in_poll: false,
             ecn_was_seen: false,
             opened: SimTime::START,
             handshake_us: 0,

@@ -186,11 +186,23 @@ impl Receiver {
 
     /// The application reads whatever its mark (`sk_data_ready`). A thread of a modelled host does so when it can.
     pub(super) fn read_at_once(&mut self, out: &mut Vec<Train>) {
-        if self.buffer.is_hosted() {
+        if self.buffer.is_hosted() || self.is_in_poll {
             return;
         }
         self.buffer.read(self.now);
         self.answer_reader(out);
+    }
+
+    /// What comes from now on is received at one instant, and the application reads after it ([`Receiver::end_poll`]). Whether that
+    /// is new.
+    pub fn begin_poll(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_in_poll, true)
+    }
+
+    /// That was all of it.
+    pub fn end_poll(&mut self, out: &mut Vec<Train>) {
+        self.is_in_poll = false;
+        self.read(out);
     }
 
     /// The application has read: an ACK leaves if more than a packet waits for one, or if one does that was pushed and nothing

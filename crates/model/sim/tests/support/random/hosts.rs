@@ -148,6 +148,11 @@ impl Writer<'_> {
                 let _ =
                     writeln!(table, "tcp_wmem_max = \"{}\"", self.draws.pick(&["64 KiB", "8 KiB", "1 MiB"]));
             }
+            if machine.is_none() && self.draws.once_in(4) {
+                let moderation =
+                    self.draws.pick(&["\"50 us\"", "\"1 ms\"", "\"1 ms\"\ncoalesce_frames = 8", "\"20 ms\""]);
+                let _ = writeln!(table, "coalesce = {moderation}\ngro = {}", self.draws.once_in(2));
+            }
             if !table.is_empty() {
                 self.line(format!("\n[host.{host}]\n{table}"));
             }
