@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{FlowKind, Host, Qdisc, Reorder};
+use wirespeed_scenario::run::{FlowKind, Host, Moderation, Qdisc, Reorder};
 
 /// A column of the grid's files.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum Reading {
 pub const MIXED: &str = "mixed";
 
 /// Every column that a section may use.
-pub static COLUMNS: [Column; 17] = [
+pub static COLUMNS: [Column; 20] = [
     Column {
         name: "congestion",
         what: "congestion control",
@@ -191,7 +191,42 @@ pub static COLUMNS: [Column; 17] = [
             })
         },
     },
+    Column {
+        name: "coalesce_us",
+        what: "moderation of interrupts",
+        unit: " us",
+        title: |v| format!("interrupts by {v} us"),
+        level: |v| format!("interrupts by {v} us"),
+        read: |run| range(moderation(run).map(|moderation| moderation.interval.nanoseconds() as f64 / 1e3)),
+    },
+    Column {
+        name: "coalesce_frames",
+        what: "packets of an interrupt",
+        unit: "",
+        title: |v| format!("or {v} packets"),
+        level: |v| format!("interrupts by {v} packets"),
+        read: |run| range(moderation(run).map(|moderation| moderation.frames.into())),
+    },
+    Column {
+        name: "gro",
+        what: "GRO",
+        unit: "",
+        title: |v| format!("GRO {v}"),
+        level: |v| format!("GRO {v}"),
+        read: |run| {
+            one(run
+                .hosts
+                .iter()
+                .map(|host| if host.offloads.gro { "on".into() } else { "off".into() })
+                .collect())
+        },
+    },
 ];
+
+/// Of its hosts whose interrupts are moderated.
+fn moderation(run: &Run) -> impl Iterator<Item = Moderation> {
+    run.hosts.iter().filter_map(|host| host.moderation)
+}
 
 /// The column of that name.
 ///

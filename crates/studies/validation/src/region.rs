@@ -241,7 +241,7 @@ fn link_differs(run: &Run, is: fn(&Link) -> bool, words: &str) -> Option<String>
 }
 
 /// Settings of a host that a column or an aspect covers, or that cannot matter on the model.
-const COVERED: [&str; 10] = [
+const COVERED: [&str; 11] = [
     "name",
     "router",
     "nic_rate",
@@ -252,6 +252,7 @@ const COVERED: [&str; 10] = [
     "offloads",
     "reach",
     "hardware",
+    "moderation",
 ];
 
 /// Socket buffers: they may be larger than those of the section, or hold what the path does several times.
@@ -281,8 +282,9 @@ fn settings(template: &Run, run: &Run) -> Vec<String> {
         if host.hardware.is_some() {
             outside.push(format!("a host model at {}", host.name));
         }
-        if host.offloads.gro {
-            outside.push(format!("GRO at {}", host.name));
+        if host.moderation.is_some() != template.hosts[0].moderation.is_some() {
+            let not = if host.moderation.is_some() { "" } else { "no " };
+            outside.push(format!("{not}moderated interrupts (coalesce) at {}", host.name));
         }
         let found = flat(host);
         let names = found.keys().chain(wanted.keys().filter(|name| !found.contains_key(*name)));

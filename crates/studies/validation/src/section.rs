@@ -2,7 +2,9 @@
 
 use super::bar::Bar;
 use super::cell::Cell;
-use super::sections::{beside, changing, fast, finite, hosts, paths, reordering, sender_interface};
+use super::sections::{
+    beside, changing, fast, finite, hosts, moderated, paths, reordering, sender_interface,
+};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use wirespeed_scenario::Scenario;
@@ -114,6 +116,7 @@ pub fn sections() -> &'static [Section] {
             changing::section(),
             reordering::section(),
             finite::section(),
+            moderated::section(),
             hosts::section(),
         ]
     });

@@ -5,6 +5,7 @@ pub mod changing;
 pub mod fast;
 pub mod finite;
 pub mod hosts;
+pub mod moderated;
 pub mod paths;
 pub mod reordering;
 pub mod sender_interface;
