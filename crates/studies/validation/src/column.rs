@@ -203,8 +203,8 @@ pub static COLUMNS: [Column; 20] = [
         name: "coalesce_frames",
         what: "packets of an interrupt",
         unit: "",
-        title: |v| format!("or {v} packets"),
-        level: |v| format!("interrupts by {v} packets"),
+        title: |v| if v == "0" { "apart".into() } else { format!("or {v} packets") },
+        level: |v| if v == "0" { "interrupts apart".into() } else { format!("interrupts by {v} packets") },
         read: |run| range(moderation(run).map(|moderation| moderation.frames.into())),
     },
     Column {

@@ -44,7 +44,7 @@ impl Limit {
         if is_alone { (self.alone, LONGEST_ALONE) } else { (self.shared, LONGEST_TRAIN) }
     }
 
-    /// The same where GRO at the end looks which packets have PSH: a train knows that of its last 64
+    /// The same where GRO at the end looks for packets with PSH: a train has that mark for its last 64
     /// ([`crate::net::Data::pushes`]).
     pub(super) fn within(self, run: &Run) -> Limit {
         let most = if merges_up_to_push(run) { u64::BITS } else { u32::MAX };
@@ -83,7 +83,7 @@ impl Limit {
     }
 }
 
-/// Whether a host merges what a flow's sender marks with PSH.
+/// Whether a host merges packets of a sender that marks the last of each GSO packet with PSH.
 fn merges_up_to_push(run: &Run) -> bool {
     run.flows.iter().any(|flow| {
         let to = run.host(&flow.to);

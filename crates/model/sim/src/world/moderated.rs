@@ -1,5 +1,5 @@
-//! The interface of a host that is infinitely fast and interrupts only now and then. What has come by the interrupt is received
-//! at that instant, as one poll (NAPI) that takes no time.
+//! The interface of a host that is infinitely fast and interrupts only now and then. The packets that have come by the interrupt are
+//! received at that instant, as one poll (NAPI) that takes no time.
 
 use super::World;
 use super::build::egress_rate;
@@ -10,7 +10,7 @@ use crate::net::{Body, Train};
 use wirespeed_scenario::run::{self, Run};
 use wirespeed_units::{SimTime, Span};
 
-/// A receive queue without an end, and what is done with what it holds.
+/// A receive queue without an end, and its use.
 #[derive(Debug)]
 pub(super) struct Moderated {
     /// Name of its host.

@@ -121,7 +121,7 @@ pub struct Receiver {
     pushed: bool,
     /// Its host knows that it holds acknowledgements back.
     is_known_to_hold: bool,
-    /// What comes is a part of what its host receives at this instant: the application runs after it.
+    /// Its host receives packets at this instant that came together: the application runs after them.
     is_in_poll: bool,
 }
 

@@ -193,8 +193,8 @@ impl Receiver {
         self.answer_reader(out);
     }
 
-    /// What comes from now on is received at one instant, and the application reads after it ([`Receiver::end_poll`]). Whether that
-    /// is new.
+    /// The packets from now on are received at one instant, and the application reads after them ([`Receiver::end_poll`]). Whether
+    /// that is new.
     pub fn begin_poll(&mut self) -> bool {
         !std::mem::replace(&mut self.is_in_poll, true)
     }
