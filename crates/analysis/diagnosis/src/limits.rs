@@ -7,7 +7,7 @@ use crate::share::share;
 use crate::thresholds::MOSTLY;
 use std::collections::BTreeMap;
 use wirespeed_metrics::{FlowSeries, View};
-use wirespeed_record::{ColumnOf, FlowSample};
+use wirespeed_record::{ColumnOf, FlowInfo, FlowSample};
 
 /// The evidence of every limit: the part of the flow's time.
 pub(crate) const LIMITED: &str = "limited_ratio";
@@ -52,7 +52,7 @@ fn limit(view: &View, flow: &FlowSeries, times: &[(&LimitingFactor, i64)]) -> Op
     evidence.extend(factor.core().map(|core| Evidence::new("core", f64::from(core), "core")));
     let text = format!("{label}: {} for {} of the time", factor.words(), share(part));
     let finding = Finding::new(id, Subject::Flow { flow: flow.number, label }, text, evidence);
-    Some(match remedy(factor) {
+    Some(match remedy(factor).or_else(|| remedy_at_splitter(flow.info?, id)) {
         Some(remedy) => finding.with_remedy(remedy),
         None => finding,
     })
@@ -88,6 +88,23 @@ fn remedy(factor: &LimitingFactor) -> Option<String> {
         LimitingFactor::Stalled(Some(why)) => Some(format!(
             "Correct this: {why}. Then check link and MTU: `ip -s link show DEV`, `tracepath ADDRESS`."
         )),
+        _ => None,
+    }
+}
+
+/// The remedy where a splitter is the application of one end.
+fn remedy_at_splitter(info: &FlowInfo, id: Id) -> Option<String> {
+    let leg = info.leg.as_ref()?;
+    let of = &leg.of;
+    match id {
+        Id::LimitReceiveWindow | Id::LimitReceivingApplication if leg.number < leg.legs => Some(format!(
+            "Look at the next connection of {of}: the splitter reads no faster than it sends on there. Then at the receive buffer \
+             of {}.",
+            info.to
+        )),
+        Id::LimitApplication if leg.number > 1 => {
+            Some(format!("Look at the connection of {of} before this one: it brings no more data."))
+        }
         _ => None,
     }
 }

@@ -124,18 +124,28 @@ fn time(view: &View, number: u32, info: &FlowInfo, bytes: u64) -> Option<f64> {
     (end > info.start_ns && (!is_stopped || delivered())).then_some((end - info.start_ns) as f64)
 }
 
-/// How long a flow would take on an empty path, in ns; `None` if the rate of a link that it crosses is not known.
+/// How long a flow would take on an empty path, in ns; `None` if the rate of a link that it crosses is not known. The path of
+/// a flow that splitters cut is that of all its legs.
 fn ideal(view: &View, info: &FlowInfo, bytes: u64) -> Option<f64> {
     let all = &view.recording.info.links;
-    let is_crossed =
-        |link: &&LinkInfo| info.links.contains(&link.name) || info.links.is_empty() && all.len() == 1;
+    let legs: Vec<&FlowInfo> = match &info.leg {
+        None => vec![info],
+        Some(whole) => {
+            let is_of_whole = |other: &&FlowInfo| other.leg.as_ref().is_some_and(|leg| leg.of == whole.of);
+            view.recording.info.flows.iter().filter(is_of_whole).collect()
+        }
+    };
+    let is_crossed = |link: &&LinkInfo| {
+        legs.iter().any(|leg| leg.links.contains(&link.name) || leg.links.is_empty() && all.len() == 1)
+    };
     let rates: Option<Vec<u64>> = all
         .iter()
         .filter(is_crossed)
         .map(|link| Some(link.rate_bps).filter(|rate| *rate > 0 && !link.is_assumed))
         .collect();
     let slowest = rates?.into_iter().min()? as f64;
-    Some(info.base_rtt_ns as f64 + bytes as f64 * 8e9 / slowest)
+    let base_rtt_ns: i64 = legs.iter().map(|leg| leg.base_rtt_ns).sum();
+    Some(base_rtt_ns as f64 + bytes as f64 * 8e9 / slowest)
 }
 
 /// The payload of a flow with a size that came and went within the measurement window, in bytes.

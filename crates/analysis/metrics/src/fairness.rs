@@ -4,7 +4,7 @@ use crate::registry::{Better, Metric};
 use crate::statistics::jain;
 use crate::view::{ANY_GAP, FlowSeries, View};
 use crate::{SHORT_BIN_NS, completion, rates, series};
-use wirespeed_record::Transport;
+use wirespeed_record::{FlowClass, FlowInfo, Transport};
 use wirespeed_statistics::mean;
 
 pub(crate) const ROWS: &[Metric] = &[
@@ -89,7 +89,11 @@ pub(crate) fn goodput(view: &View, flows: &[u32]) -> Option<f64> {
 /// The part of the payload of all TCP flows that these have; `None` if one of them is not a TCP flow.
 pub(crate) fn share(view: &View, flows: &[u32]) -> Option<f64> {
     let known = &view.recording.info.flows;
-    let is_tcp = |number: &u32| known.get(*number as usize).is_some_and(|info| info.kind == Transport::Tcp);
+    let is_tcp = |number: &u32| {
+        // What a leg delivers to a splitter comes again in the last one.
+        let counts = |info: &FlowInfo| info.kind == Transport::Tcp && info.class() != FlowClass::Leg;
+        known.get(*number as usize).is_some_and(counts)
+    };
     // The same for thousands of flows.
     let total = view.tcp_payload.get_or_init(|| payload(view, (0..known.len() as u32).filter(is_tcp)));
     let total = total.filter(|total| *total > 0.0)?;

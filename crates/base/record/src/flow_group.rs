@@ -13,6 +13,8 @@ words! {
         Finite = "tcp-finite",
         /// UDP, whose rate the scenario decides.
         Udp = "udp",
+        /// TCP that ends at a splitter: what it delivers counts where the last leg of its flow delivers it.
+        Leg = "tcp-leg",
     }
 }
 
@@ -30,6 +32,9 @@ pub struct FlowGroup {
 impl FlowInfo {
     /// The class of the flow.
     pub fn class(&self) -> FlowClass {
+        if self.leg.as_ref().is_some_and(|leg| leg.number < leg.legs) {
+            return FlowClass::Leg;
+        }
         match (self.kind, self.bytes) {
             (Transport::Udp, _) => FlowClass::Udp,
             (Transport::Tcp, Some(_)) => FlowClass::Finite,

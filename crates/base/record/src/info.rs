@@ -226,6 +226,21 @@ pub struct FlowInfo {
     /// How much it sends at most; absent if it sends until it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// Which connection of a flow it is, if splitters cut that. The last one has the label of the flow, and what its receiver
+    /// gets is what the flow delivers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg: Option<Leg>,
+}
+
+/// One connection of a flow that splitters (split-connection proxies, RFC 3135, section 2.4) cut into several.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Leg {
+    /// Label of the flow.
+    pub of: String,
+    /// Number of the connection, from 1 at the sender.
+    pub number: u32,
+    /// How many connections the flow has.
+    pub legs: u32,
 }
 
 /// The program that made a recording.

@@ -54,7 +54,7 @@ pub use flow_group::{FlowClass, FlowGroup};
 pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
-    Cost, FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, FlowInfo, HostInfo, KernelInfo, LinkChange,
+    Cost, FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, FlowInfo, HostInfo, KernelInfo, Leg, LinkChange,
     LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };
 pub use kept_series::KeptSeries;

@@ -18,7 +18,7 @@ pub(crate) use congestion::CongestionChoice;
 pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,
 };
-pub(crate) use host::{FqTable, HostTable};
+pub(crate) use host::{FqTable, HostRole, HostTable};
 pub(crate) use link::{
     BucketTable, DirectionTable, DuplicateTable, LinkTable, LossTable, PathTable, QueueTable, ReorderTable,
 };

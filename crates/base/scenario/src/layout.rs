@@ -188,12 +188,15 @@ impl Layout {
 }
 
 /// Whether a host sits at the left: its data crosses links left to right. A host in the middle of a chain counts
-/// as left if one of its flows leaves to the right.
+/// as left if one of its flows leaves to the right, or comes from there.
 pub fn is_left(run: &Run, host: &Host) -> bool {
     if host.router == 0 {
         return true;
     }
-    run.flows.iter().any(|flow| flow.from == host.name && run.host(&flow.to).router > host.router)
+    let is_at_right = |name: &str| run.host(name).router > host.router;
+    run.flows.iter().any(|flow| {
+        flow.from == host.name && is_at_right(&flow.to) || flow.to == host.name && is_at_right(&flow.from)
+    })
 }
 
 fn link_egress(run: &Run, index: usize, forward: bool, extra_delay: Span) -> Egress {

@@ -8,6 +8,7 @@ mod hosts;
 mod links;
 mod only;
 mod routes;
+mod splitters;
 
 use crate::congestion_control;
 use crate::decode::decode;
@@ -15,8 +16,8 @@ use crate::error::Complaint;
 use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File, RunTable, SeriesChoice};
 use crate::presets::{PresetKind, preset, presets};
-use crate::run::crossed;
 use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run, Series};
+use crate::run::{crossed, into_legs};
 use crate::suggest;
 use crate::sweep;
 use crate::tree::{Node, Place, Source, layer, parse_document};
@@ -90,7 +91,7 @@ impl Resolved {
             flow.stop = (flow.stop + later).min(self.run.duration);
         }
         let kept = |index: usize| self.kept.as_ref().is_none_or(|kept| kept[index]);
-        drawn::of_run(&labelled, drawn, kept, seed, self.run.duration)
+        into_legs(drawn::of_run(&labelled, drawn, kept, seed, self.run.duration), &self.run.hosts)
     }
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
     let same_seed = same_seed(run.same_seed.as_deref().unwrap_or_default(), &factors, root)?;
 
     let layout = hosts::layout(&file.topology, root)?;
-    let hosts = hosts::hosts(&layout, root)?;
+    let hosts = hosts::hosts(&file, &layout, root)?;
     let links = links::links(&file.link, &layout, &hosts, file.run.duration, root)?;
     let flows = flows::flows(&file, &layout, &hosts, &links, root)?;
     let captures = captures(&file.capture, &hosts, root)?;

@@ -12,6 +12,7 @@ mod reach;
 mod read;
 mod route;
 mod series;
+mod splitter;
 
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
@@ -24,6 +25,8 @@ pub use read::RunError;
 pub use route::Crossing;
 pub(crate) use route::crossed;
 pub use series::Series;
+pub use splitter::{Leg, Side, Splitter};
+pub(crate) use splitter::{count_legs, into_legs, side_name};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -160,6 +163,9 @@ pub struct Host {
     /// Its inside, where the model is to show what happens there; `None`: infinitely fast. Stored only if there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Box<Hardware>>,
+    /// The interface of a splitter that it is; `None`: flows begin and end here. Stored only if there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub splitter: Option<Box<Splitter>>,
 }
 
 /// Root queueing discipline of a host's interface.
@@ -265,6 +271,9 @@ pub struct Flow {
     /// The same for its way back; empty: the links of its way out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route_back: Vec<String>,
+    /// Which connection of a flow it is, if splitters cut that. Stored only if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg: Option<Leg>,
 }
 
 /// What carries a flow.

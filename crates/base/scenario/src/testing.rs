@@ -38,6 +38,7 @@ fn host(name: &str, router: usize) -> Host {
         reach: None,
         moderation: None,
         hardware: None,
+        splitter: None,
     }
 }
 
@@ -81,6 +82,7 @@ pub fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run
                 dscp: None,
                 route: Vec::new(),
                 route_back: Vec::new(),
+                leg: None,
             })
             .collect(),
         captures: Vec::new(),

@@ -15,7 +15,8 @@ const STEP: Duration = Duration::from_millis(50);
 /// Waits until what the senders among `parts` have written has been acknowledged and the receivers have read what came,
 /// but not for ever. `rows` reads the flows.
 pub fn drain(parts: &[Arc<Part>], mut rows: impl FnMut() -> Vec<FlowSample>) {
-    for part in parts.iter().filter(|part| is_tcp(part) && !part.to_iperf3) {
+    // A splitter ends a connection when that which brings its data has ended.
+    for part in parts.iter().filter(|part| is_tcp(part) && !part.to_iperf3 && !part.flow().is_relayed()) {
         if let Some(fd) = part.state.sender().get() {
             // It may have ended by itself.
             let _ = socket::end_writing(fd);

@@ -23,6 +23,7 @@ mod pages;
 mod path_mtu;
 mod placement;
 pub mod port;
+mod relay;
 pub mod request;
 mod sampler;
 pub mod session;

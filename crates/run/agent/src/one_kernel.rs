@@ -6,6 +6,7 @@ use super::drain::drain;
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
+use super::relay::{Next, relay};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
 use super::temporary_bpf::{self, Controls, Drops};
@@ -169,8 +170,10 @@ fn conduct(
             })
         })
         .collect();
-    for part in &parts {
-        start_flow(part, layout, world)?;
+    for (index, part) in parts.iter().enumerate() {
+        // The legs of a flow stand one behind the other.
+        let next = parts.get(index + 1).filter(|_| part.flow().is_split());
+        start_flow(part, next, layout, world)?;
     }
     // A guest's processor takes no time for anything.
     let cores = (ground == Ground::Machine).then(Cores::new);
@@ -360,28 +363,41 @@ fn start_captures(
         .collect()
 }
 
-fn start_flow(part: &Arc<Part>, layout: &Layout, world: &World) -> io::Result<()> {
-    let host = |name: &str| {
-        part.run.hosts.iter().position(|h| h.name == name).expect("a resolved run names only its own hosts")
-    };
-    let (from, to) = (host(&part.flow().from), host(&part.flow().to));
-    let address = SocketAddr::new(layout.address(to).into(), part.port());
+/// The number of a host among those of a run.
+fn number_of(run: &Run, name: &str) -> usize {
+    run.hosts.iter().position(|host| host.name == name).expect("a resolved run names only its own hosts")
+}
+
+/// Where the receiver of a flow listens.
+fn address(part: &Part, layout: &Layout) -> SocketAddr {
+    SocketAddr::new(layout.address(number_of(&part.run, &part.flow().to)).into(), part.port())
+}
+
+/// Starts the threads of a flow; of a leg toward a splitter, `next` is the one that goes on from there.
+fn start_flow(part: &Arc<Part>, next: Option<&Arc<Part>>, layout: &Layout, world: &World) -> io::Result<()> {
+    let (from, to) = (number_of(&part.run, &part.flow().from), number_of(&part.run, &part.flow().to));
     let is_tcp = is_tcp(part);
     let prepared =
         world.nodes[to].namespace.within(|| if is_tcp { tcp::prepare(part) } else { udp::prepare(part) })?;
     let receiver = part.flow().to.clone();
-    spawn(
-        part,
-        receiver,
-        move |part| {
+    match next {
+        Some(next) => {
+            let leaves_by = &world.nodes[number_of(&part.run, &next.flow().from)].namespace;
+            let next = leaves_by.within(|| Next::prepare(next, address(next, layout)))?;
+            spawn(part, receiver, move |part| relay(part, &prepared, next));
+        }
+        None => spawn(part, receiver, move |part| {
             if is_tcp { tcp::receive(part, &prepared) } else { udp::receive(part, prepared) }
-        },
-    );
+        }),
+    }
+    if part.flow().is_relayed() {
+        return Ok(());
+    }
     if is_tcp && part.flow().stop < part.run.duration {
         spawn(part, part.flow().from.clone(), tcp::stop);
     }
     // A new thread starts in the namespace of the thread that makes it.
-    let sender = part.flow().from.clone();
+    let (sender, address) = (part.flow().from.clone(), address(part, layout));
     world.nodes[from].namespace.within(|| {
         spawn(part, sender, move |part| {
             clock::exact_sleeps()?;

@@ -59,6 +59,12 @@ pub fn prepare(part: &Part) -> io::Result<OwnedFd> {
 
 /// Reads everything; runs in its own thread.
 pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
+    let fd = accept(part, listener)?;
+    read(part, fd)
+}
+
+/// Takes the connection of a flow.
+pub fn accept(part: &Part, listener: &OwnedFd) -> io::Result<RawFd> {
     let accepted = socket::accept(listener, part.peer, |stranger| {
         let (flow, expected) = (part.flow(), part.peer.map_or(String::new(), |peer| peer.to_string()));
         part.log.warn(format!(
@@ -67,8 +73,7 @@ pub fn receive(part: &Part, listener: &OwnedFd) -> io::Result<()> {
             flow.label, flow.to, flow.from
         ));
     })?;
-    let fd = part.state.receiver().keep(accepted);
-    read(part, fd)
+    Ok(part.state.receiver().keep(accepted))
 }
 
 /// Reads everything that comes on a connection; runs in its own thread.
@@ -104,20 +109,19 @@ fn read(part: &Part, fd: RawFd) -> io::Result<()> {
             return Err(io::Error::new(error.kind(), format!("receive: {error}")));
         }
         if got == 0 {
-            part.state.read_all.store(true, Relaxed);
-            part.log.event(
-                part.clock.now(),
-                EventKind::FlowEnd,
-                part.index,
-                &part.flow().to,
-                "all data read",
-            );
+            note_all_read(part);
             return Ok(());
         }
         part.state.receiver().note_core();
         let read = part.state.read_bytes.fetch_add(got as u64, Relaxed) + got as u64;
         low_water.adapt(fd, read)?;
     }
+}
+
+/// The sender has ended, and all it sent has been read.
+pub fn note_all_read(part: &Part) {
+    part.state.read_all.store(true, Relaxed);
+    part.log.event(part.clock.now(), EventKind::FlowEnd, part.index, &part.flow().to, "all data read");
 }
 
 /// Keeps the reader from being woken for every packet, which would make the run ten times slower and change
@@ -167,7 +171,8 @@ pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-fn log_end_of_writing(part: &Part) {
+/// A sender has written all.
+pub fn log_end_of_writing(part: &Part) {
     let detail = "no more data will be written";
     part.log.event(part.clock.now(), EventKind::FlowWritten, part.index, &part.flow().from, detail);
 }
@@ -186,7 +191,8 @@ pub fn set_up(part: &Part, socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-fn started(part: &Part, socket: OwnedFd) -> RawFd {
+/// A sender's socket is connected.
+pub fn started(part: &Part, socket: OwnedFd) -> RawFd {
     let (congestion, ..) = settings(part);
     let now = part.clock.now();
     let fd = part.state.sender().keep(socket);

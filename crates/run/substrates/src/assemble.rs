@@ -9,7 +9,7 @@ use wirespeed_ledger::intervals::{Standing, Standings, intervals};
 use wirespeed_ledger::path::{self, Evidence};
 use wirespeed_ledger::retransmissions::{Pieces, matched};
 use wirespeed_record::{
-    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, LinkChange, LinkInfo,
+    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, Leg, LinkChange, LinkInfo,
     QueueSample, Recording, RunInfo, SubstrateKind, Topology, Transport,
 };
 use wirespeed_scenario::layout::Layout;
@@ -255,5 +255,6 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow, group: String)
         links: crossed.into_iter().map(|link| run.links[link].name.clone()).collect(),
         group: Some(group),
         bytes: flow.bytes.map(|bytes| bytes.get()),
+        leg: (flow.leg.as_ref()).map(|leg| Leg { of: leg.of.clone(), number: leg.number, legs: leg.legs }),
     }
 }

@@ -79,6 +79,17 @@ pub fn beside_the_chain(run: &Run, substrate: SubstrateKind) -> Option<String> {
     link.or(flow)
 }
 
+/// Flows that a splitter cuts, between real machines: their agents relay nothing.
+pub fn split(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let flow = run.flows.iter().find(|flow| flow.is_split())?;
+    let splitter = run.host(&flow.to).splitter.as_ref()?;
+    Some(format!(
+        "host {}: role = \"splitter\" is not available on substrate {substrate}; run it --on model, kernel or netns, or write \
+         role = \"end\"",
+        splitter.name
+    ))
+}
+
 /// Settings of hosts without effect on a kernel of this version, a message for each. `inside`: what the inside of a host is
 /// there.
 pub fn without_effect(run: &Run, inside: &str, version: KernelVersion) -> Vec<String> {
@@ -292,6 +303,17 @@ mod tests {
             kernel_of_the_machine(&chosen, SubstrateKind::Hosts)
                 .is_some_and(|message| message.contains("the kernels of the hosts"))
         );
+    }
+
+    #[test]
+    fn a_splitter_is_refused_between_real_machines() {
+        let text = "schema = 1\nname = \"t\"\n[topology]\nkind = \"parking-lot\"\nhops = 2\n[path]\nrate = \"1 Gbit/s\"\n\
+            rtt = \"1 ms\"\n[host.box]\nrouter = 1\nrole = \"splitter\"\n[[flow]]\n[run]\nduration = \"1 s\"\n";
+        let run = &wirespeed_scenario::parse(text, "t.toml", &[], None).unwrap().runs[0];
+        assert!(split(run, SubstrateKind::Hosts).is_some_and(|told| told.contains("host box: role")));
+        for kind in [SubstrateKind::Kernel, SubstrateKind::Netns] {
+            assert_eq!(lacks(run, kind), None);
+        }
     }
 
     #[test]

@@ -247,6 +247,7 @@ fn plan(run: &Run) -> Option<Run> {
         route: Vec::new(),
         dscp: None,
         route_back: Vec::new(),
+        leg: None,
     };
     let small = Bytes::new(SMALL);
     let mut flows = vec![

@@ -165,10 +165,11 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 17] = [
+const ASPECTS: [Aspect; 18] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
     |run| run.flows.iter().any(|f| matches!(f.kind, FlowKind::Udp { .. })).then(|| "UDP".into()),
+    |run| run.splits().then(|| "a splitter".into()),
     |run| (run.links.len() > 1).then(|| format!("{} links", run.links.len())),
     |run| (run.hosts.len() > 2).then(|| format!("{} hosts", run.hosts.len())),
     |run| (senders(run).count() > 1 && run.hosts.len() <= 2).then(|| "data both ways".into()),

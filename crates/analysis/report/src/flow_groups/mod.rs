@@ -192,7 +192,7 @@ fn harms(report: &Report) -> Vec<String> {
     let sentence = |(label, class): (&str, FlowClass)| {
         let (metric, what) = match class {
             FlowClass::Finite => (harm::COMPLETION, "of the completion time is due to other flows"),
-            FlowClass::Endless | FlowClass::Udp => {
+            FlowClass::Endless | FlowClass::Udp | FlowClass::Leg => {
                 (harm::GOODPUT, "of the goodput alone is lost beside other flows")
             }
         };

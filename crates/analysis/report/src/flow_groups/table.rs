@@ -118,6 +118,7 @@ fn class_words(class: FlowClass) -> &'static str {
         FlowClass::Endless => "TCP",
         FlowClass::Finite => "TCP with a size",
         FlowClass::Udp => "UDP",
+        FlowClass::Leg => "TCP to a splitter",
     }
 }
 

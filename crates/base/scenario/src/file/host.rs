@@ -1,6 +1,8 @@
 //! Hosts as they are written.
 
-use super::{AppsChoice, BusChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable};
+use super::{
+    AppsChoice, BusChoice, CongestionChoice, CoreSet, CostsTable, IrqChoice, LoadTable, MachineTable,
+};
 use crate::run::{Family, Qdisc, Rss};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -32,6 +34,13 @@ pub(crate) struct HostTable {
     pub port: Option<u16>,
     /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
     pub router: Option<usize>,
+    /// What it does: `end` (default) sends and receives flows, `splitter` splits the TCP connections that pass its router.
+    pub role: Option<HostRole>,
+    /// With `role = "splitter"`: the most that it holds of a flow between its two sockets, from the MTU to 1 GiB. Default
+    /// 64 KiB, the capacity of a pipe in Linux.
+    pub relay_buffer: Option<Bytes>,
+    /// With `role = "splitter"`: congestion control of the connections that it opens. Default: that of the flow.
+    pub congestion: Option<CongestionChoice>,
     /// Rate of the network interface; never the limit if left out.
     pub nic_rate: Option<Rate>,
     /// One-way delay between host and router, each way, on top of the links' delay. Default 0.
@@ -162,6 +171,17 @@ pub(crate) struct HostTable {
     /// Rate of that bus each way after its own overhead, or its build: `{ kind = "pcie", generation = 3, lanes = 16 }`,
     /// `{ kind = "pci", mhz = 133, bits = 64 }`. Never the limit if left out.
     pub nic_bus: Option<BusChoice>,
+}
+
+/// What a host does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HostRole {
+    /// It sends and receives flows.
+    #[default]
+    End,
+    /// It ends the TCP connections of flows that pass its router, and sends their data on by connections of its own.
+    Splitter,
 }
 
 /// Settings of a host's `fq`. Each one left out has the default of Linux.

@@ -3,6 +3,7 @@
 use super::drawn::{self, Arrivals, Drawn, Sizes};
 use super::hosts::Layout;
 use super::routes::routes;
+use super::splitters;
 use super::{called, check_rate, host_named, positive, span_of, within};
 use crate::error::Complaint;
 use crate::file::{Carrier, CongestionChoice, File, FlowTable};
@@ -110,11 +111,14 @@ pub(super) fn flows(
         check_beside_arrivals(table, node)?;
         let sizes = sizes_of(table, node)?;
         let mut slowest: Option<Rate> = None;
+        let mut most_legs = 1;
         for i in 0..count {
             let index = if table.arrivals.is_some() { i as usize } else { labelled.flows.len() };
             let pick = |list: &[usize]| hosts[list[index % list.len()]].name.clone();
             let from = table.from.clone().unwrap_or_else(|| pick(&senders));
             let to = table.to.clone().unwrap_or_else(|| pick(&receivers));
+            splitters::check_end(&from, hosts, "from", node)?;
+            splitters::check_end(&to, hosts, "to", node)?;
             let ends = (
                 host_named(&from, hosts, "flow.from", &place("from"))?,
                 host_named(&to, hosts, "flow.to", &place("to"))?,
@@ -148,14 +152,17 @@ pub(super) fn flows(
                 dscp: table.dscp,
                 route,
                 route_back,
+                leg: None,
             });
+            let legs = splitters::legs(&labelled.flows[labelled.flows.len() - 1], hosts, node)?;
+            most_legs = most_legs.max(legs);
         }
         let arrivals = table
             .arrivals
             .as_ref()
             .map(|given| Arrivals::of(given, table, sizes.as_ref(), slowest, file.run.duration, node))
             .transpose()?;
-        expected += arrivals.as_ref().map_or(f64::from(count), Arrivals::expected);
+        expected += arrivals.as_ref().map_or(f64::from(count), Arrivals::expected) * most_legs as f64;
         if expected > MOST_FLOWS as f64 {
             return Err(Complaint::at(
                 &node.at,
@@ -378,7 +385,7 @@ fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
 
 /// Looks the control up and calls its parameters by their own names. What the user's own has is not known
 /// here: its parameters pass as they are. A real sender (`is_real`) may have controls that are not known here either.
-fn congestion(
+pub(super) fn congestion(
     choice: &CongestionChoice,
     file: &File,
     node: &Node,

@@ -1,10 +1,11 @@
 //! Which hosts there are, and how each is set.
 
 use super::hardware::{hardware, moderation};
+use super::splitters;
 use super::{check_delay, check_rate, over_preset, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
-use crate::file::{FqTable, HostTable, TopologyTable};
+use crate::file::{File, FqTable, HostTable, TopologyTable};
 use crate::presets::{DEFAULT_HOST_PRESET, PresetKind};
 use crate::run::{Family, Fq, Host, Offloads, Qdisc, Reach, TcpSettings, TopologyKind};
 use crate::suggest;
@@ -128,7 +129,7 @@ pub(super) fn layout(table: &TopologyTable, root: &Node) -> Result<Layout, Compl
 }
 
 /// All hosts: those of the topology in its order, then those the file adds.
-pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint> {
+pub(super) fn hosts(file: &File, layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint> {
     let empty = Node::empty_table(root.at.clone());
     let tables = root.get("host").unwrap_or(&empty);
     let mut hosts: Vec<(Host, Node)> = Vec::new();
@@ -140,7 +141,7 @@ pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint
             (Some(table), None) | (None, Some(table)) => table.clone(),
             (None, None) => empty.clone(),
         };
-        push(&mut hosts, host(&placement.key, Some(placement.router), &merged, layout)?)?;
+        push(&mut hosts, host(&placement.key, Some(placement.router), &merged, layout, file)?)?;
     }
     for entry in tables.entries() {
         let known = |p: &Placement| p.key == entry.key || p.group == Some(&entry.key);
@@ -164,9 +165,14 @@ pub(super) fn hosts(layout: &Layout, root: &Node) -> Result<Vec<Host>, Complaint
                 layout.hops
             )));
         }
-        push(&mut hosts, host(&entry.key, None, &entry.node, layout)?)?;
+        let (added, node) = host(&entry.key, None, &entry.node, layout, file)?;
+        for side in splitters::sides(added) {
+            push(&mut hosts, (side, node.clone()))?;
+        }
     }
-    Ok(hosts.into_iter().map(|(host, _)| host).collect())
+    let hosts: Vec<Host> = hosts.into_iter().map(|(host, _)| host).collect();
+    splitters::check_apart(&hosts, root)?;
+    Ok(hosts)
 }
 
 /// Where a real machine is.
@@ -275,7 +281,13 @@ fn check_maxrate(rate: Rate, what: &str, at: Place) -> Result<(), Complaint> {
 }
 
 /// One host from its table; `given` is where the topology puts it.
-fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Result<(Host, Node), Complaint> {
+fn host(
+    key: &str,
+    given: Option<usize>,
+    table: &Node,
+    layout: &Layout,
+    file: &File,
+) -> Result<(Host, Node), Complaint> {
     let what = format!("host.{key}");
     let merged = over_preset(table, PresetKind::Host, Some(DEFAULT_HOST_PRESET))?;
     let table: HostTable = decode(&merged, &what)?;
@@ -337,6 +349,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
     let hardware = hardware(&table, &merged, &what)?;
     let moderation = if hardware.is_none() { moderation(&table, &merged, &what)? } else { None };
     let qdisc = table.qdisc.unwrap_or(Qdisc::PfifoFast);
+    let splitter = splitters::splitter(&table, &merged, (&name, router, mtu), given.is_some(), layout, file)?;
     let host = Host {
         name,
         router,
@@ -371,6 +384,7 @@ fn host(key: &str, given: Option<usize>, table: &Node, layout: &Layout) -> Resul
         sysctls: table.sysctls.into_iter().map(|(name, value)| (name, value.0)).collect(),
         moderation,
         hardware,
+        splitter,
     };
     Ok((host, merged))
 }

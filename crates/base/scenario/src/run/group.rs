@@ -9,10 +9,14 @@ enum Class {
     Endless,
     Finite,
     Udp,
+    Leg,
 }
 
 impl Class {
     fn of(flow: &Flow) -> Class {
+        if flow.is_split() {
+            return Class::Leg;
+        }
         match (&flow.kind, flow.bytes) {
             (FlowKind::Udp { .. }, _) => Class::Udp,
             (FlowKind::Tcp { .. }, Some(_)) => Class::Finite,
@@ -26,6 +30,7 @@ impl Class {
             Class::Endless => "tcp",
             Class::Finite => "finite",
             Class::Udp => "udp",
+            Class::Leg => "leg",
         }
     }
 }
@@ -33,10 +38,12 @@ impl Class {
 impl Run {
     /// The group of each flow, in their order. Flows whose labels differ only by a final number, counted from 1, are a group:
     /// those of one `[[flow]]` with `count`, or without labels those of one congestion control. Every other flow is a group
-    /// by itself. UDP, TCP with a size and TCP without one are never in one group.
+    /// by itself. UDP, TCP with a size and TCP without one are never in one group. The legs toward a splitter of the flows of a
+    /// group are one, too.
     pub fn flow_groups(&self) -> Vec<String> {
         let mut numbers: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
-        for (stem, number) in self.flows.iter().filter_map(|flow| numbered(&flow.label)) {
+        let whole = self.flows.iter().filter(|flow| !flow.is_split());
+        for (stem, number) in whole.filter_map(|flow| numbered(&flow.label)) {
             numbers.entry(stem).or_default().insert(number);
         }
         let is_series = |stem: &str| {
@@ -44,9 +51,16 @@ impl Run {
                 .get(stem)
                 .is_some_and(|found| found.len() > 1 && found.iter().copied().eq(1..=found.len() as u64))
         };
-        let name = |flow: &'_ Flow| match numbered(&flow.label) {
+        let name_of = |label: &str| match numbered(label) {
             Some((stem, _)) if is_series(stem) => stem.to_owned(),
-            _ => flow.label.clone(),
+            _ => label.to_owned(),
+        };
+        let name = |flow: &Flow| match flow.leg.as_ref().filter(|leg| !leg.is_last()) {
+            // What the label has behind that of the flow: the splitter.
+            Some(leg) => {
+                format!("{}{}", name_of(&leg.of), flow.label.strip_prefix(&leg.of).unwrap_or_default())
+            }
+            None => name_of(&flow.label),
         };
         let names: Vec<(String, Class)> =
             self.flows.iter().map(|flow| (name(flow), Class::of(flow))).collect();

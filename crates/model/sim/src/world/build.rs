@@ -54,6 +54,7 @@ pub(super) const KNOWN_SYSCTLS: &[&str] = &["net.ipv4.tcp_slow_start_after_idle"
 /// The first thing it lacks.
 pub fn check(run: &Run) -> Result<(), Unsupported> {
     check_kernel(run)?;
+    check_splitters(run)?;
     for flow in &run.flows {
         if let FlowKind::Tcp { congestion, .. } = &flow.kind {
             let found = find(congestion)?;
@@ -65,6 +66,18 @@ pub fn check(run: &Run) -> Result<(), Unsupported> {
         }
     }
     Ok(())
+}
+
+/// A splitter has no host model: its relay takes no time.
+fn check_splitters(run: &Run) -> Result<(), Unsupported> {
+    match run.hosts.iter().find_map(|host| host.splitter.as_ref().filter(|_| host.hardware.is_some())) {
+        None => Ok(()),
+        Some(splitter) => Err(Unsupported(format!(
+            "host {}: a splitter with a machine is not available on the model; leave out its machine, or the preset that has \
+             one",
+            splitter.name
+        ))),
+    }
 }
 
 /// The kernel that a run asks for has to be the one whose TCP the model follows.
@@ -109,6 +122,13 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
         // unless it is known ahead what the queue will hold. A host with a machine polls them anyway.
         let from = run.host(&flow.from);
         if egress_rate(from).is_some() && from.hardware.is_none() && !path.tells_departures {
+            path.last_back().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
+        }
+        // What comes to a splitter goes on at once, also a single packet.
+        if flow.is_split() {
+            path.last_out().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
+        }
+        if flow.is_relayed() {
             path.last_back().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
         }
         let captured = !run.captures.is_empty();
@@ -170,7 +190,11 @@ impl Plan<'_> {
                 let settings = interface(host, rate, run.trains, frame);
                 let name = format!("{}/qdisc", host.name);
                 // The reference asks at each packet.
-                let tells = run.trains && host.hardware.is_none() && host.qdisc == Qdisc::PfifoFast;
+                // A splitter may have nothing to send with an acknowledgement.
+                let tells = run.trains
+                    && host.hardware.is_none()
+                    && host.splitter.is_none()
+                    && host.qdisc == Qdisc::PfifoFast;
                 let limit = if tells { Limit::of_interface(frame).within(run) } else { of_frame };
                 let mut pipe = Pipe::link(name, qdisc_name(host.qdisc), true, &settings, limit);
                 pipe.marks = host.qdisc == Qdisc::FqCodel;

@@ -148,8 +148,8 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         ceiling: to.tcp.rmem_max.get(),
         own_mss: payload(to.mtu),
         scaling,
-        // As our reader on a kernel does (crates/run/agent/src/tcp.rs).
-        low_water: to.hardware.is_none().then_some((16, 1 << 20)),
+        // As our reader on a kernel does (crates/run/agent/src/tcp.rs). A relay takes what there is.
+        low_water: (to.hardware.is_none() && to.splitter.is_none()).then_some((16, 1 << 20)),
         packet_memory: super::inside::packet_memory(to),
         adv_win_scale: to.tcp.adv_win_scale,
         rules: SocketRules::of(kernel(to)),

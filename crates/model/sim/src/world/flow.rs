@@ -57,6 +57,11 @@ impl Path {
         Path { hosts, routes, first, last, tells_departures }
     }
 
+    /// The pipe by which data comes to the receiver.
+    pub fn last_out(&self) -> Option<u32> {
+        self.last[side(Way::Forward)]
+    }
+
     /// The pipe by which acknowledgements come to the sender.
     pub fn last_back(&self) -> Option<u32> {
         self.last[side(Way::Back)]

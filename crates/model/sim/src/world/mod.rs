@@ -17,6 +17,7 @@ mod limits;
 mod moderated;
 mod path;
 mod record;
+mod relay;
 mod row;
 mod udp;
 
@@ -34,6 +35,7 @@ use crate::net::{Arrival, Train};
 use capture::Capture;
 use moderated::Moderated;
 use path::Pipe;
+use relay::Relays;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
@@ -59,6 +61,7 @@ pub struct World {
     captures: Vec<Capture>,
     /// By host: flows whose receivers there hold acknowledgements back.
     holding: Vec<Vec<u32>>,
+    relays: Relays,
     handled: u64,
     late: Late,
 }
@@ -71,6 +74,7 @@ impl World {
     pub fn of(run: &Run) -> Result<World, Unsupported> {
         let (pipes, mut flows) = build::build(run)?;
         let hosts = inside::hosts(run, &mut flows);
+        let relays = Relays::of(run, &mut flows);
         let mut world = World {
             events: Events::default(),
             pipes,
@@ -85,10 +89,12 @@ impl World {
             passing: Vec::new(),
             captures: Capture::of(run),
             holding: vec![Vec::new(); run.hosts.len()],
+            relays,
             handled: 0,
             late: Late::default(),
         };
-        for (index, flow) in run.flows.iter().enumerate() {
+        // A splitter begins when a connection reaches it, and ends with that.
+        for (index, flow) in run.flows.iter().enumerate().filter(|(_, flow)| !flow.is_relayed()) {
             world.events.push(SimTime::START + flow.start, Event::Start(index as u32));
             world.events.push(SimTime::START + flow.stop, Event::Stop(index as u32));
         }
@@ -281,6 +287,7 @@ impl World {
             self.send_outgoing();
         }
         self.plan_timers(index);
+        self.relay(index);
     }
 
     /// The same after something has arrived that went so: only the end that it came to has been at work. What the other one
@@ -297,6 +304,7 @@ impl World {
             }
             Way::Back => self.plan_sender(index),
         }
+        self.relay(index);
         debug_assert!(self.is_planned(index), "the other end's timer is as it was");
     }
 

@@ -215,6 +215,9 @@ impl Substrate for Hosts {
 
     fn check(&self, run: &Run) -> Result<(), SubstrateError> {
         let lacks = |what: String| Err(SubstrateError::Unsupported(what));
+        if let Some(what) = crate::lacks::split(run, self.kind()) {
+            return lacks(what);
+        }
         for host in &run.hosts {
             if host.reach.is_none() {
                 let name = &host.name;

@@ -56,6 +56,16 @@ impl Receiver {
         self.buffer.wakes_reader(self.next) || self.is_finished() && self.buffer.unread() > 0
     }
 
+    /// Whether the handshake is over: accept(2) returns.
+    pub fn is_confirmed(&self) -> bool {
+        self.handshake_us > 0
+    }
+
+    /// Payload of a full segment in bytes.
+    pub fn segment(&self) -> u64 {
+        self.settings.mss.into()
+    }
+
     /// Packets that wait for the application.
     pub fn unread(&self) -> u64 {
         self.buffer.unread()

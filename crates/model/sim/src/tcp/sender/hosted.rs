@@ -1,11 +1,12 @@
-//! A sender inside a modelled host: its application writes when its core lets it, and its host may refuse packets.
+//! A sender whose application does not always have something to write: inside a modelled host it writes when its core lets
+//! it, and a splitter writes what has come. A modelled host may refuse packets.
 
 use super::Sender;
 use crate::net::Train;
 use wirespeed_units::SimTime;
 
 impl Sender {
-    /// The application is a thread of a modelled host: it has written nothing until [`Sender::grant`] says so.
+    /// The application is a thread of a modelled host, or a relay: it has written nothing until [`Sender::grant`] says so.
     pub fn await_writer(&mut self) {
         self.granted = 0;
     }
@@ -53,6 +54,16 @@ impl Sender {
             self.timer.cancel();
             self.await_window();
         }
+    }
+
+    /// Payload of a full segment in bytes.
+    pub fn segment(&self) -> u64 {
+        self.settings.mss.into()
+    }
+
+    /// Payload that the application has written, bytes; a FIN of its own counts as a full segment.
+    pub fn written_bytes(&self) -> u64 {
+        self.bytes(self.written)
     }
 
     /// Number of the first packet that has not left.
