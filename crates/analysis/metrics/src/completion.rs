@@ -130,10 +130,7 @@ fn ideal(view: &View, info: &FlowInfo, bytes: u64) -> Option<f64> {
     let all = &view.recording.info.links;
     let legs: Vec<&FlowInfo> = match &info.leg {
         None => vec![info],
-        Some(whole) => {
-            let is_of_whole = |other: &&FlowInfo| other.leg.as_ref().is_some_and(|leg| leg.of == whole.of);
-            view.recording.info.flows.iter().filter(is_of_whole).collect()
-        }
+        Some(_) => view.recording.info.flows.iter().filter(|other| other.is_of_same_flow(info)).collect(),
     };
     let is_crossed = |link: &&LinkInfo| {
         legs.iter().any(|leg| leg.links.contains(&link.name) || leg.links.is_empty() && all.len() == 1)

@@ -15,7 +15,13 @@ pub(crate) fn share_of_link(info: &RunFacts, rate: f64) -> Option<String> {
     }
     // Imported and older runs do not say which links a flow crosses: they have one.
     let crosses = |flow: &FlowInfo, link: &LinkInfo| flow.links.is_empty() || flow.links.contains(&link.name);
-    let crossed = |link: &&LinkInfo| info.flows.iter().all(|flow| crosses(flow, link));
+    // A flow that splitters cut crosses what its legs do.
+    let crosses_whole = |flow: &FlowInfo, link: &LinkInfo| {
+        let has_legs = flow.leg.is_some();
+        crosses(flow, link)
+            || has_legs && info.flows.iter().any(|leg| leg.is_of_same_flow(flow) && crosses(leg, link))
+    };
+    let crossed = |link: &&LinkInfo| info.flows.iter().all(|flow| crosses_whole(flow, link));
     let one_way = info.flows.iter().map(|flow| goes_right(info, flow)).collect::<BTreeSet<_>>().len() < 2;
     let mean = |link: &LinkInfo| Capacity::of(link).mean_rate(info.omit_ns, info.duration_ns);
     let shared =
@@ -93,6 +99,15 @@ mod tests {
         assert_eq!(told(&both, 3.0), "75 % of the 4 Gbit/s link");
         let one = run(&[("a", 10), ("b", 4)], &[(0, 2, &["a", "b"]), (0, 1, &["a"])]);
         assert_eq!(told(&one, 9.0), "90 % of the 10 Gbit/s link");
+    }
+
+    #[test]
+    fn legs_of_a_flow_share_the_links_that_it_crosses() {
+        let mut run = run(&[("a", 10), ("b", 4)], &[(0, 1, &["a"]), (1, 2, &["b"])]);
+        for (number, flow) in (1..).zip(&mut run.flows) {
+            flow.leg = Some(wirespeed_record::Leg { of: "f".into(), number, legs: 2 });
+        }
+        assert_eq!(told(&run, 3.0), "75 % of the 4 Gbit/s link");
     }
 
     #[test]

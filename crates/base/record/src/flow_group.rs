@@ -30,6 +30,14 @@ pub struct FlowGroup {
 }
 
 impl FlowInfo {
+    /// Whether both carry the data of one flow: they are the same, or legs of a flow that splitters cut.
+    pub fn is_of_same_flow(&self, other: &FlowInfo) -> bool {
+        match (&self.leg, &other.leg) {
+            (Some(leg), Some(other)) => leg.of == other.of,
+            _ => self.label == other.label,
+        }
+    }
+
     /// The class of the flow.
     pub fn class(&self) -> FlowClass {
         if self.leg.as_ref().is_some_and(|leg| leg.number < leg.legs) {
@@ -65,6 +73,7 @@ impl RunInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::info::Leg;
 
     #[test]
     fn flows_without_a_group_are_in_none() {
@@ -78,6 +87,19 @@ mod tests {
         let found = RunInfo { flows, ..RunInfo::default() }.flow_groups();
         let short: Vec<_> = found.iter().map(|g| (g.label.as_str(), g.class, &g.flows[..])).collect();
         assert_eq!(short, [("a", FlowClass::Endless, &[0, 3][..]), ("b", FlowClass::Finite, &[2])]);
+    }
+
+    #[test]
+    fn what_a_leg_delivers_to_a_splitter_is_no_total() {
+        let leg = |label: &str, number| FlowInfo {
+            label: label.into(),
+            leg: Some(Leg { of: "f".into(), number, legs: 2 }),
+            ..FlowInfo::default()
+        };
+        let (first, last) = (leg("f/box", 1), leg("f", 2));
+        assert_eq!((first.class(), last.class()), (FlowClass::Leg, FlowClass::Endless));
+        assert!(first.class() > FlowClass::Udp && first.is_of_same_flow(&last));
+        assert!(!first.is_of_same_flow(&FlowInfo { label: "f".into(), ..FlowInfo::default() }));
     }
 
     #[test]

@@ -349,6 +349,19 @@ mod tests {
     }
 
     #[test]
+    fn the_interfaces_of_a_splitter_are_on_one_side_each() {
+        let run = run(
+            2,
+            &[("a", 0), ("box-left", 1), ("box-right", 1), ("b", 2)],
+            &[("b", "box-right"), ("box-left", "a")],
+        );
+        let left: Vec<&str> =
+            run.hosts.iter().filter(|host| is_left(&run, host)).map(|host| host.name.as_str()).collect();
+        assert_eq!(left, ["a", "box-right"]);
+        assert!(ambiguous_hosts(&run).is_empty());
+    }
+
+    #[test]
     fn a_host_that_sends_both_ways_is_named() {
         let two_way = run(1, &[("a", 0), ("b", 1)], &[("a", "b"), ("b", "a")]);
         assert!(ambiguous_hosts(&two_way).is_empty(), "data and ACKs of both flows go the same way");

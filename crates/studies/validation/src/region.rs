@@ -242,7 +242,7 @@ fn link_differs(run: &Run, is: fn(&Link) -> bool, words: &str) -> Option<String>
 }
 
 /// Settings of a host that a column or an aspect covers, or that cannot matter on the model.
-const COVERED: [&str; 11] = [
+const COVERED: [&str; 12] = [
     "name",
     "router",
     "nic_rate",
@@ -254,6 +254,7 @@ const COVERED: [&str; 11] = [
     "reach",
     "hardware",
     "moderation",
+    "splitter",
 ];
 
 /// Socket buffers: they may be larger than those of the section, or hold what the path does several times.
