@@ -90,7 +90,7 @@ pub(crate) fn goodput(view: &View, flows: &[u32]) -> Option<f64> {
 pub(crate) fn share(view: &View, flows: &[u32]) -> Option<f64> {
     let known = &view.recording.info.flows;
     let is_tcp = |number: &u32| {
-        // What a leg delivers to a splitter comes again in the last one.
+        // The last leg of a flow delivers the same bytes as the legs before it.
         let counts = |info: &FlowInfo| info.kind == Transport::Tcp && info.class() != FlowClass::Leg;
         known.get(*number as usize).is_some_and(counts)
     };

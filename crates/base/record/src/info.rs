@@ -226,7 +226,7 @@ pub struct FlowInfo {
     /// How much it sends at most; absent if it sends until it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Which connection of a flow it is, if splitters cut that. The last one has the label of the flow, and what its receiver
+    /// Its place among the connections of a flow, if splitters cut that. The last one has the label of the flow, and what its receiver
     /// gets is what the flow delivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,

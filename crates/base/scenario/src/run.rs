@@ -271,7 +271,7 @@ pub struct Flow {
     /// The same for its way back; empty: the links of its way out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route_back: Vec<String>,
-    /// Which connection of a flow it is, if splitters cut that. Stored only if they do.
+    /// Its place among the connections of a flow, if splitters cut that. Stored only if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
 }

@@ -368,12 +368,12 @@ fn number_of(run: &Run, name: &str) -> usize {
     run.hosts.iter().position(|host| host.name == name).expect("a resolved run names only its own hosts")
 }
 
-/// Where the receiver of a flow listens.
+/// Address at which the receiver of a flow listens.
 fn address(part: &Part, layout: &Layout) -> SocketAddr {
     SocketAddr::new(layout.address(number_of(&part.run, &part.flow().to)).into(), part.port())
 }
 
-/// Starts the threads of a flow; of a leg toward a splitter, `next` is the one that goes on from there.
+/// Starts the threads of a flow. `next`: the leg that begins where this one ends, at a splitter.
 fn start_flow(part: &Arc<Part>, next: Option<&Arc<Part>>, layout: &Layout, world: &World) -> io::Result<()> {
     let (from, to) = (number_of(&part.run, &part.flow().from), number_of(&part.run, &part.flow().to));
     let is_tcp = is_tcp(part);

@@ -1,8 +1,8 @@
-//! A splitter's part of a flow: it takes the connection of one leg, opens that of the next, and carries what comes from one
-//! to the other through a buffer of its own.
+//! A splitter's part of a flow. It accepts the connection of one leg, opens that of the next, and relays the data through a
+//! buffer of its own.
 //!
-//! The buffer is memory of this process. A pipe (`splice(2)`) would save copies, but has room for so many pieces of packets,
-//! not for so many bytes.
+//! The buffer is memory of this process. A pipe (`splice(2)`) would save copies. But its room is a number of packet fragments, not
+//! of bytes, so that the bound would depend on their sizes.
 
 use super::socket::{self, end_writing};
 use super::{Part, tcp};
@@ -46,7 +46,7 @@ pub fn relay(part: &Part, listener: &OwnedFd, next: Next) -> io::Result<()> {
     loop {
         if !ring.is_empty() {
             next.state.sender().note_core();
-            // What does not go in waits, and reading stops when the buffer is full.
+            // The rest waits, and reading stops when the buffer is full.
             while !ring.is_empty() && now_or_later(ring.send(to), "send")?.is_some() {}
         }
         if !has_ended && !ring.is_full() {
@@ -87,7 +87,7 @@ fn wait(readable: Option<RawFd>, writable: Option<RawFd>) -> io::Result<()> {
     let of = |fd: Option<RawFd>, events| libc::pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
     // A negative descriptor is passed over (poll(2)).
     let mut both = [of(readable, libc::POLLIN), of(writable, libc::POLLOUT)];
-    // SAFETY: the array has as many entries as it says.
+    // SAFETY: the array has the number of entries that is given.
     let result = unsafe { libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, -1) };
     match socket::check(result, "poll") {
         Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
@@ -115,21 +115,21 @@ impl Ring {
         self.length == self.bytes.len()
     }
 
-    /// `length` bytes from `begin` on, as at most two pieces.
-    fn pieces(&mut self, begin: usize, length: usize) -> [libc::iovec; 2] {
+    /// `length` bytes from `begin` on, as at most two parts.
+    fn parts(&mut self, begin: usize, length: usize) -> [libc::iovec; 2] {
         let begin = begin % self.bytes.len().max(1);
         let first = length.min(self.bytes.len() - begin);
-        let piece =
+        let part =
             |bytes: &mut [u8]| libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         let (before, behind) = self.bytes.split_at_mut(begin);
-        [piece(&mut behind[..first]), piece(&mut before[..length - first])]
+        [part(&mut behind[..first]), part(&mut before[..length - first])]
     }
 
     /// Takes what a socket has now and has room.
     fn receive(&mut self, from: RawFd) -> io::Result<usize> {
-        let mut pieces = self.pieces(self.begin + self.length, self.bytes.len() - self.length);
-        let mut message = message(&mut pieces);
-        // SAFETY: the pieces are memory of the ring that nothing else uses meanwhile.
+        let mut parts = self.parts(self.begin + self.length, self.bytes.len() - self.length);
+        let mut message = message(&mut parts);
+        // SAFETY: the parts are memory of the ring that nothing else uses meanwhile.
         let got = unsafe { libc::recvmsg(from, &mut message, libc::MSG_DONTWAIT) };
         let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         self.length += got;
@@ -138,9 +138,9 @@ impl Ring {
 
     /// Gives a socket what it has room for now.
     fn send(&mut self, to: RawFd) -> io::Result<usize> {
-        let mut pieces = self.pieces(self.begin, self.length);
-        let message = message(&mut pieces);
-        // SAFETY: the kernel only reads the pieces, which are memory of the ring.
+        let mut parts = self.parts(self.begin, self.length);
+        let message = message(&mut parts);
+        // SAFETY: the kernel only reads the parts, which are memory of the ring.
         let sent = unsafe { libc::sendmsg(to, &message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
         let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
         self.begin = (self.begin + sent) % self.bytes.len().max(1);
@@ -149,11 +149,11 @@ impl Ring {
     }
 }
 
-fn message(pieces: &mut [libc::iovec; 2]) -> libc::msghdr {
+fn message(parts: &mut [libc::iovec; 2]) -> libc::msghdr {
     // SAFETY: zeros are a msghdr of nothing.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = pieces.as_mut_ptr();
-    message.msg_iovlen = pieces.len();
+    message.msg_iov = parts.as_mut_ptr();
+    message.msg_iovlen = parts.len();
     message
 }
 

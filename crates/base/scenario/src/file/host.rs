@@ -34,7 +34,7 @@ pub(crate) struct HostTable {
     pub port: Option<u16>,
     /// Index of the router it is attached to, 0 is the leftmost; needed for a host the topology does not have.
     pub router: Option<usize>,
-    /// What it does: `end` (default) sends and receives flows, `splitter` splits the TCP connections that pass its router.
+    /// Role: an `end` (default) sends and receives flows, a `splitter` splits the TCP connections that pass its router.
     pub role: Option<HostRole>,
     /// With `role = "splitter"`: the most that it holds of a flow between its two sockets, from the MTU to 1 GiB. Default
     /// 64 KiB, the capacity of a pipe in Linux.
@@ -173,7 +173,7 @@ pub(crate) struct HostTable {
     pub nic_bus: Option<BusChoice>,
 }
 
-/// What a host does.
+/// The role of a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HostRole {

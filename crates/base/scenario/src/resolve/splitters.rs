@@ -14,7 +14,7 @@ use wirespeed_units::Bytes;
 const DEFAULT_RELAY_BUFFER: Bytes = Bytes::kib(64);
 const MOST_RELAYED: Bytes = Bytes::mib(1024);
 
-/// What a host's table says of its role; `router`: where it stands, `is_placed`: whether the topology put it there.
+/// The splitter that a host's table asks for. `is_placed`: the topology has the host by itself.
 pub(super) fn splitter(
     table: &HostTable,
     node: &Node,
@@ -117,8 +117,7 @@ pub(super) fn check_end(name: &str, hosts: &[Host], key: &str, node: &Node) -> R
     }
 }
 
-/// Refuses a flow whose way is given link by link and that would be split: only the chain leads past the splitters. Answers
-/// how many flows of the run it becomes.
+/// Refuses a flow that has a route and would be split: splitters are on the chain. Returns how many flows of the run it becomes.
 pub(super) fn legs(flow: &Flow, hosts: &[Host], node: &Node) -> Result<usize, Complaint> {
     let legs = count_legs(flow, hosts);
     let key = if flow.route.is_empty() { "route_back" } else { "route" };

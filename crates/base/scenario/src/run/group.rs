@@ -56,7 +56,7 @@ impl Run {
             _ => label.to_owned(),
         };
         let name = |flow: &Flow| match flow.leg.as_ref().filter(|leg| !leg.is_last()) {
-            // What the label has behind that of the flow: the splitter.
+            // The label continues that of the flow with the splitter.
             Some(leg) => {
                 format!("{}{}", name_of(&leg.of), flow.label.strip_prefix(&leg.of).unwrap_or_default())
             }

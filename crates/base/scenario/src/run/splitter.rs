@@ -1,5 +1,5 @@
-//! Splitters: boxes at the edge of a network that end the TCP connections of flows, and send on what these carry by
-//! connections of their own (split-connection performance-enhancing proxies, RFC 3135, section 2.4).
+//! Splitters: boxes at the edge of a network that end the TCP connections of flows, and open others toward their receivers.
+//! They are split-connection performance-enhancing proxies (RFC 3135, section 2.4).
 //!
 //! A flow that is split is several flows of the run, its legs. They stand one behind the other, from the sender on.
 
@@ -7,8 +7,8 @@ use super::{Congestion, Flow, FlowKind, Host, Run};
 use serde::{Deserialize, Serialize};
 use wirespeed_units::Bytes;
 
-/// An interface of a splitter. Each splitter has two, one to each side of its router, and each is a host of the run:
-/// sockets and counters of the two sides are kept apart.
+/// An interface of a splitter. Each splitter has two, one to each side of its router. Each interface is a host of the run, which
+/// separates the sockets and counters of the two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Splitter {
@@ -16,7 +16,7 @@ pub struct Splitter {
     pub name: String,
     /// The side that the interface faces.
     pub side: Side,
-    /// What the splitter holds of a flow at most between its two sockets.
+    /// Most bytes of a flow that the splitter holds between its two sockets.
     pub relay_buffer: Bytes,
     /// Congestion control of the connections that it opens; `None`: that of each flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,11 +49,11 @@ impl Side {
 pub struct Leg {
     /// Label of the whole flow.
     pub of: String,
-    /// Which of its connections it is, from 1 at the sender.
+    /// Number of the connection, from 1 at the sender.
     pub number: u32,
     /// How many there are.
     pub legs: u32,
-    /// What the splitter that it begins at holds of the flow at most; `None`: it begins at the sender.
+    /// Relay buffer of the splitter that it begins at; `None`: it begins at the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay_buffer: Option<Bytes>,
 }
@@ -141,7 +141,7 @@ fn legs_of(flow: Flow, hosts: &[Host]) -> Vec<Flow> {
         if let Some((host, splitter)) = begins {
             leg.from = host.name.clone();
             if let FlowKind::Tcp { congestion, max_rate, zero_copy, .. } = &mut leg.kind {
-                // What the sender's socket was asked for is not asked of the splitter's.
+                // These are settings of the sender's socket.
                 (*max_rate, *zero_copy) = (None, false);
                 if let Some(own) = &splitter.congestion {
                     *congestion = own.clone();

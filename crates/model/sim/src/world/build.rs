@@ -124,7 +124,7 @@ pub(super) fn build(run: &Run) -> Result<(Vec<Pipe>, Vec<Flow>), Unsupported> {
         if egress_rate(from).is_some() && from.hardware.is_none() && !path.tells_departures {
             path.last_back().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
         }
-        // What comes to a splitter goes on at once, also a single packet.
+        // A splitter relays each packet at once.
         if flow.is_split() {
             path.last_out().iter().for_each(|pipe| plan.pipes[*pipe as usize].arrive_one_by_one());
         }

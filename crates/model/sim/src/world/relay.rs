@@ -1,8 +1,8 @@
-//! Splitters: what one connection of a flow brings goes on by the next, through a buffer of the box between them.
+//! Splitters: they relay the data of one connection of a flow to the next, through a bounded buffer.
 //!
-//! The relay of a flow reads as soon as something arrived and its buffer has room, and writes as soon as the next socket has
-//! room, as a process on a free core does (`crates/run/agent/src/relay.rs`). When both buffers are full it does not read: the
-//! receive window of the first connection closes.
+//! A relay reads as soon as data has arrived and its buffer has room. It writes as soon as the next socket has room. That is
+//! what a process on a free core does (`crates/run/agent/src/relay.rs`). With a full buffer it does not read, and the receive
+//! window of the first connection closes.
 
 use super::World;
 use super::flow::{Endpoint, Flow, Tcp};
@@ -10,7 +10,7 @@ use crate::net::Train;
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
 
-/// What a splitter does for one flow.
+/// The relay of one flow at one splitter.
 #[derive(Debug)]
 pub(super) struct Relay {
     /// Numbers of the flows whose data it takes and brings on.

@@ -1,5 +1,5 @@
-//! A sender whose application does not always have something to write: inside a modelled host it writes when its core lets
-//! it, and a splitter writes what has come. A modelled host may refuse packets.
+//! A sender whose application does not always have something to write. In a modelled host it writes when its core lets it, and
+//! its host may refuse packets. In a splitter it writes as data arrives.
 
 use super::Sender;
 use crate::net::Train;
