@@ -26,6 +26,9 @@ const TIMESTAMPS: u64 = 12;
 const TCP_MSS_DEFAULT: u64 = 536;
 /// The least payload of a full segment.
 const TCP_MIN_MSS: u64 = 88;
+/// Packets of a relayed stream without an end: more than any run sends. A stream that has a number of packets writes no byte
+/// that its application has not given it.
+const MOST_RELAYED: u64 = 1 << 44;
 /// SOCK_MIN_RCVBUF, half of SOCK_MIN_SNDBUF (TCP_SKB_MIN_TRUESIZE of include/net/sock.h, 64 bit).
 const SOCK_MIN: u64 = 2304;
 
@@ -100,7 +103,8 @@ impl<'a> Connections<'a> {
         let seed = self.run.seed;
         let stream = Stream {
             flow: index,
-            packets: bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(mss)),
+            packets: bytes
+                .map_or(if flow.is_relayed() { MOST_RELAYED } else { u64::MAX }, |bytes| bytes.div_ceil(mss)),
             last_bytes: bytes.map_or(sender.mss, |bytes| ((bytes - 1) % mss + 1) as u32),
             peer_stamp_offset: (Random::derived(seed, &format!("{} stamps", flow.label)).draw() >> 32) as u32,
             // By the flow's name, so that another flow shifts nothing.

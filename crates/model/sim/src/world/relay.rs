@@ -81,7 +81,7 @@ impl Relay {
             let whole = (read - self.given) / segment;
             let rest = read == self.all && self.given + whole * segment < read;
             self.given = if rest { read } else { self.given + whole * segment };
-            down.sender.grant(now, whole + u64::from(rest), out);
+            down.sender.relay(now, whole + u64::from(rest), out);
         }
     }
 }

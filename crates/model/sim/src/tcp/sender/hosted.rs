@@ -24,6 +24,14 @@ impl Sender {
         self.let_application_write(out);
     }
 
+    /// A relay writes so many packets more, in a call of its own: TCP notes first whether it has waited for them
+    /// (`tcp_sendmsg_locked`).
+    pub fn relay(&mut self, now: SimTime, packets: u64, out: &mut Vec<Train>) {
+        self.now = self.now.max(now);
+        self.note_application_limit();
+        self.grant(now, packets, out);
+    }
+
     /// The host's queue refused new data, `packets` from `from` on: they wait to be sent, as if they never had been
     /// (`tcp_write_xmit` stops where `tcp_transmit_skb` fails and leaves the packet at the send head). What was put out
     /// behind them was not tried; they themselves stay counted as sent (`tcpi_bytes_sent` grows before the queue is
@@ -63,7 +71,7 @@ impl Sender {
 
     /// Payload that the application has written, bytes; a FIN of its own counts as a full segment.
     pub fn written_bytes(&self) -> u64 {
-        self.bytes(self.written)
+        self.bytes(self.written) - u64::from(self.unsent_phase)
     }
 
     /// Number of the first packet that has not left.

@@ -21,7 +21,7 @@ fn run(role: &str, rest: &str) -> Run {
 
 const BULK: &str = "[[flow]]\nlabel = \"bulk\"\ncongestion = \"cubic\"\n[run]\nduration = \"4 s\"\n";
 const FILE: &str =
-    "[[flow]]\nlabel = \"file\"\nbytes = \"50000001 B\"\ncongestion = \"cubic\"\n[run]\nduration = \"8 s\"\n";
+    "[[flow]]\nlabel = \"file\"\nbytes = \"8000001 B\"\ncongestion = \"cubic\"\n[run]\nduration = \"8 s\"\n";
 
 /// The world of a run at its end, looked at every millisecond.
 fn at_end(run: &Run, mut look: impl FnMut(&World)) -> World {
@@ -62,7 +62,7 @@ fn all_bytes_of_a_file_come_through_and_end_the_flow_once() {
         let run = run("splitter", &format!("{FILE}{trains}"));
         let outcome = simulate(&run, &mut |_| true).expect("it runs");
         for leg in 0..3 {
-            assert_eq!(delivered(&outcome.flows, leg), 50_000_001, "leg {leg}");
+            assert_eq!(delivered(&outcome.flows, leg), 8_000_001, "leg {leg}");
         }
         let ends: Vec<_> = outcome
             .events
@@ -118,7 +118,7 @@ fn a_slow_last_leg_closes_the_window_of_the_first() {
         (host.tcp.rmem, host.tcp.wmem) = ([size; 3], [size; 3]);
     }
     let (waited, read) = limited(&run);
-    assert!(waited > 2_000_000_000, "the first leg waited {waited} ns for its window");
+    assert!(waited > 500_000_000, "the first leg waited {waited} ns for its window");
     // What lies between the application and the splitters is within the buffers of these.
     assert!(read[0] - read[2] < 4 * 256 * 1024 + 2 * 64 * 1024 + 2_000_000, "{read:?}");
     assert!(read[2] > 30_000_000, "the slow link was used: {read:?}");
