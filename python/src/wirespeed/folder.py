@@ -103,7 +103,8 @@ class Folder:
     def group_results(self) -> pa.Table:
         """A row for each group of flows of each complete run, as an Arrow table: `id`, `group`, `class`, `flows`, metrics.
 
-        `class` is `tcp`, `tcp-finite` for TCP with a size, or `udp`, and `flows` the number of flows in the group. Runs that
+        `class` is `tcp`, `tcp-finite` for TCP with a size, `udp`, or `tcp-leg` for TCP to a splitter, and `flows` the number of
+        flows in the group. Runs that
         were recorded without groups have no rows.
 
         Raises:
