@@ -99,7 +99,7 @@ fn recording(case: &Case) -> Recording {
             sample_ns: case.info.sample_ns,
             links: parts::<LinkInfo>(&case.info.links, &["changes"]),
             hosts: parts::<HostInfo>(&case.info.hosts, &[]),
-            flows: parts::<FlowInfo>(&case.info.flows, &["congestion", "group", "bytes"]),
+            flows: parts::<FlowInfo>(&case.info.flows, &["congestion", "group", "bytes", "leg"]),
             ..RunInfo::default()
         },
         flows: rows::<FlowSample>(
