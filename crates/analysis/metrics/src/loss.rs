@@ -156,9 +156,9 @@ fn unexplained(view: &View, direction: Direction) -> Option<f64> {
     if entry(Entry::Unseen).next().is_some() {
         return None;
     }
-    let accounted = [Entry::Delivered, Entry::Lost, Entry::InFlight].map(|name| total(entry(name)));
-    let all = total(entry(Entry::Sent))? + total(entry(Entry::Copied)).unwrap_or(0.0);
-    Some((all - accounted.iter().flatten().sum::<f64>()).abs())
+    total(entry(Entry::Sent))?;
+    let sum = |entries: [Entry; 4]| entries.into_iter().filter_map(|name| total(entry(name))).sum::<f64>();
+    Some((sum(Entry::OFFERED) - sum(Entry::KNOWN)).abs())
 }
 
 #[cfg(test)]

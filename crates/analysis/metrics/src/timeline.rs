@@ -23,6 +23,12 @@ pub struct Moment {
     pub in_flight: i64,
     /// Delivered twice by the network.
     pub copied: i64,
+    /// Repair packets sent by the network's encoders.
+    pub repair: i64,
+    /// Lost packets recovered by the network's decoders.
+    pub recovered: i64,
+    /// Repair packets that reached a decoder.
+    pub decoded: i64,
     /// Packets whose further way nobody counts.
     pub unseen: Option<i64>,
     /// What is left over.
@@ -59,6 +65,9 @@ impl Moment {
             lost: Vec::new(),
             in_flight: 0,
             copied: 0,
+            repair: 0,
+            recovered: 0,
+            decoded: 0,
             unseen: None,
             unexplained: 0,
             uncertain: first.uncertain_packets,
@@ -72,6 +81,9 @@ impl Moment {
         match (row.entry, row.stage) {
             (Entry::Sent, _) => self.sent += packets,
             (Entry::Copied, _) => self.copied += packets,
+            (Entry::Repair, _) => self.repair += packets,
+            (Entry::Recovered, _) => self.recovered += packets,
+            (Entry::Decoded, _) => self.decoded += packets,
             (Entry::Delivered, _) => *self.delivered.get_or_insert(0) += packets,
             (Entry::Lost, Some(stage)) => {
                 self.lost.push(Lost { stage, place: row.place.clone(), cause: row.cause, packets });

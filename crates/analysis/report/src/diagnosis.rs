@@ -185,6 +185,15 @@ fn ledger(rows: &[LedgerRow], info: &RunInfo) -> String {
             let _ =
                 writeln!(text, "  {:>12}  delivered twice by {} ({})", row.packets, row.place, row.source);
         }
+        for (entry, what) in [
+            (Entry::Repair, "repair packets added"),
+            (Entry::Decoded, "repair packets decoded"),
+            (Entry::Recovered, "lost packets recovered"),
+        ] {
+            for row in of(entry) {
+                let _ = writeln!(text, "  {:>12}  {what} by {} ({})", row.packets, row.place, row.source);
+            }
+        }
         for row in of(Entry::Lost).filter(|row| row.packets != 0) {
             let stage = row.stage.map_or("?", |stage| stage.word());
             let at = Cause::at(&row.place, row.cause);

@@ -128,12 +128,9 @@ impl Account {
         let sent = sum(Entry::Sent);
         let unexplained = sum(Entry::Unexplained).unwrap_or(0);
         let unseen = sum(Entry::Unseen).unwrap_or(0);
-        let known = [Entry::Delivered, Entry::Lost, Entry::InFlight, Entry::Unseen]
-            .into_iter()
-            .filter_map(sum)
-            .sum::<i64>();
-        let copied = sum(Entry::Copied).unwrap_or(0);
-        let balance = match sent.map(|sent| sent + copied) {
+        let known = Entry::KNOWN.into_iter().filter_map(sum).sum::<i64>() + unseen;
+        let offered = Entry::OFFERED.into_iter().filter_map(sum).sum::<i64>();
+        let balance = match sent.map(|_| offered) {
             None => Balance::Open,
             Some(all) if all != known + unexplained => Balance::Wrong(all - known - unexplained),
             Some(_) if unseen != 0 => Balance::Unseen(unseen),

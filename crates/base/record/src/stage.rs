@@ -45,14 +45,21 @@ words! {
 }
 
 words! {
-    /// A side of the loss ledger's account: sent + copied = delivered + lost + in flight + unseen + unexplained.
+    /// A side of the loss ledger's account: sent + copied + repair + recovered = delivered + decoded + lost + in flight + unseen +
+    /// unexplained.
     Entry {
         /// What the sending sockets put out, retransmissions included.
         Sent = "sent",
         /// Copies that the network made of packets, by place.
         Copied = "copied",
+        /// Repair packets that an encoder of forward error correction sent, by place.
+        Repair = "repair",
+        /// Lost packets that a decoder recovered and delivered, by place.
+        Recovered = "recovered",
         /// What arrived at the receiving sockets and was not dropped there.
         Delivered = "delivered",
+        /// Repair packets that reached their decoder, by place. They end there.
+        Decoded = "decoded",
         /// What was sent and not delivered, by the stage that lost it.
         Lost = "lost",
         /// What was on its way when the account was made.
@@ -62,4 +69,11 @@ words! {
         /// What is left over; negative if more arrived than can be accounted for.
         Unexplained = "unexplained",
     }
+}
+
+impl Entry {
+    /// The packets that an account begins with.
+    pub const OFFERED: [Entry; 4] = [Entry::Sent, Entry::Copied, Entry::Repair, Entry::Recovered];
+    /// What became of them, as far as it is known.
+    pub const KNOWN: [Entry; 4] = [Entry::Delivered, Entry::Decoded, Entry::Lost, Entry::InFlight];
 }

@@ -161,6 +161,12 @@ table! {
         lost_packets: Option<u64>,
         /// Packets that the link delivered twice, cumulative. Null at end hosts and links without this counter.
         copied_packets: Option<u64>,
+        /// Repair packets that the link's encoder sent, cumulative; null without forward error correction.
+        repair_packets: Option<u64>,
+        /// Repair packets that reached the link's decoder, cumulative; null without forward error correction.
+        decoded_packets: Option<u64>,
+        /// Lost packets that the link's decoder recovered, cumulative; null without forward error correction.
+        recovered_packets: Option<u64>,
         /// Packets handed back by a busy device, cumulative.
         requeues: u64,
         /// Times it had to wait for its own rate, cumulative.
@@ -298,11 +304,11 @@ table! {
 }
 
 table! {
-    /// The loss ledger: where packets went. For each direction, sent + copied = delivered + lost + in flight + unexplained.
+    /// The loss ledger: where packets went. For each direction, sent + copied + repair + recovered = delivered + decoded + lost + in flight + unexplained.
     "ledger" LedgerRow {
         /// Data (the way the flows send) or ACKs.
         direction: Direction,
-        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`. `copied`: copies made by the network. `unseen`: not counted after it was sent.
+        /// Which side of the account: `sent`, `delivered`, `lost`, `in_flight`, `unexplained`. `copied`: copies made by the network. `repair`, `decoded`, `recovered`: repair packets sent and decoded by forward error correction, and lost packets that it recovered. `unseen`: not counted after it was sent.
         entry: Entry,
         /// Where it was lost or is in flight; null for the other entries.
         stage: Option<Stage>,

@@ -30,6 +30,7 @@ const INNER_TABLES: &[&str] = &[
     "change",
     "congestion",
     "duplicate",
+    "fec",
     "forward",
     "loss_model",
     "policer",

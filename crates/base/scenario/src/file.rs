@@ -7,6 +7,7 @@ mod arrivals;
 mod bus;
 mod change;
 mod congestion;
+mod fec;
 mod hardware;
 mod host;
 mod link;
@@ -15,6 +16,7 @@ pub(crate) use arrivals::{ArrivalsTable, SizesTable, Spacing};
 pub(crate) use bus::{BusChoice, BusKind, BusTable};
 pub(crate) use change::{ChangeTable, ScheduleTable, WayTable};
 pub(crate) use congestion::CongestionChoice;
+pub(crate) use fec::FecTable;
 pub(crate) use hardware::{
     AppsChoice, CoreSet, CostsTable, HARDWARE_KEYS, IrqChoice, LoadTable, MachineTable,
 };

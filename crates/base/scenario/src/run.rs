@@ -3,6 +3,7 @@
 
 mod change;
 mod dscp;
+mod fec;
 mod group;
 mod hardware;
 mod kernel_choice;
@@ -16,6 +17,7 @@ mod splitter;
 
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
+pub use fec::Fec;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Moderation, Nic, Rss, Softirq};
 pub use kernel_choice::{KERNEL_KEY, KernelChoice};
 pub use kernel_version::KernelVersion;

@@ -1,7 +1,7 @@
 //! Links that change while the run goes on.
 
 use std::fs;
-use wirespeed_scenario::run::{Change, Direction, Duplicate, Link, Reorder};
+use wirespeed_scenario::run::{Change, Direction, Duplicate, Fec, Link, Reorder};
 use wirespeed_scenario::{Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -121,10 +121,48 @@ fn packets_that_arrive_twice_are_those_of_the_data_unless_a_direction_is_named()
 }
 
 #[test]
+fn forward_error_correction_is_that_of_the_data_unless_a_direction_is_named() {
+    let fec = |hold| Some(Fec { data: 8, interleave: vec![1, 20, 40], flush: Span::ms(5), hold });
+    let shared = link("fec = { data = 8, interleave = [1, 20, 40] }");
+    assert_eq!((shared.forward.fec, shared.reverse.fec), (fec(Span::ZERO), None));
+    let back = link("reverse.fec = { data = 8, interleave = [1, 20, 40], hold = \"10 ms\" }");
+    assert_eq!((back.forward.fec, back.reverse.fec), (None, fec(Span::ms(10))));
+    assert_eq!(link("fec = { data = 8, interleave = [] }").forward.fec, None);
+    for (keys, expected) in [
+        ("data = 0, interleave = [1]", "path.fec.data: 0 is out of range"),
+        ("data = 65, interleave = [1]", "path.fec.data: 65 is out of range"),
+        ("data = 8, interleave = [0]", "path.fec.interleave: 0 is out of range"),
+        ("data = 8, interleave = [1, 1001]", "path.fec.interleave: 1001 is out of range"),
+        ("data = 8, interleave = [20, 1]", "path.fec.interleave: 1 comes after 20"),
+        ("data = 8, interleave = [1, 1]", "path.fec.interleave: 1 comes after 1"),
+        (
+            "data = 8, interleave = [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+            "path.fec.interleave: 9 layers are more than 8",
+        ),
+        ("data = 8, interleave = [1], flush = \"0 s\"", "path.fec.flush: 0 s is out of range"),
+        ("data = 8, interleave = [1], hold = \"2 h\"", "path.fec.hold: 7200 s is longer than an hour"),
+    ] {
+        let message = fault(&format!("fec = {{ {keys} }}"));
+        assert!(message.contains(expected), "{keys}: {message}");
+    }
+    let with = |other: &str| fault(&format!("fec = {{ data = 8, interleave = [1] }}\n{other}"));
+    for (other, what) in [
+        ("reorder = { probability = 0.1, delay = \"1 ms\" }", "`reorder`"),
+        ("duplicate = { probability = 0.1 }", "`duplicate`"),
+        ("queue = \"codel\"", "queue codel"),
+        ("queue = \"fq-codel\"", "queue fq-codel"),
+    ] {
+        let message = with(other);
+        assert!(message.contains(&format!("path.fec: not on a direction with {what}")), "{other}: {message}");
+        assert!(message.contains("leave out fec"), "{other}: {message}");
+    }
+}
+
+#[test]
 fn a_run_without_changes_is_stored_as_before() {
     let run = &study("").unwrap().runs[0];
     let stored = serde_json::to_string(run).unwrap();
-    assert!(["changes", "reorder", "duplicate"].iter().all(|key| !stored.contains(key)), "{stored}");
+    assert!(["changes", "reorder", "duplicate", "fec"].iter().all(|key| !stored.contains(key)), "{stored}");
 }
 
 #[test]

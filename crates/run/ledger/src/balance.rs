@@ -29,6 +29,13 @@ impl Balance {
         }
     }
 
+    /// Enters packets of a link's forward error correction. None has no line.
+    pub fn corrected(&mut self, entry: Entry, place: &str, packets: i64, source: &str) {
+        if packets != 0 {
+            self.enter(entry, Some(Stage::Network), place, packets, source);
+        }
+    }
+
     /// Enters packets that were lost at a place. A place that was examined has a line even if nothing was lost there: 0 is
     /// knowledge, a missing line is not. `stage`: `None` if the evidence does not show where.
     pub fn lost(&mut self, stage: Option<Stage>, place: &str, packets: i64, source: &str) {
@@ -61,12 +68,10 @@ impl Balance {
         of_entry.fold(0, |sum, row| sum.saturating_add(row.packets))
     }
 
-    /// Packets sent or copied that are on no other line; negative if the other lines have more.
+    /// Packets of [`Entry::OFFERED`] that are on no other line; negative if the other lines have more.
     pub fn rest(&self) -> i64 {
-        let all = self.total(Entry::Sent).saturating_add(self.total(Entry::Copied));
-        [Entry::Delivered, Entry::Lost, Entry::InFlight]
-            .into_iter()
-            .fold(all, |rest, entry| rest.saturating_sub(self.total(entry)))
+        let all = Entry::OFFERED.into_iter().fold(0, |all: i64, entry| all.saturating_add(self.total(entry)));
+        Entry::KNOWN.into_iter().fold(all, |rest, entry| rest.saturating_sub(self.total(entry)))
     }
 
     /// Closes the account of a path whose both ends count packets: the rest is unexplained. `source` is its likely origin.
@@ -168,6 +173,18 @@ mod tests {
         assert_eq!(balance.rest(), 0);
         let rows = balance.close("");
         assert_eq!(rows.iter().filter(|row| row.entry == Entry::Copied).count(), 1);
+    }
+
+    #[test]
+    fn repair_packets_end_at_the_decoder_and_recovered_packets_arrive() {
+        let mut balance = filled();
+        let before = balance.rest();
+        balance.corrected(Entry::Repair, "link/forward", 12, "");
+        balance.corrected(Entry::Recovered, "link/forward", 3, "");
+        balance.corrected(Entry::Decoded, "link/forward", 10, "");
+        balance.lost(Some(Stage::Network), "link/forward", 2, "");
+        balance.delivered("b", 3, "");
+        assert_eq!(balance.rest(), before);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::Balance;
 use std::collections::BTreeMap;
-use wirespeed_record::{Cause, Counter, Direction, HostSample, LedgerRow, QueueSample, Stage};
+use wirespeed_record::{Cause, Counter, Direction, Entry, HostSample, LedgerRow, QueueSample, Stage};
 use wirespeed_scenario::layout::{Egress, End, Layout, is_left};
 use wirespeed_scenario::run::{Host, Qdisc, Run};
 
@@ -166,6 +166,13 @@ impl<'a> Direct<'a> {
             let stage = if host.is_some() { Stage::Qdisc } else { Stage::Network };
             let copied = sample.copied_packets.unwrap_or(0) as i64;
             self.balance.copied(Stage::Network, &queue, copied, "copies of the link");
+            for (entry, packets, source) in [
+                (Entry::Repair, sample.repair_packets, "repair packets of the encoder"),
+                (Entry::Recovered, sample.recovered_packets, "packets recovered by the decoder"),
+                (Entry::Decoded, sample.decoded_packets, "repair packets at the decoder"),
+            ] {
+                self.balance.corrected(entry, &queue, packets.unwrap_or(0) as i64, source);
+            }
             let (dropped, lost) = (sample.dropped_packets, sample.lost_packets.unwrap_or(0));
             let drops: Vec<(Option<Cause>, u64)> = match (self.evidence.drops.get(&queue), host) {
                 (Some(drops), _) => drops.iter().map(|(cause, packets)| (Some(*cause), *packets)).collect(),
@@ -259,7 +266,6 @@ impl<'a> Direct<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirespeed_record::Entry;
     use wirespeed_scenario::testing::run;
 
     fn counter(host: &str, counter: &str, after: u64) -> Counter {
@@ -278,6 +284,9 @@ mod tests {
             dropped_packets,
             lost_packets,
             copied_packets: None,
+            repair_packets: None,
+            decoded_packets: None,
+            recovered_packets: None,
             requeues: 0,
             overlimits: 0,
             marked_packets: None,

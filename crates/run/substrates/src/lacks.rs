@@ -163,6 +163,7 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
     };
     queue
         .or(loss)
+        .or(named(direction.fec.is_some(), "fec"))
         .or(named(!direction.outages.is_empty(), "an outage"))
         .or(named(direction.policer.is_some(), "a policer"))
         .or(named(direction.port_limit.is_some(), "a port_limit"))
@@ -192,13 +193,14 @@ fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) ->
     }
 }
 
-/// Links that change, reorder or copy, between real machines: the network is as it is.
+/// Links that change, reorder, copy or correct, between real machines: the network is as it is.
 pub fn beyond_a_real_path(run: &Run, substrate: SubstrateKind) -> Option<String> {
     let has = |link: &Link, f: fn(&Direction) -> bool| f(&link.forward) || f(&link.reverse);
     let beyond = |link: &Link| match link {
         link if link.changes() => Some(("a change of the link", "model, kernel or netns")),
         link if has(link, |side| side.reorder.is_some()) => Some(("reorder", "model or kernel")),
         link if has(link, |side| side.duplicate.is_some()) => Some(("duplicate", "model or kernel")),
+        link if has(link, |side| side.fec.is_some()) => Some(("fec", "model")),
         _ => None,
     };
     let (link, (what, others)) = run.links.iter().find_map(|link| Some((link, beyond(link)?)))?;
@@ -250,7 +252,7 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 mod tests {
     use super::*;
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Duplicate, Policer, PortLimit, Reorder};
+    use wirespeed_scenario::run::{Change, Duplicate, Fec, Policer, PortLimit, Reorder};
     use wirespeed_scenario::testing::run;
     use wirespeed_units::{Bytes, Span};
 
@@ -319,6 +321,22 @@ mod tests {
     #[test]
     fn a_plain_link_is_available() {
         assert_eq!(with(|_| ()), None);
+    }
+
+    #[test]
+    fn forward_error_correction_is_refused_outside_the_model() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        let fec = Fec { data: 8, interleave: vec![1], flush: Fec::FLUSH, hold: Span::ZERO };
+        run.links[0].reverse.fec = Some(fec);
+        for substrate in [SubstrateKind::Kernel, SubstrateKind::Netns] {
+            let message = lacks(&run, substrate).unwrap_or_default();
+            assert!(message.contains("link link0, reverse: fec is not available"), "{message}");
+        }
+        let of_hosts = beyond_a_real_path(&run, SubstrateKind::Hosts).unwrap_or_default();
+        assert!(
+            of_hosts.contains("link0: fec is not available") && of_hosts.contains("--on model,"),
+            "{of_hosts}"
+        );
     }
 
     #[test]

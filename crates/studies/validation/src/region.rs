@@ -218,6 +218,9 @@ const ASPECTS: [Aspect; 18] = [
             if direction.duplicate.is_some() {
                 parts.push("duplication".into());
             }
+            if direction.fec.is_some() {
+                parts.push("forward error correction".into());
+            }
             if !direction.outages.is_empty() {
                 parts.push("outages".into());
             }

@@ -122,8 +122,9 @@ impl<'a> Way<'a> {
         };
         let mut steps = vec![end(Entry::Sent, 0, sent)];
         let mut stages: BTreeMap<Option<Stage>, Vec<&Line>> = BTreeMap::new();
-        let is_on_the_way =
-            |line: &&Line| matches!(line.entry, Entry::Lost | Entry::InFlight | Entry::Copied);
+        let is_on_the_way = |line: &&Line| {
+            !matches!(line.entry, Entry::Sent | Entry::Delivered | Entry::Unseen | Entry::Unexplained)
+        };
         for line in account.lines.iter().filter(is_on_the_way) {
             stages.entry(line.stage).or_default().push(line);
         }
@@ -138,7 +139,7 @@ impl<'a> Way<'a> {
         for (stage, lines) in stages {
             left -= lines
                 .iter()
-                .map(|line| if line.entry == Entry::Copied { -line.packets } else { line.packets })
+                .map(|line| if Entry::OFFERED.contains(&line.entry) { -line.packets } else { line.packets })
                 .sum::<i64>();
             let (name, place) = match stage {
                 Some(Stage::SndBuf | Stage::IpOut | Stage::Qdisc | Stage::TxRing) => {
@@ -319,6 +320,13 @@ fn beside(lines: &[&Line], sent: i64) -> Vec<(Face, String)> {
     let copied = sum(Entry::Copied);
     if copied != 0 {
         out.push((Face::Plain, format!("+{} copied", whole(copied))));
+    }
+    let (repair, decoded, recovered) = (sum(Entry::Repair), sum(Entry::Decoded), sum(Entry::Recovered));
+    if repair != 0 {
+        out.push((Face::Plain, format!("+{} repair packets, {} decoded", whole(repair), whole(decoded))));
+    }
+    if recovered != 0 {
+        out.push((Face::Plain, format!("+{} recovered", whole(recovered))));
     }
     let in_flight = sum(Entry::InFlight);
     if in_flight != 0 {

@@ -210,6 +210,9 @@ fn json_moment(moment: &Moment) -> Value {
         "direction": moment.direction.word(),
         "sent": moment.sent,
         "copied": moment.copied,
+        "repair": moment.repair,
+        "recovered": moment.recovered,
+        "decoded": moment.decoded,
         "delivered": moment.delivered,
         "lost": moment.lost.iter().map(|lost| json!({
             "stage": lost.stage.word(), "place": lost.place, "cause": lost.cause.map(Cause::word), "packets": lost.packets,

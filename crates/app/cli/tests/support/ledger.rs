@@ -80,14 +80,18 @@ pub fn assert_intervals_add_up<'a>(run: &'a Value) {
             let sum: i64 = all().flat_map(places).filter(same).map(|lost| number(&lost["packets"])).sum();
             assert_eq!(sum, whole, "{direction} {row}: {}", run["ledger_intervals"]);
         }
-        let copied = account["copied"].as_array().into_iter().flatten();
-        let copied: i64 = copied.map(|row| number(&row["packets"])).sum();
-        assert_eq!(all().map(|moment| number(&moment["copied"])).sum::<i64>(), copied, "{direction} copied");
+        for entry in ["copied", "repair", "recovered", "decoded"] {
+            let whole: i64 =
+                account[entry].as_array().into_iter().flatten().map(|row| number(&row["packets"])).sum();
+            let sum: i64 = all().map(|moment| number(&moment[entry])).sum();
+            assert_eq!(sum, whole, "{direction} {entry}");
+        }
         for moment in all() {
             let lost: i64 = places(moment).map(|lost| number(&lost["packets"])).sum();
-            let rest = ["delivered", "in_flight", "unexplained"].map(|entry| number(&moment[entry]));
-            let all = number(&moment["sent"]) + number(&moment["copied"]);
-            assert_eq!(all, lost + rest.iter().sum::<i64>(), "{moment}");
+            let sum = |entries: &[&str]| entries.iter().map(|entry| number(&moment[*entry])).sum::<i64>();
+            let offered = sum(&["sent", "copied", "repair", "recovered"]);
+            let known = sum(&["delivered", "decoded", "in_flight", "unexplained"]);
+            assert_eq!(offered, lost + known, "{moment}");
         }
     }
 }

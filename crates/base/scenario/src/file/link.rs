@@ -1,6 +1,7 @@
 //! Links as they are written.
 
 use super::change::{ChangeTable, ScheduleTable};
+use super::fec::FecTable;
 use crate::room::Room;
 use crate::run::Emulator;
 use schemars::{JsonSchema, Schema};
@@ -28,6 +29,8 @@ pub(crate) struct PathTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice; as `loss`, in the FORWARD direction only.
     pub duplicate: Option<DuplicateTable>,
+    /// Forward error correction over the link; as `loss`, in the FORWARD direction only. Model only.
+    pub fec: Option<FecTable>,
     /// Room before the link, both directions, whatever the queue's discipline: bytes, "1 bdp" (rate x base
     /// round-trip time of this link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
     pub buffer: Option<Room>,
@@ -71,6 +74,8 @@ pub(crate) struct DirectionTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice in this direction.
     pub duplicate: Option<DuplicateTable>,
+    /// Forward error correction in this direction. Model only.
+    pub fec: Option<FecTable>,
     /// Room before this direction.
     pub buffer: Option<Room>,
     /// Discipline of the queue before this direction.
@@ -131,6 +136,8 @@ pub(crate) struct LinkTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice in the forward direction.
     pub duplicate: Option<DuplicateTable>,
+    /// Forward error correction in the forward direction. Model only.
+    pub fec: Option<FecTable>,
     /// Room before the link, both directions.
     pub buffer: Option<Room>,
     /// Discipline of the queue before the link, both directions.

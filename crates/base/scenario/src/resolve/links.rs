@@ -2,6 +2,7 @@
 
 mod changes;
 mod direction;
+mod fec;
 mod queue;
 mod schedule;
 

@@ -1,6 +1,6 @@
 //! Links: what a packet meets between two routers.
 
-use super::Change;
+use super::{Change, Fec};
 use serde::{Deserialize, Serialize};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -33,7 +33,7 @@ pub enum Emulator {
     Netem,
 }
 
-/// One direction of a link. A packet meets, in this order: the policer, the queue, the line at `rate`, the port's
+/// One direction of a link. Repair packets enter before all else, and a decoder stands at the end. A packet meets, in this order: the policer, the queue, the line at `rate`, the port's
 /// limit, outages, random loss, propagation.
 ///
 /// What is at its default is not stored, so that a recorded run of an older file is still known as the same run.
@@ -65,6 +65,9 @@ pub struct Direction {
     /// Packets that arrive twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub duplicate: Option<Duplicate>,
+    /// Repair packets before the queue, and their decoder at the far end.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fec: Option<Fec>,
     /// Drops before the queue what exceeds a rate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub policer: Option<Policer>,
@@ -96,6 +99,7 @@ impl Direction {
             outages: Vec::new(),
             reorder: None,
             duplicate: None,
+            fec: None,
             policer: None,
             port_limit: None,
             changes: Vec::new(),

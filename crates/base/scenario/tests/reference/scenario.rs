@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 26] = [
+const TABLES: [Section; 27] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -35,6 +35,7 @@ const TABLES: [Section; 26] = [
     section("ScheduleTable", "`path.schedule`", "path.schedule"),
     section("ReorderTable", "`path.reorder`", "path.reorder"),
     section("DuplicateTable", "`path.duplicate`", "path.duplicate"),
+    section("FecTable", "`path.fec`", "path.fec"),
     section("TopologyTable", "`[topology]`", "topology"),
     section("LinkTable", "`[[link]]`", "link"),
     section("FlowTable", "`[[flow]]`", "flow"),

@@ -5,11 +5,12 @@
 use super::bucket::Bucket;
 use super::codel::Dropped;
 use super::delayed::Delayed;
+use super::fec::Fec;
 use super::fifo::Fifo;
 use super::settings::LinkSettings;
 use super::train::{Arrival, Train};
 use super::wire::{Wire, put};
-use wirespeed_units::SimTime;
+use wirespeed_units::{SimTime, Span};
 
 /// One direction of a link with the queue before it.
 #[derive(Debug, Clone)]
@@ -17,8 +18,11 @@ pub struct Link {
     wire: Wire,
     queue: Queue,
     policer: Option<Bucket>,
+    fec: Option<Box<Fec>>,
     /// Scratch of the policer.
     passing: Vec<Train>,
+    /// Scratch of the correction.
+    arrived: Vec<Train>,
     train_limit: u32,
     counters: Counters,
 }
@@ -46,8 +50,8 @@ pub(crate) struct Counters {
     pub first_requeue: Option<(SimTime, u64)>,
 }
 
-/// The state of a link. Every packet offered, and every copy, is in exactly one of: overflow, lost, delivered, waiting, flight,
-/// ahead.
+/// The state of a link. Every packet offered, copied, recovered or sent for repair is in exactly one of: overflow, lost, decoded,
+/// delivered, waiting, flight, ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkStatistics {
     /// In the queue; the frame being sent does not count.
@@ -76,7 +80,13 @@ pub struct LinkStatistics {
     pub outage_packets: u64,
     /// Copied at their arrival.
     pub copied_packets: u64,
-    /// At the far end, with copies that will arrive there.
+    /// Repair packets sent.
+    pub repair_packets: u64,
+    /// Repair packets at the far end.
+    pub decoded_packets: u64,
+    /// Lost packets that were recovered.
+    pub recovered_packets: u64,
+    /// At the far end, with copies that will arrive there, and without repair packets.
     pub delivered_packets: u64,
     /// Marked as having met congestion.
     pub marked_packets: u64,
@@ -105,7 +115,9 @@ impl Link {
             wire: Wire::new(settings),
             queue,
             policer: settings.policer.map(|p| Bucket::new(p.rate, p.burst)),
+            fec: settings.fec.as_ref().map(|fec| Box::new(Fec::new(fec))),
             passing: Vec::new(),
+            arrived: Vec::new(),
             train_limit: settings.train_limit.max(1),
             counters: Counters::default(),
         }
@@ -125,11 +137,57 @@ impl Link {
     #[inline]
     pub fn pass(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         debug_assert!(train.packets > 0, "a train has a packet");
+        if self.fec.is_some() {
+            self.protect(train, out);
+            return None;
+        }
+        self.pass_unprotected(train, out)
+    }
+
+    #[inline]
+    fn pass_unprotected(&mut self, train: &Train, out: &mut Vec<Train>) -> Option<Arrival> {
         if self.policer.is_some() {
             self.police(train.clone(), out);
             return None;
         }
         self.enqueue(train, out)
+    }
+
+    /// Packets with their repair packets.
+    #[inline(never)]
+    fn protect(&mut self, train: &Train, out: &mut Vec<Train>) {
+        let Some(mut fec) = self.fec.take() else { return };
+        for i in 0..train.packets {
+            let mut packet = train.part(i, 1);
+            packet.gap = Span::ZERO;
+            if fec.is_pause_over(packet.at) {
+                fec.flush();
+                self.send_repairs(&mut fec, packet.at, out);
+            }
+            let arrived = self.carry_alone(&packet);
+            fec.pass(&packet, arrived, out);
+            self.send_repairs(&mut fec, packet.at, out);
+        }
+        self.fec = Some(fec);
+    }
+
+    fn send_repairs(&mut self, fec: &mut Fec, now: SimTime, out: &mut Vec<Train>) {
+        for group in fec.take_full() {
+            let repair = fec.repair_of(&group, now);
+            if let Some(arrived) = self.carry_alone(&repair) {
+                fec.decode(group, arrived.at, out);
+            }
+        }
+    }
+
+    /// One packet, as it arrives at the far end if it does.
+    fn carry_alone(&mut self, packet: &Train) -> Option<Train> {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let arrival = self.pass_unprotected(packet, &mut arrived);
+        let train = arrived.pop().or_else(|| arrival.map(|arrival| packet.clone().arriving(arrival)));
+        debug_assert!(arrived.is_empty(), "a packet arrives once");
+        self.arrived = arrived;
+        train
     }
 
     #[inline]
@@ -159,6 +217,9 @@ impl Link {
 
     /// When [`Link::wake`] must be called next; none if there is nothing to decide until a packet comes.
     pub fn next_wake(&self) -> Option<SimTime> {
+        if let Some(fec) = &self.fec {
+            return fec.next_wake();
+        }
         match &self.queue {
             Queue::Fifo(_) => None,
             Queue::Delayed(delayed) => delayed.next_wake(&self.wire).map(SimTime::ps),
@@ -166,8 +227,16 @@ impl Link {
     }
 
     /// Lets a queue that decides when a packet leaves (CoDel, FQ-CoDel, fq) send what it can at `now`. Too early or too
-    /// often does no harm.
+    /// often does no harm. The encoder and the decoder of a correction do what is due.
     pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        if let Some(mut fec) = self.fec.take() {
+            if fec.is_pause_over(now) {
+                fec.flush();
+                self.send_repairs(&mut fec, now, out);
+            }
+            fec.expire(now, out);
+            self.fec = Some(fec);
+        }
         if let Queue::Delayed(delayed) = &mut self.queue {
             delayed.wake(now.picoseconds(), &mut self.wire, &mut self.counters, out);
         }
@@ -202,6 +271,7 @@ impl Link {
         }
         let line = self.wire.statistics(now);
         let lost = self.wire.propagation.lost(now);
+        let fec = self.fec.as_mut().map(|fec| fec.counts(SimTime::ps(now))).unwrap_or_default();
         LinkStatistics {
             waiting_bytes: waiting.1 + line.waiting_bytes,
             waiting_packets: waiting.0 + line.waiting_packets,
@@ -216,7 +286,10 @@ impl Link {
             port_packets: lost.port,
             outage_packets: lost.outage,
             copied_packets: lost.copied,
-            delivered_packets: line.arrived_packets - lost.all() + lost.copied,
+            repair_packets: fec.repair,
+            decoded_packets: fec.decoded,
+            recovered_packets: fec.recovered,
+            delivered_packets: line.arrived_packets - lost.all() + lost.copied - fec.decoded + fec.recovered,
             marked_packets: self.counters.marked,
             overlimits: self.counters.overlimits,
             requeues: self.counters.requeues,

@@ -6,6 +6,7 @@ mod causes;
 mod changing;
 mod codel;
 mod delayed;
+mod fec;
 mod fifo;
 mod fq;
 mod fq_codel;
@@ -35,8 +36,9 @@ pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
 pub use settings::{
-    ChangeSettings, CoDelSettings, DuplicateSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings,
-    LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
+    ChangeSettings, CoDelSettings, DuplicateSettings, FecSettings, FqCodelSettings, FqSettings, HostQueue,
+    LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
+    ReorderSettings,
 };
 pub use tap::{Addressing, Tap};
 pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};

@@ -24,6 +24,9 @@ pub struct LinkSettings {
     pub reorder: Option<ReorderSettings>,
     /// Packets that arrive twice.
     pub duplicate: Option<DuplicateSettings>,
+    /// Forward error correction; for a link that keeps the order of packets, with a queue that decides when they come. Packets are
+    /// one event each.
+    pub fec: Option<FecSettings>,
     /// Limits what enters the queue.
     pub policer: Option<PolicerSettings>,
     /// Limits what leaves the transmitter.
@@ -60,6 +63,19 @@ pub struct DuplicateSettings {
     pub seed: u64,
 }
 
+/// Forward error correction by layered interleaving.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FecSettings {
+    /// Packets of a full group.
+    pub data: u32,
+    /// Of each layer, in packets.
+    pub interleave: Vec<u32>,
+    /// The pause after which all groups end.
+    pub flush: Span,
+    /// How long packets behind a missing one are held back.
+    pub hold: Span,
+}
+
 /// State of a link from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangeSettings {
@@ -89,6 +105,7 @@ impl LinkSettings {
             outages: Vec::new(),
             reorder: None,
             duplicate: None,
+            fec: None,
             policer: None,
             port_limit: None,
             ring: None,

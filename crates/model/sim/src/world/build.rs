@@ -6,8 +6,9 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    ChangeSettings, CoDelSettings, DuplicateSettings, FqCodelSettings, FqSettings, HostQueue, LinkSettings,
-    LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings, ReorderSettings,
+    ChangeSettings, CoDelSettings, DuplicateSettings, FecSettings, FqCodelSettings, FqSettings, HostQueue,
+    LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
+    ReorderSettings,
 };
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
@@ -165,7 +166,7 @@ impl Plan<'_> {
         // With one host on each side of one link the access delays are part of the link, as on a kernel.
         let pair = run.hosts.len() == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
         let extra = if pair { run.hosts.iter().map(|host| host.access_delay).sum() } else { Span::ZERO };
-        let of_frame = if run.trains { Limit::of_frame(frame).within(run) } else { Limit::ONE };
+        let of_frame = if moves_trains(run) { Limit::of_frame(frame).within(run) } else { Limit::ONE };
         for (index, link) in run.links.iter().enumerate() {
             let sides = [("forward", &link.forward, true), ("reverse", &link.reverse, false)].map(
                 |(side, direction, forward)| {
@@ -187,11 +188,11 @@ impl Plan<'_> {
             });
             self.access.push(access);
             let interface = egress_rate(host).map(|rate| {
-                let settings = interface(host, rate, run.trains, frame);
+                let settings = interface(host, rate, moves_trains(run), frame);
                 let name = format!("{}/qdisc", host.name);
                 // The reference asks at each packet.
                 // A splitter may have nothing to send with an acknowledgement.
-                let tells = run.trains
+                let tells = moves_trains(run)
                     && host.hardware.is_none()
                     && host.splitter.is_none()
                     && host.qdisc == Qdisc::PfifoFast;
@@ -210,6 +211,13 @@ impl Plan<'_> {
         let links = over.iter().map(|(link, rightwards)| self.links[*link][usize::from(!rightwards)]);
         self.interfaces[from].into_iter().chain(links).chain(self.access[to]).collect()
     }
+}
+
+/// Whether several packets may be one event. Which packets a repair packet protects depends on their order, of which trains that
+/// overlap know nothing.
+pub(super) fn moves_trains(run: &Run) -> bool {
+    let protects = |direction: &Direction| direction.fec.is_some();
+    run.trains && !run.links.iter().any(|link| protects(&link.forward) || protects(&link.reverse))
 }
 
 /// The shortest round trip of flows that cross a direction of a link: that link's own. Where there are several ways to a router
@@ -389,7 +397,7 @@ fn settings(
         queue,
         loss,
         seed: run.link_seed(index, forward),
-        train_limit: if run.trains && !decides_at_dequeue { u32::MAX } else { 1 },
+        train_limit: if moves_trains(run) && !decides_at_dequeue { u32::MAX } else { 1 },
         changes: direction
             .states()
             .skip(1)
@@ -411,6 +419,12 @@ fn settings(
             probability: duplicate.probability,
             delay: duplicate.delay,
             seed: Duplicate::seed(run.link_seed(index, forward)),
+        }),
+        fec: direction.fec.as_ref().map(|fec| FecSettings {
+            data: fec.data,
+            interleave: fec.interleave.clone(),
+            flush: fec.flush,
+            hold: fec.hold,
         }),
         policer: direction.policer.map(|p| PolicerSettings { rate: p.rate, burst: p.burst }),
         ring: None,

@@ -1,6 +1,8 @@
 //! The two ends of a flow: sockets with what a run says of their hosts, or a source of datagrams.
 
-use super::build::{ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, shortest_trip, splits};
+use super::build::{
+    ETHERNET, Unsupported, egress_rate, holds_packets, largest_frame, moves_trains, shortest_trip, splits,
+};
 use super::flow::{Endpoint, Tcp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use super::udp::Udp;
@@ -88,7 +90,8 @@ impl<'a> Connections<'a> {
                     Span::ps((datagram.bits() * 1_000_000_000_000 / u128::from(rate.get().max(1))) as i64);
                 let limit = flow.bytes.map_or(u64::MAX, |bytes| bytes.get().div_ceil(datagram.get().max(1)));
                 let by_time = LONGEST_TRAIN.picoseconds() / gap.picoseconds().max(1);
-                let batch = if run.trains { (TRAIN_BYTES / frame).min(by_time.max(1) as u64) } else { 1 };
+                let batch =
+                    if moves_trains(run) { (TRAIN_BYTES / frame).min(by_time.max(1) as u64) } else { 1 };
                 let stop = SimTime::START + flow.stop;
                 let udp = Udp::new(datagram.get() as u32, frame as u32, gap, limit, batch as u32, stop);
                 Ok(Endpoint::Udp(Box::new(udp)))

@@ -81,7 +81,7 @@ impl World {
             flows,
             hosts,
             interfaces: moderated::interfaces(run),
-            trains: run.trains,
+            trains: build::moves_trains(run),
             now: SimTime::START,
             until: SimTime::START,
             outgoing: Vec::new(),

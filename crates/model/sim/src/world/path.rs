@@ -39,6 +39,8 @@ pub struct Pipe {
     pub is_shown: bool,
     /// Whether it can mark.
     pub marks: bool,
+    /// Whether it has forward error correction.
+    pub corrects: bool,
     means: Means,
     /// What it can lose packets to.
     causes: Option<Causes>,
@@ -87,6 +89,7 @@ impl Pipe {
             is_host,
             is_shown: true,
             marks: false,
+            corrects: settings.fec.is_some(),
             means: Means::Link(Box::new(Link::new(settings))),
             causes: Some(Causes::of(settings)),
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
@@ -113,6 +116,7 @@ impl Pipe {
             is_host,
             is_shown: is_host,
             marks: false,
+            corrects: false,
             means: Means::Delay { delay, bytes: 0 },
             causes: None,
             on_the_way: InFlight::new(LONGEST_TRAIN, limit == Limit::ONE),
@@ -221,12 +225,14 @@ impl Pipe {
         self.on_the_way.remove_first()
     }
 
-    /// Packets that entered, and copies, that are neither through nor known to be lost.
+    /// Packets that entered, copies, repair packets and recovered packets that are neither through nor known to be lost.
     pub fn in_flight(&mut self, now: SimTime) -> u64 {
         let s = self.statistics(now);
-        self.offered + self.early.packets() + s.copied_packets
+        let entered = self.offered + self.early.packets();
+        entered + s.copied_packets + s.repair_packets + s.recovered_packets
             - s.overflow_packets
             - s.lost_packets
+            - s.decoded_packets
             - self.left
     }
 

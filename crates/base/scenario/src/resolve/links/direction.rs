@@ -69,6 +69,7 @@ impl<'a> Side<'a> {
             ..Direction::plain(rate, self.delay, loss, buffer)
         };
         direction.changes = self.changes(&direction)?;
+        direction.fec = self.fec(&direction)?;
         Ok(direction)
     }
 

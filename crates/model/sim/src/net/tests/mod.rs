@@ -5,6 +5,7 @@ mod behind;
 mod causes;
 mod changing;
 mod duplicate;
+mod fec;
 mod fq;
 mod loss;
 mod managed;

@@ -123,8 +123,10 @@ pub(crate) fn assert_conserved(offered: u64, s: &LinkStatistics) {
     let places = s.overflow_packets
         + s.lost_packets
         + s.delivered_packets
+        + s.decoded_packets
         + s.waiting_packets
         + s.flight_packets
         + s.ahead_packets;
-    assert_eq!(offered + s.copied_packets, places, "every packet offered is somewhere: {s:?}");
+    let more = s.copied_packets + s.repair_packets + s.recovered_packets;
+    assert_eq!(offered + more, places, "every packet offered is somewhere: {s:?}");
 }

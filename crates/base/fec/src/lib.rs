@@ -1,0 +1,31 @@
+//! Forward error correction by layered interleaving (Balakrishnan et al., "Maelstrom: Transparent Error Correction for Lambda
+//! Networks", NSDI 2008).
+//!
+//! An [`Encoder`] puts each packet into a group of every layer. In a layer of interleave i, packet n belongs to bin n mod i, and a
+//! bin with enough packets is a full group, of which a repair packet with the XOR of all leaves. A [`Decoder`] recovers a packet
+//! from a repair packet if all others of the group are there. A recovered packet may make another group complete.
+//!
+//! What a group and a repair packet are is left to the user: the model has numbers of packets, a running kernel their bytes.
+
+mod decoder;
+mod encoder;
+
+pub use decoder::{Decoder, Solved};
+pub use encoder::Encoder;
+
+/// A decoder remembers this many times the packets that the groups of the widest layer span. Once would do for packets recovered
+/// from their own group. Twice leaves time for groups that wait for a packet which another group recovers.
+const SPANS: u64 = 2;
+
+/// For how many packets of the path a decoder should remember a lost packet, or one that arrived. `data`: packets of a full group;
+/// `interleave`: of each layer.
+pub fn window(data: u32, interleave: &[u32]) -> u64 {
+    let widest = interleave.iter().copied().max().unwrap_or(0);
+    SPANS * u64::from(data) * u64::from(widest)
+}
+
+/// How many repair packets leave while that many packets pass.
+pub fn repairs_of_window(data: u32, interleave: &[u32]) -> usize {
+    let of_layer = window(data, interleave) / u64::from(data.max(1));
+    of_layer as usize * interleave.len()
+}

@@ -1,0 +1,194 @@
+//! Forward error correction over a link: an encoder before its queue, a decoder at its end.
+//!
+//! The fate of a packet is known when it is offered to the link, and packets arrive in their order. So what a repair packet
+//! recovers is known when that is offered, and no later packet changes it.
+
+mod release;
+
+use super::settings::FecSettings;
+use super::train::{Body, Ecn, Train};
+use release::Release;
+use std::collections::{BTreeMap, VecDeque};
+use wirespeed_fec::{Decoder, Encoder, Solved, repairs_of_window, window};
+use wirespeed_units::{SimTime, Span};
+
+/// Bytes of a repair packet beside the XOR of its group: headers of IPv4 and UDP, and a header of four bytes.
+const REPAIR_HEADER: u32 = 20 + 8 + 4;
+/// Bytes by which a repair packet names each packet of its group.
+const NAME: u32 = 4;
+/// The flow of repair packets, which no other flow has: they do not leave the link.
+const NO_FLOW: u32 = u32::MAX;
+
+/// Both ends of the correction.
+#[derive(Debug, Clone)]
+pub(crate) struct Fec {
+    encoder: Encoder<Group>,
+    decoder: Decoder<u64, ()>,
+    release: Release,
+    /// Packets so far.
+    number: u64,
+    /// Packets that did not arrive and can still be recovered.
+    lost: BTreeMap<u64, Train>,
+    /// For how many packets they are kept.
+    window: u64,
+    /// Groups whose repair packets have not been sent.
+    full: Vec<Group>,
+    flush: Span,
+    /// When the last packet came.
+    last_at: SimTime,
+    /// Repair packets sent.
+    repairs: u64,
+    decoded: Counted,
+    recovered: Counted,
+}
+
+/// What a repair packet protects.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Group {
+    numbers: Vec<u64>,
+    /// Of the largest packet.
+    frame: u32,
+}
+
+/// Packets that count from a time on, which does not decrease.
+#[derive(Debug, Clone, Default)]
+struct Counted {
+    upcoming: VecDeque<SimTime>,
+    packets: u64,
+}
+
+impl Counted {
+    fn add(&mut self, at: SimTime) {
+        self.upcoming.push_back(at);
+    }
+
+    fn until(&mut self, now: SimTime) -> u64 {
+        while self.upcoming.front().is_some_and(|at| *at <= now) {
+            self.upcoming.pop_front();
+            self.packets += 1;
+        }
+        self.packets
+    }
+}
+
+/// Packets of a correction so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FecCounts {
+    /// Repair packets that the encoder sent.
+    pub repair: u64,
+    /// Repair packets that reached the decoder.
+    pub decoded: u64,
+    /// Lost packets that the decoder recovered.
+    pub recovered: u64,
+}
+
+impl Fec {
+    pub(crate) fn new(settings: &FecSettings) -> Fec {
+        let (data, interleave) = (settings.data, &settings.interleave);
+        Fec {
+            encoder: Encoder::new(data, interleave),
+            decoder: Decoder::new(repairs_of_window(data, interleave)),
+            release: Release::new(settings.hold),
+            number: 0,
+            lost: BTreeMap::new(),
+            window: window(data, interleave),
+            full: Vec::new(),
+            flush: settings.flush,
+            last_at: SimTime::START,
+            repairs: 0,
+            decoded: Counted::default(),
+            recovered: Counted::default(),
+        }
+    }
+
+    /// A packet was offered to the link; `arrived`: as it comes to the decoder, if it does.
+    pub(crate) fn pass(&mut self, packet: &Train, arrived: Option<Train>, out: &mut Vec<Train>) {
+        let (number, frame) = (self.number, packet.frame);
+        self.number += 1;
+        self.last_at = packet.at;
+        self.decoded.until(packet.at);
+        self.recovered.until(packet.at);
+        match arrived {
+            Some(arrived) => self.release.arrive(number, arrived, out),
+            None => {
+                self.lost.insert(number, packet.clone());
+                while let Some(first) = self.lost.first_entry()
+                    && *first.key() + self.window < number
+                {
+                    first.remove();
+                }
+            }
+        }
+        let add = |group: &mut Group| {
+            group.numbers.push(number);
+            group.frame = group.frame.max(frame);
+        };
+        self.encoder.enter(add, &mut self.full);
+    }
+
+    /// Whether the pause that ends all groups is over at `now`.
+    pub(crate) fn is_pause_over(&self, now: SimTime) -> bool {
+        self.last_at + self.flush <= now && !self.encoder.is_empty()
+    }
+
+    /// Ends all groups.
+    pub(crate) fn flush(&mut self) {
+        self.encoder.flush(&mut self.full);
+    }
+
+    /// The groups whose repair packets have to be sent.
+    pub(crate) fn take_full(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.full)
+    }
+
+    /// The repair packet of a group, which is sent at `now`.
+    pub(crate) fn repair_of(&mut self, group: &Group, now: SimTime) -> Train {
+        let names = NAME * group.numbers.len() as u32;
+        let repair = Train {
+            at: now,
+            gap: Span::ZERO,
+            packets: 1,
+            frame: group.frame + REPAIR_HEADER + names,
+            flow: NO_FLOW,
+            ecn: Ecn::NotCapable,
+            body: Body::Datagram { first: self.repairs },
+        };
+        self.repairs += 1;
+        repair
+    }
+
+    /// A repair packet arrives at the decoder at `at`. Packets that it recovers leave now.
+    pub(crate) fn decode(&mut self, group: Group, at: SimTime, out: &mut Vec<Train>) {
+        self.decoded.add(at);
+        let mut missing = group.numbers;
+        // No group spans more packets than lost ones are kept for.
+        missing.retain(|number| self.lost.contains_key(number));
+        let mut solved: Vec<Solved<u64, ()>> = self.decoder.enter(missing, ()).into_iter().collect();
+        while let Some(Solved { packet, .. }) = solved.pop() {
+            let Some(mut train) = self.lost.remove(&packet) else { continue };
+            train.at = at;
+            self.recovered.add(at);
+            self.release.recover(packet, train, out);
+            self.decoder.found(packet, |()| (), &mut solved);
+        }
+    }
+
+    /// When [`Fec::is_pause_over`] or [`Fec::expire`] has something to do next.
+    pub(crate) fn next_wake(&self) -> Option<SimTime> {
+        let pause = (!self.encoder.is_empty()).then(|| self.last_at + self.flush);
+        pause.into_iter().chain(self.release.deadline()).min()
+    }
+
+    /// Lets packets go that were held back too long.
+    pub(crate) fn expire(&mut self, now: SimTime, out: &mut Vec<Train>) {
+        self.release.expire(now, out);
+    }
+
+    pub(crate) fn counts(&mut self, now: SimTime) -> FecCounts {
+        FecCounts {
+            repair: self.repairs,
+            decoded: self.decoded.until(now),
+            recovered: self.recovered.until(now),
+        }
+    }
+}
