@@ -1,8 +1,8 @@
-//! Which lost packets can be recovered.
+//! The lost packets that can be recovered.
 
 use std::collections::BTreeMap;
 
-/// Repair packets of whose groups two or more packets are missing. `K` names a packet, and `P` is what is known of a group: in the
+/// Repair packets of whose groups two or more packets are missing. `K` names a packet, and `P` is the knowledge of a group: in the
 /// end, the packet itself.
 #[derive(Debug, Clone)]
 pub struct Decoder<K, P> {
@@ -19,7 +19,7 @@ struct Waiting<K, P> {
     known: P,
 }
 
-/// A packet that follows from its group, and what is known of that group.
+/// A packet that follows from its group, and the knowledge of that group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solved<K, P> {
     /// The packet.
@@ -34,7 +34,7 @@ impl<K: Ord + Copy, P> Decoder<K, P> {
         Decoder { waiting: BTreeMap::new(), by_packet: BTreeMap::new(), repairs: 0, most }
     }
 
-    /// A repair packet arrives, of whose group the packets `missing` are not there; `known` is what is left of it without the
+    /// A repair packet arrives, of whose group the packets `missing` are not there; `known` is the rest of it without the
     /// others. The answer is the packet that follows from it.
     pub fn enter(&mut self, missing: Vec<K>, known: P) -> Option<Solved<K, P>> {
         match missing[..] {
@@ -56,7 +56,7 @@ impl<K: Ord + Copy, P> Decoder<K, P> {
         }
     }
 
-    /// A packet is there after all: it arrived late, or was recovered. `reduce` takes it out of what is known of a group. Packets
+    /// A packet is there after all: it arrived late, or was recovered. `reduce` takes it out of the knowledge of a group. Packets
     /// that follow now are appended to `solved`; one may be there twice.
     pub fn found(&mut self, packet: K, mut reduce: impl FnMut(&mut P), solved: &mut Vec<Solved<K, P>>) {
         for number in self.by_packet.remove(&packet).unwrap_or_default() {

@@ -1,6 +1,6 @@
-//! Which packets belong together.
+//! Groups of packets.
 
-/// Puts packets into groups. `G` is what the user gathers of a group.
+/// Puts packets into groups. `G` gathers the packets of a group.
 #[derive(Debug, Clone)]
 pub struct Encoder<G> {
     data: u32,

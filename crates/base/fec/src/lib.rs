@@ -5,7 +5,7 @@
 //! bin with enough packets is a full group, of which a repair packet with the XOR of all leaves. A [`Decoder`] recovers a packet
 //! from a repair packet if all others of the group are there. A recovered packet may make another group complete.
 //!
-//! What a group and a repair packet are is left to the user: the model has numbers of packets, a running kernel their bytes.
+//! The user defines a group: the model has the numbers of its packets, and an implementation their bytes.
 
 mod decoder;
 mod encoder;

@@ -74,6 +74,6 @@ words! {
 impl Entry {
     /// The packets that an account begins with.
     pub const OFFERED: [Entry; 4] = [Entry::Sent, Entry::Copied, Entry::Repair, Entry::Recovered];
-    /// What became of them, as far as it is known.
+    /// The known fates of these packets.
     pub const KNOWN: [Entry; 4] = [Entry::Delivered, Entry::Decoded, Entry::Lost, Entry::InFlight];
 }

@@ -63,6 +63,35 @@ fn without_chance_every_seed_gives_the_same() {
     assert!(without >= 20, "{without} runs without chance are too few to tell");
 }
 
+/// Repair packets, recovered packets and held packets are in the account, at any time at which the run may end.
+#[test]
+fn protected_links_keep_the_invariants() {
+    let flows = ["congestion = \"cubic\"\ncount = 2", "kind = \"udp\"\nrate = \"20 Mbit/s\""];
+    let correct = |keys: &str| format!("fec = {{ data = 8, interleave = [1, 20, 40]{keys} }}\n");
+    let mut recovered = 0;
+    for (loss, fec) in [
+        ("loss = 0.01", correct("")),
+        ("loss = 0.1\nreverse.loss = 0.05", correct(", hold = \"3 ms\"")),
+        (
+            "loss = 0.01\nreverse.loss = 0.05",
+            format!("{}reverse.{}", correct(""), correct(", hold = \"1 ms\"")),
+        ),
+        ("buffer = \"10 packets\"\nqueue = \"red\"", correct(", flush = \"0.1 ms\"")),
+        (
+            "outages = [[\"50 ms\", \"51 ms\"]]\npolicer = { rate = \"80 Mbit/s\", burst = \"10 packets\" }",
+            correct(""),
+        ),
+    ] {
+        for end in ["100 ms", "123456 us", "300 ms"] {
+            let path = format!("rate = \"100 Mbit/s\"\nrtt = \"10 ms\"\n{loss}\n{fec}");
+            let (run, outcome) = carry_out(&scenario(&path, &flows, &format!("duration = \"{end}\""), ""));
+            invariants::check(&run, &outcome).unwrap_or_else(|what| panic!("{path}: {what}"));
+            recovered += outcome.queues.iter().filter_map(|row| row.recovered_packets).max().unwrap_or(0);
+        }
+    }
+    assert!(recovered > 100, "{recovered}");
+}
+
 fn arrives_whole(scenario: &str) -> Result<(), String> {
     let (run, outcome) = carry_out(scenario);
     invariants::check(&run, &outcome)?;

@@ -28,6 +28,20 @@ fn beyond(bound: f64, name: &str, [trains, packets]: [(f64, u64); 2]) -> Option<
     (difference > bound).then_some(line)
 }
 
+/// Which packets a repair packet protects depends on their order: a link with correction has no trains.
+#[test]
+fn a_run_with_forward_error_correction_is_the_same_in_both_modes() {
+    let path =
+        "rate = \"200 Mbit/s\"\nrtt = \"10 ms\"\nloss = 0.01\nfec = { data = 8, interleave = [1, 20] }";
+    let flows = ["congestion = \"cubic\"\ncount = 3", "kind = \"udp\"\nrate = \"20 Mbit/s\""];
+    let rows = [true, false].map(|trains| {
+        let run = format!("duration = \"1 s\"\ntrains = {trains}");
+        let outcome = outcome(&run_of(&scenario(path, &flows, &run, "")));
+        format!("{:?} {:?} {:?}", outcome.flows, outcome.queues, outcome.datagrams)
+    });
+    assert!(rows[0] == rows[1]);
+}
+
 /// A flow alone meets only its own packets: there is nothing to interleave.
 #[test]
 fn a_flow_alone_without_random_loss_is_the_same() {

@@ -18,7 +18,7 @@ pub(crate) struct FecTable {
     pub interleave: Vec<u32>,
     /// After a pause of this length the encoder sends repair packets for the groups that are not full yet. Default "5 ms".
     pub flush: Option<Span>,
-    /// For so long the decoder holds packets back behind a lost one, so that they leave in order if it is recovered. Default
+    /// Packets behind a lost one wait at the decoder for at most this time, and leave in order if it is recovered. Default
     /// "0 ms": packets leave as they arrive, and recovered ones late.
     pub hold: Option<Span>,
 }

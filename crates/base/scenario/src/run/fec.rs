@@ -18,7 +18,7 @@ pub struct Fec {
     pub interleave: Vec<u32>,
     /// The encoder closes all groups when no packet has come for so long; more than 0.
     pub flush: Span,
-    /// How long the decoder holds packets back behind a missing one; zero: not at all.
+    /// The longest time that packets wait at the decoder behind a missing one; zero: they do not wait.
     pub hold: Span,
 }
 

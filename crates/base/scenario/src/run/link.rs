@@ -33,8 +33,8 @@ pub enum Emulator {
     Netem,
 }
 
-/// One direction of a link. Repair packets enter before all else, and a decoder stands at the end. A packet meets, in this order: the policer, the queue, the line at `rate`, the port's
-/// limit, outages, random loss, propagation.
+/// One direction of a link. A packet meets, in this order: the encoder, the policer, the queue, the line at `rate`, the port's
+/// limit, outages, random loss, propagation, the decoder.
 ///
 /// What is at its default is not stored, so that a recorded run of an older file is still known as the same run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -42,7 +42,7 @@ pub(crate) struct Fec {
     recovered: Counted,
 }
 
-/// What a repair packet protects.
+/// The packets that a repair packet protects.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
     numbers: Vec<u64>,
@@ -179,7 +179,7 @@ impl Fec {
         pause.into_iter().chain(self.release.deadline()).min()
     }
 
-    /// Lets packets go that were held back too long.
+    /// Releases packets that have waited for the longest time.
     pub(crate) fn expire(&mut self, now: SimTime, out: &mut Vec<Train>) {
         self.release.expire(now, out);
     }

@@ -227,7 +227,7 @@ impl Link {
     }
 
     /// Lets a queue that decides when a packet leaves (CoDel, FQ-CoDel, fq) send what it can at `now`. Too early or too
-    /// often does no harm. The encoder and the decoder of a correction do what is due.
+    /// often does no harm. It also ends pauses of an encoder, and the waiting of packets at a decoder.
     pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
         if let Some(mut fec) = self.fec.take() {
             if fec.is_pause_over(now) {

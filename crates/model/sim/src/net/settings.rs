@@ -72,7 +72,7 @@ pub struct FecSettings {
     pub interleave: Vec<u32>,
     /// The pause after which all groups end.
     pub flush: Span,
-    /// How long packets behind a missing one are held back.
+    /// The longest time that packets wait behind a missing one.
     pub hold: Span,
 }
 

@@ -213,8 +213,8 @@ impl Plan<'_> {
     }
 }
 
-/// Whether several packets may be one event. Which packets a repair packet protects depends on their order, of which trains that
-/// overlap know nothing.
+/// Whether several packets may be one event. A repair packet protects packets by their order, and trains that overlap
+/// do not keep it.
 pub(super) fn moves_trains(run: &Run) -> bool {
     let protects = |direction: &Direction| direction.fec.is_some();
     run.trains && !run.links.iter().any(|link| protects(&link.forward) || protects(&link.reverse))

@@ -235,6 +235,9 @@ fn balance(run: &Run, outcome: &Outcome) -> Result<(), String> {
             if let Some(row) = last.get(place.as_str()) {
                 account.push((format!("{place} dropped"), i128::from(row.dropped_packets)));
                 account.push((format!("{place} lost"), i128::from(row.lost_packets.unwrap_or(0))));
+                let corrected = [row.decoded_packets, row.repair_packets, row.recovered_packets];
+                let [decoded, repair, recovered] = corrected.map(|count| i128::from(count.unwrap_or(0)));
+                account.push((format!("{place} corrected"), decoded - repair - recovered));
             }
             let under_way = outcome.in_flight.get(place).copied().unwrap_or(0);
             account.push((format!("{place} under way"), i128::from(under_way)));

@@ -71,7 +71,7 @@ fn excluded(direction: &Direction) -> Option<(&'static str, &'static str)> {
     if direction.duplicate.is_some() {
         return Some(("`duplicate`", "leave out fec, or duplicate"));
     }
-    // The model knows the fate of a packet as it comes, but for these queues.
+    // These queues decide the fate of a packet after it has come, and the model needs it before.
     match direction.queue {
         Queue::CoDel { .. } => Some(("queue codel", "leave out fec, or choose another queue")),
         Queue::FqCodel { .. } => Some(("queue fq-codel", "leave out fec, or choose another queue")),

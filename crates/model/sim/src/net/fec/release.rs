@@ -1,16 +1,16 @@
-//! In which order packets leave the decoder.
+//! The order in which packets leave the decoder.
 
 use crate::net::train::Train;
 use std::collections::BTreeMap;
 use wirespeed_units::{SimTime, Span};
 
-/// Holds packets back that come behind a missing one, for a limited time.
+/// Delays packets that come behind a missing one, for a limited time.
 #[derive(Debug, Clone)]
 pub(super) struct Release {
     hold: Span,
     /// The packet that would leave in order.
     next: u64,
-    /// What is held back, with the time at which it came.
+    /// Packets that wait, with the times at which they came.
     held: BTreeMap<u64, Train>,
     /// When the first of them came.
     since: SimTime,
@@ -49,7 +49,7 @@ impl Release {
         }
     }
 
-    /// Lets all go that is in order, at `now` or when it comes.
+    /// Releases all packets that are in order, at `now` or when they come.
     fn release(&mut self, now: SimTime, out: &mut Vec<Train>) {
         while let Some(first) = self.held.first_entry()
             && *first.key() == self.next
@@ -64,12 +64,12 @@ impl Release {
         }
     }
 
-    /// When packets are let go though one before them is missing.
+    /// The time at which packets leave though one before them is missing.
     pub(super) fn deadline(&self) -> Option<SimTime> {
         (!self.held.is_empty()).then(|| self.since + self.hold)
     }
 
-    /// Lets packets go whose time is over by `until`.
+    /// Releases packets whose time is over by `until`.
     pub(super) fn expire(&mut self, until: SimTime, out: &mut Vec<Train>) {
         while let Some(deadline) = self.deadline().filter(|deadline| *deadline <= until)
             && let Some((first, _)) = self.held.first_key_value()
