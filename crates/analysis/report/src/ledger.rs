@@ -151,6 +151,21 @@ impl Account {
         Some(Account { direction, packets: info.packets_of(direction), lines, sent, balance })
     }
 
+    /// The equation of the account. Entries that most accounts do not have are in it only if this one has them.
+    pub fn equation(&self) -> String {
+        let present = |entries: [Entry; 4]| {
+            let is_present = |entry: &Entry| self.lines.iter().any(|line| line.entry == *entry);
+            let seldom = [Entry::Copied, Entry::Repair, Entry::Recovered, Entry::Decoded];
+            let present = entries.into_iter().filter(|entry| seldom.contains(entry)).filter(is_present);
+            present.map(|entry| format!(" + {}", entry.word())).collect::<String>()
+        };
+        format!(
+            "sent{} = delivered{} + lost by stage + in flight + unexplained",
+            present(Entry::OFFERED),
+            present(Entry::KNOWN)
+        )
+    }
+
     /// The same with places and sources that are shared with other accounts.
     pub fn shared(mut self, pool: &mut Pool) -> Account {
         for line in &mut self.lines {
@@ -191,6 +206,31 @@ mod tests {
 
     fn balance(rows: &[LedgerRow]) -> Balance {
         accounts(rows)[0].balance
+    }
+
+    #[test]
+    fn repair_packets_and_recovered_packets_are_in_the_equation() {
+        let network = Some(Stage::Network);
+        let plain =
+            [row(Entry::Sent, None, 100), row(Entry::Delivered, None, 97), row(Entry::Lost, network, 3)];
+        assert_eq!(
+            accounts(&plain)[0].equation(),
+            "sent = delivered + lost by stage + in flight + unexplained"
+        );
+        let corrected = [
+            row(Entry::Sent, None, 100),
+            row(Entry::Repair, network, 12),
+            row(Entry::Recovered, network, 2),
+            row(Entry::Delivered, None, 99),
+            row(Entry::Decoded, network, 11),
+            row(Entry::Lost, network, 4),
+        ];
+        let account = &accounts(&corrected)[0];
+        assert_eq!(account.balance, Balance::Even);
+        assert_eq!(
+            account.equation(),
+            "sent + repair + recovered = delivered + decoded + lost by stage + in flight + unexplained"
+        );
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn ledger(account: &Account, window: Option<&Account>) -> Markup {
             h3 { "Loss ledger, " (account.packets) }
             (balance(account.balance))
         }
-        p.hint { "sent = delivered + lost by stage + in flight + unexplained" }
+        p.hint { (account.equation()) }
         div.scroll {
             table.ledger {
                 thead {
