@@ -7,6 +7,8 @@ pub struct Encoder<G> {
     layers: Vec<Layer<G>>,
     /// Packets so far since the groups were last closed.
     packets: u64,
+    /// Groups that have a packet and are not full.
+    open: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -31,7 +33,7 @@ impl<G: Default + Clone> Encoder<G> {
     pub fn new(data: u32, interleave: &[u32]) -> Encoder<G> {
         assert!(data > 0 && interleave.iter().all(|i| *i > 0), "a group has a packet, and a layer a bin");
         let layers = interleave.iter().map(|bins| Layer::new(data, *bins)).collect();
-        Encoder { data, layers, packets: 0 }
+        Encoder { data, layers, packets: 0, open: 0 }
     }
 
     /// Enters a packet into its group of each layer by `add`. Groups that are full with it go to `full`.
@@ -40,8 +42,10 @@ impl<G: Default + Clone> Encoder<G> {
             let place = (self.packets % layer.bins.len() as u64) as usize;
             let bin = &mut layer.bins[place];
             add(&mut bin.group);
+            self.open += usize::from(bin.packets == 0);
             bin.packets += 1;
             if bin.packets >= bin.room {
+                self.open -= 1;
                 full.push(std::mem::take(&mut bin.group));
                 (bin.packets, bin.room) = (0, self.data);
             }
@@ -57,12 +61,12 @@ impl<G: Default + Clone> Encoder<G> {
             }
             *layer = Layer::new(self.data, layer.bins.len() as u32);
         }
-        self.packets = 0;
+        (self.packets, self.open) = (0, 0);
     }
 
     /// Whether no group has a packet.
     pub fn is_empty(&self) -> bool {
-        self.layers.iter().all(|layer| layer.bins.iter().all(|bin| bin.packets == 0))
+        self.open == 0
     }
 }
 
@@ -127,6 +131,12 @@ mod tests {
         encoder.flush(&mut open);
         assert_eq!(open, [vec![0, 1], vec![0], vec![1]]);
         assert!(encoder.is_empty() && full.is_empty());
+        // Full groups are closed, too.
+        let mut single: Encoder<Vec<u64>> = Encoder::new(2, &[1]);
+        single.enter(|group| group.push(0), &mut full);
+        assert!(!single.is_empty());
+        single.enter(|group| group.push(1), &mut full);
+        assert!(single.is_empty());
         encoder.flush(&mut open);
         assert_eq!(open.len(), 3);
     }
