@@ -139,6 +139,42 @@ mod tests {
         }
     }
 
+    /// As over a link: repair packets are in the stream, and the burst takes those that are in it.
+    #[test]
+    fn a_burst_that_takes_repair_packets_is_recovered_too() {
+        for (interleave, burst) in [(&[1][..], 1), (&[20], 20), (&[1, 20, 40], 40)] {
+            let mut encoder: Encoder<Vec<u64>> = Encoder::new(8, interleave);
+            let (mut full, mut stream) = (Vec::new(), Vec::new());
+            for number in 0..1200 {
+                encoder.enter(|group| group.push(number), &mut full);
+                stream.push(Err(number));
+                stream.extend(full.drain(..).map(Ok));
+            }
+            for from in 0..800 {
+                let mut decoder = Decoder::new(crate::repairs_of_window(8, interleave));
+                let mut there = BTreeSet::new();
+                for (place, packet) in stream.iter().enumerate() {
+                    let is_lost = (from..from + burst).contains(&place);
+                    match packet {
+                        _ if is_lost => (),
+                        Err(number) => drop(there.insert(*number)),
+                        Ok(group) => {
+                            let missing =
+                                group.iter().filter(|number| !there.contains(number)).copied().collect();
+                            let mut solved: Vec<_> = decoder.enter(missing, ()).into_iter().collect();
+                            while let Some(Solved { packet, .. }) = solved.pop() {
+                                there.insert(packet);
+                                decoder.found(packet, |()| (), &mut solved);
+                            }
+                        }
+                    }
+                }
+                let missing = (0..800).filter(|number| !there.contains(number)).count();
+                assert_eq!(missing, 0, "{interleave:?} from {from}");
+            }
+        }
+    }
+
     #[test]
     fn a_burst_longer_than_one_layer_carries_is_not_recovered() {
         let lost: BTreeSet<u64> = (100..141).collect();

@@ -7,7 +7,7 @@ pub struct Encoder<G> {
     layers: Vec<Layer<G>>,
     /// Packets so far since the groups were last closed.
     packets: u64,
-    /// Groups that have a packet and are not full.
+    /// Bins that have a packet.
     open: usize,
 }
 
@@ -16,7 +16,7 @@ struct Layer<G> {
     bins: Vec<Bin<G>>,
 }
 
-/// A group that is not full.
+/// A group whose repair packet has not left.
 #[derive(Debug, Clone, Default)]
 struct Bin<G> {
     group: G,
@@ -36,19 +36,21 @@ impl<G: Default + Clone> Encoder<G> {
         Encoder { data, layers, packets: 0, open: 0 }
     }
 
-    /// Enters a packet into its group of each layer by `add`. Groups that are full with it go to `full`.
+    /// Enters a packet into its group of each layer by `add`. A bin that was full begins a new group with it, and the full one goes
+    /// to `full`: its repair packet leaves behind this packet. So a burst as long as the interleave cannot take both the last packet
+    /// of a group and its repair packet.
     pub fn enter(&mut self, mut add: impl FnMut(&mut G), full: &mut Vec<G>) {
         for layer in &mut self.layers {
             let place = (self.packets % layer.bins.len() as u64) as usize;
             let bin = &mut layer.bins[place];
-            add(&mut bin.group);
-            self.open += usize::from(bin.packets == 0);
-            bin.packets += 1;
             if bin.packets >= bin.room {
-                self.open -= 1;
                 full.push(std::mem::take(&mut bin.group));
                 (bin.packets, bin.room) = (0, self.data);
+            } else {
+                self.open += usize::from(bin.packets == 0);
             }
+            add(&mut bin.group);
+            bin.packets += 1;
         }
         self.packets += 1;
     }
@@ -83,7 +85,7 @@ impl<G: Default + Clone> Layer<G> {
 mod tests {
     use super::*;
 
-    /// The groups of `packets` packets, with the number of the packet that made each full.
+    /// The groups of `packets` packets, with the number of the packet behind which each repair packet leaves.
     fn groups(data: u32, interleave: &[u32], packets: u64) -> Vec<(u64, Vec<u64>)> {
         let mut encoder: Encoder<Vec<u64>> = Encoder::new(data, interleave);
         let (mut found, mut full) = (Vec::new(), Vec::new());
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_layer_of_interleave_1_protects_packets_that_follow_each_other() {
-        assert_eq!(groups(3, &[1], 7), [(2, vec![0, 1, 2]), (5, vec![3, 4, 5])]);
+        assert_eq!(groups(3, &[1], 7), [(3, vec![0, 1, 2]), (6, vec![3, 4, 5])]);
     }
 
     #[test]
@@ -112,6 +114,7 @@ mod tests {
     fn every_layer_sends_a_repair_packet_for_every_data_packets_without_bursts() {
         for interleave in [1, 7, 8, 20, 40] {
             let all = groups(8, &[interleave], 80_000);
+            // The first groups are smaller, and the last ones wait.
             let first_groups = i64::from(interleave);
             let (repairs, expected) = (all.len() as i64, 10_000);
             assert!((repairs - expected).abs() <= first_groups, "interleave {interleave}: {repairs}");
@@ -131,12 +134,6 @@ mod tests {
         encoder.flush(&mut open);
         assert_eq!(open, [vec![0, 1], vec![0], vec![1]]);
         assert!(encoder.is_empty() && full.is_empty());
-        // Full groups are closed, too.
-        let mut single: Encoder<Vec<u64>> = Encoder::new(2, &[1]);
-        single.enter(|group| group.push(0), &mut full);
-        assert!(!single.is_empty());
-        single.enter(|group| group.push(1), &mut full);
-        assert!(single.is_empty());
         encoder.flush(&mut open);
         assert_eq!(open.len(), 3);
     }

@@ -2,7 +2,7 @@
 //! Networks", NSDI 2008).
 //!
 //! An [`Encoder`] puts each packet into a group of every layer. In a layer of interleave i, packet n belongs to bin n mod i, and a
-//! bin with enough packets is a full group, of which a repair packet with the XOR of all leaves. A [`Decoder`] recovers a packet
+//! bin with enough packets is a full group. A repair packet with the XOR of all leaves when the next packet of the bin comes. A [`Decoder`] recovers a packet
 //! from a repair packet if all others of the group are there. A recovered packet may make another group complete.
 //!
 //! The user defines a group: the model has the numbers of its packets, and an implementation their bytes.
@@ -13,8 +13,8 @@ mod encoder;
 pub use decoder::{Decoder, Solved};
 pub use encoder::Encoder;
 
-/// A decoder remembers this many times the packets that the groups of the widest layer span. Once would do for packets recovered
-/// from their own group. Twice leaves time for groups that wait for a packet which another group recovers.
+/// A decoder remembers this many times the packets that the groups of the widest layer span. A repair packet comes one interleave
+/// behind its group. The rest of the time is for groups that wait for a packet which another group recovers.
 const SPANS: u64 = 2;
 
 /// For how many packets of the path a decoder should remember a lost packet, or one that arrived. `data`: packets of a full group;
