@@ -118,7 +118,7 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::QueueFull => {
             "Enlarge the buffer, pace the senders (`--max-rate`), or use an algorithm with short queues: `--congestion bbr`."
         }
-        Cause::Red | Cause::CoDel => {
+        Cause::Red | Cause::CoDel | Cause::Pi2 => {
             "Enable ECN at both hosts (`sysctl -w net.ipv4.tcp_ecn=1`), so that packets are marked and not dropped."
         }
         Cause::PortLimit => {

@@ -33,6 +33,7 @@ const SAWTOOTH: &[&str] = &[
     "hybla",
     "illinois",
     "lp",
+    "prague",
     "reno",
     "scalable",
     "veno",

@@ -21,6 +21,7 @@ mod host;
 mod limits;
 mod link;
 pub mod loss;
+mod marks;
 mod pairs;
 mod parts;
 pub mod per_flow;

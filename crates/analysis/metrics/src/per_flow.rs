@@ -3,7 +3,9 @@
 
 use crate::parts::of_parts;
 use crate::view::{FlowSeries, View};
-use crate::{completion, convergence, delay, fairness, limits, rates, retransmission, udp, window_cycles};
+use crate::{
+    completion, convergence, delay, fairness, limits, marks, rates, retransmission, udp, window_cycles,
+};
 use std::collections::BTreeMap;
 use wirespeed_record::StoreError;
 
@@ -26,6 +28,8 @@ const ROWS: &[(&str, Compute)] = &[
     ("retransmission_events_per_s", retransmission::flow_events_per_second),
     ("fct_median_ns", completion::flow_time),
     ("slowdown_median", completion::flow_slowdown),
+    ("ce_marked_packets", marks::flow_marked),
+    ("ce_marked_fraction", marks::flow_marked_fraction),
     ("rto_count", retransmission::flow_timeouts),
     ("spurious_retransmissions_packets", retransmission::flow_spurious),
     ("cwnd_mean_bytes", limits::flow_cwnd),

@@ -2,8 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    adaptation, completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, rates,
-    requeue, retransmission, udp, window_cycles,
+    adaptation, completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, marks,
+    rates, requeue, retransmission, udp, window_cycles,
 };
 use std::sync::LazyLock;
 
@@ -67,6 +67,8 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         retransmission::ROWS,
         loss::ROWS,
         loss::STAGE_ROWS,
+        marks::ROWS,
+        marks::CLASS_ROWS,
         limits::ROWS,
         window_cycles::ROWS,
         host::ROWS,

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wirespeed_metrics::{View, all, evaluate, find, loss, per_flow, per_group};
 use wirespeed_record::{
-    Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo, QueueSample,
-    Recording, Row, RunInfo,
+    Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo, QueueDelay,
+    QueueSample, Recording, Row, RunInfo,
 };
 
 #[derive(Deserialize)]
@@ -28,6 +28,8 @@ struct Case {
     events: Vec<Table>,
     #[serde(default)]
     datagrams: Vec<Table>,
+    #[serde(default)]
+    queue_delays: Vec<Table>,
     #[serde(default)]
     ledger: Vec<Table>,
     #[serde(default)]
@@ -113,6 +115,10 @@ fn recording(case: &Case) -> Recording {
         ),
         events: rows::<Event>(&case.events, "detail = ''"),
         datagrams: rows::<Datagram>(&case.datagrams, "flow = 0\nreordered_by = 0\nduplicate = false"),
+        queue_delays: rows::<QueueDelay>(
+            &case.queue_delays,
+            "packets = 0\nbytes = 0\nsum_ns = 0\nmarked_packets = 0\ndropped_packets = 0",
+        ),
         ledger: rows::<LedgerRow>(&case.ledger, "direction = 'data'\nplace = ''\nsource = ''"),
         ledger_intervals: rows::<LedgerInterval>(
             &case.ledger_intervals,

@@ -42,6 +42,6 @@ pub use event::{
 pub use loss_based::{LossBased, PhaseChange, WindowRule};
 pub use parameter::{BuildError, Parameter, Values, When};
 pub use random::Random;
-pub use registry::{Algorithm, Built, Setup, algorithm, build};
+pub use registry::{Algorithm, Built, EcnUse, Setup, algorithm, build};
 pub use slow_start::{HyStart, HyStartSettings, Limited, SlowStart, Standard};
 pub use window::Window;

@@ -271,25 +271,12 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
         match restart.kind {
             RestartKind::Idle { idle, rto } => {
                 self.rule.on_idle_restart(restart, &self.window);
-                self.window.ssthresh = self.window.current_ssthresh();
-                let floor = self.window.initial.min(self.window.cwnd);
-                let (rto, mut left) = (rto.picoseconds().max(1), idle.picoseconds());
-                let mut cwnd = self.window.cwnd;
-                loop {
-                    left = left.saturating_sub(rto);
-                    if left <= 0 || cwnd <= floor {
-                        break;
-                    }
-                    cwnd /= 2;
-                }
-                self.window.set(cwnd.max(floor));
+                self.window.after_idle(idle, rto);
             }
             RestartKind::Moderated { cwnd } => self.window.set(self.window.cwnd.min(cwnd.get())),
             RestartKind::Underused { used } => {
-                let used = used.get().max(self.window.initial);
-                if self.phase == Phase::Open && used < self.window.cwnd {
-                    self.window.ssthresh = self.window.current_ssthresh();
-                    self.window.set(self.window.cwnd.midpoint(used));
+                if self.phase == Phase::Open {
+                    self.window.after_underuse(used.get());
                 }
             }
         }

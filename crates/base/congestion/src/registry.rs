@@ -59,6 +59,24 @@ impl Setup {
 /// A new instance, or why there is none.
 pub type Built = Result<Box<dyn CongestionControl>, BuildError>;
 
+/// What an algorithm asks of explicit congestion notification (ECN) on its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EcnUse {
+    /// Nothing: ECN of RFC 3168 where the hosts' settings negotiate it.
+    IfNegotiated,
+    /// ECN whatever the sender's settings, and a receiver that acknowledges each change of mark at once (RFC 8257, 3.2).
+    ExactEcho,
+    /// Accurate ECN (RFC 9768) whatever the sender's settings, and packets with ECT(1), the identifier of L4S (RFC 9331).
+    Scalable,
+}
+
+impl EcnUse {
+    /// Its connections ask for ECN whatever the settings of their hosts.
+    pub fn is_required(self) -> bool {
+        self != EcnUse::IfNegotiated
+    }
+}
+
 /// A congestion control. The model has every one of them, a kernel those with a name in Linux.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
@@ -77,8 +95,8 @@ pub struct Algorithm {
     pub needs_pacing: bool,
     /// It measures by [`crate::AckSample::rate`] of every acknowledgement: none may be taken together.
     pub reads_rates: bool,
-    /// The connection must use ECN.
-    pub needs_ecn: bool,
+    /// What it asks of ECN.
+    pub ecn: EcnUse,
     /// It draws from the stream of [`Setup::seed`].
     pub draws: bool,
     pub(crate) build: fn(&Setup, &Values) -> Built,

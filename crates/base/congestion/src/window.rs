@@ -1,7 +1,7 @@
 //! The congestion window in packets with its carried remainder, and the steps all algorithms share.
 
 use crate::control::Control;
-use wirespeed_units::Bytes;
+use wirespeed_units::{Bytes, Span};
 
 /// Smallest slow start threshold (RFC 5681, equation 4).
 pub const MINIMUM_SSTHRESH: u64 = 2;
@@ -132,6 +132,33 @@ impl Window {
     /// The threshold to return to: three quarters of the window if that is more (Linux `tcp_current_ssthresh`).
     pub fn current_ssthresh(&self) -> u64 {
         self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+    }
+
+    /// Nothing was sent for `idle`: half for each retransmission timeout of that, down to the initial window (Linux
+    /// `tcp_cwnd_restart`).
+    pub fn after_idle(&mut self, idle: Span, rto: Span) {
+        self.ssthresh = self.current_ssthresh();
+        let floor = self.initial.min(self.cwnd);
+        let (rto, mut left) = (rto.picoseconds().max(1), idle.picoseconds());
+        let mut cwnd = self.cwnd;
+        loop {
+            left = left.saturating_sub(rto);
+            if left <= 0 || cwnd <= floor {
+                break;
+            }
+            cwnd /= 2;
+        }
+        self.set(cwnd.max(floor));
+    }
+
+    /// At most `used` packets of it were out for a retransmission timeout: half way down to that (Linux
+    /// `tcp_cwnd_application_limited`).
+    pub fn after_underuse(&mut self, used: u64) {
+        let used = used.max(self.initial);
+        if used < self.cwnd {
+            self.ssthresh = self.current_ssthresh();
+            self.set(self.cwnd.midpoint(used));
+        }
     }
 
     /// The window as the socket sees it, without pacing.

@@ -13,6 +13,8 @@ words! {
         Red = "red",
         /// CoDel, alone or for each flow of FQ-CoDel.
         CoDel = "codel",
+        /// The controller of DualPI2.
+        Pi2 = "pi2",
         /// The port carries less than the rate at which the queue sends.
         PortLimit = "port_limit",
         /// Random loss, independent of load and of other packets.
@@ -34,6 +36,7 @@ impl Cause {
             Cause::QueueFull => "queue full",
             Cause::Red => "RED",
             Cause::CoDel => "CoDel",
+            Cause::Pi2 => "DualPI2",
             Cause::PortLimit => "port limit",
             Cause::RandomLoss => "random loss",
             Cause::BitErrors => "bit errors",
@@ -49,6 +52,7 @@ impl Cause {
             Cause::QueueFull => "the senders fill this buffer",
             Cause::Red => "RED drops before the buffer is full, so a larger buffer alone does not help",
             Cause::CoDel => "CoDel drops to keep the delay short, so a larger buffer does not help",
+            Cause::Pi2 => "DualPI2 drops to keep the delay short, so a larger buffer does not help",
             Cause::PortLimit => "the port carries less than its link's rate, so shape to what it carries",
             Cause::RandomLoss | Cause::BurstLoss => "the link loses packets at any load, so check the medium",
             Cause::BitErrors => "the link corrupts frames, so check cables and optics",
@@ -59,7 +63,7 @@ impl Cause {
     /// Whether it is met behind the queue: the packets have taken their time of the transmitter.
     pub const fn is_behind_queue(self) -> bool {
         match self {
-            Cause::Policer | Cause::QueueFull | Cause::Red | Cause::CoDel => false,
+            Cause::Policer | Cause::QueueFull | Cause::Red | Cause::CoDel | Cause::Pi2 => false,
             Cause::PortLimit | Cause::RandomLoss | Cause::BitErrors | Cause::BurstLoss | Cause::Outage => {
                 true
             }

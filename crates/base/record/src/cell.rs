@@ -108,7 +108,8 @@ enum_word!(
     crate::stage::Stage,
     crate::stage::Direction,
     crate::stage::Entry,
-    crate::event_kind::EventKind
+    crate::event_kind::EventKind,
+    crate::queue_class::QueueClass
 );
 
 macro_rules! word_cell {
@@ -142,5 +143,6 @@ word_cell!(
     crate::stage::Stage,
     crate::stage::Direction,
     crate::stage::Entry,
-    crate::event_kind::EventKind
+    crate::event_kind::EventKind,
+    crate::queue_class::QueueClass
 );

@@ -23,6 +23,7 @@ mod path_check;
 mod placement;
 mod plain;
 mod platform;
+mod queue_class;
 mod read;
 mod reduce;
 mod rows;
@@ -62,6 +63,7 @@ pub use lock::FolderLock;
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
 pub use plain::{is_command, plain, plain_line};
+pub use queue_class::QueueClass;
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
 pub use sample_files::SampleFiles;
@@ -75,8 +77,8 @@ pub use store::{
 pub use substrate_kind::SubstrateKind;
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
-    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueSample,
-    ThreadSample,
+    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueDelay,
+    QueueSample, ThreadSample,
 };
 pub use transport::Transport;
 pub use wall_clock::{file_stamp, rfc3339};
@@ -103,6 +105,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// Every datagram of the UDP flows.
     pub datagrams: Vec<Datagram>,
+    /// How long packets waited in the classes of queues that have such.
+    pub queue_delays: Vec<QueueDelay>,
     /// Where packets went.
     pub ledger: Vec<LedgerRow>,
     /// The same by interval, where it is known.
@@ -129,6 +133,7 @@ pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         of::<Counter>(),
         of::<Event>(),
         of::<Datagram>(),
+        of::<QueueDelay>(),
         of::<LedgerRow>(),
         of::<LedgerInterval>(),
     ]

@@ -6,7 +6,7 @@ use crate::store::{StoreError, io_error};
 use crate::table::Row;
 use crate::table_file::{TableFile, damaged};
 use crate::write::TableWriter;
-use crate::{CoreSample, Datagram, FlowSample, HostSample, QueueSample, ThreadSample};
+use crate::{CoreSample, Datagram, FlowSample, HostSample, QueueDelay, QueueSample, ThreadSample};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -30,7 +30,8 @@ pub(crate) fn reduce(directory: &Path, kept: KeptSeries) -> Result<(), StoreErro
     table::<HostSample>(directory, every_ns)?;
     table::<CoreSample>(directory, every_ns)?;
     table::<ThreadSample>(directory, every_ns)?;
-    remove::<Datagram>(directory)
+    remove::<Datagram>(directory)?;
+    remove::<QueueDelay>(directory)
 }
 
 fn remove<R: Row>(directory: &Path) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 use crate::cause::Cause;
 use crate::event_kind::EventKind;
+use crate::queue_class::QueueClass;
 use crate::stage::{Direction, Entry, Stage};
 use crate::table::table;
 
@@ -300,6 +301,31 @@ table! {
         reordered_by: u32,
         /// Whether the same datagram had arrived before.
         duplicate: bool,
+    }
+}
+
+table! {
+    /// Packets that left a class of a queue since the sample before, by the time that they had waited there. Times within a sixteenth
+    /// of each other share a row. Only of queues with classes (`dualpi2`).
+    "queue_delays" QueueDelay {
+        /// End of the interval, since the start of the run.
+        t_ns: i64,
+        /// Name of the queue: `LINK/forward` or `LINK/reverse`.
+        queue: String,
+        /// Class: `low_latency` (ECT(1) and CE) or `classic`.
+        class: QueueClass,
+        /// The longest of the times that the row stands for.
+        up_to_ns: i64,
+        /// Packets that were sent.
+        packets: u64,
+        /// Bytes of their frames.
+        bytes: u64,
+        /// Sum of the times that they had waited.
+        sum_ns: i64,
+        /// Of these packets, those that the queue marked with congestion experienced.
+        marked_packets: u64,
+        /// Packets that the queue's management dropped after such a time, beside those that were sent.
+        dropped_packets: u64,
     }
 }
 

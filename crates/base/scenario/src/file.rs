@@ -27,8 +27,7 @@ pub(crate) use link::{
 
 use crate::figure::FigureRequest;
 use crate::room::Room;
-use crate::run::Dscp;
-use crate::run::{Factor, KernelChoice, TopologyKind};
+use crate::run::{Dscp, EcnField, Factor, KernelChoice, TopologyKind};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
@@ -158,6 +157,10 @@ pub(crate) struct FlowTable {
     /// Differentiated services code point of its packets, both ways: 0 to 63, or a name such as "ef", "af11", "cs1". Not on the
     /// model. Default 0.
     pub dscp: Option<Dscp>,
+    /// ECN field of its data: "not-ect", "ect0" or "ect1". Default: ECT(1) for congestion controls of L4S (`prague`), ECT(0) for
+    /// other TCP flows that negotiate ECN, not ECN-capable for the rest. TCP flows that do not negotiate ECN must leave it out.
+    /// Model only.
+    pub ecn: Option<EcnField>,
     /// Names of the links that its data crosses, in order. Default: those between its routers. Model only.
     pub route: Option<Vec<String>>,
     /// Names of the links that its acknowledgements cross, in order from the receiver on. Default: the links of the way

@@ -10,13 +10,12 @@ mod only;
 mod routes;
 mod splitters;
 
-use crate::congestion_control;
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File, RunTable, SeriesChoice};
 use crate::presets::{PresetKind, preset, presets};
-use crate::run::{Capture, Direction, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run, Series};
+use crate::run::{Capture, Direction, EcnField, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run, Series};
 use crate::run::{crossed, into_legs};
 use crate::suggest;
 use crate::sweep;
@@ -272,7 +271,7 @@ fn warnings(run: &Run) -> Vec<String> {
         }
     }
     let directions = || run.links.iter().flat_map(|l| [(l, &l.forward), (l, &l.reverse)]);
-    if !run.flows.iter().any(|flow| negotiates_ecn(run, flow))
+    if !run.flows.iter().any(|flow| run.ecn_field(flow) != EcnField::NotEct)
         && let Some((link, _)) = directions().find(|(_, direction)| marks(&direction.queue))
     {
         warnings.push(format!(
@@ -290,20 +289,13 @@ fn warnings(run: &Run) -> Vec<String> {
     warnings
 }
 
-/// Whether the queue was asked to mark. FQ-CoDel marks by default, and that is not asking.
+/// Whether the queue was asked to mark. FQ-CoDel and DualPI2 mark by default, and that is not asking.
 fn marks(queue: &Queue) -> bool {
     match queue {
         Queue::DropTail { mark_above } | Queue::DropTailPackets { mark_above, .. } => mark_above.is_some(),
         Queue::Red { ecn, .. } | Queue::CoDel { ecn, .. } => *ecn,
-        Queue::FqCodel { .. } => false,
+        Queue::FqCodel { .. } | Queue::DualPi2(_) => false,
     }
-}
-
-/// As Linux does: `tcp_ecn` 1 asks for it, 2 (or 1) answers; DCTCP asks whatever `tcp_ecn` is.
-fn negotiates_ecn(run: &Run, flow: &Flow) -> bool {
-    let FlowKind::Tcp { congestion, .. } = &flow.kind else { return false };
-    let needs = congestion_control(&congestion.name).is_some_and(|c| c.needs_ecn) && !congestion.own;
-    (run.host(&flow.from).tcp.ecn == 1 || needs) && run.host(&flow.to).tcp.ecn != 0
 }
 
 /// The host that something names.

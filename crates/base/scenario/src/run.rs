@@ -3,6 +3,7 @@
 
 mod change;
 mod dscp;
+mod ecn;
 mod fec;
 mod group;
 mod hardware;
@@ -17,11 +18,15 @@ mod splitter;
 
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
+pub use ecn::{EcnFeedback, EcnField};
 pub use fec::Fec;
 pub use hardware::{Apps, Costs, Hardware, Irq, Load, Machine, Moderation, Nic, Rss, Softirq};
 pub use kernel_choice::{KERNEL_KEY, KernelChoice};
 pub use kernel_version::KernelVersion;
-pub use link::{Direction, Duplicate, Emulator, Link, LossModel, Policer, PortLimit, Queue, Reorder};
+pub use link::{
+    Direction, DualPi2, Duplicate, Emulator, Link, LossModel, Overload, Policer, PortLimit, Queue, Reorder,
+    Step,
+};
 pub use reach::{FIRST_PORT, Family, Reach};
 pub use read::RunError;
 pub use route::Crossing;
@@ -224,7 +229,7 @@ pub struct TcpSettings {
     pub sack: bool,
     /// RFC 7323 window scaling.
     pub window_scaling: bool,
-    /// RFC 3168 explicit congestion notification: 0 off, 1 on, 2 only when asked.
+    /// Explicit congestion notification: 0 off, 1 on (RFC 3168), 2 only when asked, 3 Accurate ECN (RFC 9768) on.
     pub ecn: u8,
     /// Do not carry ssthresh and RTT over from earlier connections.
     pub no_metrics_save: bool,
@@ -266,6 +271,9 @@ pub struct Flow {
     /// The code point of its packets, both ways; `None`: the kernel's default, 0. Stored only if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
+    /// ECN field of its data; `None`: as [`Run::ecn_field`] says. Stored only if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<EcnField>,
     /// Names of the links that its data crosses, in order; empty: those of the chain between its hosts. Stored only if
     /// given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -80,6 +80,7 @@ pub fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run
                 bytes: None,
                 kind: FlowKind::Udp { rate: Rate::gbit(1), datagram: Bytes::new(1472), rcvbuf: None },
                 dscp: None,
+                ecn: None,
                 route: Vec::new(),
                 route_back: Vec::new(),
                 leg: None,

@@ -1,6 +1,8 @@
 //! What the queues, loss models, outages and limits of links mean once they are resolved.
 
-use wirespeed_scenario::run::{Direction, LossModel, Policer, PortLimit, Queue, Run};
+use wirespeed_scenario::run::{
+    Direction, DualPi2, LossModel, Overload, Policer, PortLimit, Queue, Run, Step,
+};
 use wirespeed_scenario::{Study, parse};
 use wirespeed_units::{Bytes, Rate, Span};
 
@@ -74,6 +76,36 @@ fn a_queue_is_a_word_with_every_default() {
     let packets = forward("queue = \"drop-tail-packets\"");
     assert_eq!(packets.queue, Queue::DropTailPackets { packets: 825, mark_above: None });
     assert_eq!(packets.buffer, Bytes::new(825 * 1514));
+}
+
+#[test]
+fn dualpi2_has_the_defaults_of_linux_and_one_threshold() {
+    let default = DualPi2 {
+        target: Span::ms(15),
+        tupdate: Span::ms(16),
+        alpha_per_s: 0.16,
+        beta_per_s: 3.2,
+        coupling: 2.0,
+        step: Step::Time(Span::ms(1)),
+        min_qlen_step: 0,
+        classic_protection_percent: 10,
+        overload: Overload::Drop,
+    };
+    assert_eq!(forward("queue = \"dualpi2\"").queue, Queue::DualPi2(default));
+    let given = forward(
+        "queue = { kind = \"dualpi2\", coupling = 1.5, step_packets = 4, overload = \"overflow\", classic_protection = 50 }",
+    );
+    let expected = DualPi2 {
+        coupling: 1.5,
+        step: Step::Packets(4),
+        overload: Overload::Overflow,
+        classic_protection_percent: 50,
+        ..default
+    };
+    assert_eq!(given.queue, Queue::DualPi2(expected));
+    let after = study("queue = { kind = \"drop-tail\", mark_after = \"1 ms\" }", "");
+    let queue = &after.runs[0].links[0].forward.queue;
+    assert_eq!(*queue, Queue::DropTail { mark_above: Some(Bytes::new(125_000)) }, "1 Gbit/s for 1 ms");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::host::Intake;
 use crate::world::{Late, Recorder, Unsupported, World, ignored, lifecycle_events};
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueSample, Rows,
+    Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueDelay, QueueSample, Rows,
 };
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
@@ -87,6 +87,8 @@ pub struct Outcome {
     pub events: Vec<Event>,
     /// Every datagram.
     pub datagrams: Vec<Datagram>,
+    /// How long packets waited in the classes of queues.
+    pub queue_delays: Vec<QueueDelay>,
     /// Packets on their way at the end, by queue.
     pub in_flight: BTreeMap<String, u64>,
     /// Packets dropped and lost at the end, by queue and cause.
@@ -184,6 +186,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         queues: recorder.samples.queues,
         hosts: recorder.samples.hosts,
         cores: recorder.cores,
+        queue_delays: recorder.queue_delays,
     };
     // What the flows were is given back before they are told of in words.
     let milestones = world.into_milestones();

@@ -62,6 +62,7 @@ impl Assembler {
             counters: outcome.counters,
             events: outcome.events,
             datagrams: outcome.datagrams,
+            queue_delays: outcome.queue_delays,
             ..Default::default()
         };
         recording.info.warnings = outcome.warnings;

@@ -9,6 +9,9 @@ use wirespeed_scenario::run::{
 };
 use wirespeed_units::Rate;
 
+/// `tcp_ecn` of hosts with Accurate ECN (Linux 6.18, Documentation/networking/ip-sysctl.rst).
+const ACCURATE_ECN: u8 = 3;
+
 /// The first thing the run asks for that the kernel of a substrate, of this version of Linux, lacks, and the remedy.
 pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Option<String> {
     let directions = run
@@ -28,8 +31,15 @@ pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Opt
         FlowKind::Udp { .. } => None,
     });
     let kernel = kernel_of_the_machine(run, substrate);
-    let first = kernel.or_else(|| beside_the_chain(run, substrate)).or_else(|| moderation(run, substrate));
-    first.into_iter().chain(in_links).chain(in_flows).next()
+    let ecn = beyond_classic_ecn(run, substrate);
+    kernel
+        .or_else(|| beside_the_chain(run, substrate))
+        .or_else(|| moderation(run, substrate))
+        .into_iter()
+        .chain(in_links)
+        .chain(in_flows)
+        .chain(ecn)
+        .next()
 }
 
 /// Moderated interrupts of hosts without hardware, where links are not ours.
@@ -42,6 +52,24 @@ fn moderation(run: &Run, substrate: SubstrateKind) -> Option<String> {
         _ => ("real time", "run it --on model or kernel"),
     };
     Some(format!("host {}: coalesce is not available with {what}; {remedy}, or leave it out", host.name))
+}
+
+/// Accurate ECN and code points of flows: kernels have neither before Linux 6.18, and the agent sets none.
+pub fn beyond_classic_ecn(run: &Run, substrate: SubstrateKind) -> Option<String> {
+    let host = run.hosts.iter().find(|host| host.tcp.ecn == ACCURATE_ECN).map(|host| {
+        format!(
+            "host {}: ecn = {ACCURATE_ECN} (Accurate ECN) is not available on substrate {substrate}, whose kernels have it \
+             since Linux 6.18; run it --on model, or set ecn = 1",
+            host.name
+        )
+    });
+    let flow = run.flows.iter().find(|flow| flow.ecn.is_some()).map(|flow| {
+        format!(
+            "flow {}: ecn is not available on substrate {substrate}; run it --on model or leave it out",
+            flow.label
+        )
+    });
+    host.or(flow)
 }
 
 /// A kernel that the run asks for where the machine's own runs.
@@ -252,7 +280,7 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 mod tests {
     use super::*;
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Duplicate, Fec, Policer, PortLimit, Reorder};
+    use wirespeed_scenario::run::{Change, Duplicate, EcnField, Fec, Policer, PortLimit, Reorder};
     use wirespeed_scenario::testing::run;
     use wirespeed_units::{Bytes, Span};
 
@@ -453,6 +481,24 @@ mod tests {
                 "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
             ]
         );
+    }
+
+    #[test]
+    fn l4s_is_refused_by_name() {
+        let chain = || run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        assert_eq!(beyond_classic_ecn(&chain(), SubstrateKind::Hosts), None);
+        let mut accurate = chain();
+        accurate.hosts[1].tcp.ecn = 3;
+        let message = lacks(&accurate, SubstrateKind::Netns).unwrap_or_default();
+        assert!(message.contains("host b: ecn = 3") && message.contains("--on model"), "{message}");
+        let mut marked = chain();
+        marked.flows[0].ecn = Some(EcnField::Ect1);
+        let message = beyond_classic_ecn(&marked, SubstrateKind::Hosts).unwrap_or_default();
+        assert!(message.contains("flow a-b: ecn is not available on substrate hosts"), "{message}");
+        assert!(
+            using("prague", &[], false).is_some_and(|message| message.contains("congestion control prague"))
+        );
+        assert_eq!(using("prague", &[], true), None, "a C source of the user's own");
     }
 
     #[test]

@@ -246,6 +246,7 @@ fn plan(run: &Run) -> Option<Run> {
         kind: FlowKind::Udp { rate, datagram, rcvbuf: Some(Bytes::mib(64)) },
         route: Vec::new(),
         dscp: None,
+        ecn: None,
         route_back: Vec::new(),
         leg: None,
     };

@@ -181,6 +181,7 @@ const ASPECTS: [Aspect; 18] = [
     |run| {
         any_flow(run, |kind| matches!(kind, FlowKind::Tcp { max_rate: Some(_), .. }), "a limited pacing rate")
     },
+    |run| run.flows.iter().any(|f| f.ecn.is_some()).then(|| "ECN fields of flows".into()),
     |run| run.flows.iter().any(|f| f.bytes.is_some()).then(|| "flows of limited size".into()),
     finite::beyond,
     |run| {

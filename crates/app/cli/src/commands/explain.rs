@@ -64,7 +64,7 @@ fn explain_congestion(control: &CongestionControl) -> String {
     if control.needs_pacing {
         fact("needs", "pacing, which its socket does");
     }
-    if control.needs_ecn {
+    if control.ecn.is_required() {
         fact("needs", "ECN, for which it asks, and queues that mark");
     }
     fact("equations", &format!("docs/models/congestion/{}.md", control.name));

@@ -5,7 +5,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{LARGEST, Parameter, Values};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Standard;
 use crate::tick::{HZ, ticks};
 use crate::window::Window;
@@ -47,7 +47,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let mut window = setup.window();

@@ -9,7 +9,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase, Sent};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{LARGEST, Parameter, Values};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::{HyStart, HyStartSettings};
 use crate::tick::{HZ, micros, ticks, ticks_of};
 use crate::window::Window;
@@ -58,7 +58,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let mut window = setup.window();

@@ -5,7 +5,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase};
 use crate::loss_based::{LossBased, WindowRule};
 use crate::parameter::Parameter;
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Standard;
 use crate::window::Window;
 
@@ -29,7 +29,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: true,
+    ecn: EcnUse::ExactEcho,
     draws: false,
     build: |setup, values| {
         let rule = Dctcp {

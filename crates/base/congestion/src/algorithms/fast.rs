@@ -5,7 +5,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, Phase, Restart};
 use crate::loss_based::{LossBased, WindowRule};
 use crate::parameter::{LARGEST, Parameter};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::round::Round;
 use crate::slow_start::{SlowStart, Standard};
 use crate::tick::micros;
@@ -32,7 +32,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let rule = Fast {

@@ -6,7 +6,7 @@ use super::reno::MAX_SSTHRESH;
 use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent};
 use crate::loss_based::{LossBased, WindowRule};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Limited;
 use crate::window::Window;
 
@@ -18,7 +18,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let start = Limited::above(values.count("max_ssthresh"));

@@ -6,7 +6,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase, Undo};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::Parameter;
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Standard;
 use crate::tick::{HZ, ticks, ticks_of};
 use crate::window::Window;
@@ -38,7 +38,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let rule = HTcp::new(

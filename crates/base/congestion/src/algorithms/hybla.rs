@@ -7,7 +7,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, Phase};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{LARGEST, Parameter};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::{SlowStart, Standard};
 use crate::tick::micros;
 use crate::window::Window;
@@ -30,7 +30,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[Parameter::new("rtt0", 25, 1, LARGEST, "reference round-trip time, ms")],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let mut rule =

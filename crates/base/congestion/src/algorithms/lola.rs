@@ -9,7 +9,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Restart};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{Parameter, Values};
-use crate::registry::{Algorithm, Setup};
+use crate::registry::{Algorithm, EcnUse, Setup};
 use crate::round::Round;
 use crate::slow_start::Standard;
 use crate::tick::{micros, micros_at};
@@ -60,7 +60,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| Ok(Box::new(new(setup, values, true))),
 };
@@ -73,7 +73,7 @@ pub(super) const ROW_NOLOSS: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| Ok(Box::new(new(setup, values, false))),
 };

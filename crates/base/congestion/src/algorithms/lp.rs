@@ -9,7 +9,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, Phase, Timestamps};
 use crate::loss_based::{LossBased, WindowRule};
 use crate::parameter::{Parameter, Values};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::{SlowStart, Standard};
 use crate::tick::ticks;
 use crate::window::Window;
@@ -34,7 +34,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| Ok(Box::new(LossBased::new(setup.window(), Standard, Lp::new(values)))),
 };

@@ -15,6 +15,7 @@ mod illinois;
 mod lola;
 mod lp;
 mod nv;
+mod prague;
 mod reno;
 mod scalable;
 mod vegas;
@@ -41,6 +42,7 @@ pub fn algorithms() -> &'static [Algorithm] {
         hybla::ROW,
         lp::ROW,
         dctcp::ROW,
+        prague::ROW,
         cdg::ROW,
         nv::ROW,
         fast::ROW,

@@ -7,7 +7,7 @@ use crate::event::{AckSample, CongestionEvent, Phase};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{LARGEST, Parameter};
 use crate::random::Random;
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::round::Round;
 use crate::slow_start::{SlowStart, Standard};
 use crate::tick::{HZ, micros, ticks};
@@ -47,7 +47,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: true,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: true,
     build: |setup, values| {
         let rule = Nv {

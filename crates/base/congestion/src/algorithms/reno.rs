@@ -2,7 +2,7 @@
 
 use crate::loss_based::{LossBased, WindowRule};
 use crate::parameter::{LARGEST, Parameter};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Limited;
 use crate::window::Window;
 
@@ -23,7 +23,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         Ok(Box::new(LossBased::new(setup.window(), Limited::above(values.count("max_ssthresh")), Reno)))

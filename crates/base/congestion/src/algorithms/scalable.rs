@@ -4,7 +4,7 @@
 use super::reno::MAX_SSTHRESH;
 use crate::event::{AckSample, CongestionEvent};
 use crate::loss_based::{LossBased, WindowRule};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Limited;
 use crate::window::Window;
 
@@ -21,7 +21,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: &[MAX_SSTHRESH],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         Ok(Box::new(LossBased::new(setup.window(), Limited::above(values.count("max_ssthresh")), Scalable)))

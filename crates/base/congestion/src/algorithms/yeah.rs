@@ -7,7 +7,7 @@ use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, Phase, Restart, Sent};
 use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::{Parameter, Values};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::{SlowStart, Standard};
 use crate::window::Window;
 
@@ -54,7 +54,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     needs_pacing: false,
     reads_rates: false,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: false,
     build: |setup, values| {
         let mut window = setup.window();

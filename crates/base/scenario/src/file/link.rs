@@ -3,7 +3,7 @@
 use super::change::{ChangeTable, ScheduleTable};
 use super::fec::FecTable;
 use crate::room::Room;
-use crate::run::Emulator;
+use crate::run::{Emulator, Overload};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use wirespeed_units::{Rate, Span};
@@ -170,6 +170,9 @@ pub(crate) enum QueueTable {
         /// ECN-capable packets that arrive while more than this waits are marked, as DCTCP wants it (RFC 8257).
         /// A size as of `buffer`. Model only.
         mark_above: Option<Room>,
+        /// The same as a time, in place of `mark_above`: what the link sends in it at its rate, that of its start if it changes.
+        /// Model only.
+        mark_after: Option<Span>,
     },
     /// First in, first out; the room is counted in packets, whatever their size. Model only.
     DropTailPackets {
@@ -178,6 +181,8 @@ pub(crate) enum QueueTable {
         packets: Option<u32>,
         /// As for `drop-tail`.
         mark_above: Option<Room>,
+        /// As for `drop-tail`.
+        mark_after: Option<Span>,
     },
     /// Random early detection (Floyd, Jacobson 1993), as Linux sch_red without its options. Model only.
     Red {
@@ -205,6 +210,35 @@ pub(crate) enum QueueTable {
         interval: Option<Span>,
         /// Mark packets that are ECN-capable instead of dropping them. Default false (Linux).
         ecn: Option<bool>,
+    },
+    /// Two coupled queues for L4S: a low-latency queue of packets with ECT(1) or CE, which are marked, and a classic queue of
+    /// the others, which are marked or dropped (RFC 9332, Linux 6.17). Model only.
+    #[serde(rename = "dualpi2")]
+    DualPi2 {
+        /// Delay that the controller aims at in the classic queue. Default 15 ms (Linux).
+        target: Option<Span>,
+        /// Time between two updates of the probability. Default 16 ms (Linux).
+        tupdate: Option<Span>,
+        /// Integral gain in 1/s. Default 0.16 (Linux).
+        #[schemars(range(min = 0.0))]
+        alpha: Option<f64>,
+        /// Proportional gain in 1/s. Default 3.2 (Linux).
+        #[schemars(range(min = 0.0))]
+        beta: Option<f64>,
+        /// Coupling factor k: the low-latency queue marks with k times the base probability. Default 2 (RFC 9332).
+        #[schemars(range(min = 1.0))]
+        coupling: Option<f64>,
+        /// Time in the low-latency queue beyond which packets are marked. Default 1 ms (RFC 9332).
+        step: Option<Span>,
+        /// The same as a number of packets that wait there, in place of `step`.
+        step_packets: Option<u32>,
+        /// Packets that find fewer than this in the low-latency queue pass the step. Default 0 (Linux).
+        min_qlen_step: Option<u32>,
+        /// Share of the link that the classic queue has for sure, in percent. Default 10 (Linux).
+        #[schemars(range(min = 0, max = 100))]
+        classic_protection: Option<u8>,
+        /// When marks are not enough: `drop` packets of both queues, or let the buffer `overflow`. Default `drop` (Linux).
+        overload: Option<Overload>,
     },
     /// A queue for each flow, served in turn, controlled delay in each (RFC 8290). Model only.
     FqCodel {

@@ -7,7 +7,9 @@ use super::splitters;
 use super::{called, check_rate, host_named, positive, span_of, within};
 use crate::error::Complaint;
 use crate::file::{Carrier, CongestionChoice, File, FlowTable};
-use crate::run::{Congestion, Factor, Family, Flow, FlowKind, Host, Link, TopologyKind};
+use crate::run::{
+    Congestion, EcnFeedback, EcnField, Factor, Family, Flow, FlowKind, Host, Link, TopologyKind,
+};
 use crate::suggest;
 use crate::tree::{Node, Place};
 use crate::{CongestionControl, congestion_control, congestion_controls};
@@ -136,6 +138,7 @@ pub(super) fn flows(
                 Carrier::Tcp => tcp(table, file, ends, (links, ways), node)?,
                 Carrier::Udp => udp(table, ends, node)?,
             };
+            check_ecn(table.ecn, &kind, ends, node)?;
             let (label, bytes) = (String::new(), table.bytes);
             if let Some(jitter) = table.start_jitter {
                 start_jitters.push((labelled.flows.len(), jitter));
@@ -150,6 +153,7 @@ pub(super) fn flows(
                 bytes,
                 kind,
                 dscp: table.dscp,
+                ecn: table.ecn,
                 route,
                 route_back,
                 leg: None,
@@ -500,4 +504,23 @@ fn check_labels(labelled: &Labelled, drawn: &[Drawn], nodes: &[Node]) -> Result<
         }
     }
     Ok(())
+}
+
+/// A TCP flow sends ECN-capable packets only where both ends have agreed to it (RFC 3168, section 6.1.1).
+fn check_ecn(
+    field: Option<EcnField>,
+    kind: &FlowKind,
+    (from, to): (&Host, &Host),
+    node: &Node,
+) -> Result<(), Complaint> {
+    let FlowKind::Tcp { congestion, .. } = kind else { return Ok(()) };
+    let is_capable = matches!(field, Some(EcnField::Ect0 | EcnField::Ect1));
+    if !is_capable || EcnFeedback::negotiated(congestion, from, to) != EcnFeedback::Off {
+        return Ok(());
+    }
+    let message =
+        format!("flow.ecn: `{}` and `{}` do not negotiate ECN for {}", from.name, to.name, congestion.name);
+    Err(Complaint::at(&node.place_of(&["ecn"]), message)
+        .label("not negotiated")
+        .help("set ecn = 3 (Accurate ECN) or ecn = 1 at the hosts, or leave this out"))
 }

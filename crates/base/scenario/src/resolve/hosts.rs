@@ -307,7 +307,7 @@ fn host(
     let mtu = table.mtu.unwrap_or(Bytes::new(1500));
     within_bytes(mtu, MTU, &format!("{what}.mtu"), &place("mtu"))?;
     let ecn = table.ecn.unwrap_or(2);
-    within(ecn.into(), 0..=2, &format!("{what}.ecn"), &place("ecn"))?;
+    within(ecn.into(), 0..=3, &format!("{what}.ecn"), &place("ecn"))?;
     let txqueuelen = table.txqueuelen.unwrap_or(1000);
     within(txqueuelen.into(), 1..=1_000_000_000, &format!("{what}.txqueuelen"), &place("txqueuelen"))?;
 

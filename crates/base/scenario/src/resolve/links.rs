@@ -3,6 +3,7 @@
 mod changes;
 mod direction;
 mod fec;
+mod dual_pi2;
 mod queue;
 mod schedule;
 

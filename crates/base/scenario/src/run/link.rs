@@ -183,6 +183,9 @@ pub enum Queue {
         /// Mark instead of dropping if ECN-capable.
         ecn: bool,
     },
+    /// Two coupled queues (RFC 9332): packets with ECT(1) or CE in one, all others in the other.
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2),
     /// A queue for each flow, served in turn, CoDel in each (RFC 8290).
     FqCodel {
         /// As for `CoDel`.
@@ -194,6 +197,52 @@ pub enum Queue {
         /// As for `CoDel`.
         ecn: bool,
     },
+}
+
+/// Settings of a queue `dualpi2`, under the names of tc-dualpi2(8) where it has them (RFC 9332, appendix A; Linux 6.17,
+/// net/sched/sch_dualpi2.c).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DualPi2 {
+    /// Delay that the PI controller aims at in the classic queue.
+    pub target: Span,
+    /// Time between two updates of its probability.
+    pub tupdate: Span,
+    /// Integral gain in 1/s: change of the probability in an update, for each second of delay beyond the target.
+    pub alpha_per_s: f64,
+    /// Proportional gain in 1/s: the same for each second by which the delay has grown since the last update.
+    pub beta_per_s: f64,
+    /// Coupling factor k: the low-latency queue marks with k times the base probability.
+    pub coupling: f64,
+    /// Beyond which every packet of the low-latency queue is marked.
+    pub step: Step,
+    /// The step is applied to packets that find at least so many before them in the low-latency queue.
+    pub min_qlen_step: u32,
+    /// Share of the link that the classic queue has for sure, in percent.
+    pub classic_protection_percent: u8,
+    /// What happens when marking all packets of the low-latency queue is not enough.
+    pub overload: Overload,
+}
+
+/// Threshold of the low-latency queue of `dualpi2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Time in the queue.
+    Time(Span),
+    /// Packets that wait behind a packet when it leaves.
+    Packets(u32),
+}
+
+/// What `dualpi2` does under overload: the coupled probability exceeds 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overload {
+    /// Packets of both queues are dropped with the classic probability, whatever their ECN field.
+    #[default]
+    Drop,
+    /// The probability stops growing there. ECN-capable packets are marked, and the queue grows until the buffer is full.
+    Overflow,
 }
 
 impl Default for Queue {
@@ -211,6 +260,7 @@ impl Queue {
             Queue::Red { .. } => "red",
             Queue::CoDel { .. } => "codel",
             Queue::FqCodel { .. } => "fq-codel",
+            Queue::DualPi2(_) => "dualpi2",
         }
     }
 }

@@ -15,6 +15,7 @@ impl Causes {
             QueueSettings::Fq(_) => return Causes(Vec::new()),
             QueueSettings::Red(_) => &[Cause::QueueFull, Cause::Red],
             QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) => &[Cause::QueueFull, Cause::CoDel],
+            QueueSettings::DualPi2(_) => &[Cause::QueueFull, Cause::Pi2],
             QueueSettings::DropTailBytes { .. }
             | QueueSettings::DropTailPackets { .. }
             | QueueSettings::PtrRing { .. } => &[Cause::QueueFull],
@@ -32,7 +33,7 @@ impl Causes {
         let of = |cause: &Cause| match cause {
             Cause::Policer => s.policed_packets,
             Cause::QueueFull => s.overflow_packets - s.policed_packets - s.managed_packets,
-            Cause::Red | Cause::CoDel => s.managed_packets,
+            Cause::Red | Cause::CoDel | Cause::Pi2 => s.managed_packets,
             Cause::PortLimit => s.port_packets,
             Cause::RandomLoss | Cause::BitErrors | Cause::BurstLoss => {
                 s.lost_packets - s.port_packets - s.outage_packets

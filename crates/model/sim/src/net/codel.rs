@@ -174,7 +174,7 @@ impl Control {
     /// Marks instead of dropping, if that is wanted and possible (RFC 8289 section 5, Linux).
     fn mark(&self, p: &Parameters, packet: &mut Option<Train>, tally: &mut Tally) -> bool {
         match packet {
-            Some(packet) if p.ecn && packet.ecn != Ecn::NotCapable => {
+            Some(packet) if p.ecn && packet.ecn.can_be_marked() => {
                 packet.ecn = Ecn::Marked;
                 tally.marked += u64::from(packet.packets);
                 true

@@ -1,6 +1,7 @@
-//! Queues that decide when a packet leaves: CoDel, FQ-CoDel and fq before a wire.
+//! Queues that decide when a packet leaves: CoDel, FQ-CoDel, DualPI2 and fq before a wire.
 
 use super::codel::{Control, Dropped, Parameters, Tally};
+use super::dual_pi2::{DualQueue, ServedByClass};
 use super::fifo::BURST_PAUSE;
 use super::fq::PacedQueue;
 use super::fq_codel::FairQueue;
@@ -39,6 +40,7 @@ struct Ring {
 enum Kind {
     Single { store: Store, control: Control, limit: u64, parameters: Parameters },
     Fair(FairQueue, Parameters),
+    Dual(Box<DualQueue>),
     Paced(PacedQueue),
 }
 
@@ -57,6 +59,7 @@ impl Delayed {
                     CoDelSettings { target: s.target, interval: s.interval, limit: s.limit, ecn: s.ecn };
                 Kind::Fair(FairQueue::new(s), (&each).into())
             }
+            QueueSettings::DualPi2(s) => Kind::Dual(Box::new(DualQueue::new(s, settings.seed))),
             QueueSettings::Fq(s) => Kind::Paced(PacedQueue::new(*s)),
             _ => return None,
         };
@@ -74,6 +77,14 @@ impl Delayed {
     /// What was dropped since this was last asked, if who sent it is to be told.
     pub(crate) fn take_gone(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.gone)
+    }
+
+    /// What has left it by class since this was last asked; `None`: it has no classes.
+    pub(crate) fn take_served(&mut self) -> Option<ServedByClass> {
+        match &mut self.kind {
+            Kind::Dual(dual) => Some(dual.take_served()),
+            _ => None,
+        }
     }
 
     fn count(&mut self, tally: Tally, counters: &mut Counters) {
@@ -97,6 +108,7 @@ impl Delayed {
         match &self.kind {
             Kind::Single { store, .. } => (store.packets(), store.bytes()),
             Kind::Fair(fair, _) => (fair.packets(), fair.bytes()),
+            Kind::Dual(dual) => (dual.packets(), dual.bytes()),
             Kind::Paced(paced) => (paced.packets(), paced.bytes()),
         }
     }
@@ -139,6 +151,7 @@ impl Delayed {
                     return self.hold(train, wire, counters, out);
                 }
                 (Kind::Paced(paced), _) => paced.passed(train),
+                (Kind::Dual(dual), _) => dual.passed(train),
                 (Kind::Fair(..), _) => {}
             }
             self.count_burst(train.packets, at, wire);
@@ -215,6 +228,7 @@ impl Delayed {
         while let Some(train) = self.inbox.take(now) {
             match &mut self.kind {
                 Kind::Fair(fair, _) => fair.put(train, &mut tally),
+                Kind::Dual(dual) => counters.overflow += dual.put(&train),
                 Kind::Paced(paced) => {
                     let (packets, refused) = (train.packets, train.clone());
                     let dropped = paced.put(train) as u32;
@@ -264,6 +278,7 @@ impl Delayed {
         let mut tally = Tally::new(self.tells);
         let train = match &mut self.kind {
             Kind::Fair(fair, parameters) => fair.dequeue(parameters, now, &mut tally),
+            Kind::Dual(dual) => dual.dequeue(now, &mut tally),
             Kind::Paced(paced) => paced.dequeue(now),
             Kind::Single { store, control, parameters, .. } => {
                 let service = store.front().map_or(0, |t| wire.transmitter.service(t.frame).whole);

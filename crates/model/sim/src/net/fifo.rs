@@ -65,7 +65,10 @@ impl Fifo {
             QueueSettings::Red(red) => {
                 (Room::Bytes(red.limit), None, Some(Box::new(Red::new(red, settings.seed))))
             }
-            QueueSettings::CoDel(_) | QueueSettings::FqCodel(_) | QueueSettings::Fq(_) => return None,
+            QueueSettings::CoDel(_)
+            | QueueSettings::FqCodel(_)
+            | QueueSettings::DualPi2(_)
+            | QueueSettings::Fq(_) => return None,
         };
         let threshold = threshold.unwrap_or(u64::MAX);
         let ring = settings.ring.map_or(u64::MAX, u64::from);
@@ -316,7 +319,7 @@ impl Fifo {
     fn decide(&mut self, packet: &Train, waiting: Waiting, wire: &mut Wire, counters: &mut Counters) -> Fate {
         let at = packet.at.picoseconds();
         let idle = at - wire.transmitter.free();
-        let can_mark = packet.ecn != Ecn::NotCapable;
+        let can_mark = packet.ecn.can_be_marked();
         let mut congested = waiting.bytes > self.threshold && can_mark;
         if let Some(red) = &mut self.red {
             let service = wire.transmitter.service(packet.frame).whole.max(1);

@@ -5,6 +5,7 @@
 use super::bucket::Bucket;
 use super::codel::Dropped;
 use super::delayed::Delayed;
+use super::dual_pi2::ServedByClass;
 use super::fec::Fec;
 use super::fifo::Fifo;
 use super::settings::LinkSettings;
@@ -252,6 +253,14 @@ impl Link {
         match &mut self.queue {
             Queue::Fifo(_) => Vec::new(),
             Queue::Delayed(delayed) => delayed.take_gone(),
+        }
+    }
+
+    /// What has left the queue by class since this was last asked; `None`: its discipline has no classes.
+    pub fn take_served(&mut self) -> Option<ServedByClass> {
+        match &mut self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Delayed(delayed) => delayed.take_served(),
         }
     }
 

@@ -6,6 +6,7 @@ mod causes;
 mod changing;
 mod codel;
 mod delayed;
+mod dual_pi2;
 mod fec;
 mod fifo;
 mod fq;
@@ -19,6 +20,7 @@ mod propagation;
 mod ptr_ring;
 mod random;
 mod red;
+mod served;
 mod settings;
 mod store;
 mod tap;
@@ -32,13 +34,15 @@ mod tests;
 
 pub use causes::Causes;
 pub use codel::Dropped;
+pub use dual_pi2::ServedByClass;
 pub use join::InFlight;
 pub use link::{Link, LinkStatistics};
 pub use random::Random;
+pub use served::{Delays, Served};
 pub use settings::{
-    ChangeSettings, CoDelSettings, DuplicateSettings, FecSettings, FqCodelSettings, FqSettings, HostQueue,
-    LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
-    ReorderSettings,
+    ChangeSettings, CoDelSettings, DualPi2Settings, DuplicateSettings, FecSettings, FqCodelSettings,
+    FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings,
+    RedSettings, ReorderSettings, StepSettings,
 };
 pub use tap::{Addressing, Tap};
-pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, Sack, Step, Train};
+pub use train::{Ack, Arrival, Blocks, Body, Data, Ecn, MarksCounted, PayloadCounted, Sack, Step, Train};

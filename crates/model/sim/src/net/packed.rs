@@ -1,7 +1,7 @@
 //! Trains as bytes: of each what the ones before it do not let expect. Packets that a full queue lets through one by one
 //! differ in little more than their number and their time, and these advance evenly.
 
-use super::train::{Ack, Blocks, Body, Data, Ecn, Sack, Step, Train};
+use super::train::{Ack, Blocks, Body, Data, Ecn, MarksCounted, PayloadCounted, Sack, Step, Train};
 use crate::long::{Expected, Pack};
 use wirespeed_units::{SimTime, Span};
 
@@ -22,7 +22,9 @@ const KIND: usize = 8;
 const GAP: usize = 9;
 const STRIDE: usize = 10;
 const ECN: usize = 11;
-const FIELDS: usize = 12;
+/// Of acknowledgements, the marks that the receiver has counted.
+const MARKS: usize = 12;
+const FIELDS: usize = 13;
 
 /// Selective acknowledgements as numbers, likewise: where the blocks begin, and the others.
 type SackFields = [u64; SACK_FIELDS];
@@ -114,6 +116,7 @@ fn fields_of(train: &Train) -> Fields {
             fields[WINDOW] = ack.window;
             fields[STAMP] = ack.stamp.into();
             fields[ECHO] = ack.echo.into();
+            fields[MARKS] = marks_as_number(ack.marks);
         }
         Body::Datagram { first } => {
             fields[KIND] = kind::DATAGRAM;
@@ -133,6 +136,19 @@ fn fields_of(train: &Train) -> Fields {
         }
     }
     fields
+}
+
+/// The lowest bit says that there are any, the next that there is an option; ACE has three, and the option's fields 24 each.
+fn marks_as_number(marks: Option<MarksCounted>) -> u64 {
+    let Some(MarksCounted { ace, option }) = marks else { return 0 };
+    let option = option.map_or(0, |bytes| 2 | u64::from(bytes.capable) << 5 | u64::from(bytes.marked) << 29);
+    1 | u64::from(ace & 7) << 2 | option
+}
+
+fn marks_of_number(number: u64) -> Option<MarksCounted> {
+    let field = |shift: u32| (number >> shift) as u32 & PayloadCounted::MASK;
+    let option = (number & 2 != 0).then(|| PayloadCounted { capable: field(5), marked: field(29) });
+    (number & 1 != 0).then_some(MarksCounted { ace: (number >> 2 & 7) as u8, option })
 }
 
 fn sack_fields_of(sack: &Sack) -> SackFields {
@@ -172,6 +188,7 @@ fn train_of(fields: &Fields) -> Train {
             stamp,
             echo,
             ece: flag(kind::FIRST_FLAG),
+            marks: marks_of_number(fields[MARKS]),
             sack: None,
         }),
         kind::DATAGRAM => Body::Datagram { first: fields[NUMBER] },
@@ -194,6 +211,7 @@ fn train_of(fields: &Fields) -> Train {
         ecn: match fields[ECN] {
             0 => Ecn::NotCapable,
             1 => Ecn::Capable,
+            3 => Ecn::Scalable,
             _ => Ecn::Marked,
         },
         body,
@@ -237,9 +255,14 @@ mod tests {
             })
             .prop_map(Body::Data);
         let stamps = (any::<u32>(), any::<u32>());
-        let ack = (any::<u64>(), any::<u32>(), any::<u64>(), stamps, any::<bool>(), prop::option::of(sack()))
-            .prop_map(|(next, stride, window, (stamp, echo), ece, sack)| {
-                Body::Ack(Ack { next, stride, window, stamp, echo, ece, sack: sack.map(Box::new) })
+        let bytes = || 0..=PayloadCounted::MASK;
+        let option = (bytes(), bytes()).prop_map(|(capable, marked)| PayloadCounted { capable, marked });
+        let counted =
+            (0_u8..8, prop::option::of(option)).prop_map(|(ace, option)| MarksCounted { ace, option });
+        let marks = (any::<bool>(), prop::option::of(counted));
+        let ack = (any::<u64>(), any::<u32>(), any::<u64>(), stamps, marks, prop::option::of(sack()))
+            .prop_map(|(next, stride, window, (stamp, echo), (ece, marks), sack)| {
+                Body::Ack(Ack { next, stride, window, stamp, echo, ece, marks, sack: sack.map(Box::new) })
             });
         let step = prop::sample::select(vec![Step::Syn, Step::Reply, Step::Confirm]);
         let handshake = (step, any::<u32>(), any::<u64>())
@@ -251,7 +274,7 @@ mod tests {
 
     /// Any train at all.
     fn train() -> impl Strategy<Value = Train> {
-        let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Marked]);
+        let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Marked, Ecn::Scalable]);
         (any::<i64>(), any::<i64>(), any::<u32>(), any::<u32>(), any::<u32>(), ecn, body()).prop_map(
             |(at, gap, packets, frame, flow, ecn, body)| Train {
                 at: SimTime::ps(at),

@@ -144,6 +144,8 @@ pub enum QueueSettings {
     CoDel(CoDelSettings),
     /// Fair queueing with controlled delay.
     FqCodel(FqCodelSettings),
+    /// Two coupled queues.
+    DualPi2(DualPi2Settings),
     /// A host's fair queueing, which keeps packets until they are due.
     Fq(FqSettings),
 }
@@ -207,6 +209,42 @@ pub struct FqCodelSettings {
     pub ecn: bool,
     /// What it is beside that in the host of its senders; `None`: a router's.
     pub host: Option<HostQueue>,
+}
+
+/// DualPI2 (RFC 9332, appendix A; Linux sch_dualpi2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct DualPi2Settings {
+    /// Delay that the controller aims at in the classic queue; 15 ms in Linux.
+    pub target: Span,
+    /// Time between updates of the probability; 16 ms in Linux.
+    pub tupdate: Span,
+    /// Integral gain of the controller, 1/s; 0.16 in Linux.
+    pub alpha_per_s: f64,
+    /// Proportional gain, 1/s; 3.2 in Linux.
+    pub beta_per_s: f64,
+    /// Coupling factor k; 2 in Linux.
+    pub coupling: f64,
+    /// Threshold of the low-latency queue.
+    pub step: StepSettings,
+    /// The step is applied to packets that find at least so many before them there; 0 in Linux.
+    pub min_qlen_step: u32,
+    /// Weight of the classic queue in the scheduler, percent; 10 in Linux.
+    pub classic_protection_percent: u8,
+    /// Packets are dropped when all marks of the low-latency queue are not enough; `false`: the probability ends there.
+    pub drops_overload: bool,
+    /// Packets that may wait in both queues together; 10,000 in Linux.
+    pub limit: u32,
+    /// Bytes of the largest frame: below two of them nothing is dropped or marked by the controller.
+    pub largest_frame: u32,
+}
+
+/// Threshold of DualPI2's low-latency queue: a packet beyond it is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepSettings {
+    /// Time in the queue; 1 ms in Linux.
+    Time(Span),
+    /// Packets that still wait when it leaves.
+    Packets(u32),
 }
 
 /// What a host's own queue knows of its packets.

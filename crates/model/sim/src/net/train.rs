@@ -41,6 +41,45 @@ pub enum Ecn {
     Capable = 1,
     /// Congestion experienced.
     Marked = 2,
+    /// ECT(1): the identifier of L4S (RFC 9331, section 2).
+    Scalable = 3,
+}
+
+impl Ecn {
+    /// A congested queue may mark it instead of dropping it.
+    pub fn can_be_marked(self) -> bool {
+        self != Ecn::NotCapable
+    }
+
+    /// A queue takes it for L4S: ECT(1), or CE, which may have been that (RFC 9331, section 5.1).
+    pub fn is_l4s(self) -> bool {
+        matches!(self, Ecn::Scalable | Ecn::Marked)
+    }
+}
+
+/// What a receiver with Accurate ECN has counted, as an acknowledgement reports it (RFC 9768, section 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarksCounted {
+    /// The field ACE: packets with CE so far plus 5, modulo 8.
+    pub ace: u8,
+    /// What its option says; an acknowledgement with SACK blocks has no room for it.
+    pub option: Option<PayloadCounted>,
+}
+
+/// Payload by its ECN field, as the AccECN option reports it (RFC 9768, section 3.2.3). Bytes, modulo 2^24.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PayloadCounted {
+    /// With the code point that the sender uses: field EE0B or EE1B, which begin with 1.
+    pub capable: u32,
+    /// With CE: field ECEB.
+    pub marked: u32,
+}
+
+impl PayloadCounted {
+    /// The fields have 24 bits.
+    pub const MASK: u32 = (1 << 24) - 1;
+    /// Bytes of an option with two fields of three bytes.
+    pub const OPTION: u32 = 8;
 }
 
 /// What the packets of a train carry. Data is counted in packets of a full segment; numbers never wrap.
@@ -138,6 +177,8 @@ pub struct Ack {
     pub echo: u32,
     /// ECN-Echo.
     pub ece: bool,
+    /// Marks that the receiver has counted; only with Accurate ECN, which has no ECN-Echo.
+    pub marks: Option<MarksCounted>,
     /// Selective acknowledgements; a train with them has one packet.
     pub sack: Option<Box<Sack>>,
 }
@@ -344,6 +385,7 @@ impl Train {
                         && b.sack.is_none()
                         && a.stride == b.stride
                         && a.ece == b.ece
+                        && a.marks == b.marks
                         && a.window == b.window
                         && a.stamp == b.stamp
                         && a.echo == b.echo

@@ -6,16 +6,16 @@ use super::flow::{Flow, Path};
 use super::limits::{Limit, TRAIN_BYTES};
 use super::path::Pipe;
 use crate::net::{
-    ChangeSettings, CoDelSettings, DuplicateSettings, FecSettings, FqCodelSettings, FqSettings, HostQueue,
-    LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings, RedSettings,
-    ReorderSettings,
+    ChangeSettings, CoDelSettings, DualPi2Settings, DuplicateSettings, FecSettings, FqCodelSettings,
+    FqSettings, HostQueue, LinkSettings, LossSettings, PolicerSettings, PortLimitSettings, QueueSettings,
+    RedSettings, ReorderSettings, StepSettings,
 };
 use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
 use wirespeed_scenario::run::{
-    Crossing, Direction, Duplicate, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Qdisc, Queue,
-    Reorder, Run,
+    Crossing, Direction, Duplicate, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Overload, Qdisc,
+    Queue, Reorder, Run, Step,
 };
 use wirespeed_units::{Rate, SimTime, Span};
 
@@ -244,6 +244,7 @@ fn marks(queue: &Queue) -> bool {
     match queue {
         Queue::DropTail { mark_above } | Queue::DropTailPackets { mark_above, .. } => mark_above.is_some(),
         Queue::Red { ecn, .. } | Queue::CoDel { ecn, .. } | Queue::FqCodel { ecn, .. } => *ecn,
+        Queue::DualPi2(_) => true,
     }
 }
 
@@ -347,7 +348,8 @@ fn settings(
 ) -> LinkSettings {
     let limit = direction.buffer.get();
     // CoDel looks at the delay of every packet that leaves: trains would hide most of them.
-    let decides_at_dequeue = matches!(direction.queue, Queue::CoDel { .. } | Queue::FqCodel { .. });
+    let decides_at_dequeue =
+        matches!(direction.queue, Queue::CoDel { .. } | Queue::FqCodel { .. } | Queue::DualPi2(_));
     let queue = match &direction.queue {
         Queue::DropTail { mark_above } => {
             QueueSettings::DropTailBytes { limit, ecn_threshold: mark_above.map(|b| b.get()) }
@@ -370,6 +372,22 @@ fn settings(
             interval: *interval,
             limit: packets_of(limit, frame),
             ecn: *ecn,
+        }),
+        Queue::DualPi2(dual) => QueueSettings::DualPi2(DualPi2Settings {
+            target: dual.target,
+            tupdate: dual.tupdate,
+            alpha_per_s: dual.alpha_per_s,
+            beta_per_s: dual.beta_per_s,
+            coupling: dual.coupling,
+            step: match dual.step {
+                Step::Time(time) => StepSettings::Time(time),
+                Step::Packets(packets) => StepSettings::Packets(packets),
+            },
+            min_qlen_step: dual.min_qlen_step,
+            classic_protection_percent: dual.classic_protection_percent,
+            drops_overload: dual.overload == Overload::Drop,
+            limit: packets_of(limit, frame),
+            largest_frame: u32::try_from(frame).unwrap_or(u32::MAX),
         }),
         Queue::FqCodel { target, interval, quantum, ecn } => QueueSettings::FqCodel(FqCodelSettings {
             quantum: u32::try_from(quantum.get()).unwrap_or(u32::MAX),

@@ -7,14 +7,15 @@ use super::flow::{Endpoint, Tcp};
 use super::limits::{LONGEST_TRAIN, Limit, TRAIN_BYTES};
 use super::udp::Udp;
 use crate::host::SocketRules;
-use crate::net::Random;
+use crate::net::{Ecn, Random};
+use crate::tcp::Feedback;
 use crate::tcp::receiver::{self, BufferSettings, Receiver};
 use crate::tcp::sender::{self, Sender, Stream};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wirespeed_congestion::{Algorithm, algorithm};
 use wirespeed_scenario::run::{
-    Congestion, Factor, Flow as Planned, FlowKind, Host, KernelVersion, Qdisc, Run,
+    Congestion, EcnFeedback, EcnField, Factor, Flow as Planned, FlowKind, Host, KernelVersion, Qdisc, Run,
 };
 use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
@@ -93,7 +94,9 @@ impl<'a> Connections<'a> {
                 let batch =
                     if moves_trains(run) { (TRAIN_BYTES / frame).min(by_time.max(1) as u64) } else { 1 };
                 let stop = SimTime::START + flow.stop;
-                let udp = Udp::new(datagram.get() as u32, frame as u32, gap, limit, batch as u32, stop);
+                let ecn = field(run.ecn_field(flow));
+                let mut udp = Udp::new(datagram.get() as u32, frame as u32, gap, limit, batch as u32, stop);
+                udp.ecn = ecn;
                 Ok(Endpoint::Udp(Box::new(udp)))
             }
         }
@@ -122,6 +125,7 @@ impl<'a> Connections<'a> {
         if let Some((last, shared)) = &self.last
             && (&last.kind, &last.from, &last.to, &last.route)
                 == (&flow.kind, &flow.from, &flow.to, &flow.route)
+            && last.ecn == flow.ecn
         {
             return Ok(shared.clone());
         }
@@ -140,7 +144,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
     let (timestamps, sack) = (both(|h| h.tcp.timestamps), both(|h| h.tcp.sack));
     let scaling = both(|h| h.tcp.window_scaling);
     let algorithm = find(congestion)?;
-    let ecn = algorithm.needs_ecn || (from.tcp.ecn == 1 && to.tcp.ecn >= 1);
+    let (feedback, ecn) = (feedback(run.ecn_feedback(flow)), field(run.ecn_field(flow)));
     let options = if timestamps { TIMESTAMPS } else { 0 };
     let payload = |mtu: Bytes| mtu.get().saturating_sub(IP_TCP + options).max(TCP_MIN_MSS);
     let announced = payload(from.mtu.min(to.mtu));
@@ -173,6 +177,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         handshake_frame: handshake,
         timestamps,
         sack,
+        feedback,
         ecn,
         // A modelled host without segmentation offload sends packet by packet; other hosts always have Linux' own.
         gso_packets: if from.hardware.is_some() && !(from.offloads.tso || from.offloads.gso) {
@@ -204,11 +209,29 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         handshake_frame: handshake,
         timestamps,
         sack,
-        ecn,
-        exact_ecn: algorithm.needs_ecn,
+        feedback,
+        // Control packets are ECN-capable, too (ECN++), only where their congestion is reported.
+        ack_ecn: if feedback == Feedback::Accurate { ecn } else { Ecn::NotCapable },
         buffer,
     };
     Ok((Rc::new(sender), Rc::new(receiver)))
+}
+
+fn feedback(negotiated: EcnFeedback) -> Feedback {
+    match negotiated {
+        EcnFeedback::Off => Feedback::Off,
+        EcnFeedback::Classic => Feedback::Classic,
+        EcnFeedback::ExactEcho => Feedback::ExactEcho,
+        EcnFeedback::Accurate => Feedback::Accurate,
+    }
+}
+
+fn field(field: EcnField) -> Ecn {
+    match field {
+        EcnField::NotEct => Ecn::NotCapable,
+        EcnField::Ect0 => Ecn::Capable,
+        EcnField::Ect1 => Ecn::Scalable,
+    }
 }
 
 /// The parameters of an algorithm as its kernel has it: before commit ae27e98a5152, 2.6.29, CUBIC had no HyStart.

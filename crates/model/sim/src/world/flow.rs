@@ -113,7 +113,7 @@ pub struct Arrived {
     /// Their frames' bytes.
     pub bytes: u64,
     /// How many, by their ECN field.
-    ecn: [u64; 3],
+    ecn: [u64; 4],
 }
 
 impl Arrived {
@@ -124,7 +124,7 @@ impl Arrived {
 
     /// By the counters of `IpExt`, which tell them by their ECN field.
     pub fn by_ecn(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        ["IpExtInNoECTPkts", "IpExtInECT0Pkts", "IpExtInCEPkts"].into_iter().zip(self.ecn)
+        ["IpExtInNoECTPkts", "IpExtInECT0Pkts", "IpExtInCEPkts", "IpExtInECT1Pkts"].into_iter().zip(self.ecn)
     }
 }
 

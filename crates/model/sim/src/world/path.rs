@@ -3,7 +3,8 @@
 use super::early::Early;
 use super::limits::{LONGEST_TRAIN, Limit};
 use crate::net::{
-    Arrival, Body, Causes, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings, Step, Train,
+    Arrival, Body, Causes, Dropped, InFlight, Link, LinkSettings, LinkStatistics, QueueSettings,
+    ServedByClass, Step, Train,
 };
 use wirespeed_record::Cause;
 use wirespeed_units::{SimTime, Span};
@@ -255,6 +256,14 @@ impl Pipe {
     pub fn wake(&mut self, now: SimTime, out: &mut Vec<Train>) {
         if let Means::Link(link) = &mut self.means {
             link.wake(now, out);
+        }
+    }
+
+    /// What has left its queue by class since this was last asked; `None`: it has no classes.
+    pub fn take_served(&mut self) -> Option<ServedByClass> {
+        match &mut self.means {
+            Means::Link(link) => link.take_served(),
+            Means::Delay { .. } => None,
         }
     }
 

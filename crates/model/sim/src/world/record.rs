@@ -5,11 +5,13 @@ use super::build::KNOWN_SYSCTLS;
 use super::flow::Endpoint;
 use super::path::Way;
 use super::row::fill_flow;
+use crate::net::Served;
 use crate::simulate::Samples;
 use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    Cause, CoreSample, Counter, Datagram, Event, EventKind, FlowSample, HostSample, QueueSample,
+    Cause, CoreSample, Counter, Datagram, Event, EventKind, FlowSample, HostSample, QueueClass, QueueDelay,
+    QueueSample,
 };
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
@@ -21,6 +23,8 @@ pub struct Recorder {
     pub samples: Samples,
     /// Where the time of cores went.
     pub cores: Vec<CoreSample>,
+    /// How long packets waited in the classes of queues.
+    pub queue_delays: Vec<QueueDelay>,
     /// Payload delivered by the last sample in bytes, all flows.
     pub delivered_bytes: u64,
     /// By host.
@@ -51,6 +55,7 @@ impl Recorder {
         Recorder {
             samples: Samples::default(),
             cores: Vec::new(),
+            queue_delays: Vec::new(),
             delivered_bytes: 0,
             traffic: vec![Traffic::default(); run.hosts.len()],
             qdiscs: run.hosts.iter().map(|host| format!("{}/qdisc", host.name)).collect(),
@@ -95,6 +100,15 @@ impl Recorder {
                 continue;
             }
             let s = pipe.statistics(now);
+            if let Some(served) = pipe.take_served() {
+                self.queue_delays.extend(delays(
+                    t_ns,
+                    &pipe.name,
+                    QueueClass::LowLatency,
+                    &served.low_latency,
+                ));
+                self.queue_delays.extend(delays(t_ns, &pipe.name, QueueClass::Classic, &served.classic));
+            }
             samples.queues.push(QueueSample {
                 t_ns,
                 queue: pipe.name.clone(),
@@ -160,6 +174,26 @@ impl Recorder {
         }
         true
     }
+}
+
+/// Rows of what left a class of a queue.
+fn delays<'a>(
+    t_ns: i64,
+    queue: &'a str,
+    class: QueueClass,
+    served: &'a Served,
+) -> impl Iterator<Item = QueueDelay> + 'a {
+    served.by_delay().map(move |(up_to_ns, delays)| QueueDelay {
+        t_ns,
+        queue: queue.to_owned(),
+        class,
+        up_to_ns: up_to_ns as i64,
+        packets: delays.packets,
+        bytes: delays.bytes,
+        sum_ns: delays.sum_ns as i64,
+        marked_packets: delays.marked_packets,
+        dropped_packets: delays.dropped_packets,
+    })
 }
 
 /// How many flows before its turn a flow is asked for.

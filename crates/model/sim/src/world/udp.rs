@@ -15,6 +15,8 @@ pub struct Udp {
     pub gap: Span,
     /// How many at most.
     pub limit: u64,
+    /// ECN field of each.
+    pub ecn: Ecn,
     /// Datagrams of one event at most.
     pub batch: u32,
     /// When the application began.
@@ -42,6 +44,7 @@ impl Udp {
             frame,
             gap,
             limit,
+            ecn: Ecn::NotCapable,
             batch: batch.max(1),
             began: SimTime::START,
             stop_at,
@@ -85,7 +88,7 @@ impl Udp {
         }
         self.sent += u64::from(packets);
         let body = Body::Datagram { first };
-        Train { at, gap: self.gap, packets, frame: self.frame, flow, ecn: Ecn::NotCapable, body }
+        Train { at, gap: self.gap, packets, frame: self.frame, flow, ecn: self.ecn, body }
     }
 
     /// The application begins.

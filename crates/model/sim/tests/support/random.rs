@@ -273,7 +273,7 @@ impl Writer<'_> {
     fn room(&mut self) {
         let packets = [100, 1, 2, 3, 10, 50, 1000, 20000][self.draws.below(8)];
         let at_least = |least: usize| packets.max(least);
-        let (room, queue) = match self.draws.below(10) {
+        let (room, queue) = match self.draws.below(11) {
             0..=2 => (packets, String::new()),
             // Without `packets` they are as many as `buffer` holds.
             3 => (packets, "\"drop-tail-packets\"".into()),
@@ -301,6 +301,13 @@ impl Writer<'_> {
                     &format!("target = \"{target}\", interval = \"{interval}\", ")
                 };
                 (packets, format!("{{ kind = \"codel\", {times}ecn = {ecn} }}"))
+            }
+            9 => {
+                let target = self.draws.pick(&["15 ms", "1 ms", "20 us"]);
+                let step = self.draws.pick(&["step = \"1 ms\"", "step = \"10 us\"", "step_packets = 2"]);
+                let overload = self.draws.pick(&["drop", "overflow"]);
+                let settings = format!("target = \"{target}\", {step}, overload = \"{overload}\"");
+                (packets, format!("{{ kind = \"dualpi2\", {settings} }}"))
             }
             _ => {
                 let quantum = self.draws.pick(&["1514 B", "300 B", "9014 B", "1 B"]);

@@ -28,7 +28,7 @@ impl Export for Csv {
         }
         files.extend([table(id, &run.counters), table(id, &run.events)]);
         if run.info.series.is_all() {
-            files.push(table(id, &run.datagrams));
+            files.extend([table(id, &run.datagrams), table(id, &run.queue_delays)]);
         }
         files.extend([table(id, &run.ledger), table(id, &run.ledger_intervals)]);
         Ok(files)

@@ -9,7 +9,7 @@ mod peer;
 
 pub use conclude::put_together;
 
-use crate::lacks::{beside_the_chain, kernel_of_the_machine};
+use crate::lacks::{beside_the_chain, beyond_classic_ecn, kernel_of_the_machine};
 use crate::substrate::{Control, Progress, Substrate, SubstrateError};
 use choose::Candidate;
 use merge::Merge;
@@ -231,8 +231,9 @@ impl Substrate for Hosts {
         choose::asked(reaches)?;
         server(run).map_err(SubstrateError::Unsupported)?;
         check_run(run).map_err(SubstrateError::Unsupported)?;
-        if let Some(what) =
-            beside_the_chain(run, self.kind()).or_else(|| kernel_of_the_machine(run, self.kind()))
+        if let Some(what) = beside_the_chain(run, self.kind())
+            .or_else(|| kernel_of_the_machine(run, self.kind()))
+            .or_else(|| beyond_classic_ecn(run, self.kind()))
         {
             return lacks(what);
         }

@@ -73,7 +73,7 @@ pub fn damaged(which: u8, bytes: Option<&[u8]>, changes: &[u8]) {
 pub fn with_rows(mut bytes: &[u8]) {
     let mut recording = WHOLE.lock().unwrap_or_else(PoisonError::into_inner).recording.clone();
     let Some(which) = bytes.split_off_first() else { return };
-    match which % 9 {
+    match which % 10 {
         0 => add(&mut recording.flows, bytes),
         1 => add(&mut recording.queues, bytes),
         2 => add(&mut recording.hosts, bytes),
@@ -82,6 +82,7 @@ pub fn with_rows(mut bytes: &[u8]) {
         5 => add(&mut recording.events, bytes),
         6 => add(&mut recording.datagrams, bytes),
         7 => add(&mut recording.ledger, bytes),
+        8 => add(&mut recording.queue_delays, bytes),
         _ => add(&mut recording.ledger_intervals, bytes),
     }
     if let Ok(judged) = judge(recording, None, &[]) {

@@ -14,7 +14,7 @@ use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Sent, Undo
 use crate::filter::WindowedMax;
 use crate::parameter::{LARGEST, Parameter};
 use crate::random::Random;
-use crate::registry::{Algorithm, Setup};
+use crate::registry::{Algorithm, EcnUse, Setup};
 use crate::tick::{micros, micros_at, ticks};
 use crate::window::Window;
 use policer::{Finding, Look, Policer};
@@ -52,7 +52,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: true,
     reads_rates: true,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: true,
     build: |setup, values| Ok(Box::new(Bbr::new(setup, Version::Linux6, Settings::of(values)))),
 };
@@ -74,7 +74,7 @@ pub(super) const ROW_4_15: Algorithm = Algorithm {
     ],
     needs_pacing: true,
     reads_rates: true,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: true,
     build: |setup, values| {
         let version = Version::Linux4 {

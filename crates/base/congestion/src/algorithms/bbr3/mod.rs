@@ -13,7 +13,7 @@ use crate::control::{CongestionControl, Control, Observer};
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Sent, Undo};
 use crate::filter::WindowedMax;
 use crate::random::Random;
-use crate::registry::{Algorithm, Setup};
+use crate::registry::{Algorithm, EcnUse, Setup};
 use crate::tick::{micros, micros_at, ticks};
 use crate::window::Window;
 use cycle::{AckPhase, Cycle};
@@ -39,7 +39,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     parameters: PARAMETERS,
     needs_pacing: true,
     reads_rates: true,
-    needs_ecn: false,
+    ecn: EcnUse::IfNegotiated,
     draws: true,
     build: |setup, values| Ok(Box::new(Bbr3::new(setup, Settings::of(values)))),
 };

@@ -22,42 +22,66 @@ impl Side<'_> {
     /// The discipline, and the room as it counts for it.
     pub fn queue(&self, rate: Rate, buffer: Bytes) -> Result<(Queue, Bytes), Complaint> {
         let given = self.own().queue.as_ref().or(self.table.queue.as_ref());
-        let queue = match given.cloned().unwrap_or(QueueTable::DropTail { mark_above: None }) {
-            QueueTable::DropTail { mark_above } => {
-                Queue::DropTail { mark_above: self.mark_above(mark_above, rate, buffer)? }
-            }
-            QueueTable::DropTailPackets { packets, mark_above } => {
-                let packets = self.packets(packets, buffer)?;
-                let buffer = self.packet * u64::from(packets);
-                let mark_above = self.mark_above(mark_above, rate, buffer)?;
-                return Ok((Queue::DropTailPackets { packets, mark_above }, buffer));
-            }
-            QueueTable::Red { min, max, probability, weight, ecn } => {
-                self.red((min, max), probability, weight, ecn, rate, buffer)?
-            }
-            QueueTable::CoDel { target, interval, ecn } => {
-                let (target, interval) = self.target(target, interval)?;
-                Queue::CoDel { target, interval, ecn: ecn.unwrap_or(false) }
-            }
-            QueueTable::FqCodel { target, interval, quantum, ecn } => {
-                let (target, interval) = self.target(target, interval)?;
-                let (name, at) = self.queue_key("quantum");
-                let quantum = self.size(quantum.unwrap_or(QUANTUM), rate, &name, &at)?;
-                within_bytes(quantum, 1..=u64::from(u32::MAX), &name, &at)?;
-                Queue::FqCodel { target, interval, quantum, ecn: ecn.unwrap_or(true) }
-            }
-        };
+        let queue =
+            match given.cloned().unwrap_or(QueueTable::DropTail { mark_above: None, mark_after: None }) {
+                QueueTable::DropTail { mark_above, mark_after } => {
+                    Queue::DropTail { mark_above: self.mark_above((mark_above, mark_after), rate, buffer)? }
+                }
+                QueueTable::DropTailPackets { packets, mark_above, mark_after } => {
+                    let packets = self.packets(packets, buffer)?;
+                    let buffer = self.packet * u64::from(packets);
+                    let mark_above = self.mark_above((mark_above, mark_after), rate, buffer)?;
+                    return Ok((Queue::DropTailPackets { packets, mark_above }, buffer));
+                }
+                QueueTable::Red { min, max, probability, weight, ecn } => {
+                    self.red((min, max), probability, weight, ecn, rate, buffer)?
+                }
+                QueueTable::CoDel { target, interval, ecn } => {
+                    let (target, interval) = self.target(target, interval)?;
+                    Queue::CoDel { target, interval, ecn: ecn.unwrap_or(false) }
+                }
+                QueueTable::FqCodel { target, interval, quantum, ecn } => {
+                    let (target, interval) = self.target(target, interval)?;
+                    let (name, at) = self.queue_key("quantum");
+                    let quantum = self.size(quantum.unwrap_or(QUANTUM), rate, &name, &at)?;
+                    within_bytes(quantum, 1..=u64::from(u32::MAX), &name, &at)?;
+                    Queue::FqCodel { target, interval, quantum, ecn: ecn.unwrap_or(true) }
+                }
+                table @ QueueTable::DualPi2 { .. } => self.dual_pi2(table)?,
+            };
         Ok((queue, buffer))
     }
 
-    fn queue_key(&self, key: &str) -> (String, Place) {
+    pub(super) fn queue_key(&self, key: &str) -> (String, Place) {
         self.origin(self.own().queue.is_some(), &["queue", key])
     }
 
-    fn mark_above(&self, given: Option<Room>, rate: Rate, buffer: Bytes) -> Result<Option<Bytes>, Complaint> {
-        let Some(room) = given else { return Ok(None) };
-        let (name, at) = self.queue_key("mark_above");
-        let threshold = self.size(room, rate, &name, &at)?;
+    /// The threshold of marks: a size, or what the link sends in a time.
+    fn mark_above(
+        &self,
+        (above, after): (Option<Room>, Option<Span>),
+        rate: Rate,
+        buffer: Bytes,
+    ) -> Result<Option<Bytes>, Complaint> {
+        let key = if after.is_some() { "mark_after" } else { "mark_above" };
+        let (name, at) = self.queue_key(key);
+        let threshold = match (above, after) {
+            (None, None) => return Ok(None),
+            (Some(room), None) => self.size(room, rate, &name, &at)?,
+            (None, Some(time)) => {
+                positive(time, &name, at.clone(), LONGEST_INTERVAL)?;
+                let bits = i128::from(time.picoseconds()) * i128::from(rate.get()) / 1_000_000_000_000;
+                Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
+            }
+            (Some(_), Some(time)) => {
+                return Err(Complaint::at(
+                    &at,
+                    format!("{name}: {time} is a second threshold beside mark_above"),
+                )
+                .label("one threshold too many")
+                .help("leave out mark_above or mark_after"));
+            }
+        };
         if threshold < buffer {
             return Ok(Some(threshold));
         }
@@ -65,7 +89,7 @@ impl Side<'_> {
             format!("{name}: {threshold} is not below the room of {buffer}, so nothing would be marked");
         Err(Complaint::at(&at, message)
             .label("never reached")
-            .help("lower mark_above, for example to \"65 packets\", or raise the room"))
+            .help(format!("lower {key}, for example to {}, or raise the room", example(after))))
     }
 
     fn packets(&self, given: Option<u32>, buffer: Bytes) -> Result<u32, Complaint> {
@@ -161,6 +185,11 @@ impl Side<'_> {
         };
         Ok(Queue::Red { min, max, probability, weight, ecn: ecn.unwrap_or(false) })
     }
+}
+
+/// A threshold in the form of the one that was given.
+fn example(after: Option<Span>) -> &'static str {
+    if after.is_some() { "\"1 ms\"" } else { "\"65 packets\"" }
 }
 
 fn above_zero(value: f64, name: &str, at: &Place) -> Result<(), Complaint> {

@@ -1,7 +1,7 @@
 //! One packet's headers: Ethernet, IPv4 (RFC 791), TCP (RFC 9293) or UDP (RFC 768).
 
 use super::Addressing;
-use crate::net::train::{Body, Ecn, Sack, Step, Train};
+use crate::net::train::{Body, Ecn, PayloadCounted, Sack, Step, Train};
 
 const ETHERNET: usize = 14;
 const IP: usize = 20;
@@ -16,6 +16,9 @@ const PSH: u8 = 8;
 const ACK: u8 = 16;
 const ECE: u8 = 64;
 const CWR: u8 = 128;
+/// Kinds of the AccECN option (RFC 9768, section 3.2.3): the first field is EE0B in one, EE1B in the other.
+const ACCECN0: u8 = 172;
+const ACCECN1: u8 = 174;
 
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
@@ -34,6 +37,8 @@ struct Segment {
     sequence: u32,
     acknowledgement: u32,
     flags: u8,
+    /// The flag AE, which is not among these eight (RFC 9768, section 3.1).
+    is_ae: bool,
     window: u16,
     options: Options,
 }
@@ -63,6 +68,15 @@ impl Options {
         for block in blocks {
             self.bytes.extend_from_slice(&number(block.start).to_be_bytes());
             self.bytes.extend_from_slice(&number(block.end).to_be_bytes());
+        }
+    }
+
+    /// Payload counted by its ECN field, in an option of two fields.
+    fn marks(&mut self, counted: &PayloadCounted, of_flow: Ecn) {
+        let kind = if of_flow == Ecn::Capable { ACCECN0 } else { ACCECN1 };
+        self.bytes.extend_from_slice(&[kind, PayloadCounted::OPTION as u8]);
+        for field in [counted.capable, counted.marked] {
+            self.bytes.extend_from_slice(&field.to_be_bytes()[1..]);
         }
     }
 
@@ -122,8 +136,17 @@ impl Frame {
                 if ack.ece {
                     s.flags |= ECE;
                 }
+                if let Some(marks) = &ack.marks {
+                    // The field ACE is where AE, CWR and ECE were (RFC 9768, figure 3).
+                    s.is_ae = marks.ace & 4 != 0;
+                    s.flags |= if marks.ace & 2 != 0 { CWR } else { 0 };
+                    s.flags |= if marks.ace & 1 != 0 { ECE } else { 0 };
+                }
                 if addressing.timestamps {
                     s.options.timestamps(ack.stamp, ack.echo);
+                }
+                if let Some(option) = ack.marks.and_then(|marks| marks.option) {
+                    s.options.marks(&option, train.ecn);
                 }
                 if let Some(sack) = &ack.sack {
                     s.options.sack(sack, number);
@@ -173,7 +196,7 @@ impl Frame {
         tcp[2..4].copy_from_slice(&addressing.destination.1.to_be_bytes());
         tcp[4..8].copy_from_slice(&s.sequence.to_be_bytes());
         tcp[8..12].copy_from_slice(&s.acknowledgement.to_be_bytes());
-        tcp[12] = (header as u8 / 4) << 4;
+        tcp[12] = (header as u8 / 4) << 4 | u8::from(s.is_ae);
         tcp[13] = s.flags;
         tcp[14..16].copy_from_slice(&s.window.to_be_bytes());
         tcp[TCP..].copy_from_slice(&s.options.bytes);
@@ -220,6 +243,7 @@ impl Frame {
         ip[0] = 0x45;
         ip[1] = match ecn {
             Ecn::NotCapable => 0,
+            Ecn::Scalable => 1,
             Ecn::Capable => 2,
             Ecn::Marked => 3,
         };

@@ -3,6 +3,7 @@
 use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
 use crate::due::Due;
 use crate::net::{Ack, Body, Data, Ecn, Train};
+use crate::tcp::Feedback;
 use crate::tcp::clock::{self, PAWS_WINDOW};
 use std::cmp::Ordering;
 use wirespeed_units::{SimTime, Span};
@@ -54,7 +55,7 @@ impl Receiver {
             && !self.order.has_duplicate()
             && self.quick == 0
             && !self.ack_now
-            && !self.settings.ecn
+            && !self.settings.feedback.is_on()
             && self.interval > 0
     }
 
@@ -152,6 +153,7 @@ impl Receiver {
                     stamp: clock::stamp(at),
                     echo: data.stamp,
                     ece: false,
+                    marks: None,
                     sack: None,
                 }),
             });
@@ -226,6 +228,9 @@ impl Receiver {
             self.echo = self.echo.max(data.stamp);
         }
         let payload = frame.saturating_sub(self.header());
+        if self.settings.feedback == Feedback::Accurate {
+            self.count_mark(ecn, payload);
+        }
         // What is smaller than a segment is taken for the end of what the peer wrote (`tcp_measure_rcv_mss`).
         self.pushed |= payload < self.settings.mss;
         match number.cmp(&self.next) {
@@ -272,7 +277,7 @@ impl Receiver {
             self.buffer.measure_round_trip(self.now, self.next);
             self.note_arrival();
         }
-        if self.settings.ecn {
+        if self.settings.feedback.echoes() {
             self.check_mark(number, ecn, data, out);
         }
         if payload > 0 && self.buffer.grow(payload, 1) {
@@ -333,7 +338,7 @@ impl Receiver {
     }
 
     fn on_out_of_order(&mut self, number: u64, payload: u32, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
-        if self.settings.ecn {
+        if self.settings.feedback.echoes() {
             self.check_mark(number, ecn, data, out);
         }
         let fits = self.buffer.fits() && !self.buffer.excludes(number, data.missing, self.next);
@@ -376,7 +381,7 @@ impl Receiver {
 
     /// ECN at a receiver that uses it (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).
     fn check_mark(&mut self, number: u64, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
-        if self.settings.exact_ecn {
+        if self.settings.feedback == Feedback::ExactEcho {
             let marked = ecn == Ecn::Marked;
             if marked != self.congestion_seen {
                 // What came before is acknowledged with the old state, this packet with the new one.
@@ -400,7 +405,7 @@ impl Receiver {
                 }
                 self.ecn_was_seen = true;
             }
-            Ecn::Capable => self.ecn_was_seen = true,
+            Ecn::Capable | Ecn::Scalable => self.ecn_was_seen = true,
             Ecn::NotCapable => {
                 if self.ecn_was_seen {
                     self.quicken(2);

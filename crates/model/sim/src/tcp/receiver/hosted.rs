@@ -19,7 +19,11 @@ impl Receiver {
         self.pushed |= data.is_pushed(0);
         let payload = train.frame.saturating_sub(self.header());
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
-        if !in_order || self.settings.ecn || !self.buffer.fits() || self.buffer.current(self.next) == 0 {
+        if !in_order
+            || self.settings.feedback.is_on()
+            || !self.buffer.fits()
+            || self.buffer.current(self.next) == 0
+        {
             let sent = out.len();
             for index in 0..u64::from(train.packets) {
                 self.on_packet(data.first + index, train.frame, train.ecn, data, out);

@@ -5,6 +5,7 @@ mod arrive;
 mod buffer;
 mod held;
 mod hosted;
+mod marks;
 mod merged;
 mod order;
 mod reply;
@@ -15,8 +16,9 @@ mod shortage;
 use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
 use crate::prefetch::prefetch;
-use crate::tcp::clock;
+use crate::tcp::{Feedback, clock};
 use buffer::Buffer;
+use marks::Marks;
 use order::Order;
 use std::ops::Range;
 use std::rc::Rc;
@@ -45,10 +47,10 @@ pub struct Settings {
     pub timestamps: bool,
     /// RFC 2018 selective acknowledgements are used.
     pub sack: bool,
-    /// RFC 3168 is used.
-    pub ecn: bool,
-    /// ECN as DCTCP's receiver echoes it: every change of mark is acknowledged at once (RFC 8257).
-    pub exact_ecn: bool,
+    /// How it reports marks.
+    pub feedback: Feedback,
+    /// ECN field of its acknowledgements.
+    pub ack_ecn: Ecn,
     /// Receive buffer.
     pub buffer: BufferSettings,
 }
@@ -115,6 +117,8 @@ pub struct Receiver {
     /// The millisecond clock of the packet that the next ACK will echo (`ts_recent`).
     echo: u32,
     congestion_seen: bool,
+    /// Marks that it has counted, with Accurate ECN.
+    marks: Marks,
     ecn_was_seen: bool,
     ack_now: bool,
     /// Something that is not acknowledged yet was pushed (`ICSK_ACK_PUSHED`).
@@ -149,6 +153,7 @@ impl Receiver {
             echo: 0,
             congestion_seen: false,
             is_in_poll: false,
+            marks: Marks::default(),
             ecn_was_seen: false,
             opened: SimTime::START,
             handshake_us: 0,

@@ -2,7 +2,7 @@
 
 use super::{DELAY_MAX_TICKS, DELAY_MIN_TICKS, Receiver};
 use crate::due::Due;
-use crate::net::{Ack, Body, Ecn, Train};
+use crate::net::{Ack, Body, PayloadCounted, Train};
 use crate::tcp::clock;
 use wirespeed_units::{SimTime, Span};
 
@@ -140,7 +140,9 @@ impl Receiver {
         let sack = self.settings.sack.then(|| self.order.report(most)).flatten();
         let blocks = sack.as_ref().map_or(0, |s| s.blocks.len() + usize::from(s.duplicate.is_some()));
         // Two bytes of padding, kind and length, then eight per block.
-        let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
+        let marks = self.report_marks(blocks == 0);
+        let of_marks = marks.and_then(|marks| marks.option).map_or(0, |_| PayloadCounted::OPTION);
+        let options = of_marks + if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
@@ -163,7 +165,7 @@ impl Receiver {
             packets: 1,
             frame: self.settings.ack_frame + options,
             flow: self.flow,
-            ecn: Ecn::NotCapable,
+            ecn: self.settings.ack_ecn,
             body: Body::Ack(Ack {
                 next: self.next,
                 stride: 1,
@@ -171,6 +173,7 @@ impl Receiver {
                 stamp: clock::stamp(self.now),
                 echo: self.echo,
                 ece: self.congestion_seen,
+                marks,
                 sack: sack.map(Box::new),
             }),
         });

@@ -21,8 +21,8 @@ fn settings() -> Settings {
         handshake_frame: 74,
         timestamps: true,
         sack: true,
-        ecn: false,
-        exact_ecn: false,
+        feedback: Feedback::Off,
+        ack_ecn: Ecn::NotCapable,
         buffer: BufferSettings {
             fixed: Some(512 << 10),
             range: (512 << 10, 512 << 10),

@@ -4,7 +4,7 @@ use super::Sender;
 use super::recovery::Repeat;
 use super::together::Leaving;
 use super::transmit::Push;
-use crate::net::{Sack, Train};
+use crate::net::{MarksCounted, Sack, Train};
 use crate::tcp::clock::{self, PAWS_WINDOW};
 use crate::tcp::rate::Newest;
 use wirespeed_congestion::{CongestionKind, Phase};
@@ -25,6 +25,8 @@ pub struct Incoming<'a> {
     pub stamp: u32,
     /// ECN-Echo.
     pub ece: bool,
+    /// Marks that the receiver has counted.
+    pub marks: Option<MarksCounted>,
     /// Selective acknowledgements.
     pub sack: Option<&'a Sack>,
     /// How many acknowledgements this stands for, the last of them.
@@ -52,7 +54,10 @@ pub(super) struct Findings {
     pub duplicate_of_probe: bool,
     pub window_updated: bool,
     pub predicted: bool,
+    /// Congestion was experienced: ECN-Echo, or marks that the receiver has counted.
     pub ece: bool,
+    /// Its timestamp is newer than that of any before.
+    pub newer: bool,
     pub retransmission_lost: bool,
     pub reneging: bool,
     pub maybe_delayed: bool,
@@ -83,7 +88,7 @@ impl Sender {
             return;
         }
         self.now = self.now.max(ack.now);
-        let mut found = Findings { ece: ack.ece && self.settings.ecn, ..Findings::default() };
+        let mut found = Findings { ece: ack.ece && self.settings.feedback.echoes(), ..Findings::default() };
         let mut times = Times::default();
         let mut newest = Newest::default();
         let delivered_before = self.delivery.delivered;
@@ -92,6 +97,7 @@ impl Sender {
                 return;
             }
             self.echo = ack.echo;
+            found.newer = ack.stamp > self.peer_stamp;
             self.peer_stamp = self.peer_stamp.max(ack.stamp);
         }
         if ack.next < self.una {
@@ -126,6 +132,9 @@ impl Sender {
             self.measure_each(&ack);
             // The last one's own packets left later than the first ones'.
             times.first_acked = ack.measured(&self.sent_times);
+        }
+        if let Some(marks) = &ack.marks {
+            self.take_marks(marks, self.delivery.delivered - delivered_before, &mut found);
         }
         let rtt = self.measure_rtt(&mut found, &times, acked);
         self.update_reordering_window(&newest);

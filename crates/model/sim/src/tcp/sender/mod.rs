@@ -13,6 +13,7 @@ mod forward;
 mod halving;
 mod host_queue;
 mod hosted;
+mod marks;
 mod pieces;
 mod rack;
 mod recovery;
@@ -38,6 +39,8 @@ pub use stopwatch::Stopwatch;
 pub use timer::Pending;
 pub use transmit::{GSO_BYTES, TRAIN_PACKETS};
 
+pub use marks::ACE_AT_FIRST;
+use marks::MarksKnown;
 use pieces::Pieces;
 use rack::Rack;
 
@@ -117,6 +120,8 @@ pub struct Sender {
     /// The writer was woken and has not run yet.
     woken: bool,
     ecn_cwr: bool,
+    /// Marks that the receiver has reported.
+    marks: MarksKnown,
     rtt: Rtt,
     delivery: Delivery,
     counts: Counts,
@@ -265,6 +270,7 @@ impl Sender {
             woken: false,
             send_buffer,
             ecn_cwr: false,
+            marks: MarksKnown::default(),
             host_queue: host_queue::HostQueue::default(),
             leaving: None,
             sent_times: Vec::new(),

@@ -68,7 +68,7 @@ impl Sender {
         self.prr_delivered = 0;
         self.prr_out = 0;
         self.second_ack = false;
-        self.ecn_cwr = self.settings.ecn;
+        self.ecn_cwr = self.settings.feedback.echoes();
     }
 
     /// `tcp_end_cwnd_reduction`: a recovery that begins with the same acknowledgement reduces the window of the algorithm.

@@ -1,7 +1,8 @@
 //! What a sender is made with.
 
 use super::Era;
-use crate::tcp::PACKET_OVERHEAD;
+use crate::net::Ecn;
+use crate::tcp::{Feedback, PACKET_OVERHEAD};
 use std::collections::BTreeMap;
 use wirespeed_congestion::Algorithm;
 use wirespeed_units::Span;
@@ -37,8 +38,10 @@ pub struct Settings {
     pub timestamps: bool,
     /// RFC 2018 selective acknowledgements are used.
     pub sack: bool,
-    /// RFC 3168 is used.
-    pub ecn: bool,
+    /// How marks come back.
+    pub feedback: Feedback,
+    /// ECN field of its data.
+    pub ecn: Ecn,
     /// Packets of one GSO packet at most (64 KiB less headers).
     pub gso_packets: u32,
     /// Packets that GSO packets leaving at once are put together up to; 0: each is a train, as a host with a queue

@@ -173,7 +173,7 @@ impl Sender {
         }
         self.high = self.nxt;
         self.probe_end = None;
-        self.ecn_cwr = self.settings.ecn;
+        self.ecn_cwr = self.settings.feedback.echoes();
         self.frto = new_recovery || self.retries > 0;
         self.retransmit_head(out);
         self.retries += 1;

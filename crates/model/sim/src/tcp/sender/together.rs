@@ -3,8 +3,8 @@
 use super::transmit::WINDOW_DIVISOR;
 use super::{Incoming, Sender, TRAIN_PACKETS};
 use crate::net::{Ack, Train};
-use crate::tcp::clock;
 use crate::tcp::rtt::Even;
+use crate::tcp::{Feedback, clock};
 use wirespeed_congestion::Phase;
 use wirespeed_units::{SimTime, Span};
 
@@ -105,6 +105,7 @@ impl Sender {
                 echo: ack.echo,
                 stamp: ack.stamp,
                 ece: ack.ece,
+                marks: ack.marks,
                 sack: ack.sack.as_deref(),
                 count: taking.count,
                 gap,
@@ -151,6 +152,8 @@ impl Sender {
         let burst = self.burst;
         self.phase == Phase::Open
             && !self.settings.algorithm.reads_rates
+            // Each may report a mark.
+            && self.settings.feedback != Feedback::Accurate
             // Only where the congestion window is the limit: a writer or a receiver's window that is, each
             // acknowledgement lets go on.
             && self.written >= self.nxt + 2 * burst

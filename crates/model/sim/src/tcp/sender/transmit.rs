@@ -2,7 +2,7 @@
 
 use super::{Pending, Sender};
 use crate::due::Due;
-use crate::net::{Body, Data, Ecn, Train};
+use crate::net::{Body, Data, Train};
 use crate::tcp::clock;
 use crate::tcp::scoreboard::Segment;
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
@@ -402,7 +402,7 @@ impl Sender {
             packets,
             frame,
             flow: self.stream.flow,
-            ecn: if self.settings.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            ecn: self.settings.ecn,
             body,
         };
         let full = self.settings.headers + self.settings.mss;

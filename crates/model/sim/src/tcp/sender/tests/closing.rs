@@ -42,6 +42,7 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64) -> Vec<(u32, bool)> {
         stamp: (us / 1000 + 1) as u32,
         echo: 1,
         ece: false,
+        marks: None,
         sack: None,
     };
     sender.on_acks(at(us), Span::ZERO, 1, &ack, &mut out);

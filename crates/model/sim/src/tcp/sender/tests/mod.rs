@@ -21,7 +21,8 @@ mod tlp;
 mod undo;
 
 use super::{Era, Incoming, Sender, Settings, Stream};
-use crate::net::{Body, Sack, Train};
+use crate::net::{Body, Ecn, Sack, Train};
+use crate::tcp::Feedback;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -53,13 +54,20 @@ struct Start {
     window: u64,
     sack: bool,
     timestamps: bool,
-    ecn: bool,
+    feedback: Feedback,
     era: Era,
 }
 
 impl Start {
     fn of(initial: u64) -> Start {
-        Start { initial, window: 1 << 20, sack: true, timestamps: true, ecn: false, era: Era::TODAY }
+        Start {
+            initial,
+            window: 1 << 20,
+            sack: true,
+            timestamps: true,
+            feedback: Feedback::Off,
+            era: Era::TODAY,
+        }
     }
 
     /// As Linux 2.6.24 did it.
@@ -82,7 +90,7 @@ impl Start {
     }
 
     fn with_ecn(self) -> Start {
-        Start { ecn: true, ..self }
+        Start { feedback: Feedback::Classic, ..self }
     }
 
     fn settings(&self) -> Settings {
@@ -93,7 +101,8 @@ impl Start {
             handshake_frame: 74,
             timestamps: self.timestamps,
             sack: self.sack,
-            ecn: self.ecn,
+            feedback: self.feedback,
+            ecn: if self.feedback.is_on() { Ecn::Capable } else { Ecn::NotCapable },
             gso_packets: 1,
             train_packets: 0,
             line: Span::ns(1),
@@ -207,6 +216,7 @@ impl Script {
             echo: self.echo.take().unwrap_or(self.echoed),
             stamp: (us / 1000 + 1) as u32,
             ece: false,
+            marks: None,
             sack: Some(sack),
             count: 1,
             gap: Span::ZERO,

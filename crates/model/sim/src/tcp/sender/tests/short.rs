@@ -36,6 +36,7 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64, window: u64) -> Vec<(u64
             echo,
             stamp,
             ece: false,
+            marks: None,
             sack: None,
             count: 1,
             gap: Span::ZERO,

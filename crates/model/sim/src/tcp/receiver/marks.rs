@@ -1,0 +1,49 @@
+//! Marks that a receiver counts with Accurate ECN (RFC 9768, section 3.2).
+
+use super::Receiver;
+use crate::net::{Ecn, MarksCounted, PayloadCounted};
+use crate::tcp::Feedback;
+use crate::tcp::sender::ACE_AT_FIRST;
+
+/// After so many marks an acknowledgement leaves at once (RFC 9768, section 3.2.2.5.1: 2 is recommended).
+const MARKS_UNREPORTED: u32 = 2;
+
+/// What it has counted.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Marks {
+    packets: u64,
+    /// Payload with the flow's own code point and with CE, in bytes.
+    capable: u64,
+    marked: u64,
+    unreported: u32,
+}
+
+impl Receiver {
+    /// A packet has arrived, whatever becomes of its data.
+    pub(super) fn count_mark(&mut self, ecn: Ecn, payload: u32) {
+        match ecn {
+            Ecn::NotCapable => {}
+            Ecn::Capable | Ecn::Scalable => self.marks.capable += u64::from(payload),
+            Ecn::Marked => {
+                self.marks.packets += 1;
+                self.marks.marked += u64::from(payload);
+                self.marks.unreported += 1;
+                self.ack_now |= self.marks.unreported >= MARKS_UNREPORTED;
+            }
+        }
+    }
+
+    /// What an acknowledgement that leaves now reports; `has_room`: for the option.
+    pub(super) fn report_marks(&mut self, has_room: bool) -> Option<MarksCounted> {
+        if self.settings.feedback != Feedback::Accurate {
+            return None;
+        }
+        self.marks.unreported = 0;
+        let modulo = |bytes: u64| bytes as u32 & PayloadCounted::MASK;
+        let Marks { packets, capable, marked, .. } = self.marks;
+        Some(MarksCounted {
+            ace: (packets + u64::from(ACE_AT_FIRST)) as u8 & 7,
+            option: has_room.then(|| PayloadCounted { capable: modulo(capable + 1), marked: modulo(marked) }),
+        })
+    }
+}
