@@ -59,7 +59,7 @@ impl Setup {
 /// A new instance, or why there is none.
 pub type Built = Result<Box<dyn CongestionControl>, BuildError>;
 
-/// What an algorithm asks of explicit congestion notification (ECN) on its connections.
+/// Demands of an algorithm on explicit congestion notification (ECN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnUse {
     /// Nothing: ECN of RFC 3168 where the hosts' settings negotiate it.
@@ -95,7 +95,7 @@ pub struct Algorithm {
     pub needs_pacing: bool,
     /// It measures by [`crate::AckSample::rate`] of every acknowledgement: none may be taken together.
     pub reads_rates: bool,
-    /// What it asks of ECN.
+    /// Its demands on ECN.
     pub ecn: EcnUse,
     /// It draws from the stream of [`Setup::seed`].
     pub draws: bool,

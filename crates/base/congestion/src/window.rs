@@ -151,7 +151,7 @@ impl Window {
         self.set(cwnd.max(floor));
     }
 
-    /// At most `used` packets of it were out for a retransmission timeout: half way down to that (Linux
+    /// At most `used` packets of it were out for a retransmission timeout: half the distance to that (Linux
     /// `tcp_cwnd_application_limited`).
     pub fn after_underuse(&mut self, used: u64) {
         let used = used.max(self.initial);

@@ -1,4 +1,4 @@
-//! The classes of a queueing discipline that tells packets apart.
+//! The classes of a queueing discipline with several queues.
 
 use crate::words;
 

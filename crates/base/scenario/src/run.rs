@@ -271,7 +271,7 @@ pub struct Flow {
     /// The code point of its packets, both ways; `None`: the kernel's default, 0. Stored only if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
-    /// ECN field of its data; `None`: as [`Run::ecn_field`] says. Stored only if given.
+    /// ECN field of its data; `None`: see [`Run::ecn_field`]. Stored only if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnField>,
     /// Names of the links that its data crosses, in order; empty: those of the chain between its hosts. Stored only if

@@ -58,8 +58,7 @@ fn moderation(run: &Run, substrate: SubstrateKind) -> Option<String> {
 pub fn beyond_classic_ecn(run: &Run, substrate: SubstrateKind) -> Option<String> {
     let host = run.hosts.iter().find(|host| host.tcp.ecn == ACCURATE_ECN).map(|host| {
         format!(
-            "host {}: ecn = {ACCURATE_ECN} (Accurate ECN) is not available on substrate {substrate}, whose kernels have it \
-             since Linux 6.18; run it --on model, or set ecn = 1",
+            "host {}: ecn = {ACCURATE_ECN} (Accurate ECN) is not available on substrate {substrate}; run it --on model, or set ecn = 1",
             host.name
         )
     });

@@ -1,6 +1,6 @@
 //! TCP Prague (draft-briscoe-iccrg-prague-congestion-control) in the form of L4STeam's module for Linux (tcp_prague.c, version
-//! 0.7): a fractional window that grows with unmarked packets and shrinks by half of the average share of marks, whatever the
-//! round-trip time below a target.
+//! 0.7). A fractional window grows with unmarked packets, and shrinks by half of the average share of marks. Below a target the
+//! round-trip time does not matter.
 
 use crate::control::{CongestionControl, Control, Observer};
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase, Restart, RestartKind, Undo};
@@ -65,7 +65,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 #[derive(Debug, Clone)]
 struct Prague {
-    /// What the socket has: it follows `fraction` by a packet with each ACK.
+    /// The window of the socket, which follows `fraction` by a packet with each ACK.
     window: Window,
     /// The window that the equations make, in packets (`frac_cwnd`).
     fraction: f64,
@@ -80,7 +80,7 @@ struct Prague {
     end: u64,
     delivered: u64,
     delivered_ce: u64,
-    /// Marks told so far.
+    /// Marks of the ACKs so far.
     marks: u64,
     phase: Phase,
     /// The window was cut for a loss that is being repaired.
@@ -128,8 +128,8 @@ impl Prague {
         !self.window.in_slow_start() && self.rounds >= self.transition
     }
 
-    /// Packets by which the window grows in a round trip without marks (`prague_ai_ack_increase`): below the target the rate
-    /// grows as it would there, by (RTT / target)^2 a round trip.
+    /// Packets by which the window grows in a round trip without marks (`prague_ai_ack_increase`). Below the target the rate
+    /// grows as it would there: by (RTT / target)^2 a round trip.
     fn growth(&self) -> f64 {
         let of_frame = MTU_OF_GROWTH / (self.window.mss() + HEADERS) as f64;
         match self.srtt {
@@ -324,11 +324,14 @@ mod tests {
     use crate::testing::Flow;
     use wirespeed_units::Span;
 
-    /// Round trips in which `marked` packets carry a mark, spread over the first ACKs.
-    fn rounds(flow: &mut Flow, marked: u64, rtt: Span, rounds: usize) {
+    /// Round trips in which every `each`-th packet carries a mark; 0: none does.
+    fn rounds(flow: &mut Flow, each: u64, rtt: Span, rounds: usize) {
         for _ in 0..rounds {
-            flow.delivered_ce += marked;
-            flow.round(rtt);
+            for packet in 0..flow.cwnd() {
+                flow.delivered_ce += u64::from(each > 0 && packet % each == 0);
+                flow.ack(1, rtt);
+            }
+            flow.wait(rtt);
         }
     }
 
@@ -343,7 +346,8 @@ mod tests {
         flow.delivered_ce += 1;
         flow.ack(1, Span::ms(30));
         flow.congest(CongestionKind::EcnEcho);
-        assert_eq!(flow.see("fraction_packets"), 80.0, "the mark itself counts for no growth");
+        // Alpha is a sixteenth of the share of this one mark.
+        assert!((flow.see("fraction_packets") - 80.0).abs() < 0.1, "{}", flow.see("fraction_packets"));
         assert_eq!(flow.cwnd(), before - 1);
         for _ in 0..100 {
             flow.ack(1, Span::ms(30));
@@ -355,13 +359,15 @@ mod tests {
     fn alpha_is_the_moving_average_of_the_share_with_gain_one_sixteenth() {
         let mut flow = Flow::new("prague").at(100);
         flow.app_limited = true;
-        // Half of the packets of a round trip of 30 ms, which is longer than the target.
-        rounds(&mut flow, 50, Span::ms(30), 1);
-        let first = flow.see("alpha_ratio");
-        rounds(&mut flow, 25, Span::ms(30), 200);
-        let cwnd = flow.cwnd() as f64;
-        assert!(first < 0.05, "{first}");
-        assert!((flow.see("alpha_ratio") - 25.0 / cwnd).abs() < 0.01, "{}", flow.see("alpha_ratio"));
+        // 30 ms are longer than the target: each round trip counts.
+        rounds(&mut flow, 4, Span::ms(30), 100);
+        let share = flow.see("alpha_ratio");
+        assert!((share - 0.25).abs() < 0.01, "{share}");
+        rounds(&mut flow, 0, Span::ms(30), 16);
+        let faded = flow.see("alpha_ratio") / share;
+        // A round trip of the algorithm has a packet more than one of this test: 15 or 16 of them have passed.
+        let after = |rounds: i32| (1.0 - 1.0 / 16.0_f64).powi(rounds);
+        assert!(faded > after(17) && faded < after(14), "{faded}");
     }
 
     #[test]
@@ -405,9 +411,11 @@ mod tests {
         // In steady state with share p a window grows by 1 - p a round trip and shrinks by p / 2 of itself: 2 (1 - p) / p.
         let mut flow = Flow::new("prague").at(100);
         let (share, rtt) = (0.1, Span::ms(30));
-        let mut sum = 0.0;
+        let (mut sum, mut due) = (0.0, 0.0);
         for round in 0..2_000 {
-            let marked = (flow.cwnd() as f64 * share).round() as u64;
+            due += flow.cwnd() as f64 * share;
+            let marked = due as u64;
+            due -= marked as f64;
             for _ in 0..marked {
                 flow.delivered_ce += 1;
                 flow.ack(1, rtt);

@@ -211,8 +211,8 @@ pub(crate) enum QueueTable {
         /// Mark packets that are ECN-capable instead of dropping them. Default false (Linux).
         ecn: Option<bool>,
     },
-    /// Two coupled queues for L4S: a low-latency queue of packets with ECT(1) or CE, which are marked, and a classic queue of
-    /// the others, which are marked or dropped (RFC 9332, Linux 6.17). Model only.
+    /// Two coupled queues for L4S (RFC 9332, Linux 6.17). Packets with ECT(1) or CE are in the low-latency queue, and are marked.
+    /// All others are in the classic queue, and are marked or dropped. Model only.
     #[serde(rename = "dualpi2")]
     DualPi2 {
         /// Delay that the controller aims at in the classic queue. Default 15 ms (Linux).

@@ -36,7 +36,7 @@ pub enum EcnFeedback {
 }
 
 impl EcnFeedback {
-    /// What two hosts negotiate for a TCP connection with this congestion control.
+    /// The result of the negotiation of two hosts for a TCP connection with this congestion control.
     pub(crate) fn negotiated(congestion: &Congestion, from: &Host, to: &Host) -> EcnFeedback {
         match asked_by(congestion) {
             EcnUse::Scalable => return EcnFeedback::Accurate,
@@ -53,7 +53,7 @@ impl EcnFeedback {
 }
 
 impl Run {
-    /// What a flow's hosts and its congestion control negotiate. An algorithm that requires ECN asks at both ends, whatever
+    /// The feedback that a flow's hosts negotiate. An algorithm that requires ECN asks at both ends, whatever
     /// their settings. UDP flows have no feedback.
     pub fn ecn_feedback(&self, flow: &Flow) -> EcnFeedback {
         match &flow.kind {
@@ -78,7 +78,7 @@ impl Run {
     }
 }
 
-/// What a congestion control asks of ECN. A C source of the user's own asks for nothing, whatever its name.
+/// Demands of a congestion control on ECN. A C source of the user's own has none, whatever its name.
 fn asked_by(congestion: &Congestion) -> EcnUse {
     let known = crate::congestion_control(&congestion.name).filter(|_| !congestion.own);
     known.map_or(EcnUse::IfNegotiated, |algorithm| algorithm.ecn)

@@ -220,7 +220,7 @@ pub struct DualPi2 {
     pub min_qlen_step: u32,
     /// Share of the link that the classic queue has for sure, in percent.
     pub classic_protection_percent: u8,
-    /// What happens when marking all packets of the low-latency queue is not enough.
+    /// The answer to more load than marks of all packets of the low-latency queue can reduce.
     pub overload: Overload,
 }
 
@@ -234,7 +234,7 @@ pub enum Step {
     Packets(u32),
 }
 
-/// What `dualpi2` does under overload: the coupled probability exceeds 1.
+/// The answer of `dualpi2` to overload: the coupled probability exceeds 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overload {

@@ -79,7 +79,7 @@ impl Delayed {
         std::mem::take(&mut self.gone)
     }
 
-    /// What has left it by class since this was last asked; `None`: it has no classes.
+    /// Packets that have left the queue, by class, since this was last asked; `None`: it has no classes.
     pub(crate) fn take_served(&mut self) -> Option<ServedByClass> {
         match &mut self.kind {
             Kind::Dual(dual) => Some(dual.take_served()),

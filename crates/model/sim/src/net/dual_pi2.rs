@@ -1,6 +1,6 @@
-//! Two coupled queues for L4S (RFC 9332, appendix A), in the form of Linux 6.17 (net/sched/sch_dualpi2.c): a PI controller by the
-//! longer of the two head delays, its probability squared for the classic queue and times k for the low-latency one, a step
-//! threshold there, and weighted round robin between them. Drops and marks happen when a packet leaves.
+//! Two coupled queues for L4S (RFC 9332, appendix A), in the form of Linux 6.17 (net/sched/sch_dualpi2.c). A PI controller follows
+//! the longer of the two head delays. The classic queue has its probability squared, the low-latency queue k times its
+//! probability and a step threshold. Weighted round robin serves both. Drops and marks happen when a packet leaves.
 
 use super::codel::Tally;
 use super::random::Random;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const ALL_PERCENT: i64 = 100;
 const PS_PER_S: f64 = 1e12;
 
-/// What left the two queues.
+/// Packets that left the two queues.
 #[derive(Debug, Clone, Default)]
 pub struct ServedByClass {
     /// The low-latency queue.
@@ -83,12 +83,12 @@ impl DualQueue {
         self.low_latency.bytes() + self.classic.bytes()
     }
 
-    /// What has left since this was last asked.
+    /// Packets that have left since this was last asked.
     pub(crate) fn take_served(&mut self) -> ServedByClass {
         std::mem::take(&mut self.served)
     }
 
-    /// The scheduler starts anew when nothing waits (`dualpi2_reset_c_protection`).
+    /// The scheduler restarts when nothing waits (`dualpi2_reset_c_protection`).
     fn reset_credit(&mut self) {
         let classic = i64::from(self.settings.classic_protection_percent);
         self.credit = i64::from(self.settings.largest_frame) * (classic - (ALL_PERCENT - classic));
@@ -155,8 +155,8 @@ impl DualQueue {
         }
     }
 
-    /// Takes a packet of the queue whose turn it is, with what that costs it if it is sent (`dequeue_packet`): nothing
-    /// while the other queue is empty.
+    /// Takes a packet of the queue whose turn it is (`dequeue_packet`). Answers its price as well, which is due if it is sent. There
+    /// is none while the other queue is empty.
     fn pick(&mut self) -> Option<(Class, Train, i64)> {
         let (waits, other_waits) = (self.low_latency.packets() > 0, self.classic.packets() > 0);
         let weight = i64::from(self.settings.classic_protection_percent);
@@ -184,7 +184,7 @@ impl DualQueue {
 
     /// Draws by the controller's probability, and marks the packet if it is to be (`must_drop`).
     fn must_drop(&mut self, class: Class, packet: &mut Train) -> bool {
-        // What is left behind it is no standing queue.
+        // So little behind it is not a standing queue.
         if self.bytes() < 2 * u64::from(self.settings.largest_frame) {
             return false;
         }

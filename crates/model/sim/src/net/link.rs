@@ -256,7 +256,7 @@ impl Link {
         }
     }
 
-    /// What has left the queue by class since this was last asked; `None`: its discipline has no classes.
+    /// Packets that have left the queue, by class, since this was last asked; `None`: its discipline has no classes.
     pub fn take_served(&mut self) -> Option<ServedByClass> {
         match &mut self.queue {
             Queue::Fifo(_) => None,

@@ -138,7 +138,7 @@ fn fields_of(train: &Train) -> Fields {
     fields
 }
 
-/// The lowest bit says that there are any, the next that there is an option; ACE has three, and the option's fields 24 each.
+/// The lowest bit is set if there are any, the next if there is an option. ACE has three bits, and the option's fields 24 each.
 fn marks_as_number(marks: Option<MarksCounted>) -> u64 {
     let Some(MarksCounted { ace, option }) = marks else { return 0 };
     let option = option.map_or(0, |bytes| 2 | u64::from(bytes.capable) << 5 | u64::from(bytes.marked) << 29);

@@ -1,8 +1,8 @@
-//! What left the queues of a class, and how long it had waited.
+//! Packets that left a class of a queue, by the time that they had waited.
 
 use std::collections::BTreeMap;
 
-/// Parts of an octave that delays are told apart by: a bound is at most 1/16 above any delay below it.
+/// Parts of an octave of delays, as bits: a bound is at most 1/16 above any delay below it.
 const PARTS_BITS: u32 = 4;
 
 /// Packets that left one class of a queue.

@@ -57,12 +57,12 @@ impl Ecn {
     }
 }
 
-/// What a receiver with Accurate ECN has counted, as an acknowledgement reports it (RFC 9768, section 3.2).
+/// Counts of a receiver with Accurate ECN, as an acknowledgement reports them (RFC 9768, section 3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarksCounted {
     /// The field ACE: packets with CE so far plus 5, modulo 8.
     pub ace: u8,
-    /// What its option says; an acknowledgement with SACK blocks has no room for it.
+    /// Content of its option. An acknowledgement with SACK blocks has no room for one.
     pub option: Option<PayloadCounted>,
 }
 

@@ -7,7 +7,7 @@ pub enum Feedback {
     Off,
     /// ECN-Echo on every acknowledgement from a mark until CWR arrives (RFC 3168, section 6.1).
     Classic,
-    /// ECN-Echo says whether the packets that it acknowledges are marked: a change is acknowledged at once (RFC 8257, 3.2).
+    /// ECN-Echo is set if the packets that it acknowledges are marked: a change is acknowledged at once (RFC 8257, 3.2).
     ExactEcho,
     /// The receiver counts marks, and acknowledgements report the count (RFC 9768).
     Accurate,

@@ -210,7 +210,7 @@ fn settings(run: &Run, flow: &Planned) -> Result<Shared, Unsupported> {
         timestamps,
         sack,
         feedback,
-        // Control packets are ECN-capable, too (ECN++), only where their congestion is reported.
+        // Acknowledgements are ECN-capable, too (ECN++), only with Accurate ECN.
         ack_ecn: if feedback == Feedback::Accurate { ecn } else { Ecn::NotCapable },
         buffer,
     };

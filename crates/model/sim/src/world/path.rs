@@ -259,7 +259,7 @@ impl Pipe {
         }
     }
 
-    /// What has left its queue by class since this was last asked; `None`: it has no classes.
+    /// Packets that have left the queue, by class, since this was last asked; `None`: it has no classes.
     pub fn take_served(&mut self) -> Option<ServedByClass> {
         match &mut self.means {
             Means::Link(link) => link.take_served(),

@@ -16,9 +16,9 @@ const BETA_PER_S: f64 = 3.2;
 const COUPLING: f64 = 2.0;
 const STEP: Span = Span::ms(1);
 const CLASSIC_PROTECTION_PERCENT: u8 = 10;
-/// The longest time that is no mistake.
+/// The longest time that is plausible.
 const LONGEST: Span = Span::secs(10);
-/// The largest gain and coupling factor that are no mistake; Linux has eight bits for the factor.
+/// The largest plausible gain and coupling factor. Linux has eight bits for the factor.
 const LARGEST_GAIN: f64 = 1e6;
 const LARGEST_COUPLING: f64 = 255.0;
 

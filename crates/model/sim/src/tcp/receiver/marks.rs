@@ -8,7 +8,7 @@ use crate::tcp::sender::ACE_AT_FIRST;
 /// After so many marks an acknowledgement leaves at once (RFC 9768, section 3.2.2.5.1: 2 is recommended).
 const MARKS_UNREPORTED: u32 = 2;
 
-/// What it has counted.
+/// Its counts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Marks {
     packets: u64,
@@ -33,7 +33,7 @@ impl Receiver {
         }
     }
 
-    /// What an acknowledgement that leaves now reports; `has_room`: for the option.
+    /// The report of an acknowledgement that leaves now. `has_room`: for the option.
     pub(super) fn report_marks(&mut self, has_room: bool) -> Option<MarksCounted> {
         if self.settings.feedback != Feedback::Accurate {
             return None;

@@ -9,11 +9,11 @@ use crate::net::{MarksCounted, PayloadCounted};
 pub const ACE_AT_FIRST: u8 = 5;
 /// ACE has three bits.
 const ACE_MASK: u64 = 7;
-/// What an estimate by bytes may fall short of the safe one before that is taken (RFC 9768, appendix A.2.2: a safety factor of
+/// An estimate by bytes may be so many times below the safe one before that is taken (RFC 9768, appendix A.2.2: a safety factor of
 /// 2).
 const SAFETY_FACTOR: u64 = 2;
 
-/// Marks that a sender knows of.
+/// Marks that acknowledgements have reported.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct MarksKnown {
     packets: u64,
@@ -41,8 +41,8 @@ impl Sender {
     }
 }
 
-/// Packets newly marked, by ACE and what is known from before. ACE has wrapped if more than seven were delivered: the most that
-/// could be marked are taken to be (section 3.2.2.5.2), unless the option says that it were less (appendix A.2.2).
+/// Packets newly marked, by ACE and the count before. If more than seven packets were delivered, ACE may have wrapped. Then the
+/// highest possible count is taken (section 3.2.2.5.2), unless the option has counted fewer bytes (appendix A.2.2).
 fn newly_marked(known: u64, ace: u8, delivered: u64, payload: Option<u64>, mss: u64) -> u64 {
     let counted = u64::from(ace.wrapping_sub(ACE_AT_FIRST));
     let least = counted.wrapping_sub(known) & ACE_MASK;
@@ -51,7 +51,7 @@ fn newly_marked(known: u64, ace: u8, delivered: u64, payload: Option<u64>, mss: 
     }
     let safe = delivered - (delivered.wrapping_sub(least) & ACE_MASK);
     match payload {
-        // Control packets alone were marked.
+        // Only packets without payload were marked.
         Some(0) => least,
         // More was marked than the least is: the nearest count that ACE allows, full segments assumed.
         Some(payload) if payload > least * mss => {
