@@ -73,7 +73,7 @@ class RecordedRun:
         """The rows that the run has of its tables of samples (`flows`, `queues`, `hosts`, `cores`, `threads`).
 
         `thin`: of each flow, queue, interface, core and thread the first row of each interval, and the last row. `thin` and
-        `none` have no table `datagrams`. Metrics are those of all rows in any case.
+        `none` have no table `datagrams` and no `queue_delays`. Metrics are those of all rows in any case.
         """
         kept = self.info.get("series", {}).get("kept", "all")
         return "thin" if kept == "thin" else "none" if kept == "none" else "all"
@@ -120,7 +120,8 @@ class RecordedRun:
 
     def missing(self, table: str) -> NoSuchName:
         """The error for a table that the run does not have."""
-        was_dropped = {"all": set[str](), "thin": {"datagrams"}, "none": {*_SAMPLES, "datagrams"}}
+        rows_of_packets = {"datagrams", "queue_delays"}
+        was_dropped = {"all": set[str](), "thin": rows_of_packets, "none": {*_SAMPLES, *rows_of_packets}}
         if table in was_dropped[self.series]:
             return NotKept(table, self.id, self.series)
         return NoSuchName("table", table, self.tables)

@@ -20,7 +20,7 @@ fn link(direction: &Direction) -> bool {
     let loses = direction.states().any(|state| state.loss > 0.0)
         || !matches!(direction.loss_model, LossModel::Independent);
     let chooses = direction.reorder.is_some() || direction.duplicate.is_some();
-    loses || chooses || matches!(direction.queue, Queue::Red { .. })
+    loses || chooses || matches!(direction.queue, Queue::Red { .. } | Queue::DualPi2(_))
 }
 
 /// The hash of receive queues, the scheduler and irqbalance draw.
