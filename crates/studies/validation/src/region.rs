@@ -165,7 +165,7 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 18] = [
+const ASPECTS: [Aspect; 19] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
     |run| run.flows.iter().any(|f| matches!(f.kind, FlowKind::Udp { .. })).then(|| "UDP".into()),

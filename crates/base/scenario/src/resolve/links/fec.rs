@@ -75,6 +75,7 @@ fn excluded(direction: &Direction) -> Option<(&'static str, &'static str)> {
     match direction.queue {
         Queue::CoDel { .. } => Some(("queue codel", "leave out fec, or choose another queue")),
         Queue::FqCodel { .. } => Some(("queue fq-codel", "leave out fec, or choose another queue")),
+        Queue::DualPi2(_) => Some(("queue dualpi2", "leave out fec, or choose another queue")),
         Queue::DropTail { .. } | Queue::DropTailPackets { .. } | Queue::Red { .. } => None,
     }
 }
