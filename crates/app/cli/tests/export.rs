@@ -30,7 +30,7 @@ fn an_imported_run_is_exported_in_every_format_and_imported_again() {
     let server = fixture("iperf3/tests/fixtures/tcp-two-streams-server-3.12.json");
     run(&["import", &client, &server, "--out", "in"]);
     assert!(
-        run(&["export", "in", "--format", "csv", "--out", "csv"]).contains("1 run as csv to csv: 11 files")
+        run(&["export", "in", "--format", "csv", "--out", "csv"]).contains("1 run as csv to csv: 12 files")
     );
     let flows = fs::read_to_string(folder.path().join("csv/iperf3-byz2i6xs/flows.csv")).unwrap();
     assert!(flows.starts_with("t_ns,flow,delivered_bytes,"), "{flows}");
@@ -95,7 +95,7 @@ fn invalid_exports_are_refused_with_a_remedy() {
     printed(&wirespeed(folder.path(), &["import", &client, "--out", "in"]));
     for (arguments, words) in [
         (&["export", "nowhere", "--format", "csv", "--out", "out"][..], "nowhere is not a folder"),
-        (&["export", "in", "--format", "csv", "--out", "-"], "11 files cannot be printed as one"),
+        (&["export", "in", "--format", "csv", "--out", "-"], "12 files cannot be printed as one"),
         (&["export", "in", "--format", "xlsx", "--out", "out"], "iperf3, flent"),
         (&["export", "in", "--out", "out"], "--format"),
     ] {
