@@ -84,7 +84,7 @@ fn invalid_toml_is_shown_at_its_end() {
 fn an_unknown_congestion_control_lists_those_that_exist() {
     let all: Vec<&str> =
         wirespeed_scenario::congestion_controls().iter().map(|control| control.name).collect();
-    assert_eq!(all.len(), 23);
+    assert_eq!(all.len(), 24);
     expect("cubic", "cubik", &all);
 }
 
