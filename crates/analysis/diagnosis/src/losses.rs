@@ -355,8 +355,8 @@ mod tests {
             .iter()
             .map(|cause| found(Stage::Network, "bottleneck/forward", Some(*cause)).remedy)
             .collect();
-        // Random losses and bursts of them have the same, as RED and CoDel have.
-        assert_eq!(remedies.len(), Cause::ALL.len() - 2);
+        // Random losses and bursts of them have the same, as RED, CoDel and PI2 have.
+        assert_eq!(remedies.len(), Cause::ALL.len() - 3);
         assert!(remedies.iter().all(|remedy| remedy != Id::LossNetwork.remedy()));
     }
 

@@ -256,10 +256,9 @@ fn check_name(name: &str, root: &Node) -> Result<(), Complaint> {
 fn warnings(run: &Run) -> Vec<String> {
     let mut warnings = Vec::new();
     let lossy = run.links.iter().any(|l| l.forward.loss > 0.0 || l.reverse.loss > 0.0);
-    if lossy && let Some(host) = run.hosts.iter().find(|h| h.offloads.tso || h.offloads.gso || h.offloads.gro)
-    {
+    if lossy && let Some(host) = run.hosts.iter().find(|h| h.offloads.tso || h.offloads.gso) {
         warnings.push(format!(
-            "host `{}` has offloads on and a link loses at random: one loss takes up to 64 KiB; set tso, gso and gro to false",
+            "host `{}` has offloads on and a link loses at random: one loss takes up to 64 KiB; set tso and gso to false",
             host.name
         ));
     }

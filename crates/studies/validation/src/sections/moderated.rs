@@ -47,7 +47,7 @@ fn scenario(cell: &Cell) -> Scenario {
         hosts: Some([host.clone(), host]),
         flows: cell.equal_flows(),
         times_ms: (8_000, 10),
-        seed: 70_000 + cell.number,
+        seed: 80_000 + cell.number,
         stagger: cell.stagger_of_equal_flows(),
         repeats: cell.repeats(),
     };
