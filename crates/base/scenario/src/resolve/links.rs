@@ -2,8 +2,8 @@
 
 mod changes;
 mod direction;
-mod fec;
 mod dual_pi2;
+mod fec;
 mod queue;
 mod schedule;
 
