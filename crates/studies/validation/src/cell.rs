@@ -172,6 +172,19 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// Those of flows that all have the cell's congestion control. Cells of a section have seeds from `first_seed` on.
+    pub fn of_equal_flows(cell: &Cell, path: Table, times_ms: (u32, u32), first_seed: u32) -> Parts {
+        Parts {
+            path,
+            hosts: None,
+            flows: cell.equal_flows(),
+            times_ms,
+            seed: first_seed + cell.number,
+            stagger: cell.stagger_of_equal_flows(),
+            repeats: cell.repeats(),
+        }
+    }
+
     /// The scenario, with its name and a line that describes the cell.
     pub fn scenario(self, name: &str, about: &str) -> Scenario {
         let mut scenario = Scenario::new(name).about(about).path(self.path);

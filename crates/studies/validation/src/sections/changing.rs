@@ -78,15 +78,8 @@ pub fn beyond(run: &Run) -> Option<String> {
 
 fn scenario(cell: &Cell) -> Scenario {
     let changes: Vec<Setting> = changes(cell).into_iter().map(Setting::Table).collect();
-    let parts = Parts {
-        path: cell.path().set("change", Setting::List(changes)),
-        hosts: None,
-        flows: cell.equal_flows(),
-        times_ms: (12_000, 10),
-        seed: 50_000 + cell.number,
-        stagger: cell.stagger_of_equal_flows(),
-        repeats: cell.repeats(),
-    };
+    let path = cell.path().set("change", Setting::List(changes));
+    let parts = Parts::of_equal_flows(cell, path, (12_000, 10), 50_000);
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)
 }

@@ -43,19 +43,12 @@ pub fn section() -> Section {
 }
 
 fn scenario(cell: &Cell) -> Scenario {
+    // At 40 ms slow start takes half a second.
+    let times_ms = if cell.value("rtt_ms") > 10.0 { (4_000, 10) } else { (3_000, 10) };
+    let path = cell.path().set("loss", cell.value("loss"));
     let parts = Parts {
-        path: Table::new()
-            .set("rate", cell.quantity("rate_gbit", "Gbit/s"))
-            .set("rtt", cell.quantity("rtt_ms", "ms"))
-            .set("loss", cell.value("loss"))
-            .set("buffer", cell.quantity("buffer_bdp", "bdp")),
         hosts: Some(["9000 B"; 2].map(|mtu| Table::new().set("mtu", mtu))),
-        flows: cell.equal_flows(),
-        // At 40 ms slow start takes half a second.
-        times_ms: if cell.value("rtt_ms") > 10.0 { (4_000, 10) } else { (3_000, 10) },
-        seed: 30_000 + cell.number,
-        stagger: cell.stagger_of_equal_flows(),
-        repeats: cell.repeats(),
+        ..Parts::of_equal_flows(cell, path, times_ms, 30_000)
     };
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)

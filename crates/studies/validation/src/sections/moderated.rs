@@ -42,15 +42,9 @@ fn scenario(cell: &Cell) -> Scenario {
         .set("coalesce", cell.quantity("coalesce_us", "us"))
         .set("coalesce_frames", frames)
         .set("gro", cell.text("gro") == "on");
-    let parts = Parts {
-        path: cell.path().set("loss", cell.value("loss")),
-        hosts: Some([host.clone(), host]),
-        flows: cell.equal_flows(),
-        times_ms: (8_000, 10),
-        seed: 80_000 + cell.number,
-        stagger: cell.stagger_of_equal_flows(),
-        repeats: cell.repeats(),
-    };
+    let path = cell.path().set("loss", cell.value("loss"));
+    let parts =
+        Parts { hosts: Some([host.clone(), host]), ..Parts::of_equal_flows(cell, path, (8_000, 10), 80_000) };
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)
 }

@@ -36,15 +36,7 @@ fn scenario(cell: &Cell) -> Scenario {
     let reorder = Table::new()
         .set("probability", cell.value("reorder_probability"))
         .set("delay", cell.quantity("reorder_delay_ms", "ms"));
-    let parts = Parts {
-        path: cell.path().set("reorder", reorder),
-        hosts: None,
-        flows: cell.equal_flows(),
-        times_ms: (12_000, 10),
-        seed: 60_000 + cell.number,
-        stagger: cell.stagger_of_equal_flows(),
-        repeats: cell.repeats(),
-    };
+    let parts = Parts::of_equal_flows(cell, cell.path().set("reorder", reorder), (12_000, 10), 60_000);
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)
 }

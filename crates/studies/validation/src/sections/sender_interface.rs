@@ -61,11 +61,13 @@ const BARS: [Bar; 4] = [
 fn scenario(cell: &Cell) -> Scenario {
     let (rate, mtu) = (cell.quantity("rate_gbit", "Gbit/s"), cell.quantity("mtu", "B"));
     let offloads = cell.text("offloads") == "on";
+    let path = Table::new()
+        .set("rate", rate.as_str())
+        .set("rtt", cell.quantity("rtt_ms", "ms"))
+        .set("buffer", "1 bdp");
+    // Slow start takes at most 14 round trips of 24 ms; the kernel needs a minute for 2 s at 100 Gbit/s.
+    let times_ms = if cell.value("rate_gbit") > 10.0 { (2_000, 10) } else { (3_000, 10) };
     let parts = Parts {
-        path: Table::new()
-            .set("rate", rate.as_str())
-            .set("rtt", cell.quantity("rtt_ms", "ms"))
-            .set("buffer", "1 bdp"),
         hosts: Some([
             Table::new()
                 .set("nic_rate", rate)
@@ -76,12 +78,7 @@ fn scenario(cell: &Cell) -> Scenario {
                 .set("gso", offloads),
             Table::new().set("mtu", mtu),
         ]),
-        flows: cell.equal_flows(),
-        // Slow start takes at most 14 round trips of 24 ms; the kernel needs a minute for 2 s at 100 Gbit/s.
-        times_ms: if cell.value("rate_gbit") > 10.0 { (2_000, 10) } else { (3_000, 10) },
-        seed: 10_000 + cell.number,
-        stagger: cell.stagger_of_equal_flows(),
-        repeats: cell.repeats(),
+        ..Parts::of_equal_flows(cell, path, times_ms, 10_000)
     };
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)
