@@ -291,10 +291,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("cwnd_packets", self.window.cwnd as f64);
-        if self.window.ssthresh < u64::MAX {
-            observer.value("ssthresh_packets", self.window.ssthresh as f64);
-        }
+        self.window.observe(observer);
         self.observe_inside(observer);
     }
 

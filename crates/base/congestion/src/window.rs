@@ -1,6 +1,6 @@
 //! The congestion window in packets with its carried remainder, and the steps all algorithms share.
 
-use crate::control::Control;
+use crate::control::{Control, Observer};
 use wirespeed_units::{Bytes, Span};
 
 /// Smallest slow start threshold (RFC 5681, equation 4).
@@ -158,6 +158,14 @@ impl Window {
         if used < self.cwnd {
             self.ssthresh = self.current_ssthresh();
             self.set(self.cwnd.midpoint(used));
+        }
+    }
+
+    /// Shows the window, and the threshold once there is one, in packets.
+    pub fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("cwnd_packets", self.cwnd as f64);
+        if self.ssthresh < u64::MAX {
+            observer.value("ssthresh_packets", self.ssthresh as f64);
         }
     }
 

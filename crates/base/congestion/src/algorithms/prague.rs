@@ -305,10 +305,7 @@ impl CongestionControl for Prague {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("cwnd_packets", self.window.cwnd as f64);
-        if self.window.ssthresh < u64::MAX {
-            observer.value("ssthresh_packets", self.window.ssthresh as f64);
-        }
+        self.window.observe(observer);
         self.observe_inside(observer);
     }
 
