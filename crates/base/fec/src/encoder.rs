@@ -16,7 +16,7 @@ struct Layer<G> {
     bins: Vec<Bin<G>>,
 }
 
-/// A group whose repair packet has not left.
+/// A group whose repair packet has not been sent.
 #[derive(Debug, Clone, Default)]
 struct Bin<G> {
     group: G,

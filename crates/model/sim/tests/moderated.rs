@@ -28,8 +28,8 @@ const IN_A_MS: f64 = 825.6;
 
 #[test]
 fn merged_packets_of_an_interrupt_get_one_acknowledgement() {
-    // At least: what is merged has one time stamp and ends with a packet that has PSH. At most: each GSO packet of the sender,
-    // which is what one acknowledgement lets go, may lie in two interrupts.
+    // A merged packet has one time stamp, and ends with the last packet of a GSO packet. At most, each interrupt is one merged
+    // packet. At least, a GSO packet begins in each interrupt and ends in the next, and a new time stamp comes once.
     let expect = |pieces_in_a_ms: f64, receiver: &str| {
         let outcome = by("", &format!("{receiver}\ngro = true"));
         let packets = packets_of_an_ack(&outcome);

@@ -26,10 +26,12 @@ impl Host {
                 (0..count).map(|_| self.random.draw() as usize % self.cores.len()).collect()
             }
         };
-        let moderation = || match nic.coalesce_frames {
-            _ if nic.adaptive => Moderation::Adaptive(Dim::default()),
-            0 => Moderation::Apart { interval: nic.coalesce, from: nic.coalesce_from },
-            frames => Moderation::Together { longest: nic.coalesce, frames },
+        let moderation = || {
+            if nic.adaptive {
+                Moderation::Adaptive(Dim::default())
+            } else {
+                Moderation::fixed(nic.coalesce, nic.coalesce_frames, nic.coalesce_from)
+            }
         };
         let queue = |core| RxQueue::new(core, Ring::new(packets, entry, mapped), moderation());
         self.queues = targets.into_iter().map(queue).collect();

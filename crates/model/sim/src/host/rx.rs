@@ -28,6 +28,16 @@ pub enum Moderation {
     Adaptive(Dim),
 }
 
+impl Moderation {
+    /// As `coalesce` and `coalesce_frames` have it; `from`: of a throttle.
+    pub fn fixed(interval: Span, frames: u32, from: u32) -> Moderation {
+        match frames {
+            0 => Moderation::Apart { interval, from },
+            frames => Moderation::Together { longest: interval, frames },
+        }
+    }
+}
+
 /// A receive queue.
 #[derive(Debug)]
 pub struct RxQueue {

@@ -29,8 +29,8 @@ const TIMESTAMPS: u64 = 12;
 const TCP_MSS_DEFAULT: u64 = 536;
 /// The least payload of a full segment.
 const TCP_MIN_MSS: u64 = 88;
-/// Packets of a relayed stream without an end: more than any run sends. A stream that has a number of packets writes no byte
-/// that its application has not given it.
+/// Packets of a relayed stream without an end: more than any run sends. A stream with a number of packets sends only bytes that
+/// the relay has written.
 const MOST_RELAYED: u64 = 1 << 44;
 /// SOCK_MIN_RCVBUF, half of SOCK_MIN_SNDBUF (TCP_SKB_MIN_TRUESIZE of include/net/sock.h, 64 bit).
 const SOCK_MIN: u64 = 2304;

@@ -28,11 +28,7 @@ pub(super) fn interfaces(run: &Run) -> Vec<Option<Box<Moderated>>> {
 
 impl Moderated {
     fn of(host: &run::Host, moderation: run::Moderation) -> Moderated {
-        let run::Moderation { interval, frames } = moderation;
-        let moderation = match frames {
-            0 => Moderation::Apart { interval, from: 0 },
-            frames => Moderation::Together { longest: interval, frames },
-        };
+        let moderation = Moderation::fixed(moderation.interval, moderation.frames, 0);
         Moderated {
             host: host.name.clone(),
             queue: RxQueue::new(0, Ring::new(u32::MAX, None, u32::MAX), moderation),
@@ -111,11 +107,10 @@ impl World {
         let flow = &mut self.flows[train.flow as usize];
         Self::show_arriving(&mut self.captures, flow, train);
         flow.count_arrival(train, way);
-        if gro && train.packets > 1 && flow.take_merged(train, &mut self.outgoing) {
-            self.settle(train.flow);
-            return;
+        let is_taken = gro && train.packets > 1 && flow.take_merged(train, &mut self.outgoing);
+        if !is_taken {
+            flow.take(train, &mut self.outgoing);
         }
-        flow.take(train, &mut self.outgoing);
         self.settle(train.flow);
     }
 }

@@ -1,7 +1,7 @@
 //! Splitters: they relay the data of one connection of a flow to the next, through a bounded buffer.
 //!
 //! A relay reads as soon as data has arrived and its buffer has room. It writes as soon as the next socket has room. That is
-//! what a process on a free core does (`crates/run/agent/src/relay.rs`). With a full buffer it does not read, and the receive
+//! how a process on an idle core works (`crates/run/agent/src/relay.rs`). With a full buffer it does not read, and the receive
 //! window of the first connection closes.
 
 use super::World;

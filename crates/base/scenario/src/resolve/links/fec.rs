@@ -63,7 +63,7 @@ impl Side<'_> {
     }
 }
 
-/// A setting of a direction with which there is no forward error correction, and what to do.
+/// A setting of a direction that excludes forward error correction, and the remedy.
 fn excluded(direction: &Direction) -> Option<(&'static str, &'static str)> {
     if direction.reorder.is_some() {
         return Some(("`reorder`", "leave out fec, or reorder"));

@@ -25,8 +25,8 @@ impl Sender {
     /// An acknowledgement reports the receiver's count, and has delivered so many packets.
     pub(super) fn take_marks(&mut self, marks: &MarksCounted, delivered: u64, found: &mut Findings) {
         // Others may have overtaken it (section 3.2.2.5.2).
-        let says_something = found.advanced || found.data_sacked || found.duplicate_reported || found.newer;
-        if !says_something {
+        let is_news = found.advanced || found.data_sacked || found.duplicate_reported || found.newer;
+        if !is_news {
             return;
         }
         let payload = marks.option.map(|option| {
