@@ -29,6 +29,7 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <net/gso.h>	/* skb_gso_segment; linux/netdevice.h had it before */
 #endif
+#include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
@@ -55,6 +56,7 @@ struct tc_wire_qopt {
 	__u64 duplicate_seed;
 	__u64 coalesce_ns;	/* of the interface at the end: without frames, from one interrupt to the next at least */
 	__u64 coalesce_frames;	/* not 0: the interrupt comes with so many, or coalesce_ns after the first of them */
+	__u64 mark_bytes;	/* what is ECN-capable and finds more than this waiting is marked */
 };
 
 /* What the link is like from a time on. */
@@ -76,6 +78,7 @@ struct tc_wire_xstats {
 	__u64 sent_packets;	/* whose transmission has started, lost ones included */
 	__u64 sent_bytes;
 	__u64 copied_packets;	/* that arrived, and arrive again */
+	__u64 marked_packets;	/* with congestion experienced, because they found too much waiting */
 };
 
 struct wire_list {
@@ -220,6 +223,8 @@ static int wire_enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 		q->stats.overflow_packets++;
 		return qdisc_drop(skb, sch, to_free);
 	}
+	if (q->stats.waiting_bytes > q->opt.mark_bytes && INET_ECN_set_ce(skb))
+		q->stats.marked_packets++;
 	if (q->free_ns <= now) {
 		q->free_ns = now;
 		q->remainder = 0;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 use support::{errors, has_kernel, tables, wirespeed};
+use wirespeed_record::QueueSample;
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios").join(name).display().to_string()
@@ -340,6 +341,46 @@ duration = "300 ms"
             "{kernel:?} on the kernel, {model:?} on the model"
         );
     }
+}
+
+#[test]
+fn a_queue_marks_on_the_kernel_as_on_the_model() {
+    const MARKING: &str = r#"schema = 1
+name = "marking"
+[host.sender]
+ecn = 1
+[host.receiver]
+ecn = 1
+[path]
+rate = "1 Gbit/s"
+rtt = "2 ms"
+buffer = "1 bdp"
+queue = { kind = "drop-tail", mark_above = "0.15 bdp" }
+[[flow]]
+congestion = "dctcp"
+[run]
+duration = "500 ms"
+"#;
+    if !has_kernel("a_queue_marks_on_the_kernel_as_on_the_model") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("marking.toml"), MARKING).unwrap();
+    let [kernel, model] = ["kernel", "model"].map(|substrate| {
+        let results = run_on(folder.path(), "marking.toml", substrate);
+        let run = &results["runs"][0];
+        assert_balanced(run);
+        assert_eq!(metric(run, "retransmissions_packets"), 0.0);
+        let id = run["id"].as_str().unwrap();
+        let recording = wirespeed_record::read(&folder.path().join(substrate).join("runs").join(id)).unwrap();
+        let of_queue = |row: &&QueueSample| row.queue == "bottleneck/forward";
+        let last = recording.queues.iter().filter(of_queue).next_back().unwrap();
+        // Nothing is lost, so the sender hears of every mark but those on their way.
+        let (heard, marked) = (metric(run, "ce_marked_packets"), last.marked_packets.unwrap() as f64);
+        assert!(heard > 400.0 && heard <= marked && marked - heard < 100.0, "{heard} of {marked}");
+        (heard, metric(run, "goodput_bps"))
+    });
+    assert!((kernel.0 / model.0 - 1.0).abs() < 0.15 && (kernel.1 / model.1 - 1.0).abs() < 0.02);
 }
 
 /// What stands for the link must not decide what TCP does: mainline's emulator gives nearly the same.

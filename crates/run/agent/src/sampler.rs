@@ -256,7 +256,7 @@ pub fn queue_sample(t_ns: i64, queue: String, kind: String, root: &Statistics) -
         recovered_packets: None,
         requeues: root.requeues,
         overlimits: root.overlimits,
-        marked_packets: None,
+        marked_packets: root.link.and_then(|link| link.marked_packets),
     }
 }
 

@@ -180,8 +180,7 @@ fn older_window(to: &Host, flow: &Flow, version: KernelVersion) -> Option<String
 fn beyond_the_wire(direction: &Direction) -> Option<String> {
     let named = |on: bool, name: &str| on.then(|| name.to_owned());
     let queue = match &direction.queue {
-        Queue::DropTail { mark_above: None } => None,
-        Queue::DropTail { mark_above: Some(_) } => Some("marking (mark_above)".to_owned()),
+        Queue::DropTail { .. } => None,
         other => Some(format!("queue {}", other.name())),
     };
     let loss = match direction.loss_model {
@@ -199,6 +198,9 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
 /// A setting of a direction that netem and tbf lack, where these stand for a link.
 fn beyond_netem(link: &Link, direction: &Direction, substrate: SubstrateKind) -> Option<String> {
     if (substrate, link.emulator) != (SubstrateKind::Kernel, Emulator::Wire) {
+        if matches!(direction.queue, Queue::DropTail { mark_above: Some(_) }) {
+            return Some("marking (mark_above)".into());
+        }
         // netem delays all packets but those that overtake.
         if direction.reorder.is_some() {
             return Some("reorder".into());
@@ -413,7 +415,6 @@ mod tests {
                 "queue drop-tail-packets",
                 with(|d| d.queue = Queue::DropTailPackets { packets: 100, mark_above: None }),
             ),
-            ("marking", with(|d| d.queue = Queue::DropTail { mark_above: Some(burst) })),
             ("loss_model bit-error", with(|d| d.loss_model = LossModel::BitError { rate: 1e-12 })),
             ("an outage", with(|d| d.outages = vec![(Span::secs(1), Span::secs(2))])),
             ("a policer", with(|d| d.policer = Some(Policer { rate, burst }))),
@@ -422,6 +423,18 @@ mod tests {
         for (name, message) in refused {
             assert!(message.as_ref().is_some_and(|m| m.contains(name)), "{name}: {message:?}");
         }
+    }
+
+    #[test]
+    fn marking_is_the_wires() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        run.links[0].reverse.queue = Queue::DropTail { mark_above: Some(Bytes::mib(1)) };
+        assert_eq!(lacks(&run, SubstrateKind::Kernel), None);
+        let of_netns = lacks(&run, SubstrateKind::Netns).unwrap_or_default();
+        assert!(of_netns.contains("marking (mark_above) is not available on substrate netns"), "{of_netns}");
+        run.links[0].emulator = Emulator::Netem;
+        let of_netem = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();
+        assert!(of_netem.contains("marking (mark_above)"), "{of_netem}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Moderation, Qdisc, Reorder};
+use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Moderation, Qdisc, Queue, Reorder};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -179,13 +179,19 @@ fn wire(direction: &Direction, seed: u64, moderation: Option<Moderation>) -> TcA
     });
     let moderation = moderation
         .map_or([0; 2], |moderation| [moderation.interval.nanoseconds() as u64, moderation.frames.into()]);
+    // A queue that does not mark: it never holds so much.
+    let mark_above = match direction.queue {
+        Queue::DropTail { mark_above: Some(threshold) } => threshold.get(),
+        _ => u64::MAX,
+    };
     words(
         WIRE_LINK,
         [direction.rate.get(), delay, direction.buffer.get(), loss, seed]
             .into_iter()
             .chain(reorder)
             .chain(duplicate)
-            .chain(moderation),
+            .chain(moderation)
+            .chain([mark_above]),
     )
 }
 
@@ -321,6 +327,8 @@ pub struct LinkStatistics {
     pub flight_packets: u64,
     /// Packets delivered twice. `None`: not counted.
     pub copied_packets: Option<u64>,
+    /// Packets marked with congestion experienced. `None`: not counted.
+    pub marked_packets: Option<u64>,
 }
 
 /// One direction of a link of netem with a bucket below it, as one queue. netem counts what the bucket drops as
@@ -332,6 +340,7 @@ pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
             lost_packets: netem.dropped_packets.saturating_sub(bucket.dropped_packets),
             flight_packets: netem.backlog_packets.saturating_sub(bucket.backlog_packets),
             copied_packets: None,
+            marked_packets: None,
         }),
         ..bucket.clone()
     }
@@ -389,8 +398,8 @@ fn decode_wire(bytes: &[u8], into: &mut Statistics) {
     let lost_packets = word();
     into.sent_packets = word();
     into.sent_bytes = word();
-    let copied_packets = Some(word());
-    into.link = Some(LinkStatistics { lost_packets, flight_packets, copied_packets });
+    let (copied_packets, marked_packets) = (Some(word()), Some(word()));
+    into.link = Some(LinkStatistics { lost_packets, flight_packets, copied_packets, marked_packets });
 }
 
 #[cfg(test)]
@@ -412,10 +421,12 @@ mod tests {
         let direction = Direction::plain(Rate::gbit(10), Span::ms(5), 0.5, Bytes::new(1000));
         assert_eq!(
             words_of(&wire(&direction, 7, None)),
-            [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0, 0, 0, 0, 0, 0]
+            [0, 10_000_000_000, 5_000_000, 1000, 1 << 63, 7, 0, 0, 0, 0, 0, 0, 0, 0, u64::MAX]
         );
         let moderation = Moderation { interval: Span::us(50), frames: 64 };
-        assert_eq!(words_of(&wire(&direction, 7, Some(moderation)))[12..], [50_000, 64]);
+        let marking =
+            Direction { queue: Queue::DropTail { mark_above: Some(Bytes::new(600)) }, ..direction.clone() };
+        assert_eq!(words_of(&wire(&marking, 7, Some(moderation)))[12..], [50_000, 64, 600]);
         assert_eq!(wire_states(&direction).count(), 0);
     }
 
@@ -449,14 +460,20 @@ mod tests {
     #[test]
     fn a_links_own_counters_replace_the_generic_ones() {
         let mut statistics = Statistics { kind: "wire".into(), ..Default::default() };
-        let words: Vec<u8> = [100u64, 2, 30, 4, 5, 60, 700, 8].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let words: Vec<u8> =
+            [100u64, 2, 30, 4, 5, 60, 700, 8, 9].iter().flat_map(|w| w.to_ne_bytes()).collect();
         decode_wire(&words, &mut statistics);
         assert_eq!((statistics.backlog_bytes, statistics.backlog_packets), (100, 2));
         assert_eq!(
             (statistics.dropped_packets, statistics.sent_packets, statistics.sent_bytes),
             (4, 60, 700)
         );
-        let link = LinkStatistics { lost_packets: 5, flight_packets: 30, copied_packets: Some(8) };
+        let link = LinkStatistics {
+            lost_packets: 5,
+            flight_packets: 30,
+            copied_packets: Some(8),
+            marked_packets: Some(9),
+        };
         assert_eq!(statistics.link, Some(link));
     }
 }

@@ -168,10 +168,10 @@ pub(crate) enum QueueTable {
     /// First in, first out; what does not fit into `buffer` is dropped.
     DropTail {
         /// ECN-capable packets that arrive while more than this waits are marked, as DCTCP wants it (RFC 8257).
-        /// A size as of `buffer`. Model only.
+        /// A size as of `buffer`. Model and kernel.
         mark_above: Option<Room>,
         /// The same as a time, in place of `mark_above`: what the link sends in it at its rate, that of its start if it changes.
-        /// Model only.
+        /// Model and kernel.
         mark_after: Option<Span>,
     },
     /// First in, first out; the room is counted in packets, whatever their size. Model only.
