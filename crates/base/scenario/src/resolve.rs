@@ -57,6 +57,8 @@ pub(crate) struct Resolved {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
+    /// Files that changes of links are read from, as written.
+    pub schedules: Vec<PathBuf>,
 }
 
 impl Resolved {
@@ -163,6 +165,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         flows,
         warnings,
         own_controls,
+        schedules: links::schedule_files(root),
     })
 }
 

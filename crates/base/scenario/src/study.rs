@@ -40,6 +40,8 @@ pub struct Study {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls (`[congestion.NAME]`), found from the scenario's folder.
     pub own_controls: Vec<PathBuf>,
+    /// Files that changes of links were read from (`schedule`), found from the scenario's folder.
+    pub schedules: Vec<PathBuf>,
     /// The metrics that figures name.
     metrics_of_figures: Vec<MetricName>,
 }
@@ -164,7 +166,7 @@ pub(crate) fn study(
         }
         None => Default::default(),
     };
-    let (mut runs, warnings, own_controls) = runs(&root, &axes, &variants, &sets)?;
+    let Resolutions { mut runs, warnings, own_controls, schedules } = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     for run in &mut runs {
         run.kernel = run.kernel.take().map(|kernel| kernel.below(folder));
@@ -182,6 +184,7 @@ pub(crate) fn study(
         path: PathBuf::from(&source.name),
         warnings: warnings.into_iter().collect(),
         own_controls: own_controls.into_iter().map(|file| folder.join(file)).collect(),
+        schedules: schedules.into_iter().map(|file| folder.join(file)).collect(),
         metrics_of_figures,
     })
 }
@@ -263,14 +266,21 @@ fn join_axis(mut joined: Vec<Axis>, axis: &Axis) -> Vec<Axis> {
 
 type Overrides = [(Address, Node)];
 
-/// Every run, what is probably not meant in any of them, and the C files that any of them names.
-type Runs = (Vec<Run>, BTreeSet<String>, BTreeSet<PathBuf>);
+/// All combinations, resolved.
+#[derive(Default)]
+struct Resolutions {
+    runs: Vec<Run>,
+    /// What is probably not meant in any of them.
+    warnings: BTreeSet<String>,
+    /// C files of the user's own congestion controls that any of them names.
+    own_controls: BTreeSet<PathBuf>,
+    /// Files of schedules that any of them names.
+    schedules: BTreeSet<PathBuf>,
+}
 
-fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Result<Runs, Complaint> {
+fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Result<Resolutions, Complaint> {
     let combinations = sweep::combinations(axes).unwrap_or(usize::MAX);
-    let mut runs: Vec<Run> = Vec::new();
-    let mut warnings = BTreeSet::new();
-    let mut own_controls = BTreeSet::new();
+    let mut all = Resolutions::default();
     for combination in sweep::product(axes) {
         let resolved = one(root, axes, variants, &combination, sets)
             .map_err(|complaint| with_combination(complaint, root, axes, variants, &combination, sets))?;
@@ -282,11 +292,12 @@ fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Re
                 .label("multiplies the runs")
                 .help("sweep fewer values, repeat less, or split the sweep over several files"));
         }
-        runs.extend(resolved.runs());
-        warnings.extend(resolved.warnings);
-        own_controls.extend(resolved.own_controls);
+        all.runs.extend(resolved.runs());
+        all.warnings.extend(resolved.warnings);
+        all.own_controls.extend(resolved.own_controls);
+        all.schedules.extend(resolved.schedules);
     }
-    Ok((runs, warnings, own_controls))
+    Ok(all)
 }
 
 /// Resolves one combination: the file, its factors over it, `--set` over both.

@@ -15,16 +15,17 @@ pub struct Input {
     pub content: Vec<u8>,
 }
 
-/// The scenario file of a study as it was read, and the C files of its own congestion controls.
+/// The scenario file of a study as it was read, and the files that it names: C files of its own congestion controls, and schedules
+/// of links.
 ///
 /// # Errors
-/// If a C file cannot be read.
+/// If such a file cannot be read.
 pub fn inputs_of(study: &Study) -> Result<Vec<Input>, BundleError> {
     let name = file_name(&study.path).unwrap_or_else(|| format!("{}.toml", study.name));
     let mut names = BTreeSet::from([name.clone()]);
     let mut inputs = vec![Input { name, content: study.source.clone().into_bytes() }];
     let folder = study.path.parent().unwrap_or(Path::new(""));
-    for path in &study.own_controls {
+    for path in study.own_controls.iter().chain(&study.schedules) {
         let name = below(path, folder).or_else(|| file_name(path)).unwrap_or_default();
         if names.insert(name.clone()) {
             inputs.push(Input { name, content: fs::read(path).map_err(io_error("read", path))? });
@@ -60,5 +61,21 @@ mod tests {
         assert_eq!(below(Path::new("s/./cc/own.c"), Path::new("s")).as_deref(), Some("cc/own.c"));
         assert_eq!(below(Path::new("s/../own.c"), Path::new("s")), None);
         assert_eq!(below(Path::new("/own.c"), Path::new("s")), None);
+    }
+
+    #[test]
+    fn files_that_a_scenario_names_are_inputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "schema = 1\nname = \"s\"\nabout = \"?\"\n[path]\nrate = \"1 Gbit/s\"\nrtt = \"9 ms\"\n\
+                    schedule = { csv = \"rates/day.csv\" }\n[[flow]]\ncongestion = \"own\"\n[congestion.own]\n\
+                    source = \"own.c\"\n[run]\nduration = \"1 s\"\n";
+        let files = [("s.toml", text), ("rates/day.csv", "time,rate\n0,1 Mbit/s\n"), ("own.c", "int x;\n")];
+        fs::create_dir(folder.path().join("rates")).unwrap();
+        files.iter().for_each(|(name, content)| fs::write(folder.path().join(name), content).unwrap());
+        let study = wirespeed_scenario::load(&folder.path().join("s.toml"), &[], None).unwrap();
+        let inputs = inputs_of(&study).unwrap();
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        assert_eq!(names, ["s.toml", "own.c", "rates/day.csv"]);
+        assert_eq!(inputs[2].content, files[1].1.as_bytes());
     }
 }

@@ -7,6 +7,8 @@ mod fec;
 mod queue;
 mod schedule;
 
+pub(super) use schedule::files as schedule_files;
+
 use super::hosts::Layout;
 use super::{ETHERNET_HEADER, check_delay, over_preset, within};
 use crate::decode::decode;

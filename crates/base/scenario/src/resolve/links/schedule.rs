@@ -7,9 +7,9 @@ use crate::file::ScheduleTable;
 use crate::resolve::{LONGEST_RUN, positive};
 use crate::run::{Change, Direction};
 use crate::suggest;
-use crate::tree::{Place, Source};
+use crate::tree::{Node, Place, Source};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use wirespeed_units::{Rate, Span};
@@ -18,6 +18,14 @@ use wirespeed_units::{Rate, Span};
 const MAHIMAHI_PACKET_BITS: u64 = 1504 * 8;
 const MAHIMAHI_TICK: Span = Span::ms(1);
 const COLUMNS: [&str; 6] = ["time", "rate", "rtt", "delay", "loss", "buffer"];
+/// The files of all schedules of a scenario, as written.
+pub fn files(scenario: &Node) -> Vec<PathBuf> {
+    let schedule = scenario.get("schedule");
+    let named = ["csv", "mahimahi"].into_iter().filter_map(|kind| schedule?.get(kind)?.text());
+    let below = scenario.entries().iter().map(|entry| &entry.node).chain(scenario.elements());
+    named.map(PathBuf::from).chain(below.flat_map(files)).collect()
+}
+
 /// A larger file cannot be a schedule: two hundred thousand lines of all columns are less.
 const LARGEST_FILE: u64 = 64 << 20;
 
