@@ -14,7 +14,7 @@ use wirespeed_agent::{MOST_FLOWS, is_read_while_loading};
 use wirespeed_kernel::{Boot, BootError, Confinement, Exit, Kernel, boot, guest};
 use wirespeed_record::{Cost, KernelInfo, Recording, RunDirectory, SubstrateKind};
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::{Flow, FlowKind, KernelChoice, KernelVersion, Qdisc, Queue, Run};
+use wirespeed_scenario::run::{Flow, FlowKind, Host, KernelChoice, KernelVersion, Qdisc, Queue, Run};
 use wirespeed_topology::world::{Ground, SEND_BUFFER_MOST};
 use wirespeed_units::Bytes;
 
@@ -224,14 +224,17 @@ fn memory(run: &Run) -> Bytes {
     /// again and again stays in memory. Measured: at most 18, of 1, 4 and 16 BBR flows at 10 and 40 Gbit/s with buffers
     /// of 0.1 to 4 bandwidth-delay products and losses of 1e-3 to 2e-2. Others touched at most 3.
     const OVERHEAD_OF_HOLES: u64 = 24;
-    let mut paths = 0;
+    // Data in both directions is held twice.
+    let directions = if sends_both_ways(run) { 2 } else { 1 };
+    let mut paths: u64 = run.hosts.iter().map(|host| own_queue(run, host) * OVERHEAD).sum();
     for link in &run.links {
         let round_trip = link.forward.longest_delay() + link.reverse.longest_delay();
         let access = run.hosts.iter().map(|host| host.access_delay * 2).max().unwrap_or_default();
         let flying = link.forward.greatest_rate().volume(round_trip + access * 2).get();
         let (forward, reverse) = (link.forward.largest_buffer().get(), link.reverse.largest_buffer().get());
         let holes = if run.flows.iter().any(ignores_losses) { OVERHEAD_OF_HOLES } else { 0 };
-        paths += ((flying + forward + reverse) * OVERHEAD).max((flying + forward.max(reverse)) * holes);
+        let held = ((flying + forward + reverse) * OVERHEAD).max((flying + forward.max(reverse)) * holes);
+        paths += held * directions;
     }
     let (mut windows, mut buffers, mut datagrams) = (0, 0, 0);
     for flow in &run.flows {
@@ -253,6 +256,26 @@ fn memory(run: &Run) -> Bytes {
         }
     }
     Bytes::new(BASE + datagrams + (paths + windows).min(buffers))
+}
+
+/// Whether a host sends data that receives some, too.
+fn sends_both_ways(run: &Run) -> bool {
+    run.flows.iter().any(|flow| run.flows.iter().any(|other| other.from == flow.to))
+}
+
+/// The most that the queueing discipline of a host's interface holds, in bytes, with the limits of Linux (tc-fq(8), tc-fq_codel(8)).
+fn own_queue(run: &Run, host: &Host) -> u64 {
+    const FQ_LIMIT: u64 = 10_000;
+    const FQ_FLOW_LIMIT: u64 = 100;
+    const FQ_CODEL_MEMORY: u64 = 32 << 20;
+    let flows = run.flows.iter().filter(|flow| flow.from == host.name).count() as u64;
+    let flow_limit = host.fq.map_or(FQ_FLOW_LIMIT, |fq| fq.flow_limit.into());
+    match host.qdisc {
+        _ if flows == 0 => 0,
+        Qdisc::PfifoFast => u64::from(host.txqueuelen) * host.mtu.get(),
+        Qdisc::Fq => FQ_LIMIT.min(flows * flow_limit) * host.mtu.get(),
+        Qdisc::FqCodel => FQ_CODEL_MEMORY,
+    }
 }
 
 /// Whether a flow may go on at full speed after losses: BBR, and what a user's own C file does.
@@ -315,7 +338,8 @@ mod tests {
         // 256 MiB, a send buffer of 1.5 GiB, a receive buffer of 2 GiB.
         assert_eq!(mib(&run), 256 + 1536 + 2047);
         run.flows = vec![run.flows[0].clone(); 100];
-        let path = (5 * 3 * 1_250_000_000_u64) >> 20;
+        // Three bandwidth-delay products, and a thousand packets of 1500 bytes at the host.
+        let path = (5 * (3 * 1_250_000_000_u64 + 1_500_000)) >> 20;
         assert_eq!(mib(&run), 256 + path + 500);
         run.hosts[0].tcp.wmem[2] = Bytes::mib(4);
         run.hosts[1].tcp.rmem[2] = Bytes::mib(6);
@@ -329,6 +353,21 @@ mod tests {
         let before = memory(&run);
         run.links[0].forward.buffer += Bytes::mib(1024);
         assert!(memory(&run) >= before + Bytes::mib(1024));
+    }
+
+    #[test]
+    fn data_both_ways_and_queues_of_hosts_need_room() {
+        let mut run = long("cubic");
+        run.flows = vec![run.flows[0].clone(); 100];
+        let one_way = memory(&run);
+        let flow = run.flows[0].clone();
+        run.flows.push(Flow { from: flow.to, to: flow.from, ..run.flows[0].clone() });
+        let path = 5 * 3 * 1_250_000_000;
+        assert!(memory(&run).get() > one_way.get() + path);
+        run.flows.pop();
+        run.hosts[0].qdisc = Qdisc::Fq;
+        let queue = 5 * (10_000 - 1_000) * run.hosts[0].mtu.get();
+        assert_eq!(memory(&run), one_way + Bytes::new(queue));
     }
 
     #[test]
