@@ -270,7 +270,7 @@ type Overrides = [(Address, Node)];
 #[derive(Default)]
 struct Resolutions {
     runs: Vec<Run>,
-    /// What is probably not meant in any of them.
+    /// Settings of any of them that are probably not meant.
     warnings: BTreeSet<String>,
     /// C files of the user's own congestion controls that any of them names.
     own_controls: BTreeSet<PathBuf>,
