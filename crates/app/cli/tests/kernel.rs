@@ -374,7 +374,7 @@ duration = "500 ms"
         let id = run["id"].as_str().unwrap();
         let recording = wirespeed_record::read(&folder.path().join(substrate).join("runs").join(id)).unwrap();
         let of_queue = |row: &&QueueSample| row.queue == "bottleneck/forward";
-        let last = recording.queues.iter().filter(of_queue).next_back().unwrap();
+        let last = recording.queues.iter().rfind(of_queue).unwrap();
         // Nothing is lost, so the sender hears of every mark but those on their way.
         let (heard, marked) = (metric(run, "ce_marked_packets"), last.marked_packets.unwrap() as f64);
         assert!(heard > 400.0 && heard <= marked && marked - heard < 100.0, "{heard} of {marked}");

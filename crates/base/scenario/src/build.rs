@@ -78,7 +78,7 @@ pub struct Scenario {
 /// The heading of a table.
 #[derive(Debug, Clone, PartialEq)]
 enum Header {
-    /// `[path]`, `[run]` or `[sweep]`.
+    /// `[topology]`, `[path]`, `[run]` or `[sweep]`.
     Single(&'static str),
     /// `[host.NAME]`.
     Host(String),
@@ -108,6 +108,12 @@ impl Scenario {
     #[must_use]
     pub fn path(self, path: Table) -> Self {
         self.with(Header::Single("path"), path)
+    }
+
+    /// How hosts and links are joined: `[topology]`.
+    #[must_use]
+    pub fn topology(self, topology: Table) -> Self {
+        self.with(Header::Single("topology"), topology)
     }
 
     /// Settings of a host: `[host.NAME]`.

@@ -100,8 +100,8 @@ impl Cell {
     }
 
     /// The setting that makes runs of several equal flows differ; one flow has nothing to stagger.
-    pub fn stagger_of_equal_flows(&self) -> Option<&'static str> {
-        (self.flows() > 1).then_some("flow.stagger")
+    pub fn stagger_of_equal_flows(&self) -> Option<Stagger> {
+        (self.flows() > 1).then(|| Stagger::of("flow.stagger"))
     }
 
     /// Its factors in a line for people.
@@ -153,6 +153,21 @@ fn lift_limits(host: &mut Host) {
     host.tcp.stretch_acks = true;
 }
 
+/// A setting that makes the runs of a cell differ.
+pub struct Stagger {
+    /// The setting that takes the times in turn.
+    pub setting: &'static str,
+    /// A time for each run.
+    pub times: [String; STAGGERS_MS.len()],
+}
+
+impl Stagger {
+    /// The setting takes [`STAGGERS_MS`].
+    pub fn of(setting: &'static str) -> Stagger {
+        Stagger { setting, times: STAGGERS_MS.map(|ms| format!("{ms} ms")) }
+    }
+}
+
 /// The parts in which scenarios of different sections differ.
 pub struct Parts {
     /// Settings of the path.
@@ -165,8 +180,8 @@ pub struct Parts {
     pub times_ms: (u32, u32),
     /// The scenario's seed.
     pub seed: u32,
-    /// The setting that takes [`STAGGERS_MS`] in turn; `None`: repetitions differ by their seeds alone.
-    pub stagger: Option<&'static str>,
+    /// Makes the runs differ; `None`: repetitions differ by their seeds alone.
+    pub stagger: Option<Stagger>,
     /// How often a run without a stagger is repeated.
     pub repeats: usize,
 }
@@ -197,7 +212,9 @@ impl Parts {
         let run = Table::new().set("duration", ms(duration)).set("sample", ms(sample)).set("seed", self.seed);
         let repeats = u32::try_from(self.repeats).expect("a cell has a few runs");
         match self.stagger {
-            Some(setting) => scenario.run(run).sweep(Table::new().set(setting, STAGGERS_MS.map(ms).to_vec())),
+            Some(Stagger { setting, times }) => {
+                scenario.run(run).sweep(Table::new().set(setting, times.to_vec()))
+            }
             None => scenario.run(run.set_if("repeat", (repeats > 1).then_some(repeats))),
         }
     }

@@ -1,8 +1,9 @@
 //! The columns in which factors stand: how a value is shown, and which value a run has.
 
+use super::shape;
 use std::collections::BTreeSet;
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{FlowKind, Host, Moderation, Qdisc, Reorder};
+use wirespeed_scenario::run::{Host, Moderation, Qdisc, Reorder};
 
 /// A column of the grid's files.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub enum Reading {
 pub const MIXED: &str = "mixed";
 
 /// Every column that a section may use.
-pub static COLUMNS: [Column; 20] = [
+pub static COLUMNS: [Column; 23] = [
     Column {
         name: "congestion",
         what: "congestion control",
@@ -50,6 +51,30 @@ pub static COLUMNS: [Column; 20] = [
         title: |v| format!("bbr beside {v}"),
         level: str::to_owned,
         read: beside,
+    },
+    Column {
+        name: "arrangement",
+        what: "arrangement of flows",
+        unit: "",
+        title: str::to_owned,
+        level: str::to_owned,
+        read: |run| Some(Reading::Name(shape::arrangement(run))),
+    },
+    Column {
+        name: "queue",
+        what: "queue",
+        unit: "",
+        title: |v| format!("queue {v}"),
+        level: |v| format!("queue {v}"),
+        read: |run| Some(Reading::Name(shape::queue(run))),
+    },
+    Column {
+        name: "sockets",
+        what: "socket buffers",
+        unit: "",
+        title: |v| format!("socket buffers {v}"),
+        level: |v| format!("socket buffers {v}"),
+        read: |run| Some(Reading::Name(shape::sockets(run).into())),
     },
     Column {
         name: "change",
@@ -108,7 +133,8 @@ pub static COLUMNS: [Column; 20] = [
         unit: " ms",
         title: |v| format!("{v} ms"),
         level: |v| format!("{v} ms"),
-        read: |run| range(run.flows.iter().map(|flow| run.base_rtt(flow).nanoseconds() as f64 / 1e6)),
+        // Flows that have longer ones are an arrangement.
+        read: |run| range(shape::rtts(run).first().map(|rtt| rtt.nanoseconds() as f64 / 1e6).into_iter()),
     },
     Column {
         name: "rate_gbit",
@@ -145,7 +171,8 @@ pub static COLUMNS: [Column; 20] = [
         // Of flows that end, only some are there at a time.
         read: |run| {
             let is_endless = run.flows.iter().any(|flow| flow.bytes.is_none());
-            range(is_endless.then_some(run.flows.len() as f64).into_iter())
+            let count = run.flows.iter().filter(|flow| shape::is_tcp(flow)).count();
+            range(is_endless.then_some(count as f64).into_iter())
         },
     },
     Column {
@@ -162,7 +189,7 @@ pub static COLUMNS: [Column; 20] = [
         unit: "",
         title: str::to_owned,
         level: str::to_owned,
-        read: |run| of_senders(run, |host| name_of(host.qdisc).into()),
+        read: |run| of_senders(run, |host| shape::qdisc_name(host.qdisc).into()),
     },
     Column {
         name: "txqueuelen",
@@ -236,15 +263,6 @@ pub fn named(name: &str) -> &'static Column {
     COLUMNS.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"))
 }
 
-/// The name of a queueing discipline in scenarios.
-fn name_of(qdisc: Qdisc) -> &'static str {
-    match qdisc {
-        Qdisc::PfifoFast => "pfifo_fast",
-        Qdisc::Fq => "fq",
-        Qdisc::FqCodel => "fq_codel",
-    }
-}
-
 fn flows(value: &str) -> String {
     if value == "1" { "1 flow".into() } else { format!("{value} flows") }
 }
@@ -280,21 +298,13 @@ fn reorder(run: &Run) -> impl Iterator<Item = Reorder> {
     run.links.iter().filter_map(|link| link.forward.reorder)
 }
 
-/// The algorithms of the TCP flows.
-fn algorithms(run: &Run) -> impl Iterator<Item = &str> {
-    run.flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Tcp { congestion, .. } => Some(congestion.name.as_str()),
-        FlowKind::Udp { .. } => None,
-    })
-}
-
 fn congestion(run: &Run) -> Option<Reading> {
-    one(algorithms(run).map(str::to_owned).collect())
+    one(shape::algorithms(run).map(str::to_owned).collect())
 }
 
 /// The algorithm of the other one of two flows of which one is BBR.
 fn beside(run: &Run) -> Option<Reading> {
-    let names: Vec<&str> = algorithms(run).collect();
+    let names: Vec<&str> = shape::algorithms(run).collect();
     let [a, b] = names[..] else { return None };
     match (a == "bbr", b == "bbr") {
         (false, true) => Some(Reading::Name(a.into())),
@@ -303,11 +313,11 @@ fn beside(run: &Run) -> Option<Reading> {
     }
 }
 
-/// Room before each link, in bandwidth-delay products of the flow with the longest round-trip time.
+/// Room before each link, in bandwidth-delay products of the flow with the shortest round-trip time.
 fn buffer(run: &Run) -> Option<Reading> {
-    let longest = run.flows.iter().map(|flow| run.base_rtt(flow)).max()?;
+    let shortest = *shape::rtts(run).first()?;
     range(run.links.iter().map(|link| {
-        let product = link.forward.rate.volume(longest).get().max(1);
+        let product = link.forward.rate.volume(shortest).get().max(1);
         link.forward.buffer.get() as f64 / product as f64
     }))
 }
@@ -342,6 +352,9 @@ mod tests {
                     };
                     let is_floor = name == "buffer_bdp" && cell.scenario().text().contains(" packets\"");
                     match reading {
+                        // Of two algorithms, the cell's is one.
+                        Reading::Name(found)
+                            if found == MIXED && cell.get("arrangement") == Some("against") => {}
                         Reading::Name(found) => assert_eq!(found, *value),
                         Reading::Range(least, most) => {
                             let value: f64 = value.parse().unwrap();

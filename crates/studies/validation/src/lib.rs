@@ -20,6 +20,7 @@ pub mod region;
 pub mod scatter;
 pub mod section;
 pub mod sections;
+pub mod shape;
 pub mod statistics;
 #[cfg(test)]
 mod testing;

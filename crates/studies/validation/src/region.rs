@@ -6,10 +6,10 @@
 use super::cell::Cell;
 use super::column::{COLUMNS, Column, MIXED, Reading, named, senders};
 use super::section::{Factor, Section, sections};
-use super::sections::{changing, finite};
+use super::sections::{changing, finite, high_rates};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, Mutex};
 use wirespeed_record::ValidatedRegion;
 use wirespeed_scenario::Run;
 use wirespeed_scenario::run::{FlowKind, Host, Link, LossModel, Queue};
@@ -19,8 +19,8 @@ const ROUNDING: f64 = 1e-3;
 
 /// The stamp of a run on the model: inside if a section covers it, else what sets it apart from the nearest section.
 pub fn stamp(run: &Run) -> ValidatedRegion {
-    let apart = regions().zip(templates()).map(|(section, template)| {
-        let outside = outside(section, template, run);
+    let apart = regions().map(|section| {
+        let outside = outside(section, &template(section, run), run);
         // Of two sections as near, the one that has the run's algorithms.
         let lacks_block = beyond_levels(section, named(section.block()), run).is_some();
         (
@@ -37,17 +37,34 @@ fn regions() -> impl Iterator<Item = &'static Section> {
     sections().iter().filter(|section| section.is_region)
 }
 
-/// For each of them a run that has what all its runs have in common.
-fn templates() -> &'static [Run] {
-    static TEMPLATES: LazyLock<Vec<Run>> = LazyLock::new(|| {
-        let of = |section: &'static Section| {
-            let values = section.factors.iter().flat_map(|factor| factor.levels[0].iter());
-            let cell = Cell { section, number: 1, values: values.map(|v| (*v).to_owned()).collect() };
-            cell.runs(&[]).expect("a test makes every cell a scenario").swap_remove(0)
-        };
-        regions().map(of).collect()
-    });
-    &TEMPLATES
+/// A run of the section with what all its runs have in common: of each factor the level by whose names `run` goes, else the first.
+fn template(section: &'static Section, run: &Run) -> Arc<Run> {
+    type Templates = BTreeMap<(&'static str, Vec<usize>), Arc<Run>>;
+    static TEMPLATES: Mutex<Templates> = Mutex::new(BTreeMap::new());
+    let chosen: Vec<usize> = section.factors.iter().map(|factor| named_level(factor, run)).collect();
+    let of_levels = || {
+        let levels = section.factors.iter().zip(&chosen).flat_map(|(factor, level)| &factor.levels[*level]);
+        let cell = Cell { section, number: 1, values: levels.map(|v| (*v).to_owned()).collect() };
+        Arc::new(cell.runs(&[]).expect("a test makes every cell a scenario").swap_remove(0))
+    };
+    let mut templates = TEMPLATES.lock().expect("making a template does not panic");
+    templates.entry((section.name, chosen.clone())).or_insert_with(of_levels).clone()
+}
+
+/// Index of the first level whose names are those of the run; 0 if there is none.
+fn named_level(factor: &Factor, run: &Run) -> usize {
+    let names: Vec<Option<String>> = factor
+        .columns
+        .iter()
+        .map(|column| match (named(column).read)(run) {
+            Some(Reading::Name(name)) => Some(name),
+            _ => None,
+        })
+        .collect();
+    let is_named = |level: &Vec<&str>| {
+        level.iter().zip(&names).all(|(value, name)| name.as_ref().is_none_or(|name| name == value))
+    };
+    factor.levels.iter().position(is_named).unwrap_or(0)
 }
 
 /// What of a run is outside a section.
@@ -64,7 +81,10 @@ fn outside(section: &Section, template: &Run, run: &Run) -> Vec<String> {
             outside.push(words.collect::<Vec<_>>().join(" with "));
         }
     }
-    for column in COLUMNS.iter().filter(|column| !section.columns().any(|name| name == column.name)) {
+    let is_apart = |column: &&Column| {
+        !section.columns().any(|name| name == column.name) && !TOLD_BY_ASPECTS.contains(&column.name)
+    };
+    for column in COLUMNS.iter().filter(is_apart) {
         if let (Some(reading), Some(wanted)) = ((column.read)(run), (column.read)(template))
             && !is_alike(&reading, &wanted)
         {
@@ -77,9 +97,12 @@ fn outside(section: &Section, template: &Run, run: &Run) -> Vec<String> {
             outside.push(found);
         }
     }
-    outside.extend(settings(template, run));
+    outside.extend(settings(section, template, run));
     outside
 }
+
+/// Columns that aspects and settings of hosts stand for in sections without them.
+const TOLD_BY_ASPECTS: [&str; 3] = ["arrangement", "queue", "sockets"];
 
 /// The value of a run that lies beyond a section's levels.
 fn beyond_levels(section: &Section, column: &Column, run: &Run) -> Option<String> {
@@ -89,6 +112,7 @@ fn beyond_levels(section: &Section, column: &Column, run: &Run) -> Option<String
         return (column.name == "beside").then(|| "not BBR beside one other flow".into());
     };
     match &reading {
+        Reading::Name(name) if name == MIXED && high_rates::opposes(section, column, run) => None,
         Reading::Name(name) if name == MIXED => Some(format!("{}: several", column.what)),
         Reading::Name(name) => {
             (!levels.contains(&name.as_str())).then(|| format!("{} {name} is not compared", column.what))
@@ -165,9 +189,10 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 19] = [
+const ASPECTS: [Aspect; 20] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
+    high_rates::beyond,
     |run| run.flows.iter().any(|f| matches!(f.kind, FlowKind::Udp { .. })).then(|| "UDP".into()),
     |run| run.splits().then(|| "a splitter".into()),
     |run| (run.links.len() > 1).then(|| format!("{} links", run.links.len())),
@@ -265,7 +290,7 @@ const COVERED: [&str; 12] = [
 const BUFFERS: [&str; 4] = ["rmem", "wmem", "rmem_max", "wmem_max"];
 
 /// Settings of the hosts that differ from the section's.
-fn settings(template: &Run, run: &Run) -> Vec<String> {
+fn settings(section: &Section, template: &Run, run: &Run) -> Vec<String> {
     let flat = |host: &Host| {
         let mut flat = BTreeMap::new();
         let value = serde_json::to_value(host).expect("a host is plain data");
@@ -300,7 +325,7 @@ fn settings(template: &Run, run: &Run) -> Vec<String> {
                 outside.push(format!("{name} {shown} at {}", host.name));
             }
         }
-        if !has_room(host, run) {
+        if !section.columns().any(|name| name == "sockets") && !has_room(host, run) {
             outside.push(format!("socket buffers of {} limit the window", host.name));
         }
     }

@@ -3,7 +3,7 @@
 use super::bar::Bar;
 use super::cell::Cell;
 use super::sections::{
-    beside, changing, fast, finite, hosts, moderated, paths, reordering, sender_interface,
+    beside, changing, fast, finite, high_rates, hosts, moderated, paths, reordering, sender_interface,
 };
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -113,6 +113,7 @@ pub fn sections() -> &'static [Section] {
             sender_interface::section(),
             beside::section(),
             fast::section(),
+            high_rates::section(),
             changing::section(),
             reordering::section(),
             finite::section(),

@@ -4,6 +4,7 @@ pub mod beside;
 pub mod changing;
 pub mod fast;
 pub mod finite;
+pub mod high_rates;
 pub mod hosts;
 pub mod moderated;
 pub mod paths;
