@@ -88,27 +88,36 @@ fn link_queue(link: &Link) -> &'static str {
 /// The bound of windows: `fixed` at a bandwidth-delay product, `linux` for the buffers of a kernel as it comes, `ample` for larger
 /// ones, or `other`.
 pub fn sockets(run: &Run) -> &'static str {
-    let windows: BTreeSet<Option<bool>> = run.flows.iter().filter_map(|flow| fixed(run, flow)).collect();
+    let windows: Vec<(&Flow, Bytes)> =
+        run.flows.iter().filter_map(|flow| Some((flow, window(flow)?))).collect();
+    if !windows.is_empty() {
+        let are_all = windows.len() == run.flows.iter().filter(|flow| is_tcp(flow)).count();
+        let are_products = windows.iter().all(|(flow, window)| is_product(run, flow, *window));
+        return if are_all && are_products { "fixed" } else { "other" };
+    }
     let hosts = |is: fn(&Host) -> bool| run.hosts.iter().all(is);
-    match windows.into_iter().collect::<Vec<_>>()[..] {
-        [Some(true)] => "fixed",
-        [None] | [] if hosts(|host| host.tcp.rmem[2] == LINUX_RECEIVE && host.tcp.wmem[2] == LINUX_SEND) => {
-            "linux"
-        }
-        [None] | [] if hosts(|host| host.tcp.rmem[2] > LINUX_RECEIVE && host.tcp.wmem[2] > LINUX_SEND) => {
-            "ample"
-        }
-        _ => "other",
+    if hosts(|host| host.tcp.rmem[2] == LINUX_RECEIVE && host.tcp.wmem[2] == LINUX_SEND) {
+        "linux"
+    } else if hosts(|host| host.tcp.rmem[2] > LINUX_RECEIVE && host.tcp.wmem[2] > LINUX_SEND) {
+        "ample"
+    } else {
+        "other"
     }
 }
 
-/// Of a TCP flow whether its window is fixed, and then whether at a bandwidth-delay product.
-fn fixed(run: &Run, flow: &Flow) -> Option<Option<bool>> {
-    let FlowKind::Tcp { window, .. } = &flow.kind else { return None };
-    let Some(window) = window else { return Some(None) };
-    let slowest = run.links.iter().map(|link| link.forward.rate).min()?;
-    let product = slowest.volume(run.base_rtt(flow)).get() as f64;
-    Some(Some((window.get() as f64 - product).abs() <= product * ROUNDING))
+/// The fixed window of a flow, if it has one.
+fn window(flow: &Flow) -> Option<Bytes> {
+    match flow.kind {
+        FlowKind::Tcp { window, .. } => window,
+        FlowKind::Udp { .. } => None,
+    }
+}
+
+/// Whether a window is the bandwidth-delay product of its flow.
+fn is_product(run: &Run, flow: &Flow, window: Bytes) -> bool {
+    let slowest = run.links.iter().map(|link| link.forward.rate).min();
+    let product = slowest.map_or(0.0, |rate| rate.volume(run.base_rtt(flow)).get() as f64);
+    (window.get() as f64 - product).abs() <= product * ROUNDING
 }
 
 #[cfg(test)]
