@@ -154,7 +154,9 @@ proptest! {
         }
         out.extend(std::iter::from_fn(|| flight.pop()));
         prop_assert!(out.windows(2).all(|w| w[0].at <= w[1].at), "trains arrive in order");
-        let s = link.statistics(SimTime::ps(busy_until[0].max(now) + 1_000_000_000_000));
+        // A flow of fq waits for up to a second after each train.
+        let end = SimTime::ps(busy_until[0].max(now)) + Span::ms(120_000);
+        let s = link.statistics(end);
         assert_conserved(offered, &s);
         prop_assert_eq!(s.delivered_packets, packets(&out).len() as u64);
         prop_assert_eq!(s.waiting_packets + s.flight_packets + s.ahead_packets + s.waiting_bytes, 0);
