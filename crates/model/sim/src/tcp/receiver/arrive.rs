@@ -229,7 +229,7 @@ impl Receiver {
         }
         let payload = frame.saturating_sub(self.header());
         if self.settings.feedback == Feedback::Accurate {
-            self.count_mark(ecn, payload);
+            self.count_marks(ecn, payload, 1);
         }
         // What is smaller than a segment is taken for the end of what the peer wrote (`tcp_measure_rcv_mss`).
         self.pushed |= payload < self.settings.mss;
@@ -380,7 +380,10 @@ impl Receiver {
     }
 
     /// ECN at a receiver that uses it (`tcp_ecn_check_ce`, `dctcp_ece_ack_update`).
-    fn check_mark(&mut self, number: u64, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+    pub(super) fn check_mark(&mut self, number: u64, ecn: Ecn, data: &Data, out: &mut Vec<Train>) {
+        // The sender's window may be a single packet now: `tcp_ecn_accept_cwr` acknowledges at once.
+        let is_answer = data.cwr && number == data.first;
+        self.ack_now |= is_answer;
         if self.settings.feedback == Feedback::ExactEcho {
             let marked = ecn == Ecn::Marked;
             if marked != self.congestion_seen {
@@ -393,7 +396,7 @@ impl Receiver {
             }
             return;
         }
-        if data.cwr && number == data.first {
+        if is_answer {
             self.congestion_seen = false;
         }
         match ecn {

@@ -1,6 +1,6 @@
 //! A receiver inside a modelled host: packets come merged (GRO), and the application reads when its core lets it.
 
-use super::Receiver;
+use super::{Feedback, Receiver};
 use crate::net::{Data, Train};
 use crate::tcp::clock;
 use wirespeed_units::SimTime;
@@ -19,11 +19,7 @@ impl Receiver {
         self.pushed |= data.is_pushed(0);
         let payload = train.frame.saturating_sub(self.header());
         let in_order = data.first == self.next && self.order.is_empty() && !self.order.has_duplicate();
-        if !in_order
-            || self.settings.feedback.is_on()
-            || !self.buffer.fits()
-            || self.buffer.current(self.next) == 0
-        {
+        if !in_order || !self.buffer.fits() || self.buffer.current(self.next) == 0 {
             let sent = out.len();
             for index in 0..u64::from(train.packets) {
                 self.on_packet(data.first + index, train.frame, train.ecn, data, out);
@@ -38,13 +34,19 @@ impl Receiver {
         if self.next <= self.acknowledged {
             self.echo = data.stamp;
         }
+        if self.settings.feedback == Feedback::Accurate {
+            self.count_marks(train.ecn, payload, train.packets);
+        }
         self.buffer.take(self.next, train.packets, payload);
         if payload > 0 {
             self.buffer.measure_round_trip(self.now, self.next);
             self.note_arrival();
-            if self.buffer.grow(payload, train.packets) {
-                self.quick |= 1;
-            }
+        }
+        if self.settings.feedback.echoes() {
+            self.check_mark(data.first, train.ecn, data, out);
+        }
+        if payload > 0 && self.buffer.grow(payload, train.packets) {
+            self.quick |= 1;
         }
         self.next += u64::from(train.packets);
         if payload < self.settings.mss {

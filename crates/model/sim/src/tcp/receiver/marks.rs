@@ -19,15 +19,16 @@ pub(super) struct Marks {
 }
 
 impl Receiver {
-    /// A packet has arrived, whatever becomes of its data.
-    pub(super) fn count_mark(&mut self, ecn: Ecn, payload: u32) {
+    /// Packets with `payload` bytes each have arrived, whatever becomes of their data.
+    pub(super) fn count_marks(&mut self, ecn: Ecn, payload: u32, packets: u32) {
+        let bytes = u64::from(payload) * u64::from(packets);
         match ecn {
             Ecn::NotCapable => {}
-            Ecn::Capable | Ecn::Scalable => self.marks.capable += u64::from(payload),
+            Ecn::Capable | Ecn::Scalable => self.marks.capable += bytes,
             Ecn::Marked => {
-                self.marks.packets += 1;
-                self.marks.marked += u64::from(payload);
-                self.marks.unreported += 1;
+                self.marks.packets += u64::from(packets);
+                self.marks.marked += bytes;
+                self.marks.unreported += packets;
                 self.ack_now |= self.marks.unreported >= MARKS_UNREPORTED;
             }
         }

@@ -49,7 +49,11 @@ type Said = (u64, Option<Range<u64>>, Vec<Range<u64>>);
 
 impl Script {
     fn new() -> Script {
-        let mut receiver = Receiver::new(Rc::new(settings()), 0);
+        Script::of(settings())
+    }
+
+    fn of(settings: Settings) -> Script {
+        let mut receiver = Receiver::new(Rc::new(settings), 0);
         receiver.on_connect(SimTime::START, 1, &mut Vec::new());
         let at = SimTime::START + Span::ms(20);
         receiver.on_confirm(at);
@@ -232,4 +236,31 @@ fn the_end_of_a_stream_is_acknowledged_late_unless_more_than_a_segment_waits() {
     assert_eq!(ends(0, 400), [], "a short packet with it, although it is pushed");
     assert_eq!(ends(0, MSS), [(next + 1, None, vec![])], "a full segment and the FIN");
     assert_eq!(ends(1, 0), [(next + 2, None, vec![])], "a segment that waits and the FIN");
+}
+
+/// What the sender's marks are reported by changes neither what GRO merges nor that it is acknowledged as one.
+#[test]
+fn of_merged_packets_one_acknowledgement_says_all_with_ecn_as_without() {
+    for feedback in [Feedback::Off, Feedback::Classic, Feedback::ExactEcho, Feedback::Accurate] {
+        let mut script = Script::of(Settings { feedback, ..settings() });
+        let (single, data) = packet(BEFORE + 2, script.at, clock::stamp(script.at));
+        let mut out = Vec::new();
+        let merged = Train { packets: 3, ecn: Ecn::Capable, ..single };
+        script.receiver.on_merged(&merged, &data, &mut out);
+        assert_eq!(said(&out), [(BEFORE + 5, None, vec![])], "{feedback:?}");
+    }
+}
+
+#[test]
+fn memory_of_the_first_merged_packets_makes_the_window_with_ecn_as_without() {
+    let window = |feedback| {
+        let mut receiver = Receiver::new(Rc::new(Settings { feedback, ..settings() }), 0);
+        receiver.on_connect(SimTime::START, 1, &mut Vec::new());
+        let at = SimTime::START + Span::ms(20);
+        receiver.on_confirm(at);
+        let (single, data) = packet(0, at, clock::stamp(at));
+        receiver.on_merged(&Train { packets: 10, ..single }, &data, &mut Vec::new());
+        receiver.buffer.payload_of(1 << 20)
+    };
+    assert_eq!(window(Feedback::Classic), window(Feedback::Off));
 }

@@ -1,5 +1,6 @@
 //! What is sent again (`tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`).
 
+use super::transmit::Turn;
 use super::{Pending, Sender};
 use crate::net::Train;
 use crate::tcp::clock;
@@ -73,7 +74,7 @@ impl Sender {
         let in_flight = self.in_flight();
         let snapshot = self.delivery.on_send(sent, self.outstanding(), packets, in_flight);
         self.tell_sent(sent, packets, in_flight);
-        self.transmit(first, (packets, packets), sent, out);
+        self.transmit(first, (packets, packets), Turn::Again, sent, out);
         self.counts.retransmitted += u64::from(packets);
         self.counts.retransmitted_bytes += self.payload(first, packets);
         (sent, snapshot)

@@ -2,9 +2,9 @@
 
 use super::{Pending, Sender};
 use crate::due::Due;
-use crate::net::{Body, Data, Train};
-use crate::tcp::clock;
+use crate::net::{Body, Data, Ecn, Train};
 use crate::tcp::scoreboard::Segment;
+use crate::tcp::{Feedback, clock};
 use wirespeed_congestion::{Phase, Restart, RestartKind, Sent};
 use wirespeed_units::{Packets, SimTime, Span};
 
@@ -50,6 +50,13 @@ pub(super) struct Offer {
 struct Limits {
     window: bool,
     receiver: bool,
+}
+
+/// Whether packets have left before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    First,
+    Again,
 }
 
 impl Sender {
@@ -280,7 +287,7 @@ impl Sender {
         }
         let sent = self.departure(packets * pieces);
         self.note_sent(packets, sent);
-        self.transmit(first, (packets * pieces, packets), sent, out);
+        self.transmit(first, (packets * pieces, packets), Turn::First, sent, out);
         self.busy.set(true, sent);
         self.pieces.take(first, packets);
         // Of several, each but the first only moves its memory from what is written to what is sent.
@@ -358,6 +365,7 @@ impl Sender {
         &mut self,
         first: u64,
         (packets, piece): (u32, u32),
+        turn: Turn,
         sent: SimTime,
         out: &mut Vec<Train>,
     ) {
@@ -385,7 +393,12 @@ impl Sender {
         // Only the last of what left as one may carry less than the others.
         let missing = self.missing(first);
         let last_payload = self.payload(end - 1, 1) as u32;
-        let cwr = std::mem::take(&mut self.ecn_cwr);
+        let (ecn, cwr) = match turn {
+            Turn::First => (self.settings.ecn, std::mem::take(&mut self.ecn_cwr)),
+            // RFC 3168, section 6.1.5; retransmissions of DCTCP and Prague are capable as well (`tcp_ecn_send`).
+            Turn::Again if self.settings.feedback == Feedback::Classic => (Ecn::NotCapable, false),
+            Turn::Again => (self.settings.ecn, false),
+        };
         let data = |first| Data {
             first,
             stamp: clock::stamp(sent),
@@ -402,7 +415,7 @@ impl Sender {
             packets,
             frame,
             flow: self.stream.flow,
-            ecn: self.settings.ecn,
+            ecn,
             body,
         };
         let full = self.settings.headers + self.settings.mss;
