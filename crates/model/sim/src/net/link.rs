@@ -248,6 +248,11 @@ impl Link {
         self.counters.overflow - self.counters.told
     }
 
+    /// So many of them were not offered after all.
+    pub fn forget_refused(&mut self, packets: u64) {
+        self.counters.overflow -= packets;
+    }
+
     /// What a host's queue has dropped since this was last asked after it had let it in, or of others than it was offered.
     pub fn take_gone(&mut self) -> Vec<Dropped> {
         match &mut self.queue {

@@ -13,7 +13,7 @@ pub use segment::Segment;
 
 use crate::long::{Long, Place};
 use crate::tcp::rate::Snapshot;
-use segment::Retransmission;
+pub(super) use segment::Retransmission;
 use waiting::Waiting;
 use wirespeed_units::SimTime;
 
@@ -316,6 +316,44 @@ impl Scoreboard {
         let entry = Retransmission { sent: now, first: segment.first, end: segment.end() };
         self.order.push_back(entry);
         Some(place)
+    }
+
+    /// Retransmissions from number `from` on, and all later ones, have not left after all: those presumed lost wait again. Returns them
+    /// in the order in which they were to leave; none if `from` is not among them.
+    pub(super) fn recall(&mut self, from: u64) -> Vec<Retransmission> {
+        let mut behind = Vec::new();
+        let found = loop {
+            let Some(entry) = self.order.pop_back() else { break None };
+            if (entry.first..entry.end).contains(&from) {
+                break Some(entry);
+            }
+            behind.push(entry);
+        };
+        let Some(entry) = found else {
+            behind.into_iter().rev().for_each(|entry| self.order.push_back(entry));
+            return Vec::new();
+        };
+        if entry.first < from {
+            self.order.push_back(Retransmission { end: from, ..entry });
+        }
+        behind.push(Retransmission { first: from, ..entry });
+        behind.reverse();
+        behind.iter().for_each(|part| self.unretransmit(part));
+        behind
+    }
+
+    fn unretransmit(&mut self, part: &Retransmission) {
+        let mut place = self.cut(part.first);
+        while let Some(segment) = self.segments.get_mut(place).filter(|segment| segment.first < part.end) {
+            if segment.retransmitted && !segment.sacked && segment.sent == part.sent {
+                segment.retransmitted = false;
+                self.retransmitted -= u64::from(segment.packets);
+                if segment.lost {
+                    self.waiting.add(segment.first, segment.end());
+                }
+            }
+            place = self.segments.after(place);
+        }
     }
 
     /// Whether the head has been retransmitted (`tcp_any_retrans_done` beside `retrans_out`).

@@ -119,6 +119,11 @@ impl World {
 
     /// A train was withdrawn before its host's queue was asked.
     pub(super) fn discard(&mut self, train: &Train, way: Way) {
+        if let (Endpoint::Tcp(tcp), Body::Data(data)) =
+            (&mut self.flows[train.flow as usize].endpoint, &train.body)
+        {
+            tcp.sender.forget_withdrawn(data.first, train.packets);
+        }
         self.notify_refused(train, way, train.packets.into());
         self.take_back(train, train.packets.into());
     }
@@ -141,16 +146,21 @@ impl World {
         let flow = &mut self.flows[train.flow as usize];
         // Before the queue of a host without a machine stands a token bucket, which splits a GSO packet: TCP hears of a
         // refusal only if no packet of it got in (`tbf_segment`).
-        let is_told = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
+        let is_whole = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
         let withdraws = place.refuses_last;
         match &mut flow.endpoint {
             Endpoint::Tcp(tcp) if refused > 0 => {
-                if is_told {
-                    tcp.sender.on_local_drop(refused);
-                    if let Body::Data(data) = &train.body
-                        && withdraws
-                    {
-                        tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused);
+                if is_whole || !tcp.sender.uses_gso() {
+                    let tried = match &train.body {
+                        Body::Data(data) if withdraws => {
+                            tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused)
+                        }
+                        _ => refused,
+                    };
+                    tcp.sender.on_local_drop(tried);
+                    if tried < refused {
+                        place.forget_refused(refused - tried);
+                        flow.discount_departure(&train.part(0, (refused - tried) as u32), Way::Forward);
                     }
                 }
                 self.take_back(&train, refused);

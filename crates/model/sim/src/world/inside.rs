@@ -153,7 +153,7 @@ impl World {
         let Body::Data(data) = &train.body else { return false };
         let flow = &self.flows[train.flow as usize];
         match &flow.endpoint {
-            Endpoint::Tcp(tcp) => data.first >= tcp.sender.next_packet(),
+            Endpoint::Tcp(tcp) => tcp.sender.has_withdrawn(data.first),
             Endpoint::Udp(_) => false,
         }
     }

@@ -191,6 +191,14 @@ impl Pipe {
         }
     }
 
+    /// So many of the packets that were refused last had not been offered: who sent them stopped at the first one.
+    pub fn forget_refused(&mut self, packets: u64) {
+        self.offered -= packets;
+        if let Means::Link(link) = &mut self.means {
+            link.forget_refused(packets);
+        }
+    }
+
     /// What a host's queue has dropped since this was last asked and did not refuse when it was offered.
     pub fn take_gone(&mut self) -> Vec<Dropped> {
         match &mut self.means {

@@ -183,7 +183,7 @@ impl Pack for Segment {
 
 /// A retransmission: which numbers left, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Retransmission {
+pub struct Retransmission {
     pub sent: SimTime,
     pub first: u64,
     pub end: u64,

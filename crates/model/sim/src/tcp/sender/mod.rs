@@ -17,6 +17,7 @@ mod marks;
 mod pieces;
 mod rack;
 mod recovery;
+mod refused;
 mod retransmit;
 mod sack;
 mod settings;
@@ -51,6 +52,7 @@ use crate::tcp::clock;
 use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::scoreboard::Scoreboard;
+use std::ops::Range;
 use std::rc::Rc;
 use wirespeed_congestion::{CongestionControl, Control, Phase, Setup};
 use wirespeed_units::{Bytes, SimTime, Span};
@@ -120,6 +122,8 @@ pub struct Sender {
     /// The writer was woken and has not run yet.
     woken: bool,
     ecn_cwr: bool,
+    /// Retransmissions that were withdrawn before the host's queue was asked ([`Sender::withdraw`]).
+    recalled: Vec<Range<u64>>,
     /// Marks that the receiver has reported.
     marks: MarksKnown,
     rtt: Rtt,
@@ -270,6 +274,7 @@ impl Sender {
             woken: false,
             send_buffer,
             ecn_cwr: false,
+            recalled: Vec::new(),
             marks: MarksKnown::default(),
             host_queue: host_queue::HostQueue::default(),
             leaving: None,

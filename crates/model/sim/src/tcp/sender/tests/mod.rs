@@ -14,6 +14,7 @@ mod late;
 mod old;
 mod prr;
 mod rack;
+mod refused;
 mod reneging;
 mod rto;
 mod short;
