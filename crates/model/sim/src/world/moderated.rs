@@ -79,10 +79,10 @@ impl World {
         }
         let (gro, one_by_one) = (interface.gro, interface.one_by_one);
         let trains = interface.interrupt(at);
-        let mut readers = std::mem::take(&mut self.touched);
+        let mut polled = std::mem::take(&mut self.touched);
         for train in &trains {
             if self.flows[train.flow as usize].begin_poll(train) {
-                readers.push(train.flow);
+                polled.push(train.flow);
             }
         }
         for train in trains {
@@ -95,11 +95,11 @@ impl World {
                 self.receive(&train, way, gro);
             }
         }
-        for flow in readers.drain(..) {
+        for flow in polled.drain(..) {
             self.flows[flow as usize].end_poll(&mut self.outgoing);
             self.settle(flow);
         }
-        self.touched = readers;
+        self.touched = polled;
         self.plan_host(index);
     }
 
@@ -116,15 +116,20 @@ impl World {
 }
 
 impl Flow {
-    /// Packets are about to be received together with others; whether a reader waits for the end of it.
+    /// Packets are about to be received together with others; whether an application waits for the end of it, and none did before.
     fn begin_poll(&mut self, train: &Train) -> bool {
-        let (Endpoint::Tcp(tcp), Body::Data(_)) = (&mut self.endpoint, &train.body) else { return false };
-        tcp.receiver.begin_poll()
+        match (&mut self.endpoint, &train.body) {
+            (Endpoint::Tcp(tcp), Body::Data(_)) => tcp.receiver.begin_poll(),
+            (Endpoint::Tcp(tcp), Body::Ack(_)) => tcp.sender.begin_poll(),
+            _ => false,
+        }
     }
 
+    /// They have been received: the applications run, the reader or the writer.
     fn end_poll(&mut self, out: &mut Vec<Train>) {
         if let Endpoint::Tcp(tcp) = &mut self.endpoint {
             tcp.receiver.end_poll(out);
+            tcp.sender.end_poll(out);
         }
     }
 

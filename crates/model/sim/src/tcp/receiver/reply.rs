@@ -204,8 +204,9 @@ impl Receiver {
 
     /// That was all of it.
     pub fn end_poll(&mut self, out: &mut Vec<Train>) {
-        self.is_in_poll = false;
-        self.read(out);
+        if std::mem::take(&mut self.is_in_poll) {
+            self.read(out);
+        }
     }
 
     /// The application has read: an ACK leaves if more than a packet waits for one, or if one does that was pushed and nothing

@@ -146,8 +146,24 @@ impl Sender {
         }
     }
 
+    /// The acknowledgements from now on are taken in one poll, and a writer that they wake runs after it ([`Sender::end_poll`]). Whether
+    /// that is new.
+    pub fn begin_poll(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_in_poll, true)
+    }
+
+    /// That was all of it.
+    pub fn end_poll(&mut self, out: &mut Vec<Train>) {
+        if std::mem::take(&mut self.is_in_poll) {
+            self.let_application_write(out);
+        }
+    }
+
     /// The writer runs if it was woken, and what it writes may leave at once.
     pub(super) fn let_application_write(&mut self, out: &mut Vec<Train>) {
+        if self.is_in_poll {
+            return;
+        }
         while std::mem::take(&mut self.woken) {
             self.fill(out);
         }

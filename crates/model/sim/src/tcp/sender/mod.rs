@@ -121,6 +121,8 @@ pub struct Sender {
     blocked: bool,
     /// The writer was woken and has not run yet.
     woken: bool,
+    /// Acknowledgements are taken in one poll of the interface: the writer runs after it.
+    is_in_poll: bool,
     ecn_cwr: bool,
     /// Retransmissions that were withdrawn before the host's queue was asked ([`Sender::withdraw`]).
     recalled: Vec<Range<u64>>,
@@ -272,6 +274,7 @@ impl Sender {
             pushed: 0,
             blocked: false,
             woken: false,
+            is_in_poll: false,
             send_buffer,
             ecn_cwr: false,
             recalled: Vec::new(),

@@ -12,6 +12,7 @@ mod closing;
 mod frto;
 mod late;
 mod old;
+mod poll;
 mod prr;
 mod rack;
 mod refused;
