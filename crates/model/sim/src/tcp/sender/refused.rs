@@ -3,6 +3,7 @@
 //! (`tcp_xmit_retransmit_queue`). Both are tried once more with the next acknowledgement.
 
 use super::Sender;
+use std::ops::Range;
 use wirespeed_units::SimTime;
 
 impl Sender {
@@ -15,7 +16,8 @@ impl Sender {
         }
         let tried = packets.min(self.settings.gso_packets.into());
         let is_new = from < self.nxt && self.board.left_once(from);
-        let departure = if is_new { self.withdraw_new(from, tried) } else { self.recall(from, tried) };
+        let departure =
+            if is_new { self.withdraw_new(from, tried) } else { self.recall(from..from + packets, tried) };
         let Some(departure) = departure else { return packets };
         // The pacer's clock moves with sent packets only (`tcp_update_skb_after_send`).
         self.pace = departure.min(self.pace);
@@ -46,10 +48,10 @@ impl Sender {
         departure
     }
 
-    /// Retransmissions from number `from` on, of which so many packets were tried, still wait, and so do those behind them. Returns
-    /// when the first was to leave.
-    fn recall(&mut self, from: u64, tried: u64) -> Option<SimTime> {
-        let recalled = self.board.recall(from);
+    /// Retransmissions that came together as `refused`, of which so many packets were tried, still wait, and so do those behind them.
+    /// Returns when the first was to leave.
+    fn recall(&mut self, refused: Range<u64>, tried: u64) -> Option<SimTime> {
+        let recalled = self.board.recall(refused.start);
         let departure = recalled.first()?.sent;
         let mut tried = tried;
         for part in recalled {
@@ -64,7 +66,8 @@ impl Sender {
             if self.phase.is_reducing() {
                 self.prr_out = self.prr_out.saturating_sub(packets);
             }
-            if attempts == 0 {
+            // Others are still to come to the queue.
+            if !refused.contains(&part.first) {
                 self.recalled.push(part.first..part.end);
             }
         }
