@@ -71,7 +71,7 @@ pub fn section() -> Section {
             Factor::one(&["loss"], &["0", "1e-6"]),
         ],
         seed: 2035,
-        rounds: 12,
+        rounds: 17,
         scenario,
         both_modes: true,
         lifts_host_limits: false,
