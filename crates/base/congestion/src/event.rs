@@ -76,6 +76,8 @@ pub struct AckSample {
     /// Header prediction took it: it offers the window of the ACK before and has neither SACK nor ECN-Echo (Linux without
     /// `CA_ACK_SLOWPATH`).
     pub predicted: bool,
+    /// The socket's window before this ACK, which a reduction lowers step by step (Linux `tcp_snd_cwnd`).
+    pub cwnd: Packets,
     /// First byte not acknowledged, this ACK included.
     pub snd_una: u64,
     /// Next byte to send.

@@ -22,6 +22,8 @@ pub struct PhaseChange {
     pub now: SimTime,
     /// Next byte to send.
     pub snd_nxt: u64,
+    /// The socket's window, which a reduction may not yet have lowered to the threshold; `None` if one began with it.
+    pub cwnd: Option<u64>,
 }
 
 /// How a window grows in congestion avoidance and what a loss leaves of it. The defaults are Reno's.
@@ -143,11 +145,11 @@ impl<S: SlowStart, W: WindowRule> LossBased<S, W> {
         }
     }
 
-    fn enter(&mut self, to: Phase, now: SimTime, snd_nxt: u64) {
+    fn enter(&mut self, to: Phase, now: SimTime, snd_nxt: u64, cwnd: Option<u64>) {
         if to == self.phase {
             return;
         }
-        let change = PhaseChange { from: self.phase, to, now, snd_nxt };
+        let change = PhaseChange { from: self.phase, to, now, snd_nxt, cwnd };
         if change.from.is_reducing() && !to.is_reducing() && to != Phase::Loss {
             self.rule.on_complete(&change, &mut self.window);
         }
@@ -187,7 +189,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
         if ack.rtt.is_some() && self.rule.delay_counts(ack.now) {
             self.slow_start.on_delay(ack, &mut self.window);
         }
-        self.enter(ack.phase, ack.now, ack.snd_nxt);
+        self.enter(ack.phase, ack.now, ack.snd_nxt, Some(ack.cwnd.get()));
         if ack.may_grow && !ack.phase.is_reducing() && ack.newly_delivered.get() > 0 {
             self.rule.grow(ack, &mut self.window, &mut self.slow_start);
         }
@@ -257,7 +259,7 @@ impl<S: SlowStart, W: WindowRule> CongestionControl for LossBased<S, W> {
                 Phase::Cwr
             }
         };
-        self.enter(to, event.now, event.snd_nxt);
+        self.enter(to, event.now, event.snd_nxt, None);
     }
 
     fn on_undo(&mut self, undo: &Undo) {

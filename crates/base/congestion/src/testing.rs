@@ -102,6 +102,7 @@ impl Flow {
             newly_delivered: Packets::new(packets),
             may_grow: !self.phase.is_reducing(),
             cwnd_limited: !self.app_limited,
+            cwnd: Packets::new(cwnd),
             snd_una: self.una + packets * MSS,
             snd_nxt: self.una + (cwnd + packets) * MSS,
             rtt: Some(rtt),

@@ -3,11 +3,11 @@
 
 use crate::control::Observer;
 use crate::event::{AckSample, CongestionEvent, CongestionKind, Phase};
-use crate::loss_based::{LossBased, WindowRule};
+use crate::loss_based::{LossBased, PhaseChange, WindowRule};
 use crate::parameter::Parameter;
 use crate::registry::{Algorithm, EcnUse};
 use crate::slow_start::Standard;
-use crate::window::Window;
+use crate::window::{MINIMUM_SSTHRESH, Window};
 
 /// One, in the scale of alpha.
 const ONE: u64 = 1024;
@@ -77,6 +77,16 @@ impl WindowRule for Dctcp {
         }
     }
 
+    /// A loss while the reduction for a mark goes on halves the rest of the window (`dctcp_state`, `dctcp_react_to_loss`).
+    fn on_phase(&mut self, change: &PhaseChange, window: &mut Window) {
+        if change.to == Phase::Recovery
+            && let Some(cwnd) = change.cwnd
+        {
+            window.ssthresh = (cwnd / 2).max(MINIMUM_SSTHRESH);
+            window.set(window.ssthresh);
+        }
+    }
+
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("alpha_ratio", self.alpha as f64 / ONE as f64);
     }
@@ -84,9 +94,9 @@ impl WindowRule for Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::CongestionKind;
+    use crate::event::{AckSample, CongestionKind, Phase};
     use crate::testing::Flow;
-    use wirespeed_units::Span;
+    use wirespeed_units::{Packets, Span};
 
     /// Round trips of a hundred packets of which `marked` carry a mark.
     fn rounds(flow: &mut Flow, marked: u64, rounds: usize) {
@@ -123,6 +133,27 @@ mod tests {
         let mut flow = Flow::with("dctcp", &[("dctcp_alpha_on_init", 0)]).at(1_000);
         flow.lose();
         assert_eq!(flow.cwnd(), 500);
+    }
+
+    #[test]
+    fn a_loss_behind_a_mark_halves_what_the_mark_has_left() {
+        let mut flow = Flow::with("dctcp", &[("dctcp_alpha_on_init", 512)]).at(1_000);
+        flow.congest(CongestionKind::EcnEcho);
+        assert_eq!(flow.cwnd(), 750);
+        // The socket lowers its window step by step, from 1000 to 750 packets.
+        flow.control.on_ack(&AckSample {
+            phase: Phase::Recovery,
+            cwnd: Packets::new(900),
+            ..AckSample::default()
+        });
+        assert_eq!(flow.cwnd(), 450);
+        // The loss is answered once.
+        flow.control.on_ack(&AckSample {
+            phase: Phase::Recovery,
+            cwnd: Packets::new(800),
+            ..AckSample::default()
+        });
+        assert_eq!(flow.cwnd(), 450);
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl Played {
                     newly_lost: Packets::new(lost),
                     may_grow: packets > 0,
                     cwnd_limited: limited,
+                    cwnd: Packets::new(control.control().cwnd.get() / MSS),
                     predicted: !marked && sacked == 0,
                     snd_una: self.una,
                     snd_nxt: self.nxt,

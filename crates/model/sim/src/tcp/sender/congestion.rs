@@ -105,6 +105,7 @@ impl Sender {
             may_grow: seen.may_grow && !seen.phase.is_reducing(),
             cwnd_limited: self.may_grow_with(seen.prior_in_flight),
             predicted: seen.predicted || seen.together.count > 1,
+            cwnd: Packets::new(self.cwnd),
             snd_una: self.bytes(self.una),
             snd_nxt,
             rtt: seen.rtt_us.map(Span::us),
