@@ -7,7 +7,7 @@
 
 use super::Settings;
 use super::held::Held;
-use super::merged::{Layout, Merged};
+use super::merged::{FRAGMENTS, Layout, Merged};
 use super::order::Each;
 use super::settings::{BufferSettings, RATIO_BITS, RATIO_INITIAL, UNSCALED};
 use crate::tcp::clock;
@@ -193,7 +193,7 @@ impl Buffer {
         }
         self.learns = false;
         let each = self.each(payload);
-        let memory = packets * each.fragment + each.overhead;
+        let memory = packets * each.fragment + packets.div_ceil(FRAGMENTS) * each.overhead;
         self.ratio = (((payload * packets) << RATIO_BITS) / memory).clamp(1, 255) as u32;
         self.clamp = self.payload_of(self.size);
         self.space = self.space.min(self.clamp);
@@ -232,10 +232,23 @@ impl Buffer {
     #[inline]
     pub(super) fn take(&mut self, from: u64, packets: u32, payload: u32) {
         self.learn(u64::from(payload), packets);
-        let (packets, payload) = (u64::from(packets), u64::from(payload));
-        let more = self.merged.push(from, packets, self.layout());
+        let more = self.merged.push(from, packets.into(), self.layout());
+        let coalesces = self.rules().rules.coalesces;
+        self.occupy(packets.into(), payload.into(), if coalesces { more } else { packets.into() });
+    }
+
+    /// The same of packets that came as one (GRO).
+    pub(super) fn take_merged(&mut self, from: u64, packets: u32, payload: u32) {
+        self.learn(u64::from(payload), packets);
+        let more = self.merged.push_merged(from, packets.into(), self.layout());
+        self.occupy(packets.into(), payload.into(), more);
+    }
+
+    /// Packets of so much payload are there, with as many `sk_buff`s more as `buffers`.
+    #[inline]
+    fn occupy(&mut self, packets: u64, payload: u64, buffers: u64) {
         let each = self.each(payload);
-        self.used += packets * each.fragment + if each.coalesces { more } else { packets } * each.overhead;
+        self.used += packets * each.fragment + buffers * each.overhead;
         self.unread_packets += packets;
         self.unread_bytes += packets * payload;
     }

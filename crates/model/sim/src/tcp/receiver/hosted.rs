@@ -37,7 +37,7 @@ impl Receiver {
         if self.settings.feedback == Feedback::Accurate {
             self.count_marks(train.ecn, payload, train.packets);
         }
-        self.buffer.take(self.next, train.packets, payload);
+        self.buffer.take_merged(self.next, train.packets, payload);
         if payload > 0 {
             self.buffer.measure_round_trip(self.now, self.next);
             self.note_arrival();

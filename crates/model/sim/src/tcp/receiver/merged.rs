@@ -100,6 +100,21 @@ impl Merged {
         self.push_apart(from, packets, layout)
     }
 
+    /// The same of packets that GRO has merged: more fragments than one `sk_buff` holds are in a list, which joins nothing
+    /// (`skb_gro_receive`, `skb_try_coalesce`). Returns how many `sk_buff`s more have memory of their own.
+    pub(super) fn push_merged(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {
+        let fragments = layout.fragments(from, packets);
+        if fragments <= FRAGMENTS {
+            return u64::from(!self.append(packets, fragments));
+        }
+        self.several = self.last > 0;
+        if !self.several {
+            self.first = packets;
+        }
+        self.last = FRAGMENTS;
+        fragments.div_ceil(FRAGMENTS)
+    }
+
     fn push_apart(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {
         let (mut from, mut left, mut more) = (from, packets, 0);
         while left > 0 {
@@ -140,6 +155,18 @@ mod tests {
     const IN_PAGES: Layout = Layout { mss: 1448, in_pages: true };
     const JUMBO: Layout = Layout { mss: 8948, in_pages: true };
     const LARGEST: Layout = Layout { mss: 65_483, in_pages: true };
+
+    #[test]
+    fn more_than_one_buffer_holds_stay_together_if_gro_merged_them() {
+        let mut merged = Merged::default();
+        assert_eq!(merged.push_merged(0, 10, APART), 1);
+        assert_eq!(merged.push_merged(10, 7, APART), 0, "17 fragments in one");
+        assert_eq!(merged.push_merged(17, 44, APART), 3);
+        assert_eq!(merged.read(), 17);
+        assert_eq!(merged.push_merged(61, 44, APART), 3);
+        assert_eq!(merged.push_merged(105, 2, APART), 1, "a list of fragments takes no more");
+        assert_eq!(merged.read(), 44);
+    }
 
     #[test]
     fn the_first_of_many_is_full() {
