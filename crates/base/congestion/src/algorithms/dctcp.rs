@@ -77,7 +77,7 @@ impl WindowRule for Dctcp {
         }
     }
 
-    /// A loss while the reduction for a mark goes on halves the rest of the window (`dctcp_state`, `dctcp_react_to_loss`).
+    /// A loss during the reduction for a mark halves the rest of the window (`dctcp_state`, `dctcp_react_to_loss`).
     fn on_phase(&mut self, change: &PhaseChange, window: &mut Window) {
         if change.to == Phase::Recovery
             && let Some(cwnd) = change.cwnd
