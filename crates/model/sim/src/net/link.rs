@@ -248,7 +248,7 @@ impl Link {
         self.counters.overflow - self.counters.told
     }
 
-    /// So many of them were not offered after all.
+    /// The last `packets` of them count as not offered.
     pub fn forget_refused(&mut self, packets: u64) {
         self.counters.overflow -= packets;
     }

@@ -146,11 +146,11 @@ impl World {
         let flow = &mut self.flows[train.flow as usize];
         // Before the queue of a host without a machine stands a token bucket, which splits a GSO packet: TCP hears of a
         // refusal only if no packet of it got in (`tbf_segment`).
-        let is_whole = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
+        let is_told = self.hosts[flow.origin(Way::Forward)].is_some() || refused == u64::from(train.packets);
         let withdraws = place.refuses_last;
         match &mut flow.endpoint {
             Endpoint::Tcp(tcp) if refused > 0 => {
-                if is_whole || !tcp.sender.uses_gso() {
+                if is_told {
                     let tried = match &train.body {
                         Body::Data(data) if withdraws => {
                             tcp.sender.withdraw(data.first + u64::from(train.packets) - refused, refused)

@@ -191,7 +191,7 @@ impl Pipe {
         }
     }
 
-    /// So many of the packets that were refused last had not been offered: who sent them stopped at the first one.
+    /// The last `packets` that were refused count as not offered: their sender stopped at the first refusal.
     pub fn forget_refused(&mut self, packets: u64) {
         self.offered -= packets;
         if let Means::Link(link) = &mut self.means {

@@ -83,7 +83,7 @@ impl Merged {
         if !self.several {
             self.first = packets;
         }
-        self.last = fragments;
+        self.last = fragments.min(FRAGMENTS);
         false
     }
 
@@ -104,15 +104,7 @@ impl Merged {
     /// (`skb_gro_receive`, `skb_try_coalesce`). Returns how many `sk_buff`s more have memory of their own.
     pub(super) fn push_merged(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {
         let fragments = layout.fragments(from, packets);
-        if fragments <= FRAGMENTS {
-            return u64::from(!self.append(packets, fragments));
-        }
-        self.several = self.last > 0;
-        if !self.several {
-            self.first = packets;
-        }
-        self.last = FRAGMENTS;
-        fragments.div_ceil(FRAGMENTS)
+        if self.append(packets, fragments) { 0 } else { fragments.div_ceil(FRAGMENTS) }
     }
 
     fn push_apart(&mut self, from: u64, packets: u64, layout: Layout) -> u64 {

@@ -238,7 +238,7 @@ fn the_end_of_a_stream_is_acknowledged_late_unless_more_than_a_segment_waits() {
     assert_eq!(ends(1, 0), [(next + 2, None, vec![])], "a segment that waits and the FIN");
 }
 
-/// What the sender's marks are reported by changes neither what GRO merges nor that it is acknowledged as one.
+/// Packets that GRO merged are acknowledged as one, whatever the ECN feedback.
 #[test]
 fn of_merged_packets_one_acknowledgement_says_all_with_ecn_as_without() {
     for feedback in [Feedback::Off, Feedback::Classic, Feedback::ExactEcho, Feedback::Accurate] {

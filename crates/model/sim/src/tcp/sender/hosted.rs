@@ -37,11 +37,6 @@ impl Sender {
         self.settings.mss.into()
     }
 
-    /// It hands several packets to its host's queue as one (GSO).
-    pub fn uses_gso(&self) -> bool {
-        self.settings.gso_packets > 1
-    }
-
     /// Payload that the application has written, bytes; a FIN of its own counts as a full segment.
     pub fn written_bytes(&self) -> u64 {
         self.bytes(self.written) - u64::from(self.unsent_phase)

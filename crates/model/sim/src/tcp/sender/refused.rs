@@ -50,10 +50,9 @@ impl Sender {
 
     /// Retransmissions that came together as `refused`, of which so many packets were tried, still wait, and so do those behind them.
     /// Returns when the first was to leave.
-    fn recall(&mut self, refused: Range<u64>, tried: u64) -> Option<SimTime> {
+    fn recall(&mut self, refused: Range<u64>, mut tried: u64) -> Option<SimTime> {
         let recalled = self.board.recall(refused.start);
         let departure = recalled.first()?.sent;
-        let mut tried = tried;
         for part in recalled {
             let packets = part.end - part.first;
             let attempts = std::mem::take(&mut tried).min(packets);
