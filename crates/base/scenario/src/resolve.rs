@@ -15,7 +15,7 @@ use crate::error::Complaint;
 use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File, RunTable, SeriesChoice};
 use crate::presets::{PresetKind, preset, presets};
-use crate::run::{Capture, Direction, EcnField, Factor, Flow, FlowKind, Host, ONLY_KEY, Queue, Run, Series};
+use crate::run::{Capture, Direction, EcnField, Factor, Flow, Host, ONLY_KEY, Queue, Run, Series};
 use crate::run::{crossed, into_legs};
 use crate::suggest;
 use crate::sweep;
@@ -267,7 +267,7 @@ fn warnings(run: &Run) -> Vec<String> {
     }
     for flow in &run.flows {
         let (from, to) = (run.host(&flow.from).mtu, run.host(&flow.to).mtu);
-        if from != to && matches!(flow.kind, FlowKind::Tcp { .. }) {
+        if from != to && flow.is_tcp() {
             warnings
                 .push(format!("flow `{}`: MTU {from} at `{}`, {to} at `{}`", flow.label, flow.from, flow.to));
         }

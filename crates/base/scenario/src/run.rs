@@ -15,6 +15,7 @@ mod read;
 mod route;
 mod series;
 mod splitter;
+mod traffic;
 
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
@@ -185,6 +186,17 @@ pub enum Qdisc {
     Fq,
     /// Fair queue with CoDel.
     FqCodel,
+}
+
+impl Qdisc {
+    /// Its name in scenarios and in Linux (tc(8)).
+    pub fn name(self) -> &'static str {
+        match self {
+            Qdisc::PfifoFast => "pfifo_fast",
+            Qdisc::Fq => "fq",
+            Qdisc::FqCodel => "fq_codel",
+        }
+    }
 }
 
 /// Settings of a host's `fq` (tc-fq(8), net/sched/sch_fq.c).

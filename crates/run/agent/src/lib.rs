@@ -55,7 +55,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
 use wirespeed_record::EventKind;
-use wirespeed_scenario::run::{FIRST_PORT, Flow, FlowKind, Run};
+use wirespeed_scenario::run::{FIRST_PORT, Flow, Run};
 use wirespeed_scenario::{When, congestion_control};
 
 /// The most flows of a run: each has a port of its own.
@@ -124,7 +124,7 @@ fn set_dscp(part: &Part, fd: RawFd, host: &str) -> io::Result<()> {
 }
 
 fn is_tcp(part: &Part) -> bool {
-    matches!(part.flow().kind, FlowKind::Tcp { .. })
+    part.flow().is_tcp()
 }
 
 fn hello() -> io::Result<Message> {

@@ -2,7 +2,7 @@
 //! watch on the packets that it drops. All of them go with the process.
 
 use super::{ports, try_congestion};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use wirespeed_bpf::drops::{Buffers, Filter, Protocol, Range, Watch, can_watch};
 use wirespeed_bpf::{Loaded, control};
@@ -10,7 +10,7 @@ use wirespeed_host::Way as HostWay;
 use wirespeed_ledger::hosts::drop_reasons::{self, Seen};
 use wirespeed_ledger::retransmissions::{Piece, Pieces, Way};
 use wirespeed_record::{Counter, DROPPED, MISSED};
-use wirespeed_scenario::run::{Flow, FlowKind, Run};
+use wirespeed_scenario::run::{Flow, Run};
 use wirespeed_topology::namespace::Namespace;
 
 /// Congestion controls.
@@ -27,16 +27,8 @@ impl Controls {
     /// Loads those that flows of the run name and the kernel does not have. What cannot be loaded is reported when a socket
     /// asks for it.
     pub fn load(run: &Run, mut warn: impl FnMut(String)) -> Controls {
-        let wanted: BTreeSet<&str> = run
-            .flows
-            .iter()
-            .filter_map(|flow| match &flow.kind {
-                FlowKind::Tcp { congestion, .. } => Some(congestion.name.as_str()),
-                FlowKind::Udp { .. } => None,
-            })
-            .collect();
         let mut loaded = Vec::new();
-        for name in wanted.into_iter().filter(|name| try_congestion(name).is_err()) {
+        for name in run.algorithms().into_iter().filter(|name| try_congestion(name).is_err()) {
             let Some(control) = control(name).filter(|control| control.can_load().is_ok()) else { continue };
             match control.load() {
                 Ok(control) => {
@@ -173,7 +165,6 @@ impl Drops {
         let missed = watch.cost().ok()?.missed;
         let own = addresses.get(run.hosts.iter().position(|other| other.name == host)?)?;
         let is_listed = watch.unlisted().is_ok_and(|unlisted| unlisted == 0);
-        let is_tcp = |flow: &Flow| matches!(flow.kind, FlowKind::Tcp { .. });
         let mut seen = Seen { missed, all_flows, ..Seen::default() };
         for row in rows {
             let way = match () {
@@ -183,7 +174,7 @@ impl Drops {
                 () if row.flow.target.ip() == *own => HostWay::Rx,
                 () => continue,
             };
-            let of_protocol = |flow: &&Flow| is_tcp(flow) == (row.flow.protocol == Protocol::Tcp);
+            let of_protocol = |flow: &&Flow| flow.is_tcp() == (row.flow.protocol == Protocol::Tcp);
             let mut flows = run.flows.iter().filter(of_protocol).peekable();
             if flows.peek().is_none() {
                 continue;

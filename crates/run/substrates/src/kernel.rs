@@ -225,7 +225,7 @@ fn memory(run: &Run) -> Bytes {
     /// of 0.1 to 4 bandwidth-delay products and losses of 1e-3 to 2e-2. Others touched at most 3.
     const OVERHEAD_OF_HOLES: u64 = 24;
     // Data in both directions is held twice.
-    let directions = if sends_both_ways(run) { 2 } else { 1 };
+    let directions = if run.sends_both_ways() { 2 } else { 1 };
     let mut paths: u64 = run.hosts.iter().map(|host| own_queue(run, host) * OVERHEAD).sum();
     for link in &run.links {
         let round_trip = link.forward.longest_delay() + link.reverse.longest_delay();
@@ -256,11 +256,6 @@ fn memory(run: &Run) -> Bytes {
         }
     }
     Bytes::new(BASE + datagrams + (paths + windows).min(buffers))
-}
-
-/// Whether a host sends data that receives some, too.
-fn sends_both_ways(run: &Run) -> bool {
-    run.flows.iter().any(|flow| run.flows.iter().any(|other| other.from == flow.to))
 }
 
 /// The most that the queueing discipline of a host's interface holds, in bytes, with the limits of Linux (tc-fq(8), tc-fq_codel(8)).

@@ -56,15 +56,6 @@ impl Spec {
     }
 }
 
-/// The kernel's name of a host discipline.
-pub fn kernel_name(qdisc: Qdisc) -> &'static str {
-    match qdisc {
-        Qdisc::PfifoFast => "pfifo_fast",
-        Qdisc::Fq => "fq",
-        Qdisc::FqCodel => "fq_codel",
-    }
-}
-
 /// Installs `spec` on interface `index`, below `parent`.
 ///
 /// # Errors
@@ -145,8 +136,8 @@ fn message(
 /// The kernel's name of a discipline, and its settings.
 fn encoded(spec: &Spec) -> (&'static str, Option<TcAttribute>) {
     match spec {
-        Spec::Host(qdisc) => (kernel_name(*qdisc), None),
-        Spec::Fq(settings) => (kernel_name(Qdisc::Fq), Some(fq(settings))),
+        Spec::Host(qdisc) => (qdisc.name(), None),
+        Spec::Fq(settings) => (Qdisc::Fq.name(), Some(fq(settings))),
         Spec::Bucket { rate, frame, burst, room } => {
             ("tbf", Some(token_bucket(*rate, *frame, *burst, *room)))
         }

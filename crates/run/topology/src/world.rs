@@ -404,7 +404,7 @@ fn apply_host(host: &Host) -> io::Result<BTreeMap<String, String>> {
     settings.extend(
         [
             ("interface.mtu", host.mtu.get().to_string()),
-            ("interface.qdisc", qdisc::kernel_name(host.qdisc).into()),
+            ("interface.qdisc", host.qdisc.name().into()),
             ("interface.rate", nic_rate),
             ("interface.txqueuelen", host.txqueuelen.to_string()),
             ("offload.gro", on(host.offloads.gro)),

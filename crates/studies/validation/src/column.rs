@@ -171,7 +171,7 @@ pub static COLUMNS: [Column; 23] = [
         // Of flows that end, only some are there at a time.
         read: |run| {
             let is_endless = run.flows.iter().any(|flow| flow.bytes.is_none());
-            let count = run.flows.iter().filter(|flow| shape::is_tcp(flow)).count();
+            let count = run.flows.iter().filter(|flow| flow.is_tcp()).count();
             range(is_endless.then_some(count as f64).into_iter())
         },
     },
@@ -189,7 +189,7 @@ pub static COLUMNS: [Column; 23] = [
         unit: "",
         title: str::to_owned,
         level: str::to_owned,
-        read: |run| of_senders(run, |host| shape::qdisc_name(host.qdisc).into()),
+        read: |run| of_senders(run, |host| host.qdisc.name().into()),
     },
     Column {
         name: "txqueuelen",
@@ -299,12 +299,12 @@ fn reorder(run: &Run) -> impl Iterator<Item = Reorder> {
 }
 
 fn congestion(run: &Run) -> Option<Reading> {
-    one(shape::algorithms(run).map(str::to_owned).collect())
+    one(run.algorithms().into_iter().map(str::to_owned).collect())
 }
 
 /// The algorithm of the other one of two flows of which one is BBR.
 fn beside(run: &Run) -> Option<Reading> {
-    let names: Vec<&str> = shape::algorithms(run).collect();
+    let names: Vec<&str> = run.algorithms().into_iter().collect();
     let [a, b] = names[..] else { return None };
     match (a == "bbr", b == "bbr") {
         (false, true) => Some(Reading::Name(a.into())),

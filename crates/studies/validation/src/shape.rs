@@ -4,7 +4,7 @@
 use super::column::senders;
 use std::collections::BTreeSet;
 use wirespeed_scenario::Run;
-use wirespeed_scenario::run::{Flow, FlowKind, Host, Link, Qdisc, Queue};
+use wirespeed_scenario::run::{Flow, FlowKind, Host, Link, Queue};
 use wirespeed_units::{Bytes, Span};
 
 /// Largest socket buffers of Linux by default (`tcp_rmem`, `tcp_wmem`; tcp(7)).
@@ -21,9 +21,9 @@ pub fn arrangement(run: &Run) -> String {
     let parts: Vec<&str> = [
         is(is_chain, "parking-lot"),
         is(rtts(run).len() > 1 && !is_chain, "unequal-rtt"),
-        is(goes_both_ways(run), "two-way"),
-        is(algorithms(run).count() > 1, "against"),
-        is(run.flows.iter().any(|flow| !is_tcp(flow)), "udp"),
+        is(run.sends_both_ways(), "two-way"),
+        is(run.algorithms().len() > 1, "against"),
+        is(run.flows.iter().any(|flow| !flow.is_tcp()), "udp"),
     ]
     .into_iter()
     .flatten()
@@ -36,46 +36,14 @@ pub fn rtts(run: &Run) -> BTreeSet<Span> {
     run.flows.iter().map(|flow| run.base_rtt(flow)).collect()
 }
 
-/// Whether a host sends data that receives some, too.
-fn goes_both_ways(run: &Run) -> bool {
-    run.flows.iter().any(|flow| run.flows.iter().any(|other| other.from == flow.to))
-}
-
-/// Whether it is a flow of TCP.
-pub fn is_tcp(flow: &Flow) -> bool {
-    matches!(flow.kind, FlowKind::Tcp { .. })
-}
-
-/// The algorithms of the TCP flows, each once.
-pub fn algorithms(run: &Run) -> impl Iterator<Item = &str> {
-    let names: BTreeSet<&str> = run
-        .flows
-        .iter()
-        .filter_map(|flow| match &flow.kind {
-            FlowKind::Tcp { congestion, .. } => Some(congestion.name.as_str()),
-            FlowKind::Udp { .. } => None,
-        })
-        .collect();
-    names.into_iter()
-}
-
 /// The queue that a flow fills: the discipline of a sender's interface if that is as slow as the path, else that before the link.
 pub fn queue(run: &Run) -> String {
     let slow = |host: &&Host| run.links.iter().any(|link| host.nic_rate == Some(link.forward.rate));
     let names: BTreeSet<&str> = match senders(run).find(slow) {
-        Some(_) => senders(run).map(|host| qdisc_name(host.qdisc)).collect(),
+        Some(_) => senders(run).map(|host| host.qdisc.name()).collect(),
         None => run.links.iter().map(link_queue).collect(),
     };
     names.into_iter().collect::<Vec<_>>().join(" and ")
-}
-
-/// The name of a queueing discipline in scenarios.
-pub fn qdisc_name(qdisc: Qdisc) -> &'static str {
-    match qdisc {
-        Qdisc::PfifoFast => "pfifo_fast",
-        Qdisc::Fq => "fq",
-        Qdisc::FqCodel => "fq_codel",
-    }
 }
 
 fn link_queue(link: &Link) -> &'static str {
@@ -91,7 +59,7 @@ pub fn sockets(run: &Run) -> &'static str {
     let windows: Vec<(&Flow, Bytes)> =
         run.flows.iter().filter_map(|flow| Some((flow, window(flow)?))).collect();
     if !windows.is_empty() {
-        let are_all = windows.len() == run.flows.iter().filter(|flow| is_tcp(flow)).count();
+        let are_all = windows.len() == run.flows.iter().filter(|flow| flow.is_tcp()).count();
         let are_products = windows.iter().all(|(flow, window)| is_product(run, flow, *window));
         return if are_all && are_products { "fixed" } else { "other" };
     }

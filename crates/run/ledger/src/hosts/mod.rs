@@ -55,7 +55,7 @@ pub fn ledger(run: &Run, evidence: &Evidence) -> Vec<LedgerRow> {
     let names = |of: fn(&Flow) -> &str| -> BTreeSet<&str> { run.flows.iter().map(of).collect() };
     let (senders, receivers) = (names(|flow| &flow.from), names(|flow| &flow.to));
     let account = |direction, from, to| Direct { run, evidence, direction, from, to };
-    let tcp = run.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Tcp { .. }));
+    let tcp = run.flows.iter().any(Flow::is_tcp);
     let (data, packets) = (account(Direction::Data, &senders, &receivers), data_packets(run, evidence));
     match evidence.server {
         Some(server) if tcp && senders.contains(server) => {

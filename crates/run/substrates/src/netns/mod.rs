@@ -218,7 +218,7 @@ fn needed(run: &Run) -> Vec<(String, String)> {
             Egress::Host(host) => {
                 let host = &run.hosts[*host];
                 if host.qdisc != Qdisc::PfifoFast {
-                    let name = wirespeed_topology::qdisc::kernel_name(host.qdisc);
+                    let name = host.qdisc.name();
                     needed.push((format!("host {}: qdisc {name}", host.name), name.to_owned()));
                 }
                 if let Some(rate) = host.nic_rate {

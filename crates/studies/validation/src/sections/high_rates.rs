@@ -102,7 +102,7 @@ const UDP_SHARE: f64 = 0.2;
 
 /// Whether several algorithms are what a section compares: those of cells whose flows are `against` one another.
 pub fn opposes(section: &Section, column: &Column, run: &Run) -> bool {
-    let names: Vec<&str> = shape::algorithms(run).collect();
+    let names: Vec<&str> = run.algorithms().into_iter().collect();
     let [a, b] = names[..] else { return false };
     let are_compared = || [a, b].iter().all(|name| section.levels("congestion").contains(name));
     (section.name, column.name) == (NAME, "congestion")
