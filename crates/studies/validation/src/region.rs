@@ -21,14 +21,12 @@ const ROUNDING: f64 = 1e-3;
 pub fn stamp(run: &Run) -> ValidatedRegion {
     let apart = regions().map(|section| {
         let outside = outside(section, &template(section, run), run);
-        // Of two sections as near, the one that has the run's algorithms.
-        let lacks_block = beyond_levels(section, named(section.block()), run).is_some();
-        (
-            lacks_block,
-            ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside },
-        )
+        // Of two sections as near, the one that has the run's algorithms, then the one that has its rate.
+        let lacks =
+            [section.block(), "rate_gbit"].map(|name| beyond_levels(section, named(name), run).is_some());
+        (lacks, ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside })
     });
-    let nearest = apart.min_by_key(|(lacks_block, stamp)| (stamp.outside.len(), *lacks_block));
+    let nearest = apart.min_by_key(|(lacks, stamp)| (stamp.outside.len(), *lacks));
     nearest.map(|(_, stamp)| stamp).expect("the grid has sections")
 }
 
