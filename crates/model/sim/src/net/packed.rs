@@ -122,10 +122,11 @@ fn fields_of(train: &Train) -> Fields {
             fields[KIND] = kind::DATAGRAM;
             fields[NUMBER] = *first;
         }
-        Body::Handshake { step, stamp, window } => {
+        Body::Handshake { step, stamp, echo, window } => {
             let (reply, confirm) = (*step == Step::Reply, *step == Step::Confirm);
             fields[KIND] = kind::HANDSHAKE | flags(reply, confirm, false);
             fields[STAMP] = (*stamp).into();
+            fields[ECHO] = (*echo).into();
             fields[WINDOW] = *window;
         }
         Body::WindowProbe { una, stamp, echo } => {
@@ -198,7 +199,7 @@ fn train_of(fields: &Fields) -> Train {
                 (_, true) => Step::Confirm,
                 _ => Step::Syn,
             };
-            Body::Handshake { step, stamp, window: fields[WINDOW] }
+            Body::Handshake { step, stamp, echo, window: fields[WINDOW] }
         }
         _ => Body::WindowProbe { una: fields[NUMBER], stamp, echo },
     };
@@ -265,8 +266,8 @@ mod tests {
                 Body::Ack(Ack { next, stride, window, stamp, echo, ece, marks, sack: sack.map(Box::new) })
             });
         let step = prop::sample::select(vec![Step::Syn, Step::Reply, Step::Confirm]);
-        let handshake = (step, any::<u32>(), any::<u64>())
-            .prop_map(|(step, stamp, window)| Body::Handshake { step, stamp, window });
+        let handshake = (step, any::<u32>(), any::<u32>(), any::<u64>())
+            .prop_map(|(step, stamp, echo, window)| Body::Handshake { step, stamp, echo, window });
         let probe = (any::<u64>(), any::<u32>(), any::<u32>())
             .prop_map(|(una, stamp, echo)| Body::WindowProbe { una, stamp, echo });
         prop_oneof![data, ack, any::<u64>().prop_map(|first| Body::Datagram { first }), handshake, probe]

@@ -98,8 +98,10 @@ pub enum Body {
     Handshake {
         /// Which of the three.
         step: Step,
-        /// Sender's millisecond clock when the SYN left (RFC 7323 TSval, echoed by the reply).
+        /// Millisecond clock of the end that it left, when it did (RFC 7323 TSval).
         stamp: u32,
+        /// That of the other end, echoed (RFC 7323 TSecr); zero in the first.
+        echo: u32,
         /// Receive window offered, bytes.
         window: u64,
     },

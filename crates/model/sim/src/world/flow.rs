@@ -271,9 +271,9 @@ impl Flow {
             (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Confirm, .. }) => {
                 tcp.receiver.on_confirm(train.at);
             }
-            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, window, .. }) => {
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, stamp, window, .. }) => {
                 self.established.get_or_insert(train.at);
-                tcp.sender.on_reply(train.at, *window, out);
+                tcp.sender.on_reply(train.at, *stamp, *window, out);
             }
             (Endpoint::Tcp(tcp), Body::WindowProbe { .. }) => tcp.receiver.on_window_probe(train.at, out),
             (Endpoint::Udp(udp), Body::Datagram { first }) => udp.receive(train, *first),

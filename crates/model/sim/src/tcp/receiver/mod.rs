@@ -166,7 +166,7 @@ impl Receiver {
         }
     }
 
-    /// A SYN arrived: the answer leaves.
+    /// A SYN arrived that left at `stamp` of its sender's millisecond clock: the answer leaves.
     pub fn on_connect(&mut self, now: SimTime, stamp: u32, out: &mut Vec<Train>) {
         self.now = self.now.max(now);
         self.echo = stamp;
@@ -178,7 +178,12 @@ impl Receiver {
             frame: self.settings.handshake_frame,
             flow: self.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { step: Step::Reply, stamp, window: self.buffer.offered() },
+            body: Body::Handshake {
+                step: Step::Reply,
+                stamp: clock::stamp(now),
+                echo: stamp,
+                window: self.buffer.offered(),
+            },
         });
     }
 

@@ -153,6 +153,7 @@ pub struct Sender {
     unsent_phase: u32,
     /// Packets that carry less than a segment, if any ever did.
     shorts: Option<Box<short::Shorts>>,
+    behind_last_short: short::BehindLast,
     /// Full segments in the peer's window.
     window_packets: u64,
     max_window: u64,
@@ -231,6 +232,7 @@ impl Sender {
             window_rest: 0,
             unsent_phase: 0,
             shorts: None,
+            behind_last_short: short::BehindLast::default(),
             window_bytes: 0,
             window_packets: 0,
             max_window: 0,
@@ -305,16 +307,19 @@ impl Sender {
             frame,
             flow: self.stream.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { step, stamp: clock::stamp(now), window: 65_535 },
+            body: Body::Handshake { step, stamp: clock::stamp(now), echo: self.peer_stamp, window: 65_535 },
         }
     }
 
-    /// The peer answered: the connection is established and data leaves.
-    pub fn on_reply(&mut self, now: SimTime, window: u64, out: &mut Vec<Train>) {
+    /// The peer answered, at `stamp` of its millisecond clock: the connection is established and data leaves.
+    pub fn on_reply(&mut self, now: SimTime, stamp: u32, window: u64, out: &mut Vec<Train>) {
         if self.established {
             return;
         }
         self.now = now;
+        if self.settings.timestamps {
+            self.peer_stamp = stamp;
+        }
         out.push(self.handshake(Step::Confirm, self.settings.headers, now));
         self.established = true;
         self.timer.cancel();

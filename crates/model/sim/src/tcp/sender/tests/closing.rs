@@ -28,7 +28,7 @@ fn connected(bytes: u64) -> (Sender, Vec<(u32, bool)>) {
     };
     let (mut sender, mut out) = (Sender::new(Rc::new(settings), stream), Vec::new());
     sender.connect(SimTime::START, &mut out);
-    sender.on_reply(at(500), 100 * MSS, &mut out);
+    sender.on_reply(at(500), 0, 100 * MSS, &mut out);
     (sender, packets(&mut out))
 }
 

@@ -145,7 +145,7 @@ impl Start {
             window: self.window,
         };
         script.sender.connect(SimTime::START, &mut script.out);
-        script.sender.on_reply(at(handshake), script.window * MSS, &mut script.out);
+        script.sender.on_reply(at(handshake), 0, script.window * MSS, &mut script.out);
         assert_eq!(script.left(), (0..self.initial).collect::<Vec<_>>());
         script
     }

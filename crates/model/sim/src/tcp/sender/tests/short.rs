@@ -21,7 +21,7 @@ fn connected(window: u64) -> (Sender, Vec<Train>) {
     let stream = Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
     let (mut sender, mut out) = (Sender::new(Rc::new(settings), stream), Vec::new());
     sender.connect(SimTime::START, &mut out);
-    sender.on_reply(at(START), window, &mut out);
+    sender.on_reply(at(START), 0, window, &mut out);
     (sender, out)
 }
 
