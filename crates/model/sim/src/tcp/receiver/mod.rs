@@ -25,6 +25,7 @@ use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
 pub use settings::BufferSettings;
+use settings::UNSCALED;
 pub use shortage::Shortage;
 
 /// Least delay of a delayed ACK, TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.
@@ -182,7 +183,8 @@ impl Receiver {
                 step: Step::Reply,
                 stamp: clock::stamp(now),
                 echo: stamp,
-                window: self.buffer.offered(),
+                // Not scaled (RFC 7323, section 2.2).
+                window: self.buffer.offered().min(UNSCALED),
             },
         });
     }
