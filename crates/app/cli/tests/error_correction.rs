@@ -48,6 +48,12 @@ fn goodput(run: &Value) -> f64 {
     run["metrics"]["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{} has no goodput", run["id"]))
 }
 
+/// Packets of an entry that only runs with correction have, over all places.
+fn packets(run: &Value, direction: &str, name: &str) -> i64 {
+    let rows = run["ledger"][direction][name].as_array().into_iter().flatten();
+    rows.map(|row| row["packets"].as_i64().expect("a row has packets")).sum()
+}
+
 fn assert_balanced(run: &Value) {
     for direction in ["data", "ack"] {
         assert_eq!(
@@ -77,21 +83,22 @@ fn corrected_losses_of_the_model_are_those_of_the_kernel() {
         let ratio = goodput(model) / goodput(kernel);
         let bar = if is_protected { 0.9..1.1 } else { 0.7..1.4 };
         assert!(bar.contains(&ratio), "goodput of {id}: {ratio}");
-        for name in ["repair", "decoded", "recovered"] {
-            let [model, kernel] = [model, kernel].map(|run| entry(run, "data", name) as f64);
-            assert_eq!(kernel > 0.0, is_protected, "{name} of {id}: {kernel}");
+        // Few packets are recovered, and many of these found the queue full.
+        for (name, bar) in [("repair", 0.9..1.1), ("decoded", 0.9..1.1), ("recovered", 0.5..2.0)] {
+            let [model, kernel] = [model, kernel].map(|run| packets(run, "data", name) as f64);
+            assert_eq!((model > 0.0, kernel > 0.0), (is_protected, is_protected), "{name} of {id}");
             let ratio = if is_protected { model / kernel } else { 1.0 };
-            assert!((0.9..1.1).contains(&ratio), "{name} of {id}: {model} and {kernel}");
+            assert!(bar.contains(&ratio), "{name} of {id}: {model} and {kernel}");
         }
         if is_protected {
-            let [repair, decoded] = ["repair", "decoded"].map(|name| entry(kernel, "data", name));
+            let [repair, decoded] = ["repair", "decoded"].map(|name| packets(kernel, "data", name));
             assert!(decoded < repair, "repair packets are lost, too: {decoded} of {repair}");
         }
     }
     let gain = goodput(&kernel[1]) / goodput(&kernel[0]);
     assert!(gain > 4.0, "the correction repairs the losses: {gain}");
-    assert!(entry(&kernel[3], "ack", "recovered") > 0, "{}", kernel[3]["ledger"]);
-    assert_eq!(entry(&kernel[1], "ack", "repair"), 0);
+    assert!(packets(&kernel[3], "ack", "recovered") > 0, "{}", kernel[3]["ledger"]);
+    assert_eq!(packets(&kernel[1], "ack", "repair"), 0);
 }
 
 #[test]
@@ -121,6 +128,6 @@ fn namespaces_correct_losses_and_the_ledger_balances() {
     assert_balanced(&run);
     assert!((1e6..=2e7).contains(&goodput(&run)), "{}", goodput(&run));
     for name in ["repair", "decoded", "recovered"] {
-        assert!(entry(&run, "data", name) > 0, "{name}: {}", run["ledger"]);
+        assert!(packets(&run, "data", name) > 0, "{name}: {}", run["ledger"]);
     }
 }
