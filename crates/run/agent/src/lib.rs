@@ -8,6 +8,7 @@ mod cores;
 mod datagrams;
 mod drain;
 mod end;
+mod error_correction;
 mod flow;
 mod interim;
 pub mod iperf3;

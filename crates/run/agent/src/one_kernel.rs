@@ -3,6 +3,7 @@
 use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
+use super::error_correction::Corrections;
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
@@ -145,6 +146,7 @@ fn conduct(
     let clock = Clock::starting_in(lead_ns(ground));
     let stop = Arc::new(AtomicBool::new(false));
     let captures = start_captures(&run, world, shared, clock, &stop)?;
+    let corrections = Corrections::start(world, clock, &log, &stop)?;
     let changes = match ground {
         Ground::Guest => world.start(clock.origin_ns()).map(|()| Vec::new())?,
         Ground::Machine => link_changes::follow(world.changing_links(&run)?, clock, &log, &stop),
@@ -177,7 +179,7 @@ fn conduct(
     }
     // A guest's processor takes no time for anything.
     let cores = (ground == Ground::Machine).then(Cores::new);
-    let mut sampler = Sampler::new(&run, layout, world, &parts);
+    let mut sampler = Sampler::new(&run, layout, world, &parts, &corrections.counters);
     let before = sampler.protocol_counters()?;
     let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     /// How often whoever waits is told how far the run has come.
@@ -271,6 +273,7 @@ fn conduct(
     for change in changes {
         change.join().map_err(|_| io::Error::other("a thread that changes a link failed"))?;
     }
+    corrections.join()?;
     for capture in captures {
         capture.join().map_err(|_| io::Error::other("a capture thread failed"))??;
     }
