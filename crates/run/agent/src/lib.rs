@@ -8,6 +8,7 @@ mod cores;
 mod datagrams;
 mod drain;
 mod end;
+mod exchanges;
 mod flow;
 mod interim;
 pub mod iperf3;
@@ -43,6 +44,7 @@ pub use path_mtu::PathMtu;
 
 use crate::iperf3_server::server;
 use clock::Clock;
+use exchanges::DataSets;
 use flow::{FlowState, Log};
 use message::{Message, Writer};
 use std::collections::BTreeSet;
@@ -75,6 +77,7 @@ pub struct Part {
     index: usize,
     clock: Clock,
     state: FlowState,
+    data_sets: Arc<DataSets>,
     log: Arc<Log>,
     /// When the run ends, if that is earlier than planned; [`i64::MAX`] otherwise.
     cut_ns: Arc<AtomicI64>,
