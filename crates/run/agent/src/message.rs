@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use wirespeed_host::Changes;
 use wirespeed_ledger::retransmissions::Pieces;
 use wirespeed_record::{
-    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueSample, ThreadSample,
-    Topology,
+    CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, Placement, QueueSample,
+    ThreadSample, Topology,
 };
 
 /// One message.
@@ -47,6 +47,8 @@ pub enum Message {
     Counter(Counter),
     /// Rows of the datagram table.
     Datagrams(Vec<Datagram>),
+    /// Rows of the exchange table.
+    Exchanges(Vec<Exchange>),
     /// Packets on their way at the end of the run.
     InFlight {
         /// The queue behind which they are.

@@ -4,6 +4,7 @@ use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
 use super::error_correction::Corrections;
+use super::exchanges::{self, DataSets};
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
@@ -151,16 +152,18 @@ fn conduct(
         Ground::Guest => world.start(clock.origin_ns()).map(|()| Vec::new())?,
         Ground::Machine => link_changes::follow(world.changing_links(&run)?, clock, &log, &stop),
     };
+    let data_sets = Arc::new(DataSets::of(&run));
     let parts: Vec<Arc<Part>> = (0..run.flows.len())
         .map(|index| {
             let state = FlowState::default();
-            let (run, log) = (Arc::clone(&run), Arc::clone(&log));
+            let (run, log, data_sets) = (Arc::clone(&run), Arc::clone(&log), Arc::clone(&data_sets));
             let pieces = run.host(&run.flows[index].from).offloads.gso;
             Arc::new(Part {
                 run,
                 index,
                 clock,
                 state,
+                data_sets,
                 log,
                 bind: Ipv4Addr::UNSPECIFIED.into(),
                 peer: None,
@@ -341,6 +344,7 @@ fn write_datagrams(parts: &[Arc<Part>], writer: &mut Writer<Out>) -> io::Result<
         let sent = std::mem::take(&mut *part.state.datagrams.lock().expect("the sender has ended"));
         let arrivals = std::mem::take(&mut *part.state.arrivals.lock().expect("readers do not panic"));
         udp::write(&udp::account(sent, &arrivals), writer)?;
+        exchanges::write(part, writer)?;
     }
     Ok(())
 }

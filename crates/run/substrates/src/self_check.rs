@@ -249,6 +249,7 @@ fn plan(run: &Run) -> Option<Run> {
         ecn: None,
         route_back: Vec::new(),
         leg: None,
+        application: None,
     };
     let small = Bytes::new(SMALL);
     let mut flows = vec![

@@ -187,7 +187,7 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 20] = [
+const ASPECTS: [Aspect; 21] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
     high_rates::beyond,
@@ -207,6 +207,10 @@ const ASPECTS: [Aspect; 20] = [
     |run| run.flows.iter().any(|f| f.ecn.is_some()).then(|| "ECN fields of flows".into()),
     |run| run.flows.iter().any(|f| f.bytes.is_some()).then(|| "flows of limited size".into()),
     finite::beyond,
+    |run| {
+        let exchanges = run.flows.iter().any(|f| f.application.is_some());
+        exchanges.then(|| "files of data sets, or requests".into())
+    },
     |run| {
         let late = |flow: &&wirespeed_scenario::run::Flow| (flow.stop - flow.start) * 2 < run.duration;
         run.flows.iter().any(|f| late(&f)).then(|| "flows that last less than half the run".into())

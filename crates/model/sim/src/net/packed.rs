@@ -42,6 +42,8 @@ mod kind {
     pub const DATAGRAM: u64 = 2;
     pub const HANDSHAKE: u64 = 3;
     pub const WINDOW_PROBE: u64 = 4;
+    /// An acknowledgement that carries a request.
+    pub const REQUEST: u64 = 5;
     /// The bits above say what else is true of it.
     pub const BITS: u32 = 3;
     pub const FIRST_FLAG: u64 = 1 << BITS;
@@ -110,7 +112,8 @@ fn fields_of(train: &Train) -> Fields {
         }
         Body::Ack(ack) => {
             let duplicate = ack.sack.as_ref().is_some_and(|sack| sack.duplicate.is_some());
-            fields[KIND] = kind::ACK | flags(ack.ece, ack.sack.is_some(), duplicate);
+            let kind = if ack.asks { kind::REQUEST } else { kind::ACK };
+            fields[KIND] = kind | flags(ack.ece, ack.sack.is_some(), duplicate);
             fields[NUMBER] = ack.next;
             fields[STRIDE] = ack.stride.into();
             fields[WINDOW] = ack.window;
@@ -182,13 +185,14 @@ fn train_of(fields: &Fields) -> Train {
             // Behind its host's queue, where it is packed, nothing is held.
             held: Span::ZERO,
         }),
-        kind::ACK => Body::Ack(Ack {
+        kind @ (kind::ACK | kind::REQUEST) => Body::Ack(Ack {
             next: fields[NUMBER],
             stride: fields[STRIDE] as u32,
             window: fields[WINDOW],
             stamp,
             echo,
             ece: flag(kind::FIRST_FLAG),
+            asks: kind == kind::REQUEST,
             marks: marks_of_number(fields[MARKS]),
             sack: None,
         }),
@@ -260,10 +264,11 @@ mod tests {
         let option = (bytes(), bytes()).prop_map(|(capable, marked)| PayloadCounted { capable, marked });
         let counted =
             (0_u8..8, prop::option::of(option)).prop_map(|(ace, option)| MarksCounted { ace, option });
-        let marks = (any::<bool>(), prop::option::of(counted));
+        let marks = (any::<[bool; 2]>(), prop::option::of(counted));
         let ack = (any::<u64>(), any::<u32>(), any::<u64>(), stamps, marks, prop::option::of(sack()))
-            .prop_map(|(next, stride, window, (stamp, echo), (ece, marks), sack)| {
-                Body::Ack(Ack { next, stride, window, stamp, echo, ece, marks, sack: sack.map(Box::new) })
+            .prop_map(|(next, stride, window, (stamp, echo), ([ece, asks], marks), sack)| {
+                let sack = sack.map(Box::new);
+                Body::Ack(Ack { next, stride, window, stamp, echo, ece, asks, marks, sack })
             });
         let step = prop::sample::select(vec![Step::Syn, Step::Reply, Step::Confirm]);
         let handshake = (step, any::<u32>(), any::<u32>(), any::<u64>())

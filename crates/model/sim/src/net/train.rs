@@ -179,6 +179,8 @@ pub struct Ack {
     pub echo: u32,
     /// ECN-Echo.
     pub ece: bool,
+    /// It carries a request of the receiver's application, whose bytes are in the frame; such a train has one packet.
+    pub asks: bool,
     /// Marks that the receiver has counted; only with Accurate ECN, which has no ECN-Echo.
     pub marks: Option<MarksCounted>,
     /// Selective acknowledgements; a train with them has one packet.
@@ -385,6 +387,7 @@ impl Train {
                 (Body::Ack(a), Body::Ack(b)) => {
                     a.sack.is_none()
                         && b.sack.is_none()
+                        && !(a.asks || b.asks)
                         && a.stride == b.stride
                         && a.ece == b.ece
                         && a.marks == b.marks

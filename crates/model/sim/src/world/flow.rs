@@ -264,6 +264,9 @@ impl Flow {
             }
             (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
                 tcp.sender.on_acks(train.at, train.gap, train.packets, ack, out);
+                if ack.asks {
+                    tcp.sender.note_request();
+                }
             }
             (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Syn, stamp, .. }) => {
                 tcp.receiver.on_connect(train.at, *stamp, out);

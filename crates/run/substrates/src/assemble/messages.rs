@@ -24,6 +24,7 @@ impl Assembler {
             Message::Counter(row) => recording.counters.push(row),
             Message::Pieces(pieces) => self.pieces.push(pieces),
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
+            Message::Exchanges(rows) => recording.exchanges.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
             Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),
             Message::InterimCounters { t_ns, took_ns, counters, in_flight } => {

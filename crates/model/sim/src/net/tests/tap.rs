@@ -155,6 +155,7 @@ fn ack(packets: u32, sack: Option<Sack>) -> Train {
         stamp: 9,
         echo: 8,
         ece: true,
+        asks: false,
         marks: None,
         sack: sack.map(Box::new),
     };

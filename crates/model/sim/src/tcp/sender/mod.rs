@@ -14,6 +14,7 @@ mod halving;
 mod host_queue;
 mod hosted;
 mod marks;
+mod messages;
 mod pieces;
 mod rack;
 mod recovery;
@@ -145,6 +146,8 @@ pub struct Sender {
     end: u64,
     /// The application has shut the sending side down, and will not write more.
     shut: bool,
+    /// A request of the receiver has come that its application has not taken.
+    requested: bool,
     /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,
     /// Bytes that the window allows of packet number `window_end`, less than a segment.
@@ -228,6 +231,7 @@ impl Sender {
             nxt: 0,
             end,
             shut: false,
+            requested: false,
             window_end: 0,
             window_rest: 0,
             unsent_phase: 0,

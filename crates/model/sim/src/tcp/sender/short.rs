@@ -129,6 +129,14 @@ impl Sender {
         }
     }
 
+    /// The last written packet is short, and acknowledged: others may follow it.
+    #[cold]
+    pub(super) fn note_short_end(&mut self) {
+        let end = self.stream.packets;
+        let entry = Short { end, missing: self.missing(end), phase: 0, adds: false };
+        self.shorts.get_or_insert_default().all.push_back(entry);
+    }
+
     /// Short packets from number [`Sender::nxt`] on were not sent after all.
     pub(super) fn forget_unsent_shorts(&mut self) {
         let nxt = self.nxt;

@@ -23,6 +23,7 @@ fn connected(bytes: u64) -> (Sender, Vec<(u32, bool)>) {
         flow: 0,
         packets: bytes.div_ceil(MSS),
         last_bytes: ((bytes - 1) % MSS + 1) as u32,
+        stays_open: false,
         peer_stamp_offset: 0,
         seed: 0,
     };
@@ -42,6 +43,7 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64) -> Vec<(u32, bool)> {
         stamp: (us / 1000 + 1) as u32,
         echo: 1,
         ece: false,
+        asks: false,
         marks: None,
         sack: None,
     };

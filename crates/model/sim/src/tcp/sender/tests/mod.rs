@@ -134,8 +134,14 @@ impl Start {
 
     /// The same with other settings, and a handshake of so many microseconds.
     fn go_with(self, settings: Settings, handshake: i64) -> Script {
-        let stream =
-            Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+        let stream = Stream {
+            flow: 0,
+            packets: u64::MAX,
+            last_bytes: MSS as u32,
+            stays_open: false,
+            peer_stamp_offset: 0,
+            seed: 0,
+        };
         let mut script = Script {
             sender: Sender::new(Rc::new(settings), stream),
             out: Vec::new(),
