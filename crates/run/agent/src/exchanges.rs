@@ -230,6 +230,7 @@ impl<'a> Reader<'a> {
     /// The next header; `None` if the other end has ended.
     fn header(&mut self) -> io::Result<Option<Header>> {
         self.mark.lower(self.fd, HEADER as u64)?;
+        socket::await_data(self.fd)?;
         let mut text = [0; HEADER];
         if !read_whole(self.fd, &mut text)? {
             super::tcp::note_all_read(self.part);
@@ -255,6 +256,7 @@ impl<'a> Reader<'a> {
     fn skip(&mut self, mut left: u64) -> io::Result<bool> {
         while left > 0 {
             self.mark.adapt(self.fd, self.part.state.read_bytes.load(Relaxed), left)?;
+            socket::await_data(self.fd)?;
             let got = super::tcp::discard(self.fd, left)?;
             if got == 0 {
                 super::tcp::note_all_read(self.part);

@@ -168,7 +168,7 @@ pub struct SocketRules {
     /// a337531b942b, 4.20). Before, twice the initial window of 10 (commit 85f16525a2eb, 3.12), once (356f039822b8, 2.6.38),
     /// that of RFC 2414 (`tcp_select_initial_window`).
     offers: Option<u64>,
-    /// The socket counts its whole buffer as offered with the SYN-ACK, whose field can say 64 KiB (commit 378979e94e95, 6.11).
+    /// The socket counts its whole buffer as offered with the SYN-ACK, whose field has room for 64 KiB (commit 378979e94e95, 6.11).
     /// Before, no more than that.
     offers_all: bool,
     /// What may wait behind the socket's lock.
