@@ -225,8 +225,8 @@ fn memory(run: &Run) -> Bytes {
     /// of 0.1 to 4 bandwidth-delay products and losses of 1e-3 to 2e-2. Others touched at most 3.
     const OVERHEAD_OF_HOLES: u64 = 24;
     // Data in both directions is held twice. Its acknowledgements wait behind data of the other direction, so that windows
-    // grow further before the first loss is reported: 16 flows of H-TCP at 100 Gbit/s and 10 ms did not fit into twice as much.
-    let directions = if run.sends_both_ways() { 3 } else { 1 };
+    // grow further before the first loss is reported: 16 flows of H-TCP at 100 Gbit/s and 10 ms did not fit into three times as much.
+    let directions = if run.sends_both_ways() { 4 } else { 1 };
     let mut paths: u64 = run.hosts.iter().map(|host| own_queue(run, host) * OVERHEAD).sum();
     for link in &run.links {
         let round_trip = link.forward.longest_delay() + link.reverse.longest_delay();
