@@ -13,7 +13,7 @@ pub struct Parts {
     part: Vec<Part>,
 }
 
-/// What one range of versions has.
+/// Options and sources of one range of versions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Part {

@@ -11,7 +11,7 @@ pub struct QueueDelays {
 }
 
 impl QueueDelays {
-    /// What has left a queue since the last sample.
+    /// Rows of packets that left a queue since the last sample.
     pub fn follow(&mut self, t_ns: i64, queue: &str, bins: &[Bin]) -> Vec<QueueDelay> {
         bins.iter().filter_map(|bin| self.row(t_ns, queue, bin)).collect()
     }
@@ -50,7 +50,7 @@ mod tests {
             marked,
             dropped,
             bytes: u64::from(packets) * 1514,
-            sum_ns: u64::from(packets) * 500,
+            sum_ns: u64::from(packets) * 650,
         };
         let first = delays.follow(1, "link0/forward", &[bin(u32::MAX, 0, 0)]);
         assert_eq!((first[0].packets, first[0].class), (u64::from(u32::MAX), QueueClass::LowLatency));
@@ -58,12 +58,12 @@ mod tests {
         let wrapped = Bin {
             packets: 2,
             bytes: (u64::from(u32::MAX) + 3) * 1514,
-            sum_ns: (u64::from(u32::MAX) + 3) * 500,
+            sum_ns: (u64::from(u32::MAX) + 3) * 650,
             ..bin(0, 1, 4)
         };
         let row = delays.follow(3, "link0/forward", &[wrapped]).remove(0);
-        assert_eq!((row.packets, row.bytes, row.sum_ns), (3, 4542, 1500));
-        assert_eq!((row.marked_packets, row.dropped_packets, row.up_to_ns), (1, 4, 335));
+        assert_eq!((row.packets, row.bytes, row.sum_ns), (3, 4542, 1950));
+        assert_eq!((row.marked_packets, row.dropped_packets, row.up_to_ns), (1, 4, 671));
         assert_eq!(delays.follow(3, "link1/forward", &[bin(1, 1, 0)])[0].marked_packets, 1);
     }
 }

@@ -244,6 +244,7 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+    use wirespeed_scenario::run::Dscp;
 
     /// The loopback's addresses; a machine may do without IPv6.
     fn loopbacks() -> impl Iterator<Item = IpAddr> {

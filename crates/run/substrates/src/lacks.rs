@@ -79,7 +79,7 @@ fn beyond_the_line(
         SubstrateKind::Kernel => {}
         _ => return Some(refused("queue dualpi2")),
     }
-    // What kernel/qdisc/sch_wire.c has, and sch_line.c has not.
+    // kernel/qdisc/sch_line.c lacks these features of sch_wire.c.
     let named = |on: bool, name: &str| on.then(|| format!("{name} beside queue dualpi2"));
     let moderated = run.hosts.iter().any(|host| host.moderation.is_some());
     let plain = Direction { queue: Queue::default(), ..direction.clone() };
@@ -93,7 +93,7 @@ fn beyond_the_line(
         .map(|what| refused(&what))
 }
 
-/// What needs L4S, with a kernel that has none.
+/// The message for a feature that needs L4S, on a kernel without it.
 fn needs_l4s(what: &str, version: KernelVersion) -> String {
     let first = KernelVersion::L4S;
     format!(
@@ -621,9 +621,8 @@ mod tests {
             )
         );
         let mut plain = run();
-        for side in [&mut plain.links[0].forward, &mut plain.links[0].reverse] {
-            side.queue = Queue::default();
-        }
+        let link = &mut plain.links[0];
+        (link.forward.queue, link.reverse.queue) = (Queue::default(), Queue::default());
         let message = on(&plain, KernelVersion::TODAY).unwrap_or_default();
         assert!(message.starts_with("congestion control prague needs Linux 7.2"), "{message}");
         let message = super::lacks(&plain, SubstrateKind::Netns, newest).unwrap_or_default();

@@ -132,7 +132,7 @@ pub(crate) fn decode(private: &[u8], into: &mut Statistics) {
         marked_packets,
         managed_packets,
     });
-    // They change with each packet, and are no settings.
+    // They change with each packet: settings do not.
     let bins = into.options.split_off(OPTIONS.min(into.options.len()));
     into.bins = bins.chunks_exact(BIN).map(bin).collect();
 }

@@ -15,8 +15,8 @@ impl KernelVersion {
     /// What a host runs that does not say: today's rules.
     pub const TODAY: KernelVersion = KernelVersion([6, 12, 0]);
 
-    /// The first one that runs L4S here. DualPI2 is in Linux since 6.17 and Accurate ECN since 6.18. What a congestion control needs
-    /// to ask for ECT(1) is in 7.2 (`TCP_CONG_ECT_1_NEGOTIATION` in include/net/tcp.h), and no version between was tried.
+    /// The first one that runs L4S here. DualPI2 is in Linux since 6.17 and Accurate ECN since 6.18. In 7.2 an
+    /// algorithm can ask for ECT(1) (`TCP_CONG_ECT_1_NEGOTIATION` in include/net/tcp.h). No version between was tried.
     pub const L4S: KernelVersion = KernelVersion([7, 2, 0]);
 
     /// Version `major.minor.patch`.
