@@ -634,7 +634,8 @@ mod tests {
         let message = on(&plain, KernelVersion::TODAY).unwrap_or_default();
         assert!(message.contains("ecn = 3 (Accurate ECN) needs Linux 7.2"), "{message}");
 
-        let changes: [(&str, fn(&mut Run)); 5] = [
+        type Edit = fn(&mut Run);
+        let changes: [(&str, Edit); 5] = [
             ("emulator netem beside", |run| run.links[0].emulator = Emulator::Netem),
             ("reorder beside", |run| {
                 run.links[0].forward.reorder = Some(Reorder { probability: 0.1, delay: Span::ms(1) });
