@@ -1,8 +1,8 @@
 //! A link whose queue is a queueing discipline of Linux: `line` (kernel/qdisc/sch_line.c) and what it asks for packets.
 
 use crate::qdisc::{LinkStatistics, Statistics, TCA_OPTIONS, loss_bound};
-use netlink_packet_core::DefaultNla;
-use netlink_packet_route::tc::{TcAttribute, TcOption};
+use netlink_packet_core::{DefaultNla, Emitable, NLA_F_NESTED};
+use netlink_packet_route::tc::TcAttribute;
 use wirespeed_scenario::run::{Direction, DualPi2, Overload, Step};
 use wirespeed_units::{Bytes, Span};
 
@@ -83,9 +83,13 @@ pub(crate) fn dual_pi2(settings: &DualPi2, buffer: Bytes, frame: Bytes) -> TcAtt
         (DROP_OVERLOAD, u8::from(settings.overload == Overload::Drop)),
         (C_PROTECTION, settings.classic_protection_percent),
     ];
-    let word = |(kind, value): (u16, u32)| TcOption::Other(DefaultNla::new(kind, value.to_ne_bytes().into()));
-    let byte = |(kind, value): (u16, u8)| TcOption::Other(DefaultNla::new(kind, vec![value]));
-    TcAttribute::Options(words.map(word).into_iter().chain(bytes.map(byte)).collect())
+    let word = |(kind, value): (u16, u32)| DefaultNla::new(kind, value.to_ne_bytes().into());
+    let byte = |(kind, value): (u16, u8)| DefaultNla::new(kind, vec![value]);
+    let attributes: Vec<DefaultNla> = words.map(word).into_iter().chain(bytes.map(byte)).collect();
+    let mut nested = vec![0; attributes.as_slice().buffer_len()];
+    attributes.as_slice().emit(&mut nested);
+    // Newer disciplines refuse options that do not say that attributes are in them.
+    TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | NLA_F_NESTED, nested))
 }
 
 /// A setting of `dualpi2` that the kernel cannot represent, and why.
@@ -154,7 +158,7 @@ fn bin(bytes: &[u8]) -> Bin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netlink_packet_core::Nla;
+    use netlink_packet_core::{Nla, NlaBuffer, NlasIterator};
     use wirespeed_units::Rate;
 
     const FRAME: Bytes = Bytes::new(1514);
@@ -187,16 +191,19 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_linux() {
         let attributes = |settings: &DualPi2| {
-            let TcAttribute::Options(options) = dual_pi2(settings, Bytes::new(15_140_000), FRAME) else {
-                panic!("nested options")
+            let TcAttribute::Other(nla) = dual_pi2(settings, Bytes::new(15_140_000), FRAME) else {
+                panic!("encoded options")
             };
-            let read = |option: &TcOption| {
-                let mut bytes = vec![0; option.value_len()];
-                option.emit_value(&mut bytes);
+            assert_eq!(nla.kind(), TCA_OPTIONS | NLA_F_NESTED);
+            let mut nested = vec![0; nla.value_len()];
+            nla.emit_value(&mut nested);
+            let read = |option: Result<NlaBuffer<&[u8]>, _>| {
+                let option = option.unwrap();
+                let mut bytes = option.value().to_vec();
                 bytes.resize(4, 0);
                 (option.kind(), u32::from_ne_bytes(bytes.try_into().unwrap()))
             };
-            options.iter().map(read).collect::<Vec<_>>()
+            NlasIterator::new(nested.as_slice()).map(read).collect::<Vec<_>>()
         };
         // dualpi2_reset_default in net/sched/sch_dualpi2.c.
         let expected = [
