@@ -67,12 +67,15 @@ fn prague_waits_less_than_a_millisecond_beside_cubic() {
     let (run, recording) = run(folder.path(), COEXISTENCE);
     assert_balanced(&run);
     assert!(metric(&run, "link_utilisation") > 0.95);
-    // RFC 9332, section 1: less than a millisecond. The classic queue is kept at 15 ms.
+    // RFC 9332, section 1: less than a millisecond. The controller keeps the classic queue at 15 ms.
     assert!(metric(&run, "low_latency_delay_mean_ns") < 1e6);
-    assert!((5e6..25e6).contains(&metric(&run, "classic_delay_mean_ns")));
-    assert!(metric(&run, "low_latency_marked_fraction") > 0.01);
+    assert!((10e6..20e6).contains(&metric(&run, "classic_delay_mean_ns")));
     assert_eq!(metric(&run, "low_latency_dropped_fraction"), 0.0);
-    assert!(metric(&run, "classic_dropped_fraction") > 0.0);
+    // Marks have twice the probability whose square drops (RFC 9332, section 2.1). Some 20 drops tell it to within a third, and
+    // the root of a mean square is above the mean.
+    let coupled = 2.0 * metric(&run, "classic_dropped_fraction").sqrt();
+    let coupling = metric(&run, "low_latency_marked_fraction") / coupled;
+    assert!((0.5..1.4).contains(&coupling), "{coupling}");
     // Senders hear of the marks of the queue, but for those of the last round trip and of packets that were sent again.
     let last = |flow: u32| recording.flows.iter().rfind(|row| row.flow == flow).unwrap();
     let heard = last(0).delivered_ce_packets.unwrap() as f64;
@@ -80,8 +83,6 @@ fn prague_waits_less_than_a_millisecond_beside_cubic() {
     assert!((heard / marked as f64 - 1.0).abs() < 0.02, "{heard} of {marked}");
     assert_eq!(last(1).delivered_ce_packets, Some(0), "CUBIC has no ECN");
     assert!(last(0).dctcp_alpha_ratio.unwrap() > 0.0);
-    let sums = [last(0), last(1)].map(|row| row.delivered_bytes.unwrap() as f64);
-    assert!((0.4..2.5).contains(&(sums[0] / sums[1])), "{sums:?}");
 }
 
 #[test]
@@ -134,9 +135,12 @@ fn step_before_a_plain_queue_marks_prague() {
         .replace("\n[[flow]]\nlabel = \"cubic\"\ncongestion = \"cubic\"\n", "");
     let (run, _) = run(folder.path(), &text);
     assert_balanced(&run);
-    assert!(metric(&run, "link_utilisation") > 0.8);
+    // A window of 38 packets swings by sqrt(38 / 2), about as many as wait at the step (DCTCP, SIGCOMM 2010, section 3.3).
+    assert!(metric(&run, "link_utilisation") > 0.95);
+    // The sender hears of a mark a round trip later, and grows by a packet (0.3 ms) until then.
     assert!(metric(&run, "queue_delay_mean_ns") < 2e6);
-    assert!(metric(&run, "ce_marked_packets") > 100.0);
+    // At least one in each 25 ms, in which Prague reduces its window once.
+    assert!(metric(&run, "ce_marked_packets") > 400.0);
 }
 
 #[test]
