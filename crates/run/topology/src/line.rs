@@ -88,7 +88,7 @@ pub(crate) fn dual_pi2(settings: &DualPi2, buffer: Bytes, frame: Bytes) -> TcAtt
     let attributes: Vec<DefaultNla> = words.map(word).into_iter().chain(bytes.map(byte)).collect();
     let mut nested = vec![0; attributes.as_slice().buffer_len()];
     attributes.as_slice().emit(&mut nested);
-    // Newer disciplines refuse options that do not say that attributes are in them.
+    // Newer disciplines refuse options without the flag of nested attributes.
     TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | NLA_F_NESTED, nested))
 }
 
