@@ -14,6 +14,7 @@ pub mod core_time;
 mod cumulative;
 mod delay;
 mod document;
+mod exchanges;
 mod fairness;
 mod goodput;
 mod harm;

@@ -4,7 +4,8 @@
 use crate::parts::of_parts;
 use crate::view::{FlowSeries, View};
 use crate::{
-    completion, convergence, delay, fairness, limits, marks, rates, retransmission, udp, window_cycles,
+    completion, convergence, delay, exchanges, fairness, limits, marks, rates, retransmission, udp,
+    window_cycles,
 };
 use std::collections::BTreeMap;
 use wirespeed_record::StoreError;
@@ -28,6 +29,10 @@ const ROWS: &[(&str, Compute)] = &[
     ("retransmission_events_per_s", retransmission::flow_events_per_second),
     ("fct_median_ns", completion::flow_time),
     ("slowdown_median", completion::flow_slowdown),
+    ("file_time_median_ns", exchanges::flow_file_time),
+    ("response_time_median_ns", |view, flow| exchanges::flow_response_time(view, flow, 0.5)),
+    ("response_time_q99_ns", |view, flow| exchanges::flow_response_time(view, flow, 0.99)),
+    ("responses_per_s", exchanges::flow_response_rate),
     ("ce_marked_packets", marks::flow_marked),
     ("ce_marked_fraction", marks::flow_marked_fraction),
     ("rto_count", retransmission::flow_timeouts),

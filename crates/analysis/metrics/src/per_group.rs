@@ -4,7 +4,7 @@
 use crate::completion::{mean_of, quantile_of, slowdowns, times, unfinished};
 use crate::parts::of_parts;
 use crate::view::{ANY_GAP, FlowSeries, View};
-use crate::{delay, fairness, rates, retransmission, udp};
+use crate::{delay, exchanges, fairness, rates, retransmission, udp};
 use std::collections::BTreeMap;
 use wirespeed_record::{FlowGroup, StoreError};
 
@@ -43,6 +43,17 @@ const ROWS: &[(&str, Compute)] = &[
     ("slowdown_median", |view, of| quantile_of(&slowdowns(view, &of.group.flows), 0.5)),
     ("slowdown_q99", |view, of| quantile_of(&slowdowns(view, &of.group.flows), 0.99)),
     ("unfinished_flows", |view, of| unfinished(view, &of.group.flows)),
+    ("data_set_time_ns", |view, of| exchanges::data_set_time(view, &of.group.flows)),
+    ("data_set_goodput_bps", |view, of| exchanges::data_set_goodput(view, &of.group.flows)),
+    ("file_time_median_ns", |view, of| quantile_of(&exchanges::file_times(view, &of.group.flows), 0.5)),
+    ("file_time_q99_ns", |view, of| quantile_of(&exchanges::file_times(view, &of.group.flows), 0.99)),
+    ("straggler_fraction", |view, of| exchanges::straggler_fraction(view, &of.group.flows)),
+    ("straggler_ratio", |view, of| exchanges::straggler_ratio(view, &of.group.flows)),
+    ("unfinished_files", |view, of| exchanges::unfinished_files(view, &of.group.flows)),
+    ("response_time_median_ns", |view, of| exchanges::response_time(view, &of.group.flows, 0.5)),
+    ("response_time_q99_ns", |view, of| exchanges::response_time(view, &of.group.flows, 0.99)),
+    ("response_first_byte_median_ns", |view, of| exchanges::first_byte_time(view, &of.group.flows)),
+    ("responses_per_s", |view, of| exchanges::response_rate(view, &of.group.flows)),
     ("udp_lost_packets", |view, of| udp::lost(view, &of.group.flows)),
     ("udp_loss_fraction", |view, of| udp::loss_fraction(view, &of.group.flows)),
 ];

@@ -2,8 +2,8 @@
 
 use crate::view::View;
 use crate::{
-    adaptation, completion, convergence, delay, fairness, goodput, harm, host, limits, link, loss, marks,
-    rates, requeue, retransmission, udp, window_cycles,
+    adaptation, completion, convergence, delay, exchanges, fairness, goodput, harm, host, limits, link, loss,
+    marks, rates, requeue, retransmission, udp, window_cycles,
 };
 use std::sync::LazyLock;
 
@@ -62,6 +62,7 @@ static ALL: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         convergence::ROWS,
         adaptation::ROWS,
         completion::ROWS,
+        exchanges::ROWS,
         delay::ROWS,
         requeue::ROWS,
         retransmission::ROWS,

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wirespeed_metrics::{View, all, evaluate, find, loss, per_flow, per_group};
 use wirespeed_record::{
-    Datagram, Event, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo, QueueDelay,
-    QueueSample, Recording, Row, RunInfo,
+    Datagram, Event, Exchange, FlowInfo, FlowSample, HostInfo, LedgerInterval, LedgerRow, LinkInfo,
+    QueueDelay, QueueSample, Recording, Row, RunInfo,
 };
 
 #[derive(Deserialize)]
@@ -28,6 +28,8 @@ struct Case {
     events: Vec<Table>,
     #[serde(default)]
     datagrams: Vec<Table>,
+    #[serde(default)]
+    exchanges: Vec<Table>,
     #[serde(default)]
     queue_delays: Vec<Table>,
     #[serde(default)]
@@ -101,7 +103,10 @@ fn recording(case: &Case) -> Recording {
             sample_ns: case.info.sample_ns,
             links: parts::<LinkInfo>(&case.info.links, &["changes"]),
             hosts: parts::<HostInfo>(&case.info.hosts, &[]),
-            flows: parts::<FlowInfo>(&case.info.flows, &["congestion", "group", "bytes", "leg"]),
+            flows: parts::<FlowInfo>(
+                &case.info.flows,
+                &["congestion", "group", "bytes", "leg", "application"],
+            ),
             ..RunInfo::default()
         },
         flows: rows::<FlowSample>(
@@ -115,6 +120,7 @@ fn recording(case: &Case) -> Recording {
         ),
         events: rows::<Event>(&case.events, "detail = ''"),
         datagrams: rows::<Datagram>(&case.datagrams, "flow = 0\nreordered_by = 0\nduplicate = false"),
+        exchanges: rows::<Exchange>(&case.exchanges, "flow = 0\nbytes = 1"),
         queue_delays: rows::<QueueDelay>(
             &case.queue_delays,
             "packets = 0\nbytes = 0\nsum_ns = 0\nmarked_packets = 0\ndropped_packets = 0",

@@ -3,6 +3,7 @@
 use crate::adaptation;
 use crate::digest::{Group, leading_metric, metric_words};
 use crate::ended_early;
+use crate::exchanges;
 use crate::flow_groups;
 use crate::harm;
 use crate::kept;
@@ -34,6 +35,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         None => out.push("No run has a goodput: nothing was delivered, or it was not recorded.".into()),
     }
     out.extend(flow_groups::sentences(report));
+    out.extend(exchanges::sentences(&report.runs));
     out.extend(adaptation::sentence(&report.runs));
     losses(report, &mut out);
     caveats(report, &mut out);

@@ -24,6 +24,7 @@ mod distribution;
 mod drawing;
 mod ended_early;
 mod estimate;
+mod exchanges;
 mod factors;
 mod facts;
 mod figure;

@@ -5,13 +5,23 @@
 //! bin with enough packets is a full group. A repair packet with the XOR of all leaves when the next packet of the bin comes. A [`Decoder`] recovers a packet
 //! from a repair packet if all others of the group are there. A recovered packet may make another group complete.
 //!
-//! The user defines a group: the model has the numbers of its packets, and an implementation their bytes.
+//! The user defines a group. The model has the numbers of its packets. A real network has their bytes: [`PacketEncoder`] and
+//! [`PacketDecoder`]. A [`Release`] puts recovered packets in order.
 
 mod decoder;
 mod encoder;
+mod packets;
+mod release;
 
 pub use decoder::{Decoder, Solved};
 pub use encoder::Encoder;
+pub use packets::{PacketDecoder, PacketEncoder, Parity, ipv4_length};
+pub use release::Release;
+
+/// Bytes of a repair packet beside the XOR of its group: headers of IPv4 and UDP, and a header of four bytes.
+pub const REPAIR_HEADER: u32 = 20 + 8 + 4;
+/// Bytes by which a repair packet names each packet of its group.
+pub const NAME: u32 = 4;
 
 /// A decoder remembers this many times the packets that the groups of the widest layer span. A repair packet comes one interleave
 /// behind its group. The rest of the time is for groups that wait for a packet which another group recovers.

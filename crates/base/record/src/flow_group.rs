@@ -9,7 +9,7 @@ words! {
     FlowClass {
         /// TCP without a size: it sends until it is stopped.
         Endless = "tcp",
-        /// TCP that sends so many bytes and ends.
+        /// TCP that sends so many bytes and ends, or that sends what an application asks for.
         Finite = "tcp-finite",
         /// UDP, whose rate the scenario decides.
         Udp = "udp",
@@ -43,10 +43,10 @@ impl FlowInfo {
         if self.leg.as_ref().is_some_and(|leg| leg.number < leg.legs) {
             return FlowClass::Leg;
         }
-        match (self.kind, self.bytes) {
-            (Transport::Udp, _) => FlowClass::Udp,
-            (Transport::Tcp, Some(_)) => FlowClass::Finite,
-            (Transport::Tcp, None) => FlowClass::Endless,
+        match self.kind {
+            Transport::Udp => FlowClass::Udp,
+            Transport::Tcp if self.bytes.is_some() || self.application.is_some() => FlowClass::Finite,
+            Transport::Tcp => FlowClass::Endless,
         }
     }
 }

@@ -230,6 +230,30 @@ pub struct FlowInfo {
     /// gets is what the flow delivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
+    /// Its application; absent of plain transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationInfo>,
+}
+
+/// The application of a flow that is more than one transfer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ApplicationInfo {
+    /// Files of a data set, which the flow shares with the other streams of the set.
+    DataSet {
+        /// Number of the data set in the run, from 0.
+        set: u32,
+        /// How many files the whole set has.
+        files: u64,
+        /// Bytes of all of them.
+        bytes: u64,
+    },
+    /// Responses to requests of the receiver.
+    Requests {
+        /// How many requests there are; absent if the receiver sends them until the flow stops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
+    },
 }
 
 /// One connection of a flow that splitters (split-connection proxies, RFC 3135, section 2.4) cut into several.

@@ -57,8 +57,8 @@ pub use flow_group::{FlowClass, FlowGroup};
 pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
-    Cost, FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, FlowInfo, HostInfo, KernelInfo, Leg, LinkChange,
-    LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
+    ApplicationInfo, Cost, FORMAT_VERSION, FORMAT_VERSION_OF_WHOLE_SERIES, FlowInfo, HostInfo, KernelInfo,
+    Leg, LinkChange, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };
 pub use kept_series::KeptSeries;
 pub use lock::FolderLock;
@@ -79,8 +79,8 @@ pub use store::{
 pub use substrate_kind::SubstrateKind;
 pub use table::{Column, ColumnOf, Row};
 pub use tables::{
-    CoreSample, Counter, Datagram, Event, FlowSample, HostSample, LedgerInterval, LedgerRow, QueueDelay,
-    QueueSample, ThreadSample,
+    CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, LedgerInterval, LedgerRow,
+    QueueDelay, QueueSample, ThreadSample,
 };
 pub use transport::Transport;
 pub use wall_clock::{file_stamp, rfc3339};
@@ -107,6 +107,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// Every datagram of the UDP flows.
     pub datagrams: Vec<Datagram>,
+    /// Files of data sets, and responses to requests.
+    pub exchanges: Vec<Exchange>,
     /// How long packets waited in the classes of queues that have such.
     pub queue_delays: Vec<QueueDelay>,
     /// Where packets went.
@@ -135,6 +137,7 @@ pub fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         of::<Counter>(),
         of::<Event>(),
         of::<Datagram>(),
+        of::<Exchange>(),
         of::<QueueDelay>(),
         of::<LedgerRow>(),
         of::<LedgerInterval>(),

@@ -125,6 +125,8 @@ pub fn read_lazily(directory: &Path) -> Result<Recording, StoreError> {
         counters: rows(directory)?,
         events,
         datagrams: if series.is_all() { rows(directory)? } else { Vec::new() },
+        // Only flows with an application.
+        exchanges: rows_if_any(directory)?,
         // Only queues with classes.
         queue_delays: rows_if_any(directory)?,
         ledger: rows(directory)?,

@@ -190,6 +190,7 @@ impl RunDirectory {
         self.write(&recording.counters)?;
         self.write(&recording.events)?;
         self.write(&recording.datagrams)?;
+        self.write_if_any(&recording.exchanges)?;
         self.write_if_any(&recording.queue_delays)?;
         self.write(&recording.ledger)?;
         self.write_if_any(&recording.ledger_intervals)

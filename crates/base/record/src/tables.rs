@@ -305,6 +305,24 @@ table! {
 }
 
 table! {
+    /// A file of a data set, or the response to a request. Files that no stream has begun have no row.
+    "exchanges" Exchange {
+        /// Number of the flow.
+        flow: u32,
+        /// Number of the file in its data set, or of the request on its connection, from 0.
+        number: u64,
+        /// Bytes of the file or of the response.
+        bytes: u64,
+        /// When the sender began the file, or when the receiver wrote the request.
+        begin_ns: i64,
+        /// When the receiver had read the first byte; null if that was not noted.
+        first_ns: Option<i64>,
+        /// When the receiver had read the last byte; null if it never did.
+        end_ns: Option<i64>,
+    }
+}
+
+table! {
     /// Packets that left a class of a queue since the sample before, by the time that they had waited there. Times within a sixteenth
     /// of each other share a row. Only of queues with classes (`dualpi2`).
     "queue_delays" QueueDelay {

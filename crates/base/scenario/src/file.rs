@@ -3,6 +3,7 @@
 //! Everything is optional that a preset or a default can give; [`crate::resolve`] knows the defaults. The doc
 //! comments here are the schema's descriptions.
 
+mod application;
 mod arrivals;
 mod bus;
 mod change;
@@ -12,6 +13,7 @@ mod hardware;
 mod host;
 mod link;
 
+pub(crate) use application::{FilesChoice, FilesTable, RequestsTable};
 pub(crate) use arrivals::{ArrivalsTable, SizesTable, Spacing};
 pub(crate) use bus::{BusChoice, BusKind, BusTable};
 pub(crate) use change::{ChangeTable, ScheduleTable, WayTable};
@@ -151,6 +153,14 @@ pub(crate) struct FlowTable {
     /// Instead of `count`: flows begin at random times, from `start` on. Each ends by its `bytes`, `sizes` or `duration`. The times
     /// are drawn from the run's seed: others in every repetition.
     pub arrivals: Option<ArrivalsTable>,
+    /// Instead of `bytes`: a data set, as a list of sizes such as `["1 GB", "20 MB"]` or a table. Its files are sent in that order by
+    /// `streams` connections, which stay open. Each takes the next file when the receiver has confirmed its last one.
+    pub files: Option<FilesChoice>,
+    /// How many connections send the `files`. Default 1.
+    #[schemars(range(min = 1, max = 10000))]
+    pub streams: Option<u32>,
+    /// Instead of `bytes`: the receiver sends requests over the connection, one at a time, and the sender answers each.
+    pub requests: Option<RequestsTable>,
     /// `tcp` (default): a bulk transfer. `udp`: datagrams at a constant rate.
     #[serde(default)]
     pub kind: Carrier,

@@ -1,7 +1,7 @@
 //! From a [`Run`] to nodes, wires, addresses and routes: a pure function, so that what will be built can be
 //! read and tested without a kernel.
 
-use crate::run::{Direction, Emulator, Host, Run};
+use crate::run::{Direction, Emulator, Fec, Host, Run};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use wirespeed_units::Span;
@@ -48,6 +48,13 @@ pub struct End {
     pub forward: bool,
 }
 
+impl End {
+    /// Name of the TUN device beside the interface, at an end of a link with forward error correction.
+    pub fn tunnel(&self) -> String {
+        format!("fec-{}", self.device)
+    }
+}
+
 /// Treatment of packets that leave an interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Egress {
@@ -82,14 +89,25 @@ impl Egress {
             Egress::Access { host, .. } => format!("{host}/access"),
         }
     }
+
+    /// The forward error correction of what leaves here.
+    pub fn fec(&self) -> Option<&Fec> {
+        match self {
+            Egress::Link { direction, .. } => direction.fec.as_ref(),
+            Egress::Host(_) | Egress::Access { .. } => None,
+        }
+    }
 }
 
 impl Layout {
     /// Lays out a run. With one host on each side of one link, the host is the end of the link and one router
-    /// is enough; otherwise every link has a router at either end.
+    /// is enough. Otherwise every link has a router at either end, and so has a link with forward error correction.
     pub fn of(run: &Run) -> Layout {
         let hosts = run.hosts.len();
-        let pair = hosts == 2 && run.links.len() == 1 && run.hosts[0].router != run.hosts[1].router;
+        let pair = hosts == 2
+            && run.links.len() == 1
+            && run.hosts[0].router != run.hosts[1].router
+            && !run.links[0].is_protected();
         let routers = if pair { 1 } else { run.hops() + 1 };
         let node = |name: String, forwards| Node { name, routes: Vec::new(), forwards };
         let mut layout = Layout {
@@ -225,6 +243,17 @@ mod tests {
         let expected =
             [("a/qdisc", true), ("link0/reverse", false), ("b/qdisc", false), ("link0/forward", true)];
         assert_eq!(queues, expected.map(|(name, forward)| (name.to_string(), forward)));
+    }
+
+    #[test]
+    fn a_protected_link_has_a_router_at_either_end() {
+        let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
+        run.links[0].reverse.fec =
+            Some(Fec { data: 8, interleave: vec![1], flush: Fec::FLUSH, hold: Span::ZERO });
+        let layout = Layout::of(&run);
+        assert_eq!(layout.nodes.len(), 4);
+        let protected: Vec<_> = layout.ends().map(|end| end.egress.fec().is_some()).collect();
+        assert_eq!(protected, [false, false, false, false, false, true]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
 
+mod application;
 mod bus;
 mod drawn;
 mod flows;
@@ -57,7 +58,7 @@ pub(crate) struct Resolved {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
-    /// Files that changes of links are read from, as written.
+    /// Files that changes of links, and sizes of files, are read from, as written.
     pub schedules: Vec<PathBuf>,
 }
 
@@ -75,6 +76,7 @@ impl Resolved {
                 ..self.run.clone()
             };
             run.flows = self.flows_of(run.seed);
+            run.data_sets = self.flows.data_sets.iter().map(|set| set.of_run(run.seed)).collect();
             run
         })
     }
@@ -83,7 +85,7 @@ impl Resolved {
 impl Resolved {
     /// The flows of the run with that seed.
     fn flows_of(&self, seed: u64) -> Vec<Flow> {
-        let Flows { labelled, drawn, start_jitters } = &self.flows;
+        let Flows { labelled, drawn, start_jitters, .. } = &self.flows;
         let mut labelled = labelled.clone();
         for (index, jitter) in start_jitters {
             let later = sweep::start_later(seed, *index, *jitter);
@@ -151,6 +153,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         hosts,
         links,
         flows: flows.labelled.flows.clone(),
+        data_sets: Vec::new(),
         captures,
     };
     let mut warnings = warnings(&run);
@@ -165,7 +168,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         flows,
         warnings,
         own_controls,
-        schedules: links::schedule_files(root),
+        schedules: links::schedule_files(root).into_iter().chain(application::lists(root)).collect(),
     })
 }
 

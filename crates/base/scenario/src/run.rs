@@ -1,6 +1,7 @@
 //! A [`Run`]: one experiment with nothing left to decide. No default is open, every factor has one value, there
 //! is one seed. Substrates take a `Run` and nothing else; it is stored in the run directory as it was executed.
 
+mod application;
 mod change;
 mod dscp;
 mod ecn;
@@ -17,6 +18,7 @@ mod series;
 mod splitter;
 mod traffic;
 
+pub use application::{Application, CONFIRMATION, DataSet, EXCHANGE_HEADER, LARGEST_REQUEST};
 pub use change::{Change, LinkState};
 pub use dscp::Dscp;
 pub use ecn::{EcnFeedback, EcnField};
@@ -90,6 +92,9 @@ pub struct Run {
     pub links: Vec<Link>,
     /// The transfers, in the order of the file; their index is their number everywhere.
     pub flows: Vec<Flow>,
+    /// Data sets, whose files flows send. Stored only if there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data_sets: Vec<DataSet>,
     /// Packet captures asked for.
     pub captures: Vec<Capture>,
 }
@@ -296,6 +301,9 @@ pub struct Flow {
     /// Its place among the connections of a flow, if splitters cut that. Stored only if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leg: Option<Leg>,
+    /// Its application; `None`: a transfer of `bytes`, or without an end. Stored only if given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
 }
 
 /// What carries a flow.

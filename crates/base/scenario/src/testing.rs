@@ -84,8 +84,10 @@ pub fn run(links: usize, hosts: &[(&str, usize)], flows: &[(&str, &str)]) -> Run
                 route: Vec::new(),
                 route_back: Vec::new(),
                 leg: None,
+                application: None,
             })
             .collect(),
+        data_sets: Vec::new(),
         captures: Vec::new(),
     }
 }

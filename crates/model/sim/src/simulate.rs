@@ -4,7 +4,8 @@ use crate::host::Intake;
 use crate::world::{Late, Recorder, Unsupported, World, ignored, lifecycle_events};
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, QueueDelay, QueueSample, Rows,
+    Cause, CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, QueueDelay, QueueSample,
+    Rows,
 };
 use wirespeed_scenario::run::Run;
 use wirespeed_units::SimTime;
@@ -87,6 +88,8 @@ pub struct Outcome {
     pub events: Vec<Event>,
     /// Every datagram.
     pub datagrams: Vec<Datagram>,
+    /// Files of data sets.
+    pub exchanges: Vec<Exchange>,
     /// How long packets waited in the classes of queues.
     pub queue_delays: Vec<QueueDelay>,
     /// Packets on their way at the end, by queue.
@@ -180,6 +183,7 @@ pub fn simulate_observed(run: &Run, observer: &mut dyn Observer) -> Result<Outco
         late: world.late(),
         intakes: world.intakes(),
         datagrams: world.take_datagrams(),
+        exchanges: world.take_exchanges(),
         captures: world.take_captures(run),
         warnings: ignored(run),
         flows: recorder.samples.flows.into_vec(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
-use wirespeed_record::{Datagram, Event, EventKind};
+use wirespeed_record::{Datagram, Event, EventKind, Exchange};
 
 /// State of one flow.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub struct FlowState {
     pub datagrams: Mutex<Vec<Datagram>>,
     /// UDP: every datagram that arrived, in order of arrival.
     pub arrivals: Mutex<Vec<Datagram>>,
+    /// TCP: files and responses whose begin has reached the receiver.
+    pub exchanges: Mutex<Vec<Exchange>>,
 }
 
 /// One end: a descriptor that stays open to the end of the run, so that its counters can be read until then, and the core

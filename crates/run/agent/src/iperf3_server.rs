@@ -76,6 +76,12 @@ pub fn server(run: &Run) -> Result<Option<Server<'_>>, String> {
     };
     for flow in &run.flows {
         match () {
+            () if flow.application.is_some() => {
+                return Err(format!(
+                    "flow {}: files and requests are not available with an iperf3 server; leave `files` and `requests` out, or use ssh to {}",
+                    flow.label, host.name
+                ));
+            }
             () if flow.to != first.to => return other("receiver", flow),
             () if flow.from != first.from => return other("sender", flow),
             () if asked(flow) != asked(first) => {

@@ -8,6 +8,8 @@ mod cores;
 mod datagrams;
 mod drain;
 mod end;
+mod error_correction;
+mod exchanges;
 mod flow;
 mod interim;
 pub mod iperf3;
@@ -44,6 +46,7 @@ pub use path_mtu::PathMtu;
 
 use crate::iperf3_server::server;
 use clock::Clock;
+use exchanges::DataSets;
 use flow::{FlowState, Log};
 use message::{Message, Writer};
 use std::collections::BTreeSet;
@@ -76,6 +79,7 @@ pub struct Part {
     index: usize,
     clock: Clock,
     state: FlowState,
+    data_sets: Arc<DataSets>,
     log: Arc<Log>,
     /// When the run ends, if that is earlier than planned; [`i64::MAX`] otherwise.
     cut_ns: Arc<AtomicI64>,

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use wirespeed_host::Changes;
 use wirespeed_ledger::retransmissions::Pieces;
 use wirespeed_record::{
-    Cause, CoreSample, Counter, Datagram, Event, FlowSample, HostSample, Placement, QueueDelay, QueueSample,
-    ThreadSample, Topology,
+    Cause, CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, Placement, QueueDelay,
+    QueueSample, ThreadSample, Topology,
 };
 
 /// One message.
@@ -49,6 +49,8 @@ pub enum Message {
     Counter(Counter),
     /// Rows of the datagram table.
     Datagrams(Vec<Datagram>),
+    /// Rows of the exchange table.
+    Exchanges(Vec<Exchange>),
     /// Packets on their way at the end of the run.
     InFlight {
         /// The queue behind which they are.

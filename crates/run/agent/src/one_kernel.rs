@@ -3,6 +3,8 @@
 use super::clock::{self, Clock};
 use super::cores::Cores;
 use super::drain::drain;
+use super::error_correction::Corrections;
+use super::exchanges::{self, DataSets};
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
@@ -146,20 +148,23 @@ fn conduct(
     let clock = Clock::starting_in(lead_ns(ground));
     let stop = Arc::new(AtomicBool::new(false));
     let captures = start_captures(&run, world, shared, clock, &stop)?;
+    let corrections = Corrections::start(world, clock, &log, &stop)?;
     let changes = match ground {
         Ground::Guest => world.start(clock.origin_ns()).map(|()| Vec::new())?,
         Ground::Machine => link_changes::follow(world.changing_links(&run)?, clock, &log, &stop),
     };
+    let data_sets = Arc::new(DataSets::of(&run));
     let parts: Vec<Arc<Part>> = (0..run.flows.len())
         .map(|index| {
             let state = FlowState::default();
-            let (run, log) = (Arc::clone(&run), Arc::clone(&log));
+            let (run, log, data_sets) = (Arc::clone(&run), Arc::clone(&log), Arc::clone(&data_sets));
             let pieces = run.host(&run.flows[index].from).offloads.gso;
             Arc::new(Part {
                 run,
                 index,
                 clock,
                 state,
+                data_sets,
                 log,
                 bind: Ipv4Addr::UNSPECIFIED.into(),
                 peer: None,
@@ -178,7 +183,7 @@ fn conduct(
     }
     // A guest's processor takes no time for anything.
     let cores = (ground == Ground::Machine).then(Cores::new);
-    let mut sampler = Sampler::new(&run, layout, world, &parts);
+    let mut sampler = Sampler::new(&run, layout, world, &parts, &corrections.counters);
     let before = sampler.protocol_counters()?;
     let (step, end) = (run.sample.nanoseconds(), run.duration.nanoseconds());
     /// How often whoever waits is told how far the run has come.
@@ -283,6 +288,7 @@ fn conduct(
     for change in changes {
         change.join().map_err(|_| io::Error::other("a thread that changes a link failed"))?;
     }
+    corrections.join()?;
     for capture in captures {
         capture.join().map_err(|_| io::Error::other("a capture thread failed"))??;
     }
@@ -350,6 +356,7 @@ fn write_datagrams(parts: &[Arc<Part>], writer: &mut Writer<Out>) -> io::Result<
         let sent = std::mem::take(&mut *part.state.datagrams.lock().expect("the sender has ended"));
         let arrivals = std::mem::take(&mut *part.state.arrivals.lock().expect("readers do not panic"));
         udp::write(&udp::account(sent, &arrivals), writer)?;
+        exchanges::write(part, writer)?;
     }
     Ok(())
 }

@@ -137,7 +137,8 @@ pub fn check_run(run: &Run) -> Result<(), String> {
         if !hosts.contains(flow.from.as_str()) || !hosts.contains(flow.to.as_str()) {
             return Err(format!("flow {} is between hosts that the run does not have", flow.label));
         }
-        check_flow(flow, run.duration).map_err(|what| format!("flow {}: {what}", flow.label))?;
+        let checked = check_flow(flow, run.duration).and_then(|()| run.check_application(flow));
+        checked.map_err(|what| format!("flow {}: {what}", flow.label))?;
     }
     server(run)?;
     let datagrams = datagrams(run);

@@ -1,13 +1,14 @@
 //! Reads flows, queues, interfaces and counters on the sampling grid.
 
 use super::Part;
+use super::error_correction::Counters;
 use super::tcp_info::{self, TcpInfo};
 use super::udp;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wirespeed_host::Interface;
 use wirespeed_host::sources::{protocols, softnet};
 use wirespeed_record::{Cause, Counter, FlowSample, HostSample, QueueSample};
@@ -57,13 +58,22 @@ pub struct Sampler<'a> {
     layout: &'a Layout,
     world: &'a mut World,
     parts: &'a [Arc<Part>],
+    /// Of directions with forward error correction, by queue.
+    corrections: &'a BTreeMap<String, Arc<Counters>>,
     packets: Vec<[Long; 2]>,
 }
 
 impl<'a> Sampler<'a> {
-    /// Samples the flows `parts` in `world`.
-    pub fn new(run: &'a Run, layout: &'a Layout, world: &'a mut World, parts: &'a [Arc<Part>]) -> Self {
-        Sampler { run, layout, world, parts, packets: vec![[Long::default(); 2]; parts.len()] }
+    /// Samples the flows `parts` in `world`. `corrections`: of directions with forward error correction, by queue.
+    pub fn new(
+        run: &'a Run,
+        layout: &'a Layout,
+        world: &'a mut World,
+        parts: &'a [Arc<Part>],
+        corrections: &'a BTreeMap<String, Arc<Counters>>,
+    ) -> Self {
+        let packets = vec![[Long::default(); 2]; parts.len()];
+        Sampler { run, layout, world, parts, corrections, packets }
     }
 
     /// Reads everything once. `now` is the time of the samples.
@@ -92,6 +102,8 @@ impl<'a> Sampler<'a> {
         const ATTEMPTS: usize = 50;
         let mut last = self.sample(|| t_ns)?;
         for _ in 0..ATTEMPTS {
+            // Encoders and decoders have packets that came at this instant.
+            std::thread::yield_now();
             let again = self.sample(|| t_ns)?;
             if again == last {
                 break;
@@ -123,13 +135,22 @@ impl<'a> Sampler<'a> {
                 Some(bucket) if root.kind == "netem" => &qdisc::joined(root, bucket),
                 _ => root,
             };
-            snapshot.in_flight.push((queue.clone(), in_flight(whole)));
+            let correction = self.corrections.get(&queue);
+            let held = correction.map_or(0, |counters| counters.held.load(Relaxed));
+            snapshot.in_flight.push((queue.clone(), in_flight(whole) + held));
             snapshot.drops.extend(drops(whole).map(|drops| (queue.clone(), drops)));
             if !whole.bins.is_empty() {
                 snapshot.bins.push((queue.clone(), whole.bins.clone()));
             }
             if !matches!(egress, Egress::Access { .. }) {
-                snapshot.queues.push(queue_sample(t_ns, queue, kind, whole));
+                let read =
+                    |of: fn(&Counters) -> &AtomicU64| correction.map(|counters| of(counters).load(Relaxed));
+                snapshot.queues.push(QueueSample {
+                    repair_packets: read(|counters| &counters.repair),
+                    decoded_packets: read(|counters| &counters.decoded),
+                    recovered_packets: read(|counters| &counters.recovered),
+                    ..queue_sample(t_ns, queue, kind, whole)
+                });
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use super::addresses::interfaces;
 use super::clock::{self, Clock};
 use super::drain::drain;
 use super::end::{Abandon, End};
+use super::exchanges::{self, DataSets};
 use super::flow::{FlowState, Log};
 use super::interim::interim;
 use super::iperf3::{self, Connection, Peer, SETTLE};
@@ -265,6 +266,7 @@ struct Ends {
     listeners: Vec<Option<OwnedFd>>,
     /// An iperf3 server that is the other end of the flows here.
     peer: Option<Peer>,
+    data_sets: Arc<DataSets>,
     log: Arc<Log>,
     /// When the run ends, if that is earlier than planned.
     cut_ns: Arc<AtomicI64>,
@@ -284,6 +286,7 @@ impl Ends {
             addresses,
             listeners: Vec::new(),
             peer: None,
+            data_sets: Arc::new(DataSets::of(run)),
             log,
             cut_ns: Arc::new(AtomicI64::new(i64::MAX)),
             _controls: controls,
@@ -334,6 +337,7 @@ impl Ends {
             index,
             clock,
             state: FlowState::default(),
+            data_sets: Arc::clone(&self.data_sets),
             log: Arc::clone(&self.log),
             cut_ns: Arc::clone(&self.cut_ns),
             bind: self.address(&flow.to),
@@ -465,6 +469,7 @@ fn write_datagrams(parts: &[Arc<Part>], out: &mut Writer<impl Write>) -> io::Res
             let rows = std::mem::take(&mut *rows.lock().expect("no thread panics holding the datagrams"));
             udp::write(&rows, out)?;
         }
+        exchanges::write(part, out)?;
     }
     Ok(())
 }

@@ -240,6 +240,23 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
     Ok(result)
 }
 
+/// Waits until as many bytes as SO_RCVLOWAT are there, or the end, and takes none. A blocked recv(2) takes what comes, and is then
+/// woken only when the mark is reached once more.
+///
+/// # Errors
+/// If it cannot wait.
+pub fn await_data(fd: RawFd) -> io::Result<()> {
+    let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    loop {
+        // SAFETY: one entry is given, and it is valid for the call.
+        match check(unsafe { libc::poll(&raw mut wanted, 1, -1) }, "poll") {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

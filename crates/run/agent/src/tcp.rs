@@ -1,5 +1,6 @@
-//! A bulk TCP flow: one thread that writes, one that reads.
+//! A TCP flow: one thread that writes, one that reads.
 
+use super::exchanges;
 use super::pages::Source;
 use super::port;
 use super::socket;
@@ -96,25 +97,36 @@ const MOST_AT_ONCE: usize = 4 << 20;
 
 /// Reads to the end.
 fn read(part: &Part, fd: RawFd) -> io::Result<()> {
-    let mut low_water = LowWater { set: 1, at: 0 };
+    if exchanges::receive(part, fd)? {
+        return Ok(());
+    }
+    let mut low_water = LowWater::new();
     loop {
-        // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
-        // SAFETY: with MSG_TRUNC the kernel writes nothing, so that a null buffer of any length is fine.
-        let got = unsafe { libc::recv(fd, std::ptr::null_mut(), MOST_AT_ONCE, libc::MSG_TRUNC) };
-        if got < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted {
-                continue;
-            }
-            return Err(io::Error::new(error.kind(), format!("receive: {error}")));
-        }
+        let got = discard(fd, u64::MAX)?;
         if got == 0 {
             note_all_read(part);
             return Ok(());
         }
         part.state.receiver().note_core();
-        let read = part.state.read_bytes.fetch_add(got as u64, Relaxed) + got as u64;
-        low_water.adapt(fd, read)?;
+        let read = part.state.read_bytes.fetch_add(got, Relaxed) + got;
+        low_water.adapt(fd, read, u64::MAX)?;
+    }
+}
+
+/// Waits for data, reads up to `most` bytes of it, and answers how many; 0 at the end.
+pub fn discard(fd: RawFd, most: u64) -> io::Result<u64> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_AT_ONCE);
+    loop {
+        // MSG_TRUNC on TCP: take the data without copying it anywhere (tcp(7)).
+        // SAFETY: with MSG_TRUNC the kernel writes nothing, so that a null buffer of any length is fine.
+        let got = unsafe { libc::recv(fd, std::ptr::null_mut(), most, libc::MSG_TRUNC) };
+        if let Ok(got) = u64::try_from(got) {
+            return Ok(got);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(io::Error::new(error.kind(), format!("receive: {error}")));
+        }
     }
 }
 
@@ -127,27 +139,42 @@ pub fn note_all_read(part: &Part) {
 /// Keeps the reader from being woken for every packet, which would make the run ten times slower and change
 /// nothing else: it is woken when a sixteenth of the receive buffer is filled, so that the window it offers is
 /// never smaller by more than that.
-struct LowWater {
+pub struct LowWater {
     set: i32,
+    wanted: i32,
     at: u64,
 }
 
 impl LowWater {
     const MOST: i32 = 1 << 20;
 
-    fn adapt(&mut self, fd: RawFd, read: u64) -> io::Result<()> {
-        if read < self.at {
-            return Ok(());
+    /// That of a socket that was never set.
+    pub fn new() -> LowWater {
+        LowWater { set: 1, wanted: 1, at: 0 }
+    }
+
+    /// Sets it for a reader that has read `read` bytes so far, and waits for `left` more.
+    pub fn adapt(&mut self, fd: RawFd, read: u64, left: u64) -> io::Result<()> {
+        if read >= self.at {
+            let buffer = socket::get_bytes(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 4)?;
+            let buffer = i32::from_ne_bytes(buffer.try_into().unwrap_or_default());
+            self.wanted = (buffer / 16).clamp(1, Self::MOST);
+            // The buffer grows with the rate; look again after it could have been filled twice.
+            self.at = read + buffer.max(1) as u64 * 2;
         }
-        let buffer = socket::get_bytes(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 4)?;
-        let buffer = i32::from_ne_bytes(buffer.try_into().unwrap_or_default());
-        let wanted = (buffer / 16).clamp(1, Self::MOST);
-        if wanted != self.set {
-            socket::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted, "SO_RCVLOWAT")?;
-            self.set = wanted;
+        self.set(fd, self.wanted.min(i32::try_from(left).unwrap_or(i32::MAX)))
+    }
+
+    /// Lowers it to the bytes that a reader waits for.
+    pub fn lower(&mut self, fd: RawFd, left: u64) -> io::Result<()> {
+        self.set(fd, self.set.min(i32::try_from(left).unwrap_or(i32::MAX)))
+    }
+
+    fn set(&mut self, fd: RawFd, mark: i32) -> io::Result<()> {
+        if mark != self.set {
+            socket::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, mark, "SO_RCVLOWAT")?;
+            self.set = mark;
         }
-        // The buffer grows with the rate; look again after it could have been filled twice.
-        self.at = read + buffer.max(1) as u64 * 2;
         Ok(())
     }
 }
@@ -160,7 +187,9 @@ pub fn send(part: &Part, to: SocketAddr) -> io::Result<()> {
     part.clock.sleep_until(flow.start.nanoseconds());
     socket::connect(&socket, to)?;
     let fd = started(part, socket);
-    write(part, fd, || i64::MAX)?;
+    if !exchanges::send(part, fd)? {
+        write(part, fd, || i64::MAX)?;
+    }
     // The flow's time may have ended it already.
     if let Err(error) = socket::end_writing(fd)
         && error.kind() != io::ErrorKind::NotConnected
@@ -232,12 +261,26 @@ pub fn stop(part: &Part) -> io::Result<()> {
 
 /// Writes the flow's bytes, or until the sending side is shut down, or until it is `until_ns` of the run.
 fn write(part: &Part, fd: RawFd, until_ns: impl Fn() -> i64) -> io::Result<()> {
-    let mut left = part.flow().bytes.map_or(u64::MAX, Bytes::get);
-    let source = match &part.flow().kind {
+    write_bytes(part, fd, &source(part)?, part.flow().bytes.map_or(u64::MAX, Bytes::get), until_ns).map(drop)
+}
+
+/// The source of a flow's bytes.
+pub fn source(part: &Part) -> io::Result<Source> {
+    match &part.flow().kind {
         // In virtual time a copy costs nothing.
-        FlowKind::Tcp { zero_copy: true, .. } if part.real_time => Source::pages()?,
-        _ => Source::piece(),
-    };
+        FlowKind::Tcp { zero_copy: true, .. } if part.real_time => Source::pages(),
+        _ => Ok(Source::piece()),
+    }
+}
+
+/// Writes so many bytes; `false` if the sending side was shut down before, or if it was `until_ns` of the run.
+pub fn write_bytes(
+    part: &Part,
+    fd: RawFd,
+    source: &Source,
+    mut left: u64,
+    until_ns: impl Fn() -> i64,
+) -> io::Result<bool> {
     let is_over = || match until_ns() {
         i64::MAX => false,
         until_ns => part.clock.now() >= until_ns,
@@ -249,10 +292,10 @@ fn write(part: &Part, fd: RawFd, until_ns: impl Fn() -> i64) -> io::Result<()> {
             Err(error) => match error.kind() {
                 // The latter: no room for as long as the socket was told to wait.
                 io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock => {}
-                io::ErrorKind::BrokenPipe => return Ok(()),
+                io::ErrorKind::BrokenPipe => return Ok(false),
                 _ => return Err(io::Error::new(error.kind(), format!("send: {error}"))),
             },
         }
     }
-    Ok(())
+    Ok(left == 0)
 }

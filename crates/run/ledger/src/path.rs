@@ -203,7 +203,7 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Drops where a packet enters a node: the softnet backlog.
+    /// Drops where a packet enters a node: the softnet backlog, and the queue of an encoder.
     fn interfaces(&mut self) {
         let layout = self.layout;
         for wire in &layout.wires {
@@ -212,6 +212,7 @@ impl<'a> Direct<'a> {
                 if from.forward != self.forward {
                     continue;
                 }
+                self.tunnel(from);
                 let host = layout.nodes[to.node].name.as_str();
                 self.rx_rings(host);
                 let sample = self.evidence.interfaces.get(&(host, to.device.as_str()));
@@ -225,6 +226,17 @@ impl<'a> Direct<'a> {
                     "tx_dropped of the peer",
                 );
             }
+        }
+    }
+
+    /// Packets that found the queue before an encoder full, where it is a TUN device.
+    fn tunnel(&mut self, end: &End) {
+        let (node, device) = (self.layout.nodes[end.node].name.as_str(), end.tunnel());
+        let Some(sample) = self.evidence.interfaces.get(&(node, device.as_str())) else { return };
+        if end.egress.fec().is_some() {
+            let dropped = sample.tx_dropped as i64;
+            let place = format!("{node}/{device}: queue of the encoder");
+            self.balance.lost(Some(Stage::Network), &place, dropped, "tx_dropped of the TUN device");
         }
     }
 

@@ -9,11 +9,11 @@ use wirespeed_ledger::intervals::{Standing, Standings, intervals};
 use wirespeed_ledger::path::{self, Evidence};
 use wirespeed_ledger::retransmissions::{Pieces, matched};
 use wirespeed_record::{
-    Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, Leg, LinkChange, LinkInfo,
-    QueueSample, Recording, RunInfo, SubstrateKind, Topology, Transport,
+    ApplicationInfo, Cause, Counter, FlowInfo, FlowSample, HostInfo, HostSample, KernelInfo, Leg, LinkChange,
+    LinkInfo, QueueSample, Recording, RunInfo, SubstrateKind, Topology, Transport,
 };
 use wirespeed_scenario::layout::Layout;
-use wirespeed_scenario::run::{FlowKind, Link, Run};
+use wirespeed_scenario::run::{Application, FlowKind, Link, Run};
 use wirespeed_sim::Outcome;
 use wirespeed_units::Span;
 
@@ -63,6 +63,7 @@ impl Assembler {
             counters: outcome.counters,
             events: outcome.events,
             datagrams: outcome.datagrams,
+            exchanges: outcome.exchanges,
             queue_delays: outcome.queue_delays,
             ..Default::default()
         };
@@ -258,5 +259,20 @@ fn describe_flow(run: &Run, flow: &wirespeed_scenario::run::Flow, group: String)
         group: Some(group),
         bytes: flow.bytes.map(|bytes| bytes.get()),
         leg: (flow.leg.as_ref()).map(|leg| Leg { of: leg.of.clone(), number: leg.number, legs: leg.legs }),
+        application: flow.application.as_ref().map(|application| describe_application(run, application)),
+    }
+}
+
+fn describe_application(run: &Run, application: &Application) -> ApplicationInfo {
+    match application {
+        Application::DataSet { set } => {
+            let files = &run.data_sets[*set as usize];
+            ApplicationInfo::DataSet {
+                set: *set,
+                files: files.files.len() as u64,
+                bytes: files.bytes().get(),
+            }
+        }
+        Application::Requests { count, .. } => ApplicationInfo::Requests { count: count.map(u64::from) },
     }
 }

@@ -277,9 +277,11 @@ fn beyond_the_wire(direction: &Direction) -> Option<String> {
         LossModel::Independent => None,
         other => Some(format!("loss_model {}", other.name())),
     };
+    // A mark would change a packet behind its encoder, and the XOR of its group would not recover the others.
+    let marks = matches!(direction.queue, Queue::DropTail { mark_above: Some(_) });
     queue
         .or(loss)
-        .or(named(direction.fec.is_some(), "fec"))
+        .or(named(direction.fec.is_some() && marks, "marking (mark_above) beside fec"))
         .or(named(!direction.outages.is_empty(), "an outage"))
         .or(named(direction.policer.is_some(), "a policer"))
         .or(named(direction.port_limit.is_some(), "a port_limit"))
@@ -319,7 +321,7 @@ pub fn beyond_a_real_path(run: &Run, substrate: SubstrateKind) -> Option<String>
         link if link.changes() => Some(("a change of the link", "model, kernel or netns")),
         link if has(link, |side| side.reorder.is_some()) => Some(("reorder", "model or kernel")),
         link if has(link, |side| side.duplicate.is_some()) => Some(("duplicate", "model or kernel")),
-        link if has(link, |side| side.fec.is_some()) => Some(("fec", "model")),
+        link if has(link, |side| side.fec.is_some()) => Some(("fec", "model, kernel or netns")),
         _ => None,
     };
     let (link, (what, others)) = run.links.iter().find_map(|link| Some((link, beyond(link)?)))?;
@@ -443,18 +445,24 @@ mod tests {
     }
 
     #[test]
-    fn forward_error_correction_is_refused_outside_the_model() {
+    fn forward_error_correction_is_refused_between_real_machines_and_beside_marks() {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let fec = Fec { data: 8, interleave: vec![1], flush: Fec::FLUSH, hold: Span::ZERO };
         run.links[0].reverse.fec = Some(fec);
         for substrate in [SubstrateKind::Kernel, SubstrateKind::Netns] {
-            let message = lacks(&run, substrate).unwrap_or_default();
-            assert!(message.contains("link link0, reverse: fec is not available"), "{message}");
+            assert_eq!(lacks(&run, substrate), None);
         }
         let of_hosts = beyond_a_real_path(&run, SubstrateKind::Hosts).unwrap_or_default();
         assert!(
-            of_hosts.contains("link0: fec is not available") && of_hosts.contains("--on model,"),
+            of_hosts.contains("link0: fec is not available")
+                && of_hosts.contains("--on model, kernel or netns,"),
             "{of_hosts}"
+        );
+        run.links[0].reverse.queue = Queue::DropTail { mark_above: Some(Bytes::mib(1)) };
+        let marking = lacks(&run, SubstrateKind::Kernel).unwrap_or_default();
+        assert!(
+            marking.contains("link0, reverse: marking (mark_above) beside fec is not available"),
+            "{marking}"
         );
     }
 

@@ -249,6 +249,7 @@ fn plan(run: &Run) -> Option<Run> {
         ecn: None,
         route_back: Vec::new(),
         leg: None,
+        application: None,
     };
     let small = Bytes::new(SMALL);
     let mut flows = vec![
@@ -261,6 +262,10 @@ fn plan(run: &Run) -> Option<Run> {
     let mut plan = run.clone();
     plan.id = "self-check".into();
     (plan.flows, plan.captures) = (flows, Vec::new());
+    // The link itself is measured: repair packets would take a part of its rate.
+    for link in &mut plan.links {
+        (link.forward.fec, link.reverse.fec) = (None, None);
+    }
     (plan.duration, plan.omit, plan.sample) = (duration, Span::ZERO, Span::ms(10));
     Some(plan)
 }

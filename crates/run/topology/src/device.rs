@@ -114,6 +114,17 @@ pub fn up(netlink: &mut Netlink, index: u32) -> io::Result<()> {
     netlink.change(RouteNetlinkMessage::SetLink(message))
 }
 
+/// Sets the MTU of an interface in bytes, and the number of packets that wait for it at most.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn set_room(netlink: &mut Netlink, index: u32, mtu: u32, packets: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(packets)];
+    netlink.change(RouteNetlinkMessage::SetLink(message))
+}
+
 /// Gives an interface an IPv4 address with a /30 around it.
 ///
 /// # Errors
@@ -128,20 +139,33 @@ pub fn add_address(netlink: &mut Netlink, index: u32, address: Ipv4Addr) -> io::
     netlink.create(RouteNetlinkMessage::NewAddress(message))
 }
 
-/// Routes one host through a neighbour.
+/// The next hop of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hop {
+    /// A neighbour.
+    Neighbour(Ipv4Addr),
+    /// All that is behind the interface of that number.
+    Interface(u32),
+}
+
+/// Routes one host.
 ///
 /// # Errors
-/// What the kernel answered.
-pub fn add_route(netlink: &mut Netlink, destination: Ipv4Addr, via: Ipv4Addr) -> io::Result<()> {
+/// The kernel's answer.
+pub fn add_route(netlink: &mut Netlink, destination: Ipv4Addr, hop: Hop) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.destination_prefix_length = 32;
     message.header.table = libc::RT_TABLE_MAIN;
     message.header.protocol = RouteProtocol::Static;
-    message.header.scope = RouteScope::Universe;
     message.header.kind = RouteType::Unicast;
     message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(destination)));
-    message.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(via)));
+    let (scope, attribute) = match hop {
+        Hop::Neighbour(via) => (RouteScope::Universe, RouteAttribute::Gateway(RouteAddress::Inet(via))),
+        Hop::Interface(index) => (RouteScope::Link, RouteAttribute::Oif(index)),
+    };
+    message.header.scope = scope;
+    message.attributes.push(attribute);
     netlink.create(RouteNetlinkMessage::NewRoute(message))
 }
 

@@ -8,4 +8,5 @@ pub mod namespace;
 pub mod netlink;
 pub mod qdisc;
 pub mod steering;
+pub mod tunnel;
 pub mod world;

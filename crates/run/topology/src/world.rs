@@ -1,10 +1,11 @@
 //! Builds a layout in this kernel: namespaces, wires, addresses, routes, qdiscs, settings.
 
-use crate::device::{self, Port};
+use crate::device::{self, Hop, Port};
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
 use crate::qdisc::{self, Spec};
 use crate::steering;
+use crate::tunnel::{self, Protected, TunnelEnd};
 use netlink_packet_route::tc::TcHandle;
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,6 +44,8 @@ pub struct BuiltNode {
     pub netlink: Netlink,
     /// Its interfaces, by index, as (name, what leaves there).
     pub ports: BTreeMap<u32, (String, Egress)>,
+    /// Ends of links with forward error correction. The caller serves them.
+    pub tunnels: Vec<TunnelEnd>,
     /// For hosts: settings read back after they were applied.
     pub settings: BTreeMap<String, String>,
 }
@@ -81,7 +84,7 @@ impl World {
                     states: direction.states().collect(),
                     netlink: node.namespace.within(Netlink::open)?,
                     index: *index,
-                    mtu: largest_mtu(run),
+                    mtu: largest_packet(run, direction),
                     direction: (**direction).clone(),
                     seed: *seed,
                 });
@@ -129,7 +132,7 @@ pub fn build(run: &Run, layout: &Layout, ground: Ground, scratch: &Path) -> io::
     for (index, namespace) in namespaces.into_iter().enumerate() {
         let built = namespace.within(|| {
             let mut netlink = Netlink::open()?;
-            let ports = configure(run, layout, index, ground, &mut netlink)?;
+            let Configured { ports, tunnels } = configure(run, layout, index, ground, &mut netlink)?;
             let settings = match run.hosts.get(index) {
                 Some(host) => apply_host(host)?,
                 None => BTreeMap::new(),
@@ -139,10 +142,10 @@ pub fn build(run: &Run, layout: &Layout, ground: Ground, scratch: &Path) -> io::
             if ground == Ground::Machine && steering::is_needed() && !merges && steered.is_ok() {
                 steered = steering::steer(scratch, index, ports.values().map(|(name, _)| name.as_str()));
             }
-            Ok((netlink, ports, settings))
+            Ok((netlink, ports, tunnels, settings))
         });
-        let (netlink, ports, settings) = named(built, || layout.nodes[index].name.clone())?;
-        nodes.push(BuiltNode { namespace, netlink, ports, settings });
+        let (netlink, ports, tunnels, settings) = named(built, || layout.nodes[index].name.clone())?;
+        nodes.push(BuiltNode { namespace, netlink, ports, tunnels, settings });
     }
     if let Err(error) = steered {
         warnings.push(format!(
@@ -157,21 +160,37 @@ fn largest_mtu(run: &Run) -> Bytes {
     run.hosts.iter().map(|host| host.mtu).max().unwrap_or(Bytes::new(1500))
 }
 
+/// The largest packet of a direction, without its Ethernet header.
+fn largest_packet(run: &Run, direction: &Direction) -> Bytes {
+    largest_mtu(run) + direction.fec.as_ref().map_or(Bytes::ZERO, tunnel::repair_overhead)
+}
+
 fn mac(wire: usize, side: usize) -> [u8; 6] {
     [2, 0, 0, (wire >> 8) as u8, wire as u8, side as u8 + 1]
 }
 
 fn port(run: &Run, layout: &Layout, namespaces: &[Namespace], wire: usize, side: usize) -> Port {
     let end = &layout.wires[wire].ends[side];
-    // A router's interface takes whatever the largest host sends.
+    // A router's interface takes whatever the largest host sends, and repair packets.
     let host = run.hosts.get(end.node);
+    let links = layout.wires[wire].ends.iter().filter_map(|end| match &end.egress {
+        Egress::Link { direction, .. } => Some(largest_packet(run, direction)),
+        Egress::Host(_) | Egress::Access { .. } => None,
+    });
+    let largest = links.max().unwrap_or_else(|| largest_mtu(run));
     Port {
         name: end.device.clone(),
         namespace: namespaces[end.node].raw(),
         mac: mac(wire, side),
-        mtu: host.map_or(largest_mtu(run), |host| host.mtu).get() as u32,
+        mtu: host.map_or(largest, |host| host.mtu).get() as u32,
         txqueuelen: host.map_or(1000, |host| host.txqueuelen),
     }
+}
+
+/// Interfaces of a node.
+struct Configured {
+    ports: BTreeMap<u32, (String, Egress)>,
+    tunnels: Vec<TunnelEnd>,
 }
 
 /// Configures the interfaces of one node; the calling thread is in its namespace.
@@ -181,13 +200,13 @@ fn configure(
     node: usize,
     ground: Ground,
     netlink: &mut Netlink,
-) -> io::Result<BTreeMap<u32, (String, Egress)>> {
+) -> io::Result<Configured> {
     if ground == Ground::Machine {
         // No packet but those of the run.
         quiet()?;
     }
     let listed = device::list(netlink)?;
-    let mut ports = BTreeMap::new();
+    let (mut ports, mut tunnels, mut protected) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
     for interface in &listed {
         let (name, index) = (&*interface.device.name, interface.device.index);
         if name == "lo" {
@@ -213,16 +232,39 @@ fn configure(
         device::up(netlink, index)?;
         device::add_neighbour(netlink, index, peer.address, mac(wire, 1 - side))?;
         ports.insert(index, (name.to_owned(), end.egress.clone()));
+        let [encodes, decodes] = [end, peer].map(|end| {
+            let fec = end.egress.fec()?.clone();
+            Some(Protected { queue: end.egress.queue(run), fec })
+        });
+        if encodes.is_some() || decodes.is_some() {
+            let (leaves_here, tunnel) = (encodes.is_some(), end.tunnel());
+            let plan = tunnel::Plan {
+                name: &tunnel,
+                index,
+                peer: mac(wire, 1 - side),
+                mtu: largest_mtu(run).get() as u32,
+                encodes,
+                decodes,
+            };
+            let (built, device) = named(tunnel::build(netlink, plan), || tunnel.clone())?;
+            if leaves_here {
+                protected.insert(peer.address, device);
+            }
+            tunnels.push(built);
+            // Packets from the tunnel have the source address of a host that is reached by the link.
+            for interface in ["all", &tunnel] {
+                set(&format!("net.ipv4.conf.{interface}.rp_filter"), "0")?;
+            }
+        }
     }
     if layout.nodes[node].forwards {
         set("net.ipv4.ip_forward", "1")?;
     }
     for (destination, via) in &layout.nodes[node].routes {
-        named(device::add_route(netlink, *destination, *via), || {
-            format!("route to {destination} via {via}")
-        })?;
+        let hop = protected.get(via).map_or(Hop::Neighbour(*via), |tunnel| Hop::Interface(*tunnel));
+        named(device::add_route(netlink, *destination, hop), || format!("route to {destination} via {via}"))?;
     }
-    Ok(ports)
+    Ok(Configured { ports, tunnels })
 }
 
 /// Puts a queueing discipline before an interface; `moderation`: of the interface at the other end.
@@ -248,9 +290,11 @@ fn install(
                 }
             }
         }
-        Egress::Link { direction, .. } if ground == Ground::Machine && is_bare(direction) => {
-            add(TcHandle::ROOT, FIRST, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
-        }
+        Egress::Link { direction, .. } if ground == Ground::Machine && is_bare(direction) => add(
+            TcHandle::ROOT,
+            FIRST,
+            &bucket(direction.rate, largest_packet(run, direction), Some(direction.buffer)),
+        ),
         Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => {
             let (direction, seed) = ((**direction).clone(), *seed);
             let Queue::DualPi2(settings) = direction.queue else {
@@ -262,7 +306,11 @@ fn install(
         }
         Egress::Link { direction, seed, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: (**direction).clone(), seed: *seed })?;
-            add(BELOW, SECOND, &bucket(direction.rate, largest_mtu(run), Some(direction.buffer)))
+            add(
+                BELOW,
+                SECOND,
+                &bucket(direction.rate, largest_packet(run, direction), Some(direction.buffer)),
+            )
         }
         Egress::Access { delay: Span::ZERO, .. } if moderation.is_none() => Ok(()),
         Egress::Access { delay, .. } => {

@@ -6,8 +6,9 @@ use wirespeed_scenario::run::Host;
 use wirespeed_scenario::{Run, Scenario, Table};
 
 /// By how much flows of a cell with several start after one another: one run of the cell each, with a seed of its
-/// own. So the runs differ where nothing is lost at random, too, and no result hangs on the phase of the flows.
-pub const STAGGERS_MS: [u32; 3] = [10, 11, 13];
+/// own, for as many as [`Section::repeats`]. So the runs differ where nothing is lost at random, too, and no result hangs on
+/// the phase of the flows.
+const STAGGERS_MS: [u32; 9] = [10, 11, 13, 17, 19, 23, 29, 31, 37];
 
 /// Algorithms of which a single flow without random loss still draws at random, or follows the clock's phase.
 const DRAWING: [&str; 4] = ["bbr", "cdg", "nv", "lp"];
@@ -77,7 +78,7 @@ impl Cell {
 
     /// How many runs it has in the sections that do not repeat what cannot differ.
     pub fn repeats(&self) -> usize {
-        if self.is_deterministic() { 1 } else { STAGGERS_MS.len() }
+        if self.is_deterministic() { 1 } else { self.section.repeats }
     }
 
     /// The settings of its path: rate, round-trip time and buffer.
@@ -94,6 +95,12 @@ impl Cell {
         vec![Table::new().set("congestion", self.text("congestion")).set_if("count", count)]
     }
 
+    /// A setting that takes a time for each run of the cell, which `time` makes from milliseconds.
+    pub fn stagger(&self, setting: &'static str, time: impl Fn(u32) -> String) -> Stagger {
+        let times = STAGGERS_MS[..self.section.repeats].iter().map(|ms| time(*ms)).collect();
+        Stagger { setting, times }
+    }
+
     /// A quantity: its value in a column with this unit.
     pub fn quantity(&self, column: &str, unit: &str) -> String {
         format!("{} {unit}", self.text(column))
@@ -101,7 +108,7 @@ impl Cell {
 
     /// The setting that makes runs of several equal flows differ; one flow has nothing to stagger.
     pub fn stagger_of_equal_flows(&self) -> Option<Stagger> {
-        (self.flows() > 1).then(|| Stagger::of("flow.stagger"))
+        (self.flows() > 1).then(|| self.stagger("flow.stagger", |ms| format!("{ms} ms")))
     }
 
     /// Its factors in a line for people.
@@ -158,14 +165,7 @@ pub struct Stagger {
     /// The setting that takes the times in turn.
     pub setting: &'static str,
     /// A time for each run.
-    pub times: [String; STAGGERS_MS.len()],
-}
-
-impl Stagger {
-    /// The setting takes [`STAGGERS_MS`].
-    pub fn of(setting: &'static str) -> Stagger {
-        Stagger { setting, times: STAGGERS_MS.map(|ms| format!("{ms} ms")) }
-    }
+    pub times: Vec<String>,
 }
 
 /// The parts in which scenarios of different sections differ.
@@ -212,9 +212,7 @@ impl Parts {
         let run = Table::new().set("duration", ms(duration)).set("sample", ms(sample)).set("seed", self.seed);
         let repeats = u32::try_from(self.repeats).expect("a cell has a few runs");
         match self.stagger {
-            Some(Stagger { setting, times }) => {
-                scenario.run(run).sweep(Table::new().set(setting, times.to_vec()))
-            }
+            Some(Stagger { setting, times }) => scenario.run(run).sweep(Table::new().set(setting, times)),
             None => scenario.run(run.set_if("repeat", (repeats > 1).then_some(repeats))),
         }
     }

@@ -21,14 +21,12 @@ const ROUNDING: f64 = 1e-3;
 pub fn stamp(run: &Run) -> ValidatedRegion {
     let apart = regions().map(|section| {
         let outside = outside(section, &template(section, run), run);
-        // Of two sections as near, the one that has the run's algorithms.
-        let lacks_block = beyond_levels(section, named(section.block()), run).is_some();
-        (
-            lacks_block,
-            ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside },
-        )
+        // Of two sections as near, the one that has the run's algorithms, then the one that has its rate.
+        let lacks =
+            [section.block(), "rate_gbit"].map(|name| beyond_levels(section, named(name), run).is_some());
+        (lacks, ValidatedRegion { is_inside: outside.is_empty(), section: section.name.into(), outside })
     });
-    let nearest = apart.min_by_key(|(lacks_block, stamp)| (stamp.outside.len(), *lacks_block));
+    let nearest = apart.min_by_key(|(lacks, stamp)| (stamp.outside.len(), *lacks));
     nearest.map(|(_, stamp)| stamp).expect("the grid has sections")
 }
 
@@ -189,7 +187,7 @@ fn value(column: &Column, reading: &Reading) -> String {
 type Aspect = fn(&Run) -> Option<String>;
 
 /// What sets runs apart that no section's factor does. Each is compared with the section's own.
-const ASPECTS: [Aspect; 20] = [
+const ASPECTS: [Aspect; 21] = [
     |run| run.links.iter().any(Link::changes).then(|| "a link that changes".into()),
     changing::beyond,
     high_rates::beyond,
@@ -209,6 +207,10 @@ const ASPECTS: [Aspect; 20] = [
     |run| run.flows.iter().any(|f| f.ecn.is_some()).then(|| "ECN fields of flows".into()),
     |run| run.flows.iter().any(|f| f.bytes.is_some()).then(|| "flows of limited size".into()),
     finite::beyond,
+    |run| {
+        let exchanges = run.flows.iter().any(|f| f.application.is_some());
+        exchanges.then(|| "files of data sets, or requests".into())
+    },
     |run| {
         let late = |flow: &&wirespeed_scenario::run::Flow| (flow.stop - flow.start) * 2 < run.duration;
         run.flows.iter().any(|f| late(&f)).then(|| "flows that last less than half the run".into())

@@ -24,6 +24,8 @@ pub struct Section {
     pub seed: u64,
     /// Rounds of the committed grid: cells of each level of the first factor.
     pub rounds: usize,
+    /// Runs of a cell whose runs can differ.
+    pub repeats: usize,
     /// The scenario that carries a cell out.
     pub scenario: fn(&Cell) -> Scenario,
     /// Whether the model runs it with trains of one packet as well, because a bar asks for both.

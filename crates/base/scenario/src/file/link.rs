@@ -29,7 +29,7 @@ pub(crate) struct PathTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice; as `loss`, in the FORWARD direction only.
     pub duplicate: Option<DuplicateTable>,
-    /// Forward error correction over the link; as `loss`, in the FORWARD direction only. Model only.
+    /// Forward error correction over the link; as `loss`, in the FORWARD direction only. Not between real hosts.
     pub fec: Option<FecTable>,
     /// Room before the link, both directions, whatever the queue's discipline: bytes, "1 bdp" (rate x base
     /// round-trip time of this link) or packets (of the largest MTU + 14 bytes). Default "1 bdp".
@@ -74,7 +74,7 @@ pub(crate) struct DirectionTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice in this direction.
     pub duplicate: Option<DuplicateTable>,
-    /// Forward error correction in this direction. Model only.
+    /// Forward error correction in this direction. Not between real hosts.
     pub fec: Option<FecTable>,
     /// Room before this direction.
     pub buffer: Option<Room>,
@@ -136,7 +136,7 @@ pub(crate) struct LinkTable {
     pub reorder: Option<ReorderTable>,
     /// Packets that arrive twice in the forward direction.
     pub duplicate: Option<DuplicateTable>,
-    /// Forward error correction in the forward direction. Model only.
+    /// Forward error correction in the forward direction. Not between real hosts.
     pub fec: Option<FecTable>,
     /// Room before the link, both directions.
     pub buffer: Option<Room>,

@@ -7,6 +7,7 @@ mod sizes;
 pub(super) use arrivals::Arrivals;
 pub(super) use sizes::{Sizes, sizes};
 
+use super::application::draw_responses;
 use super::flows::{Labelled, MOST_FLOWS};
 use crate::run::Flow;
 use crate::sweep;
@@ -23,6 +24,8 @@ pub(super) struct Drawn {
     pub flows: Range<usize>,
     /// How much each sends; `None`: as much as was resolved.
     pub sizes: Option<Sizes>,
+    /// How much each response has; `None`: as much as was resolved.
+    pub responses: Option<Sizes>,
     /// When they begin; `None`: as was resolved.
     pub arrivals: Option<Arrivals>,
 }
@@ -59,6 +62,9 @@ impl Drawn {
             let mut flow = resolved.flows[index].clone();
             if let Some(sizes) = &self.sizes {
                 flow.bytes = Some(sizes.draw(random));
+            }
+            if let Some(sizes) = &self.responses {
+                draw_responses(&mut flow.application, sizes, random);
             }
             if let Some((start, lasts)) = start {
                 flow.start = start;

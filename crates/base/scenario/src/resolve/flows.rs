@@ -1,5 +1,6 @@
 //! The transfers.
 
+use super::application::{self, PlannedSet};
 use super::drawn::{self, Arrivals, Drawn, Sizes};
 use super::hosts::Layout;
 use super::routes::routes;
@@ -69,6 +70,8 @@ pub(super) struct Flows {
     pub drawn: Vec<Drawn>,
     /// The flows that may start later than `start`, by number, and how much: `start_jitter` of their tables.
     pub start_jitters: Vec<(usize, Span)>,
+    /// The data sets that flows send.
+    pub data_sets: Vec<PlannedSet>,
 }
 
 pub(super) fn flows(
@@ -88,6 +91,7 @@ pub(super) fn flows(
     let (senders, receivers) = (layout.senders(), layout.receivers());
     let mut labelled = Labelled::default();
     let (mut drawn, mut start_jitters) = (Vec::new(), Vec::new());
+    let mut data_sets = Vec::new();
     let mut expected = 0.0;
     for (number, (table, node)) in file.flow.iter().zip(nodes).enumerate() {
         let place = |key: &str| node.place_of(&[key]);
@@ -99,11 +103,14 @@ pub(super) fn flows(
             (Some(_), None) => receivers.len(),
             (None, None) => senders.len().max(receivers.len()),
         };
-        let count = if table.arrivals.is_some() { pairs as u32 } else { table.count.unwrap_or(1) };
-        within(count.into(), 1..=MOST_FLOWS, "flow.count", &place("count"))?;
-        within(first as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place("count"))?;
+        let planned = application::application(table, number, &mut data_sets, node)?;
+        let counted = if table.streams.is_some() { "streams" } else { "count" };
+        let given = table.streams.or(table.count);
+        let count = if table.arrivals.is_some() { pairs as u32 } else { given.unwrap_or(1) };
+        within(count.into(), 1..=MOST_FLOWS, &format!("flow.{counted}"), &place(counted))?;
+        within(first as u64 + u64::from(count), 0..=MOST_FLOWS, "number of flows", &place(counted))?;
         // Of a number that is given, 1 may be one of those that are swept.
-        if table.stagger.is_some() && table.count.is_none() && table.arrivals.is_none() {
+        if table.stagger.is_some() && given.is_none() && table.arrivals.is_none() {
             return Err(Complaint::at(
                 &place("stagger"),
                 "flow.stagger: there is one flow, so nothing to stagger",
@@ -157,8 +164,11 @@ pub(super) fn flows(
                 route,
                 route_back,
                 leg: None,
+                application: planned.as_ref().map(|planned| planned.application.clone()),
             });
-            let legs = splitters::legs(&labelled.flows[labelled.flows.len() - 1], hosts, node)?;
+            let last = labelled.flows.len() - 1;
+            let legs = splitters::legs(&labelled.flows[last], hosts, node)?;
+            application::check_legs(last, &labelled, legs, node)?;
             most_legs = most_legs.max(legs);
         }
         let arrivals = table
@@ -177,13 +187,15 @@ pub(super) fn flows(
             .label("too many")
             .help("let fewer begin, here or in the tables before"));
         }
-        if sizes.is_some() || arrivals.is_some() {
-            drawn.push(Drawn { table: number, flows: first..labelled.flows.len(), sizes, arrivals });
+        let responses = planned.and_then(|planned| planned.responses);
+        if sizes.is_some() || responses.is_some() || arrivals.is_some() {
+            let flows = first..labelled.flows.len();
+            drawn.push(Drawn { table: number, flows, sizes, responses, arrivals });
         }
     }
     labelled.number();
     check_labels(&labelled, &drawn, nodes)?;
-    Ok(Flows { labelled, drawn, start_jitters })
+    Ok(Flows { labelled, drawn, start_jitters, data_sets })
 }
 
 /// Refuses keys beside `arrivals` that have no effect there.
@@ -215,7 +227,7 @@ fn sizes_of(table: &FlowTable, node: &Node) -> Result<Option<Sizes>, Complaint> 
         .label("has no effect")
         .help("remove one of both"));
     }
-    drawn::sizes(given, node.get("sizes").unwrap_or(node)).map(Some)
+    drawn::sizes(given, "flow.sizes", node.get("sizes").unwrap_or(node)).map(Some)
 }
 
 /// The label of a flow of table `number` before it is numbered.

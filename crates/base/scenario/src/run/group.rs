@@ -17,10 +17,10 @@ impl Class {
         if flow.is_split() {
             return Class::Leg;
         }
-        match (&flow.kind, flow.bytes) {
-            (FlowKind::Udp { .. }, _) => Class::Udp,
-            (FlowKind::Tcp { .. }, Some(_)) => Class::Finite,
-            (FlowKind::Tcp { .. }, None) => Class::Endless,
+        match &flow.kind {
+            FlowKind::Udp { .. } => Class::Udp,
+            FlowKind::Tcp { .. } if flow.bytes.is_some() || flow.application.is_some() => Class::Finite,
+            FlowKind::Tcp { .. } => Class::Endless,
         }
     }
 

@@ -84,6 +84,11 @@ impl Link {
     pub fn rtt(&self) -> Span {
         self.forward.delay + self.reverse.delay
     }
+
+    /// Whether a direction has forward error correction.
+    pub fn is_protected(&self) -> bool {
+        self.forward.fec.is_some() || self.reverse.fec.is_some()
+    }
 }
 
 impl Direction {

@@ -137,6 +137,9 @@ impl Run {
             if flow.start < Span::ZERO || flow.stop < flow.start || flow.stop > self.duration {
                 return wrong("its times are not within the run".into());
             }
+            if let Err(what) = self.check_application(flow) {
+                return wrong(what);
+            }
             let mut names = flow.route.iter().chain(&flow.route_back);
             let unknown = names.find(|name| !self.links.iter().any(|link| link.name == **name))?;
             wrong(format!("there is no link `{unknown}`"))

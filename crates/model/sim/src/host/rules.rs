@@ -168,6 +168,9 @@ pub struct SocketRules {
     /// a337531b942b, 4.20). Before, twice the initial window of 10 (commit 85f16525a2eb, 3.12), once (356f039822b8, 2.6.38),
     /// that of RFC 2414 (`tcp_select_initial_window`).
     offers: Option<u64>,
+    /// The socket counts its whole buffer as offered with the SYN-ACK, whose field has room for 64 KiB (commit 378979e94e95, 6.11).
+    /// Before, no more than that.
+    offers_all: bool,
     /// What may wait behind the socket's lock.
     backlog: Backlog,
 }
@@ -194,16 +197,17 @@ impl SocketRules {
     /// too coarse for such a limit (`tcp_select_initial_window`, `tcp_default_init_rwnd`).
     pub fn first_window(&self, mss: u64, shift: u32) -> u64 {
         const USUAL: u64 = 1460;
+        let most = if self.offers_all { u64::MAX } else { u64::from(u16::MAX) };
         let packets = match self.offers {
-            Some(_) if mss <= 1 << shift => return u64::MAX,
-            None => return u64::MAX,
+            Some(_) if mss <= 1 << shift => return most,
+            None => return most,
             // RFC 2414, equation 1.
             Some(RFC_2414) if mss > 3 * USUAL => 2,
             Some(RFC_2414) if mss > USUAL => 3,
             Some(packets) if mss > USUAL => (USUAL * packets / mss).max(2),
             Some(packets) => packets,
         };
-        packets * mss
+        most.min(packets * mss)
     }
 
     /// Those of a kernel.
@@ -222,6 +226,7 @@ impl SocketRules {
                 () if since(2, 6, 38) => Some(10),
                 () => Some(RFC_2414),
             },
+            offers_all: since(6, 11, 0),
             backlog: match () {
                 () if since(6, 10, 0) => Backlog::TwiceAndMore,
                 () if since(6, 1, 0) => Backlog::HalfAndMore,

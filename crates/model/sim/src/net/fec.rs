@@ -3,19 +3,12 @@
 //! The fate of a packet is known when it is offered to the link, and packets arrive in their order. So what a repair packet
 //! recovers is known when that is offered, and no later packet changes it.
 
-mod release;
-
 use super::settings::FecSettings;
 use super::train::{Body, Ecn, Train};
-use release::Release;
 use std::collections::{BTreeMap, VecDeque};
-use wirespeed_fec::{Decoder, Encoder, Solved, repairs_of_window, window};
+use wirespeed_fec::{Decoder, Encoder, NAME, REPAIR_HEADER, Release, Solved, repairs_of_window, window};
 use wirespeed_units::{SimTime, Span};
 
-/// Bytes of a repair packet beside the XOR of its group: headers of IPv4 and UDP, and a header of four bytes.
-const REPAIR_HEADER: u32 = 20 + 8 + 4;
-/// Bytes by which a repair packet names each packet of its group.
-const NAME: u32 = 4;
 /// The flow of repair packets, which no other flow has: they do not leave the link.
 const NO_FLOW: u32 = u32::MAX;
 
@@ -24,7 +17,7 @@ const NO_FLOW: u32 = u32::MAX;
 pub(crate) struct Fec {
     encoder: Encoder<Group>,
     decoder: Decoder<u64, ()>,
-    release: Release,
+    release: Release<SimTime, Span, Train>,
     /// Packets so far.
     number: u64,
     /// Packets that did not arrive and can still be recovered.
@@ -82,13 +75,18 @@ pub(crate) struct FecCounts {
     pub recovered: u64,
 }
 
+/// Packets that leave the decoder go to `out`, with the times at which they leave.
+fn leaving(out: &mut Vec<Train>) -> impl FnMut(SimTime, Train) {
+    |at, packet| out.push(Train { at, ..packet })
+}
+
 impl Fec {
     pub(crate) fn new(settings: &FecSettings) -> Fec {
         let (data, interleave) = (settings.data, &settings.interleave);
         Fec {
             encoder: Encoder::new(data, interleave),
             decoder: Decoder::new(repairs_of_window(data, interleave)),
-            release: Release::new(settings.hold),
+            release: Release::new((settings.hold > Span::ZERO).then_some(settings.hold)),
             number: 0,
             lost: BTreeMap::new(),
             window: window(data, interleave),
@@ -109,7 +107,7 @@ impl Fec {
         self.decoded.until(packet.at);
         self.recovered.until(packet.at);
         match arrived {
-            Some(arrived) => self.release.arrive(number, arrived, out),
+            Some(arrived) => self.release.enter(number, arrived.at, arrived, &mut leaving(out)),
             None => {
                 self.lost.insert(number, packet.clone());
                 while let Some(first) = self.lost.first_entry()
@@ -165,10 +163,9 @@ impl Fec {
         missing.retain(|number| self.lost.contains_key(number));
         let mut solved: Vec<Solved<u64, ()>> = self.decoder.enter(missing, ()).into_iter().collect();
         while let Some(Solved { packet, .. }) = solved.pop() {
-            let Some(mut train) = self.lost.remove(&packet) else { continue };
-            train.at = at;
+            let Some(train) = self.lost.remove(&packet) else { continue };
             self.recovered.add(at);
-            self.release.recover(packet, train, out);
+            self.release.enter(packet, at, train, &mut leaving(out));
             self.decoder.found(packet, |()| (), &mut solved);
         }
     }
@@ -181,7 +178,7 @@ impl Fec {
 
     /// Releases packets that have waited for the longest time.
     pub(crate) fn expire(&mut self, now: SimTime, out: &mut Vec<Train>) {
-        self.release.expire(now, out);
+        self.release.expire(now, &mut leaving(out));
     }
 
     pub(crate) fn counts(&mut self, now: SimTime) -> FecCounts {

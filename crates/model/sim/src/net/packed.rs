@@ -42,6 +42,8 @@ mod kind {
     pub const DATAGRAM: u64 = 2;
     pub const HANDSHAKE: u64 = 3;
     pub const WINDOW_PROBE: u64 = 4;
+    /// An acknowledgement that carries a request.
+    pub const REQUEST: u64 = 5;
     /// The bits above say what else is true of it.
     pub const BITS: u32 = 3;
     pub const FIRST_FLAG: u64 = 1 << BITS;
@@ -110,7 +112,8 @@ fn fields_of(train: &Train) -> Fields {
         }
         Body::Ack(ack) => {
             let duplicate = ack.sack.as_ref().is_some_and(|sack| sack.duplicate.is_some());
-            fields[KIND] = kind::ACK | flags(ack.ece, ack.sack.is_some(), duplicate);
+            let kind = if ack.asks { kind::REQUEST } else { kind::ACK };
+            fields[KIND] = kind | flags(ack.ece, ack.sack.is_some(), duplicate);
             fields[NUMBER] = ack.next;
             fields[STRIDE] = ack.stride.into();
             fields[WINDOW] = ack.window;
@@ -122,10 +125,11 @@ fn fields_of(train: &Train) -> Fields {
             fields[KIND] = kind::DATAGRAM;
             fields[NUMBER] = *first;
         }
-        Body::Handshake { step, stamp, window } => {
+        Body::Handshake { step, stamp, echo, window } => {
             let (reply, confirm) = (*step == Step::Reply, *step == Step::Confirm);
             fields[KIND] = kind::HANDSHAKE | flags(reply, confirm, false);
             fields[STAMP] = (*stamp).into();
+            fields[ECHO] = (*echo).into();
             fields[WINDOW] = *window;
         }
         Body::WindowProbe { una, stamp, echo } => {
@@ -181,13 +185,14 @@ fn train_of(fields: &Fields) -> Train {
             // Behind its host's queue, where it is packed, nothing is held.
             held: Span::ZERO,
         }),
-        kind::ACK => Body::Ack(Ack {
+        kind @ (kind::ACK | kind::REQUEST) => Body::Ack(Ack {
             next: fields[NUMBER],
             stride: fields[STRIDE] as u32,
             window: fields[WINDOW],
             stamp,
             echo,
             ece: flag(kind::FIRST_FLAG),
+            asks: kind == kind::REQUEST,
             marks: marks_of_number(fields[MARKS]),
             sack: None,
         }),
@@ -198,7 +203,7 @@ fn train_of(fields: &Fields) -> Train {
                 (_, true) => Step::Confirm,
                 _ => Step::Syn,
             };
-            Body::Handshake { step, stamp, window: fields[WINDOW] }
+            Body::Handshake { step, stamp, echo, window: fields[WINDOW] }
         }
         _ => Body::WindowProbe { una: fields[NUMBER], stamp, echo },
     };
@@ -259,14 +264,15 @@ mod tests {
         let option = (bytes(), bytes()).prop_map(|(capable, marked)| PayloadCounted { capable, marked });
         let counted =
             (0_u8..8, prop::option::of(option)).prop_map(|(ace, option)| MarksCounted { ace, option });
-        let marks = (any::<bool>(), prop::option::of(counted));
+        let marks = (any::<[bool; 2]>(), prop::option::of(counted));
         let ack = (any::<u64>(), any::<u32>(), any::<u64>(), stamps, marks, prop::option::of(sack()))
-            .prop_map(|(next, stride, window, (stamp, echo), (ece, marks), sack)| {
-                Body::Ack(Ack { next, stride, window, stamp, echo, ece, marks, sack: sack.map(Box::new) })
+            .prop_map(|(next, stride, window, (stamp, echo), ([ece, asks], marks), sack)| {
+                let sack = sack.map(Box::new);
+                Body::Ack(Ack { next, stride, window, stamp, echo, ece, asks, marks, sack })
             });
         let step = prop::sample::select(vec![Step::Syn, Step::Reply, Step::Confirm]);
-        let handshake = (step, any::<u32>(), any::<u64>())
-            .prop_map(|(step, stamp, window)| Body::Handshake { step, stamp, window });
+        let handshake = (step, any::<u32>(), any::<u32>(), any::<u64>())
+            .prop_map(|(step, stamp, echo, window)| Body::Handshake { step, stamp, echo, window });
         let probe = (any::<u64>(), any::<u32>(), any::<u32>())
             .prop_map(|(una, stamp, echo)| Body::WindowProbe { una, stamp, echo });
         prop_oneof![data, ack, any::<u64>().prop_map(|first| Body::Datagram { first }), handshake, probe]

@@ -98,8 +98,10 @@ pub enum Body {
     Handshake {
         /// Which of the three.
         step: Step,
-        /// Sender's millisecond clock when the SYN left (RFC 7323 TSval, echoed by the reply).
+        /// Millisecond clock of the end that it left, when it did (RFC 7323 TSval).
         stamp: u32,
+        /// That of the other end, echoed (RFC 7323 TSecr); zero in the first.
+        echo: u32,
         /// Receive window offered, bytes.
         window: u64,
     },
@@ -177,6 +179,8 @@ pub struct Ack {
     pub echo: u32,
     /// ECN-Echo.
     pub ece: bool,
+    /// It carries a request of the receiver's application, whose bytes are in the frame; such a train has one packet.
+    pub asks: bool,
     /// Marks that the receiver has counted; only with Accurate ECN, which has no ECN-Echo.
     pub marks: Option<MarksCounted>,
     /// Selective acknowledgements; a train with them has one packet.
@@ -383,6 +387,7 @@ impl Train {
                 (Body::Ack(a), Body::Ack(b)) => {
                     a.sack.is_none()
                         && b.sack.is_none()
+                        && !(a.asks || b.asks)
                         && a.stride == b.stride
                         && a.ece == b.ece
                         && a.marks == b.marks

@@ -14,10 +14,10 @@ use crate::tcp::PACKET_OVERHEAD;
 use std::fmt;
 use std::rc::Rc;
 use wirespeed_scenario::run::{
-    Crossing, Direction, Duplicate, FlowKind, Host, KERNEL_KEY, KernelVersion, LossModel, Overload, Qdisc,
-    Queue, Reorder, Run, Step,
+    Application, Crossing, Direction, Duplicate, Flow as Planned, FlowKind, Host, KERNEL_KEY, KernelVersion,
+    LossModel, Overload, Qdisc, Queue, Reorder, Run, Step,
 };
-use wirespeed_units::{Rate, SimTime, Span};
+use wirespeed_units::{Bytes, Rate, SimTime, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
 pub(super) const ETHERNET: u64 = 14;
@@ -62,11 +62,50 @@ pub fn check(run: &Run) -> Result<(), Unsupported> {
             let setup = wirespeed_congestion::Setup::new(wirespeed_units::Bytes::new(1448), 10);
             found.build(&setup, &parameters(congestion)?).map_err(|error| Unsupported(error.to_string()))?;
         }
+        check_application(run, flow)?;
         if run.host(&flow.from).router == run.host(&flow.to).router {
             return Err(Unsupported(format!("flow {}: its hosts are on one router", flow.label)));
         }
     }
     Ok(())
+}
+
+/// Applications are those of hosts that are infinitely fast.
+fn check_application(run: &Run, flow: &Planned) -> Result<(), Unsupported> {
+    let key = match &flow.application {
+        None => return Ok(()),
+        Some(Application::DataSet { .. }) => "files",
+        Some(Application::Requests { request, .. }) if *request > largest_request(run, flow) => {
+            return Err(Unsupported(format!(
+                "flow {}: requests of {request} are not available on the model, where they are one packet of at most {}; run it --on \
+                 kernel, netns or hosts, or write a smaller requests.size",
+                flow.label,
+                largest_request(run, flow)
+            )));
+        }
+        Some(Application::Requests { .. }) => "requests",
+    };
+    let hosts = [&flow.from, &flow.to].map(|name| run.host(name));
+    let found = hosts.iter().find_map(|host| match () {
+        () if host.hardware.is_some() => Some((host, "a machine", "its machine, or the preset that has one")),
+        () if host.moderation.is_some() => Some((host, "coalesce", "coalesce")),
+        () => None,
+    });
+    match found {
+        None => Ok(()),
+        Some((host, feature, remedy)) => Err(Unsupported(format!(
+            "flow {}: {key} and a host with {feature} are not available together on the model; leave out {remedy} of host {}, or \
+             run it --on kernel",
+            flow.label, host.name
+        ))),
+    }
+}
+
+/// The payload of a packet from the receiver of a flow.
+fn largest_request(run: &Run, flow: &Planned) -> Bytes {
+    /// IPv4 and TCP headers with time stamps.
+    const HEADERS: u64 = 52;
+    Bytes::new(run.host(&flow.from).mtu.min(run.host(&flow.to).mtu).get().saturating_sub(HEADERS))
 }
 
 /// A splitter has no host model: its relay takes no time.

@@ -109,9 +109,15 @@ impl<'a> Connections<'a> {
         let seed = self.run.seed;
         let stream = Stream {
             flow: index,
-            packets: bytes
-                .map_or(if flow.is_relayed() { MOST_RELAYED } else { u64::MAX }, |bytes| bytes.div_ceil(mss)),
+            packets: match bytes {
+                // It has no message yet.
+                _ if flow.application.is_some() => 0,
+                Some(bytes) => bytes.div_ceil(mss),
+                None if flow.is_relayed() => MOST_RELAYED,
+                None => u64::MAX,
+            },
             last_bytes: bytes.map_or(sender.mss, |bytes| ((bytes - 1) % mss + 1) as u32),
+            stays_open: flow.application.is_some(),
             peer_stamp_offset: (Random::derived(seed, &format!("{} stamps", flow.label)).draw() >> 32) as u32,
             // By the flow's name, so that another flow shifts nothing.
             seed: seed ^ Random::name_hash(&flow.label),

@@ -264,6 +264,9 @@ impl Flow {
             }
             (Endpoint::Tcp(tcp), Body::Ack(ack)) => {
                 tcp.sender.on_acks(train.at, train.gap, train.packets, ack, out);
+                if ack.asks {
+                    tcp.sender.note_request();
+                }
             }
             (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Syn, stamp, .. }) => {
                 tcp.receiver.on_connect(train.at, *stamp, out);
@@ -271,9 +274,9 @@ impl Flow {
             (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Confirm, .. }) => {
                 tcp.receiver.on_confirm(train.at);
             }
-            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, window, .. }) => {
+            (Endpoint::Tcp(tcp), Body::Handshake { step: Step::Reply, stamp, window, .. }) => {
                 self.established.get_or_insert(train.at);
-                tcp.sender.on_reply(train.at, *window, out);
+                tcp.sender.on_reply(train.at, *stamp, *window, out);
             }
             (Endpoint::Tcp(tcp), Body::WindowProbe { .. }) => tcp.receiver.on_window_probe(train.at, out),
             (Endpoint::Udp(udp), Body::Datagram { first }) => udp.receive(train, *first),

@@ -1,6 +1,7 @@
 //! A run as components that hand trains to each other, and the loop that lets time pass.
 
 mod alone;
+mod application;
 mod build;
 mod capture;
 mod chance;
@@ -32,6 +33,7 @@ use crate::due::Due;
 use crate::engine::{Event, Events};
 use crate::host::Host;
 use crate::net::{Arrival, Train};
+use application::Applications;
 use capture::Capture;
 use moderated::Moderated;
 use path::Pipe;
@@ -62,6 +64,7 @@ pub struct World {
     /// By host: flows whose receivers there hold acknowledgements back.
     holding: Vec<Vec<u32>>,
     relays: Relays,
+    applications: Applications,
     handled: u64,
     late: Late,
 }
@@ -75,6 +78,7 @@ impl World {
         let (pipes, mut flows) = build::build(run)?;
         let hosts = inside::hosts(run, &mut flows);
         let relays = Relays::of(run, &mut flows);
+        let applications = Applications::of(run, &mut flows);
         let mut world = World {
             events: Events::default(),
             pipes,
@@ -90,6 +94,7 @@ impl World {
             captures: Capture::of(run),
             holding: vec![Vec::new(); run.hosts.len()],
             relays,
+            applications,
             handled: 0,
             late: Late::default(),
         };
@@ -288,6 +293,7 @@ impl World {
         }
         self.plan_timers(index);
         self.relay(index);
+        self.apply(index);
     }
 
     /// The same after something has arrived that went so: only the end that it came to has been at work. What the other one
@@ -305,6 +311,7 @@ impl World {
             Way::Back => self.plan_sender(index),
         }
         self.relay(index);
+        self.apply(index);
         debug_assert!(self.is_planned(index), "the other end's timer is as it was");
     }
 

@@ -10,8 +10,8 @@ use crate::simulate::Samples;
 use crate::tcp::receiver::Shortage;
 use std::collections::BTreeMap;
 use wirespeed_record::{
-    Cause, CoreSample, Counter, Datagram, Event, EventKind, FlowSample, HostSample, QueueClass, QueueDelay,
-    QueueSample,
+    Cause, CoreSample, Counter, Datagram, Event, EventKind, Exchange, FlowSample, HostSample, QueueClass,
+    QueueDelay, QueueSample,
 };
 use wirespeed_scenario::run::{Emulator, FlowKind, Run};
 use wirespeed_units::SimTime;
@@ -341,6 +341,11 @@ impl World {
             Endpoint::Tcp(_) => Vec::new(),
         };
         self.flows.iter_mut().flat_map(|flow| take(&mut flow.endpoint)).collect()
+    }
+
+    /// Every file of data sets that was begun.
+    pub fn take_exchanges(&mut self) -> Vec<Exchange> {
+        self.applications.take_rows()
     }
 
     /// Data packets sent by all flows.

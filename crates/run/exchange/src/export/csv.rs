@@ -27,6 +27,9 @@ impl Export for Csv {
             files.extend([table(id, &run.cores), table(id, &run.threads)]);
         }
         files.extend([table(id, &run.counters), table(id, &run.events)]);
+        if !run.exchanges.is_empty() {
+            files.push(table(id, &run.exchanges));
+        }
         if run.info.series.is_all() {
             files.extend([table(id, &run.datagrams), table(id, &run.queue_delays)]);
         }

@@ -25,6 +25,7 @@ impl Assembler {
             Message::Counter(row) => recording.counters.push(row),
             Message::Pieces(pieces) => self.pieces.push(pieces),
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
+            Message::Exchanges(rows) => recording.exchanges.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
             Message::Drops { queue, drops } => drop(self.drops.insert(queue, drops)),
             Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),

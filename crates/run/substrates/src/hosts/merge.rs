@@ -12,7 +12,7 @@ use wirespeed_host::{Changes, Delta, Place};
 use wirespeed_ledger::hosts::Total;
 use wirespeed_ledger::hosts::borders::Border;
 use wirespeed_ledger::hosts::drop_reasons;
-use wirespeed_record::{Counter, Datagram, FlowSample, Recording, SubstrateKind};
+use wirespeed_record::{Counter, Datagram, Exchange, FlowSample, Recording, SubstrateKind};
 use wirespeed_scenario::run::Run;
 use wirespeed_transport::limits;
 
@@ -101,6 +101,16 @@ impl<'a> Merge<'a> {
                         None => {}
                     }
                 }
+            }
+            // Only the receiver has them.
+            Message::Exchanges(rows) => {
+                let is_near = |t_ns: Option<i64>| t_ns.is_none_or(|t_ns| limits::is_near(self.run, t_ns));
+                let is_ours = |row: &Exchange| {
+                    let times = [Some(row.begin_ns), row.first_ns, row.end_ns];
+                    self.sends(from, row.flow) == Some(false) && times.into_iter().all(is_near)
+                };
+                let rows = rows.into_iter().filter(is_ours).collect();
+                self.assembler.push(Message::Exchanges(rows));
             }
             Message::Account { changes, lacks } => {
                 let changes = limits::changes(*changes);

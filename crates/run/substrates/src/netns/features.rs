@@ -13,14 +13,18 @@ use wirespeed_topology::device::{self, Port};
 use wirespeed_topology::namespace::Namespace;
 use wirespeed_topology::netlink::Netlink;
 use wirespeed_topology::qdisc::{self, Spec};
+use wirespeed_topology::tunnel;
 use wirespeed_units::{Bytes, Rate, Span};
+
+/// Ends of links with forward error correction.
+pub const FEC: &str = "fec";
 
 /// What there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Features {
     /// `uname -r`.
     release: String,
-    /// Qdiscs by name, congestion controls with `tcp_` before it.
+    /// Qdiscs by name, congestion controls with `tcp_` before it, and [`FEC`].
     found: BTreeSet<String>,
 }
 
@@ -32,6 +36,12 @@ impl Features {
 
     /// What to say of a run that needs what is not there.
     pub fn lacking(&self, what: &str, name: &str) -> String {
+        if name == FEC {
+            return format!(
+                "{what}: it needs /dev/net/tun, and packet sockets with large buffers: `modprobe tun`, and run it as root; --on \
+                 kernel has it in virtual time"
+            );
+        }
         let module = if name.starts_with("tcp_") { name.to_owned() } else { format!("sch_{name}") };
         let instead = match name {
             _ if name.starts_with("tcp_") => {
@@ -109,6 +119,9 @@ pub fn answer() -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
+    }
+    if there.within(tunnel::try_out).is_ok() {
+        found.insert(FEC.to_owned());
     }
     for control in congestion_controls() {
         if can_have(control.name) {

@@ -9,7 +9,7 @@ pub use agent::{Task, serve};
 use crate::lacks::{lacks, without_effect};
 use crate::stream::{Stream, plan, tidy};
 use crate::substrate::{Control, Progress, Substrate, SubstrateError};
-use features::Features;
+use features::{FEC, Features};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -227,6 +227,9 @@ fn needed(run: &Run) -> Vec<(String, String)> {
             }
             Egress::Link { queue, direction, .. } => {
                 needed.push((format!("{queue}: its rate and queue"), "tbf".into()));
+                if direction.fec.is_some() {
+                    needed.push((format!("{queue}: fec"), FEC.into()));
+                }
                 if !is_bare(direction) {
                     let what = match direction.loss > 0.0 {
                         true => format!("a delay of {} and a loss of {}", direction.delay, direction.loss),

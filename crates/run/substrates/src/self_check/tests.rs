@@ -1,4 +1,5 @@
 use super::*;
+use wirespeed_scenario::run::Fec;
 use wirespeed_scenario::testing::run;
 
 fn path() -> Run {
@@ -37,6 +38,15 @@ fn through(plan: &Run, rate: f64, delay_ns: i64, buffer: f64) -> Recording {
         }
     }
     recording
+}
+
+#[test]
+fn a_protected_link_is_measured_without_its_repair_packets() {
+    let mut protected = path();
+    protected.links[0].forward.fec =
+        Some(Fec { data: 8, interleave: vec![1], flush: Fec::FLUSH, hold: Span::ZERO });
+    assert!(!plan(&protected).unwrap().links[0].is_protected());
+    assert_eq!(path_of(&plan(&protected).unwrap()), path_of(&plan(&path()).unwrap()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! BBR beside one flow of another congestion control.
 
 use super::super::bar::{Bar, Rule};
-use super::super::cell::{Cell, Parts, Stagger, heading};
+use super::super::cell::{Cell, Parts, heading};
 use super::super::section::{Factor, Section};
 use wirespeed_scenario::{Scenario, Table};
 
@@ -20,6 +20,7 @@ pub fn section() -> Section {
         ],
         seed: 2028,
         rounds: 6,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,
@@ -48,7 +49,7 @@ fn scenario(cell: &Cell) -> Scenario {
         flows: [cell.text("beside"), "bbr"].map(|name| Table::new().set("congestion", name)).to_vec(),
         times_ms: (10_000, 10),
         seed: 20_000 + cell.number,
-        stagger: Some(Stagger::of("flow.1.start")),
+        stagger: Some(cell.stagger("flow.1.start", |ms| format!("{ms} ms"))),
         repeats: 1,
     };
     let (name, about) = heading(cell);

@@ -33,6 +33,7 @@ pub fn section() -> Section {
         ],
         seed: 2029,
         rounds: 7,
+        repeats: 3,
         scenario,
         both_modes: false,
         lifts_host_limits: false,

@@ -31,6 +31,7 @@ pub fn section() -> Section {
         ],
         seed: 2033,
         rounds: 8,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,
@@ -107,7 +108,7 @@ fn scenario(cell: &Cell) -> Scenario {
         times_ms: (30_000, 50),
         seed: 70_000 + cell.number,
         stagger: None,
-        repeats: 3,
+        repeats: cell.repeats(),
     };
     let (name, about) = heading(cell);
     parts.scenario(&name, &about)

@@ -1,6 +1,6 @@
 //! 25 to 400 Gbit/s: MTU 1500 and 9000, many flows in several arrangements, queues that mark, small and fixed buffers.
 
-use super::super::cell::{Cell, Parts, STAGGERS_MS, Stagger, heading};
+use super::super::cell::{Cell, Parts, Stagger, heading};
 use super::super::column::Column;
 use super::super::section::{Factor, Section};
 use super::super::shape;
@@ -71,7 +71,8 @@ pub fn section() -> Section {
             Factor::one(&["loss"], &["0", "1e-6"]),
         ],
         seed: 2035,
-        rounds: 17,
+        rounds: 30,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,
@@ -158,7 +159,7 @@ fn scenario(cell: &Cell) -> Scenario {
 fn stagger(cell: &Cell, duration_ms: u32) -> Stagger {
     // The one flow of UDP has nothing to stagger.
     let setting = if cell.text("arrangement") == "udp" { "flow.0.stagger" } else { "flow.stagger" };
-    Stagger { setting, times: STAGGERS_MS.map(|ms| format!("{} us", ms * duration_ms / 2)) }
+    cell.stagger(setting, |ms| format!("{} us", ms * duration_ms / 2))
 }
 
 fn path(cell: &Cell) -> Table {

@@ -18,6 +18,7 @@ pub fn section() -> Section {
         seed: 2030,
         // All combinations.
         rounds: PATHS.len(),
+        repeats: 3,
         scenario,
         both_modes: false,
         lifts_host_limits: true,

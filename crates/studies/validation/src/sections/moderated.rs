@@ -27,6 +27,7 @@ pub fn section() -> Section {
         ],
         seed: 2034,
         rounds: 8,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,

@@ -1,7 +1,7 @@
 //! Every congestion control alone, over paths of 1 and 10 Gbit/s: the first grid.
 
 use super::super::bar::{Bar, Rule};
-use super::super::cell::{Cell, Parts, STAGGERS_MS};
+use super::super::cell::{Cell, Parts};
 use super::super::control::controls;
 use super::super::section::{Factor, Section};
 use wirespeed_scenario::{Scenario, Table};
@@ -30,6 +30,7 @@ pub fn section() -> Section {
         ],
         seed: 2026,
         rounds: 15,
+        repeats: 3,
         scenario,
         both_modes: false,
         lifts_host_limits: false,
@@ -82,7 +83,7 @@ fn scenario(cell: &Cell) -> Scenario {
         seed: number,
         stagger: cell.stagger_of_equal_flows(),
         // Those that cannot differ, too: the committed data has three.
-        repeats: STAGGERS_MS.len(),
+        repeats: cell.section.repeats,
     };
     let about = format!("Cell {number} of the validation grid: {}", cell.title());
     parts.scenario(&format!("validation-{number:04}"), &about)

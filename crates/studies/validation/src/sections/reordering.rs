@@ -23,6 +23,7 @@ pub fn section() -> Section {
         ],
         seed: 2032,
         rounds: 8,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,

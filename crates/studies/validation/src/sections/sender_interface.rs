@@ -42,6 +42,7 @@ pub fn section() -> Section {
         ],
         seed: 2027,
         rounds: 8,
+        repeats: 3,
         scenario,
         both_modes: false,
         lifts_host_limits: false,

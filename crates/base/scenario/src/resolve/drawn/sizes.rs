@@ -58,7 +58,7 @@ const LARGEST: f64 = (1u64 << 50) as f64;
 
 impl Sizes {
     /// How much the next flow sends.
-    pub(super) fn draw(&self, random: &mut Random) -> Bytes {
+    pub(in crate::resolve) fn draw(&self, random: &mut Random) -> Bytes {
         let size = match self {
             Sizes::Lognormal { median, sigma } => median * (sigma * normal(random)).exp(),
             Sizes::Pareto { least, shape, most } => {
@@ -104,13 +104,13 @@ impl Sizes {
     }
 }
 
-/// The distribution that a table names, which stands at `node`.
-pub(in crate::resolve) fn sizes(table: &SizesTable, node: &Node) -> Result<Sizes, Complaint> {
+/// The distribution that a table names, which is called `name` in messages and stands at `node`.
+pub(in crate::resolve) fn sizes(table: &SizesTable, name: &str, node: &Node) -> Result<Sizes, Complaint> {
     let packets = |points: &[(f64, f64)]| {
         Sizes::Cdf(points.iter().map(|(size, part)| (size * PACKET, *part)).collect())
     };
     let fault = |key: &str, message: String, help: &str| {
-        Err(Complaint::at(&node.place_of(&[key]), format!("flow.sizes.{key}: {message}"))
+        Err(Complaint::at(&node.place_of(&[key]), format!("{name}.{key}: {message}"))
             .label("out of range")
             .help(help))
     };

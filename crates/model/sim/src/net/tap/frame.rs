@@ -152,7 +152,7 @@ impl Frame {
                     s.options.sack(sack, number);
                 }
             }
-            Body::Handshake { step, stamp, window } => {
+            Body::Handshake { step, stamp, echo, window } => {
                 id = 0;
                 s.sequence = u32::from(*step == Step::Confirm);
                 // The window of a SYN is not scaled (RFC 7323 section 2.2).
@@ -163,9 +163,8 @@ impl Frame {
                     Step::Confirm => (ACK, 1),
                 };
                 match step {
-                    Step::Syn => s.options.handshake(addressing, *stamp, 0),
-                    Step::Reply => s.options.handshake(addressing, *stamp, *stamp),
-                    Step::Confirm if addressing.timestamps => s.options.timestamps(*stamp, 0),
+                    Step::Syn | Step::Reply => s.options.handshake(addressing, *stamp, *echo),
+                    Step::Confirm if addressing.timestamps => s.options.timestamps(*stamp, *echo),
                     Step::Confirm => {}
                 }
             }

@@ -155,6 +155,7 @@ fn ack(packets: u32, sack: Option<Sack>) -> Train {
         stamp: 9,
         echo: 8,
         ece: true,
+        asks: false,
         marks: None,
         sack: sack.map(Box::new),
     };
@@ -186,7 +187,7 @@ fn handshakes_announce_and_datagrams_count() {
     let handshake = |step| Train {
         packets: 1,
         frame: 74,
-        body: Body::Handshake { step, stamp: 3, window: 100_000 },
+        body: Body::Handshake { step, stamp: 3, echo: 0, window: 100_000 },
         ..ack(1, None)
     };
     tap.see(&handshake(Step::Syn), &forth(), place);

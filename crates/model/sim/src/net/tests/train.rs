@@ -6,7 +6,17 @@ use proptest::prelude::*;
 use wirespeed_units::{SimTime, Span};
 
 fn acks(packets: u32) -> Train {
-    let ack = Ack { next: 100, stride: 2, window: 1, stamp: 2, echo: 3, ece: false, marks: None, sack: None };
+    let ack = Ack {
+        next: 100,
+        stride: 2,
+        window: 1,
+        stamp: 2,
+        echo: 3,
+        ece: false,
+        asks: false,
+        marks: None,
+        sack: None,
+    };
     let (at, gap) = (SimTime::ps(7), Span::ps(1000));
     Train { at, gap, packets, frame: 66, flow: 3, ecn: Ecn::NotCapable, body: Body::Ack(ack) }
 }

@@ -70,6 +70,7 @@ impl Receiver {
             && data.stamp >= self.echo
             && payload >= self.settings.mss
             && !data.last
+            && !self.bounds_message(data.first, 1)
             && self.is_plain()
             && self.buffer.takes_plain(payload, self.next);
         if !is_plain {
@@ -110,6 +111,7 @@ impl Receiver {
             && self.next - self.acknowledged <= 1
             && data.stamp >= self.echo
             && !data.last
+            && !self.bounds_message(first, left)
             && self.is_plain();
         if !even {
             return 0;
@@ -153,6 +155,7 @@ impl Receiver {
                     stamp: clock::stamp(at),
                     echo: data.stamp,
                     ece: false,
+                    asks: false,
                     marks: None,
                     sack: None,
                 }),
@@ -197,13 +200,14 @@ impl Receiver {
     }
 
     /// The receiver's own retransmission timeout: it knows the handshake's round-trip time and no other.
-    fn timeout_ticks(&self) -> i64 {
+    pub(super) fn timeout_ticks(&self) -> i64 {
         let variance = (2 * self.handshake_us).max(crate::tcp::rtt::RTO_MIN_US);
         clock::ticks_of(self.handshake_us + variance)
     }
 
     /// `tcp_enter_quickack_mode`.
     pub(super) fn enter_quick_mode(&mut self) {
+        self.message.is_interactive = false;
         self.quicken(QUICK_ACKS);
         self.interval = DELAY_MIN_TICKS;
     }
@@ -292,6 +296,7 @@ impl Receiver {
         }
         self.settle(out);
         self.read(out);
+        self.note_message(out);
     }
 
     /// What was held and is in order now is delivered.

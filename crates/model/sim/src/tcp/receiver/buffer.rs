@@ -111,7 +111,7 @@ impl Buffer {
         };
         let space = buffer.payload_of(size);
         let own = buffer.rules().own_mss;
-        let most = buffer.rules().rules.first_window(own, shift).min(UNSCALED);
+        let most = buffer.rules().rules.first_window(own, shift);
         let whole = if space > own { space / own * own } else { space };
         buffer.window = whole.min(most).max(mss);
         buffer.offered_end = buffer.window;

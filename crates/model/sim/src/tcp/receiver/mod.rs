@@ -7,6 +7,7 @@ mod held;
 mod hosted;
 mod marks;
 mod merged;
+mod messages;
 mod order;
 mod reply;
 mod rtt;
@@ -25,6 +26,7 @@ use std::rc::Rc;
 use wirespeed_units::{SimTime, Span};
 
 pub use settings::BufferSettings;
+use settings::UNSCALED;
 pub use shortage::Shortage;
 
 /// Least delay of a delayed ACK, TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.
@@ -107,6 +109,8 @@ pub struct Receiver {
     /// Round-trip time of the handshake in microseconds, 0 before it is over.
     handshake_us: i64,
     end: Option<u64>,
+    /// The message that the application waits for, if the other end writes messages.
+    message: messages::Awaited,
     /// What few flows ever need.
     rare: Option<Box<Rare>>,
     /// Number of the flow.
@@ -161,12 +165,13 @@ impl Receiver {
             pushed: false,
             is_known_to_hold: false,
             end: None,
+            message: messages::Awaited::default(),
             counts: Counts::default(),
             rare: None,
         }
     }
 
-    /// A SYN arrived: the answer leaves.
+    /// A SYN arrived that left at `stamp` of its sender's millisecond clock: the answer leaves.
     pub fn on_connect(&mut self, now: SimTime, stamp: u32, out: &mut Vec<Train>) {
         self.now = self.now.max(now);
         self.echo = stamp;
@@ -178,7 +183,13 @@ impl Receiver {
             frame: self.settings.handshake_frame,
             flow: self.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { step: Step::Reply, stamp, window: self.buffer.offered() },
+            body: Body::Handshake {
+                step: Step::Reply,
+                stamp: clock::stamp(now),
+                echo: stamp,
+                // Not scaled (RFC 7323, section 2.2).
+                window: self.buffer.offered().min(UNSCALED),
+            },
         });
     }
 
@@ -200,7 +211,7 @@ impl Receiver {
     /// When [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Due {
-        let due = self.delayed.min(self.compressed_at);
+        let due = self.delayed.min(self.compressed_at).min(self.message.due());
         if self.compressed_at.is_set() { due.min(self.armed) } else { due }
     }
 
@@ -210,11 +221,20 @@ impl Receiver {
         if !self.deadline().has_come(now) {
             return;
         }
+        if self.message.due().has_come(now) {
+            self.ask(out);
+            return;
+        }
         if self.armed.has_come(now) {
             self.armed = Due::NEVER;
         }
         if self.compressed == 0 && self.delayed.has_come(now) {
-            self.interval = (self.interval << 1).min(200);
+            // `tcp_delack_timer_handler`.
+            if std::mem::take(&mut self.message.is_interactive) {
+                self.interval = DELAY_MIN_TICKS;
+            } else {
+                self.interval = (self.interval << 1).min(200);
+            }
         }
         self.acknowledge(out);
     }

@@ -22,7 +22,7 @@ impl Receiver {
         let widely = self.more_than_one_waits()
             && (!self.buffer.awaits_reader() || self.buffer.would_offer() >= self.buffer.offered());
         // The peer's FIN switches the socket to pingpong mode (`tcp_fin`).
-        let is_quick = self.quick > 0 && !self.is_finished();
+        let is_quick = self.quick > 0 && !self.is_finished() && !self.message.is_interactive;
         if widely || is_quick || self.ack_now {
             self.acknowledge(out);
             return;
@@ -173,6 +173,7 @@ impl Receiver {
                 stamp: clock::stamp(self.now),
                 echo: self.echo,
                 ece: self.congestion_seen,
+                asks: false,
                 marks,
                 sack: sack.map(Box::new),
             }),
@@ -213,7 +214,7 @@ impl Receiver {
     /// else is left, or if the window has become much wider (`tcp_cleanup_rbuf`).
     pub(super) fn answer_reader(&mut self, out: &mut Vec<Train>) {
         let waiting = self.next.saturating_sub(self.acknowledged);
-        let answers_pushed = self.settings.buffer.rules.answers_pushed;
+        let answers_pushed = self.settings.buffer.rules.answers_pushed && !self.message.is_interactive;
         if self.more_than_one_waits()
             || waiting > 0 && self.pushed && answers_pushed && !self.is_finished() && self.buffer.is_empty()
             || self.buffer.is_much_wider(self.next)

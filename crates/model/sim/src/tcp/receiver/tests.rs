@@ -264,3 +264,16 @@ fn memory_of_the_first_merged_packets_makes_the_window_with_ecn_as_without() {
     };
     assert_eq!(window(Feedback::Classic), window(Feedback::Off));
 }
+
+#[test]
+fn the_first_data_measures_the_round_trip_by_the_stamp_of_the_answer() {
+    let (mut receiver, mut out) = (Receiver::new(Rc::new(settings()), 0), Vec::new());
+    receiver.on_connect(SimTime::START + Span::ms(10), 1, &mut out);
+    let Body::Handshake { stamp, echo, .. } = out[0].body else { panic!("{:?}", out[0]) };
+    assert_eq!((stamp, echo), (11, 1));
+    let at = SimTime::START + Span::ms(50);
+    receiver.on_confirm(at);
+    let (packet, data) = packet(0, at, 31);
+    receiver.on_data(&packet, &Data { echo: stamp, ..data }, &mut out);
+    assert_eq!(receiver.buffer.round_trip_us(), 40_000);
+}

@@ -119,7 +119,6 @@ impl Sender {
             self.take_sack(sack, ack.next, prior_una, &mut found, &mut times, &mut newest);
         }
         self.una = ack.next;
-        self.forget_shorts();
         if !had_data_out {
             self.on_window_known();
             self.write(Push::All, out);

@@ -94,6 +94,9 @@ impl Sender {
             }
             if self.written == self.end {
                 // The call ends here, and pushes all unsent data.
+                if self.stream.stays_open {
+                    self.note_push();
+                }
                 break;
             }
             if self.written > self.pushed + half {
@@ -104,7 +107,7 @@ impl Sender {
             }
         }
         self.write(Push::All, out);
-        if self.written == self.stream.packets && !self.shut {
+        if self.written == self.stream.packets && !self.shut && !self.stream.stays_open {
             self.shut_down(out);
         }
         self.host_queue.in_call = false;
@@ -112,7 +115,7 @@ impl Sender {
 
     /// The application has written everything and shuts the sending side down (`tcp_send_fin`). If data is unsent, its last
     /// packet carries the FIN and is not deferred any more. Otherwise the FIN is a separate packet.
-    fn shut_down(&mut self, out: &mut Vec<Train>) {
+    pub(super) fn shut_down(&mut self, out: &mut Vec<Train>) {
         self.shut = true;
         if self.written == self.nxt {
             self.end += 1;
@@ -181,6 +184,7 @@ impl Sender {
         } else {
             self.end = 0;
         }
+        self.stream.stays_open = false;
         self.blocked = false;
     }
 

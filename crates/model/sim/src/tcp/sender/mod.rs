@@ -14,6 +14,7 @@ mod halving;
 mod host_queue;
 mod hosted;
 mod marks;
+mod messages;
 mod pieces;
 mod rack;
 mod recovery;
@@ -145,6 +146,8 @@ pub struct Sender {
     end: u64,
     /// The application has shut the sending side down, and will not write more.
     shut: bool,
+    /// A request of the receiver has come that its application has not taken.
+    requested: bool,
     /// Number after the last full packet the peer's window allows, exclusive.
     window_end: u64,
     /// Bytes that the window allows of packet number `window_end`, less than a segment.
@@ -153,6 +156,7 @@ pub struct Sender {
     unsent_phase: u32,
     /// Packets that carry less than a segment, if any ever did.
     shorts: Option<Box<short::Shorts>>,
+    behind_last_short: short::BehindLast,
     /// Full segments in the peer's window.
     window_packets: u64,
     max_window: u64,
@@ -227,10 +231,12 @@ impl Sender {
             nxt: 0,
             end,
             shut: false,
+            requested: false,
             window_end: 0,
             window_rest: 0,
             unsent_phase: 0,
             shorts: None,
+            behind_last_short: short::BehindLast::default(),
             window_bytes: 0,
             window_packets: 0,
             max_window: 0,
@@ -305,16 +311,19 @@ impl Sender {
             frame,
             flow: self.stream.flow,
             ecn: Ecn::NotCapable,
-            body: Body::Handshake { step, stamp: clock::stamp(now), window: 65_535 },
+            body: Body::Handshake { step, stamp: clock::stamp(now), echo: self.peer_stamp, window: 65_535 },
         }
     }
 
-    /// The peer answered: the connection is established and data leaves.
-    pub fn on_reply(&mut self, now: SimTime, window: u64, out: &mut Vec<Train>) {
+    /// The peer answered, at `stamp` of its millisecond clock: the connection is established and data leaves.
+    pub fn on_reply(&mut self, now: SimTime, stamp: u32, window: u64, out: &mut Vec<Train>) {
         if self.established {
             return;
         }
         self.now = now;
+        if self.settings.timestamps {
+            self.peer_stamp = stamp;
+        }
         out.push(self.handshake(Step::Confirm, self.settings.headers, now));
         self.established = true;
         self.timer.cancel();

@@ -16,6 +16,8 @@ pub struct Stream {
     pub packets: u64,
     /// Payload of the last of them in bytes.
     pub last_bytes: u32,
+    /// The application may write more later ([`Sender::begin_message`](super::Sender::begin_message)), until it ends the stream.
+    pub stays_open: bool,
     /// Random offset of the peer's time stamps (RFC 7323, 5.4; Linux `secure_tcp_ts_off`): no matter to the socket,
     /// but to algorithms that take the stamps for a clock.
     pub peer_stamp_offset: u32,

@@ -23,6 +23,15 @@ struct Short {
     adds: bool,
 }
 
+/// The state behind the last short packet. Nearly all questions are about it, and [`Shorts`] is further away in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BehindLast {
+    /// Number after the packet; 0 if there is none.
+    end: u64,
+    /// Bytes by which all packets up to it fall short.
+    missing: u64,
+}
+
 /// Short packets in the order of their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Shorts {
@@ -34,14 +43,13 @@ pub(super) struct Shorts {
 impl Shorts {
     /// Bytes by which the packets below `number` fall short.
     fn missing(&self, number: u64) -> u64 {
-        match self.all.back() {
-            None => self.before,
-            Some(last) if last.end <= number => last.missing,
-            _ => {
-                let index = self.all.partition_point(|short| short.end <= number);
-                index.checked_sub(1).map_or(self.before, |index| self.all[index].missing)
-            }
-        }
+        let index = self.all.partition_point(|short| short.end <= number);
+        index.checked_sub(1).map_or(self.before, |index| self.all[index].missing)
+    }
+
+    fn behind_last(&self) -> BehindLast {
+        let none = BehindLast { end: 0, missing: self.before };
+        self.all.back().map_or(none, |last| BehindLast { end: last.end, missing: last.missing })
     }
 
     /// Packets below `number` are acknowledged.
@@ -57,7 +65,11 @@ impl Sender {
     /// Bytes by which the packets below `number` fall short of full segments.
     #[inline]
     pub(super) fn missing(&self, number: u64) -> u64 {
-        let before = self.shorts.as_ref().map_or(0, |shorts| shorts.missing(number));
+        let before = if number >= self.behind_last_short.end {
+            self.behind_last_short.missing
+        } else {
+            self.shorts.as_ref().map_or(0, |shorts| shorts.missing(number))
+        };
         if number < self.stream.packets { before } else { before + self.missing_at_end(number) }
     }
 
@@ -89,7 +101,7 @@ impl Sender {
     /// A packet of less than a full segment is out, so that no other is sent while more could fill it (Nagle's algorithm,
     /// RFC 1122, 4.2.3.4; `tcp_minshall_check`).
     pub(super) fn has_small_out(&self) -> bool {
-        self.shorts.as_ref().is_some_and(|shorts| shorts.all.back().is_some_and(|last| last.end > self.una))
+        self.behind_last_short.end > self.una
     }
 
     /// Of the next `packets` the last will fall short of a full segment by `missing` bytes.
@@ -101,7 +113,10 @@ impl Sender {
         let end = self.nxt + packets;
         let before = self.missing(self.nxt);
         let entry = Short { end, missing: before + u64::from(missing), phase: self.unsent_phase, adds };
-        self.shorts.get_or_insert_default().all.push_back(entry);
+        let shorts = self.shorts.get_or_insert_default();
+        shorts.forget_below(self.una);
+        shorts.all.push_back(entry);
+        self.behind_last_short = shorts.behind_last();
         self.unsent_phase = if adds { phase } else { phase - mss };
         if adds {
             self.number_unsent(|number| number + 1);
@@ -114,6 +129,14 @@ impl Sender {
         }
     }
 
+    /// The last written packet is short, and acknowledged: others may follow it.
+    #[cold]
+    pub(super) fn note_short_end(&mut self) {
+        let end = self.stream.packets;
+        let entry = Short { end, missing: self.missing(end), phase: 0, adds: false };
+        self.shorts.get_or_insert_default().all.push_back(entry);
+    }
+
     /// Short packets from number [`Sender::nxt`] on were not sent after all.
     pub(super) fn forget_unsent_shorts(&mut self) {
         let nxt = self.nxt;
@@ -121,7 +144,8 @@ impl Sender {
             && let Some(last) = shorts.all.back().copied().filter(|last| last.end > nxt)
         {
             shorts.all.pop_back();
-            let missing = last.missing - shorts.all.back().map_or(shorts.before, |short| short.missing);
+            self.behind_last_short = shorts.behind_last();
+            let missing = last.missing - self.behind_last_short.missing;
             let mss = u64::from(self.settings.mss);
             let room = (self.window_end * mss + u64::from(self.window_rest)).saturating_sub(missing);
             (self.window_end, self.window_rest) = (room / mss, (room % mss) as u32);
@@ -129,14 +153,6 @@ impl Sender {
             if last.adds {
                 self.number_unsent(|number| number - 1);
             }
-        }
-    }
-
-    /// Packets below [`Sender::una`] are acknowledged.
-    #[inline]
-    pub(super) fn forget_shorts(&mut self) {
-        if let Some(shorts) = &mut self.shorts {
-            shorts.forget_below(self.una);
         }
     }
 

@@ -23,12 +23,13 @@ fn connected(bytes: u64) -> (Sender, Vec<(u32, bool)>) {
         flow: 0,
         packets: bytes.div_ceil(MSS),
         last_bytes: ((bytes - 1) % MSS + 1) as u32,
+        stays_open: false,
         peer_stamp_offset: 0,
         seed: 0,
     };
     let (mut sender, mut out) = (Sender::new(Rc::new(settings), stream), Vec::new());
     sender.connect(SimTime::START, &mut out);
-    sender.on_reply(at(500), 100 * MSS, &mut out);
+    sender.on_reply(at(500), 0, 100 * MSS, &mut out);
     (sender, packets(&mut out))
 }
 
@@ -42,6 +43,7 @@ fn acknowledge(sender: &mut Sender, us: i64, next: u64) -> Vec<(u32, bool)> {
         stamp: (us / 1000 + 1) as u32,
         echo: 1,
         ece: false,
+        asks: false,
         marks: None,
         sack: None,
     };

@@ -46,3 +46,21 @@ fn a_recovery_that_begins_where_another_ends_reduces_what_that_one_left() {
     assert_eq!((script.sender.phase, script.ssthresh()), (Phase::Recovery, Some(2)));
     assert_eq!(script.sender.prior_cwnd, 5, "not the {window} of the recovery");
 }
+
+#[test]
+fn the_first_data_echoes_the_stamp_of_the_answer() {
+    let start = Start::of(2);
+    let stream = Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+    let (mut sender, mut out) = (Sender::new(Rc::new(start.settings()), stream), Vec::new());
+    sender.connect(SimTime::START, &mut out);
+    sender.on_reply(at(START), 77, 100 * MSS, &mut out);
+    let echoed: Vec<u32> = out
+        .iter()
+        .map(|train| match &train.body {
+            Body::Handshake { echo, .. } => *echo,
+            Body::Data(data) => data.echo,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(echoed, [0, 77, 77, 77], "SYN, ACK, data");
+}

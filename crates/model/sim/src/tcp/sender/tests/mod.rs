@@ -134,8 +134,14 @@ impl Start {
 
     /// The same with other settings, and a handshake of so many microseconds.
     fn go_with(self, settings: Settings, handshake: i64) -> Script {
-        let stream =
-            Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+        let stream = Stream {
+            flow: 0,
+            packets: u64::MAX,
+            last_bytes: MSS as u32,
+            stays_open: false,
+            peer_stamp_offset: 0,
+            seed: 0,
+        };
         let mut script = Script {
             sender: Sender::new(Rc::new(settings), stream),
             out: Vec::new(),
@@ -145,7 +151,7 @@ impl Start {
             window: self.window,
         };
         script.sender.connect(SimTime::START, &mut script.out);
-        script.sender.on_reply(at(handshake), script.window * MSS, &mut script.out);
+        script.sender.on_reply(at(handshake), 0, script.window * MSS, &mut script.out);
         assert_eq!(script.left(), (0..self.initial).collect::<Vec<_>>());
         script
     }

@@ -18,10 +18,17 @@ fn packets(out: &mut Vec<Train>) -> Vec<(u64, u64)> {
 fn connected(window: u64) -> (Sender, Vec<Train>) {
     let start = Start::of(10);
     let settings = Settings { gso_packets: 4, ..start.settings() };
-    let stream = Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+    let stream = Stream {
+        flow: 0,
+        packets: u64::MAX,
+        last_bytes: MSS as u32,
+        stays_open: false,
+        peer_stamp_offset: 0,
+        seed: 0,
+    };
     let (mut sender, mut out) = (Sender::new(Rc::new(settings), stream), Vec::new());
     sender.connect(SimTime::START, &mut out);
-    sender.on_reply(at(START), window, &mut out);
+    sender.on_reply(at(START), 0, window, &mut out);
     (sender, out)
 }
 
