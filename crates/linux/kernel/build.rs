@@ -15,6 +15,7 @@ fn main() -> io::Result<()> {
     for (name, file, about) in [
         ("FRAGMENT", "config.fragment", "Kernel options over `allnoconfig`."),
         ("EDITS", "edits.toml", "Edits to the kernel's own sources."),
+        ("PARTS", "parts.toml", "Options and added sources of some versions only."),
     ] {
         let path = kernel.join(file);
         println!("cargo::rerun-if-changed={}", path.display());

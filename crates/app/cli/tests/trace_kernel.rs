@@ -14,9 +14,13 @@ use wirespeed_scenario::congestion_controls;
 const LOSSES: [&str; 3] = ["1e-2", "1e-3", "0"];
 const ACK_LOSSES: [&str; 2] = ["0.02", "0"];
 
-/// The algorithms of Linux; first the one with the most packets in flight.
+/// The algorithms of the default kernel; first the one with the most packets in flight.
 fn algorithms() -> Vec<&'static str> {
-    let mut names: Vec<&str> = congestion_controls().iter().filter_map(|control| control.linux).collect();
+    let mut names: Vec<&str> = congestion_controls()
+        .iter()
+        .filter(|control| !control.needs_l4s())
+        .filter_map(|control| control.linux)
+        .collect();
     names.sort_by_key(|name| *name != "bbr");
     names.dedup();
     names

@@ -87,7 +87,7 @@ pub struct Algorithm {
     /// Where it is described.
     pub reference: &'static str,
     /// Its name in Linux 6.12, whose form is followed, or in `kernel/cc/`; `None` if the kernel has no such
-    /// algorithm.
+    /// algorithm. Not every version has those that [need L4S](Algorithm::needs_l4s).
     pub linux: Option<&'static str>,
     /// What can be set.
     pub parameters: &'static [Parameter],
@@ -106,6 +106,11 @@ impl Algorithm {
     /// The parameter of that name or alias.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|p| p.is_called(name))
+    }
+
+    /// Whether a kernel can run it only with Accurate ECN and ECT(1): not the default one.
+    pub fn needs_l4s(&self) -> bool {
+        self.ecn == EcnUse::Scalable
     }
 
     /// A new instance with `given` parameters, by name or alias.

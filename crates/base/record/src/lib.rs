@@ -9,6 +9,7 @@ mod capture;
 mod cause;
 mod cell;
 mod checksums;
+mod delay_bucket;
 mod drop_counters;
 mod event_kind;
 mod flow_group;
@@ -47,6 +48,7 @@ pub use capture::{Segment, capture};
 pub use cause::Cause;
 pub use cell::Cell;
 pub use checksums::check as check_sums;
+pub use delay_bucket::{delay_bucket, longest_of_bucket};
 pub use drop_counters::{
     DROPPED, DUPLICATES, MISSED, SENT_AGAIN_FOR, SENT_AGAIN_SPURIOUS, SENT_AGAIN_UNMATCHED, WITHOUT_PAYLOAD,
 };

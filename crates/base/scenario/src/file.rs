@@ -169,7 +169,7 @@ pub(crate) struct FlowTable {
     pub dscp: Option<Dscp>,
     /// ECN field of its data: "not-ect", "ect0" or "ect1". Default: ECT(1) for congestion controls of L4S (`prague`), ECT(0) for
     /// other TCP flows that negotiate ECN, not ECN-capable for the rest. TCP flows that do not negotiate ECN must leave it out.
-    /// Model only.
+    /// Model; on substrate kernel, UDP flows only.
     pub ecn: Option<EcnField>,
     /// Names of the links that its data crosses, in order. Default: those between its routers. Model only.
     pub route: Option<Vec<String>>,

@@ -53,6 +53,9 @@ pub enum KernelError {
     /// `edits.toml` is not what it should be.
     #[error("kernel/edits.toml: {0}")]
     EditsFile(#[from] toml::de::Error),
+    /// `parts.toml` is not what it should be.
+    #[error("kernel/parts.toml: {0}")]
+    PartsFile(toml::de::Error),
     /// The text an edit replaces is not there exactly once.
     #[error(
         "edit of {file}: {find:?} occurs {count} times, must occur once; the edits in kernel/edits.toml were not made for this \

@@ -19,6 +19,7 @@ mod fragment;
 pub mod guest;
 mod make;
 mod options;
+mod parts;
 mod process;
 mod processor;
 mod recipe;

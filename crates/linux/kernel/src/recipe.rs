@@ -3,6 +3,7 @@
 use crate::assets;
 use crate::edits::{self, Edit};
 use crate::error::KernelError;
+use crate::parts::Parts;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,13 +42,16 @@ const IPV4: &str = "net/ipv4";
 impl Recipe {
     /// Ours for a version of Linux, and the user's congestion controls.
     pub fn new(version: KernelVersion, extra_cc: &[PathBuf]) -> Result<Self, KernelError> {
-        let embedded = |folder, files: &[(&str, &str)]| {
+        let parts = Parts::parse(assets::PARTS)?;
+        let embedded = |folder, ours: &str, files: &[(&str, &str)]| {
+            let of_version =
+                files.iter().filter(|(name, _)| parts.compile(&format!("{ours}/{name}"), version));
             let own =
                 |(name, text): &(&str, &str)| Added { folder, name: (*name).into(), text: (*text).into() };
-            files.iter().map(own).collect::<Vec<_>>()
+            of_version.map(own).collect::<Vec<_>>()
         };
-        let mut added = embedded(SCHED, assets::QDISC);
-        added.extend(embedded(IPV4, assets::CONGESTION));
+        let mut added = embedded(SCHED, "qdisc", assets::QDISC);
+        added.extend(embedded(IPV4, "cc", assets::CONGESTION));
         for path in extra_cc {
             let file = user_file(path)?;
             if added.iter().any(|a| a.folder == file.folder && a.name == file.name) {
@@ -59,7 +63,9 @@ impl Recipe {
         }
         let mut edits = edits::parse(assets::EDITS)?;
         edits.retain(|edit| edit.kernels.contain(version));
-        Ok(Recipe { fragment: assets::FRAGMENT.into(), version, edits, added })
+        let mut fragment = assets::FRAGMENT.to_owned();
+        parts.options(version).for_each(|option| fragment.push_str(&format!("{option}\n")));
+        Ok(Recipe { fragment, version, edits, added })
     }
 
     /// SHA-256 of all of it but the version, which the source has; each part is preceded by its length, so that no two recipes read the same.
@@ -165,6 +171,32 @@ mod tests {
         hashes.sort();
         hashes.dedup();
         assert_eq!(hashes.len(), all);
+    }
+
+    #[test]
+    fn parts_of_a_version_are_in_its_recipe_alone() {
+        let of = |major, minor| Recipe::new(KernelVersion::new(major, minor, 0), &[]).unwrap();
+        let names = |recipe: &Recipe| recipe.added.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
+        for version in [of(6, 1), of(6, 12), of(7, 1)] {
+            assert_eq!(names(&version), ["sch_wire.c"]);
+            assert_eq!(version.fragment, assets::FRAGMENT);
+        }
+        let l4s = of(7, 2);
+        assert_eq!(names(&l4s), ["sch_line.c", "sch_wire.c", "tcp_prague.c"]);
+        assert_eq!(l4s.fragment, format!("{}CONFIG_NET_SCH_DUALPI2=y\n", assets::FRAGMENT));
+    }
+
+    #[test]
+    fn every_source_of_a_part_exists() {
+        let named = Parts::parse(assets::PARTS).unwrap().sources();
+        for source in named {
+            let found = match source.split_once('/') {
+                Some(("qdisc", name)) => assets::QDISC.iter().any(|(own, _)| *own == name),
+                Some(("cc", name)) => assets::CONGESTION.iter().any(|(own, _)| *own == name),
+                _ => false,
+            };
+            assert!(found, "kernel/parts.toml names {source}, which kernel/ does not have");
+        }
     }
 
     #[test]

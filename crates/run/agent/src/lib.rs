@@ -25,6 +25,7 @@ mod pages;
 mod path_mtu;
 mod placement;
 pub mod port;
+mod queue_delays;
 mod relay;
 pub mod request;
 mod sampler;
@@ -58,7 +59,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
 use wirespeed_record::EventKind;
-use wirespeed_scenario::run::{FIRST_PORT, Flow, Run};
+use wirespeed_scenario::run::{Dscp, EcnField, FIRST_PORT, Flow, Run};
 use wirespeed_scenario::{When, congestion_control};
 
 /// The most flows of a run: each has a port of its own.
@@ -117,13 +118,19 @@ impl Part {
     }
 }
 
-/// Gives a socket of a flow's end at `host` the code point that the flow asks for, and notes it among the host's settings.
+/// Gives a socket of a flow's end at `host` the code point and the ECN field that the flow asks for, and notes the code point
+/// among the host's settings. The ECN field of TCP is the kernel's, which keeps it.
 fn set_dscp(part: &Part, fd: RawFd, host: &str) -> io::Result<()> {
     /// The setting of a host.
     const SETTING: &str = "socket.dscp";
-    let Some(dscp) = part.flow().dscp else { return Ok(()) };
-    socket::set_dscp(fd, dscp)?;
-    part.log.found(host, SETTING, dscp.to_string());
+    let (dscp, ecn) = (part.flow().dscp, part.flow().ecn.filter(|_| !is_tcp(part)));
+    if dscp.is_none() && ecn.is_none() {
+        return Ok(());
+    }
+    socket::set_traffic_class(fd, dscp.map_or(0, Dscp::byte) | ecn.map_or(0, EcnField::bits))?;
+    if let Some(dscp) = dscp {
+        part.log.found(host, SETTING, dscp.to_string());
+    }
     Ok(())
 }
 

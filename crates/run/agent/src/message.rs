@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use wirespeed_host::Changes;
 use wirespeed_ledger::retransmissions::Pieces;
 use wirespeed_record::{
-    CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, Placement, QueueSample,
-    ThreadSample, Topology,
+    Cause, CoreSample, Counter, Datagram, Event, Exchange, FlowSample, HostSample, Placement, QueueDelay,
+    QueueSample, ThreadSample, Topology,
 };
 
 /// One message.
@@ -39,6 +39,8 @@ pub enum Message {
     Flow(Box<FlowSample>),
     /// A row of the queue table.
     Queue(QueueSample),
+    /// Rows of the table of delays.
+    QueueDelays(Vec<QueueDelay>),
     /// A row of the host table.
     Host(HostSample),
     /// A row of the event table.
@@ -55,6 +57,13 @@ pub enum Message {
         queue: String,
         /// How many: waiting, being sent or in propagation.
         packets: u64,
+    },
+    /// Packets dropped and lost by a queue that has several reasons, up to the end of the run.
+    Drops {
+        /// The queue.
+        queue: String,
+        /// How many, by cause.
+        drops: Vec<(Cause, u64)>,
     },
     /// In real time: flows, queues and interfaces when everything had come to rest after the run. The ledger is made of them.
     Rest {
@@ -88,6 +97,8 @@ pub enum Message {
         counters: Vec<Counter>,
         /// Packets on their way, by queue.
         in_flight: Vec<(String, u64)>,
+        /// Packets dropped and lost by queue and cause, of queues with several causes.
+        drops: Vec<(String, Vec<(Cause, u64)>)>,
     },
     /// Cores and nodes of a host.
     Topology {

@@ -8,6 +8,7 @@ use super::exchanges::{self, DataSets};
 use super::flow::{FlowState, Log};
 use super::message::{Message, Writer};
 use super::placement::{Placements, topology};
+use super::queue_delays::QueueDelays;
 use super::relay::{Next, relay};
 use super::sampler::{self, Sampler, Snapshot};
 use super::stream_file::Out;
@@ -192,6 +193,7 @@ fn conduct(
     let mut late = Lateness::default();
     let mut placements = Placements::default();
     let mut threads = Threads::default();
+    let mut delays = QueueDelays::default();
     let mut due_ns = 0;
     if ground == Ground::Machine {
         clock::go_first();
@@ -206,12 +208,19 @@ fn conduct(
         };
         let t_ns = snapshot.t_ns;
         late.count(t_ns - due_ns);
+        for (queue, bins) in &snapshot.bins {
+            let rows = delays.follow(t_ns, queue, bins);
+            if !rows.is_empty() {
+                writer.write(&Message::QueueDelays(rows))?;
+            }
+        }
+        let by_cause = snapshot.drops.clone();
         let in_flight = write_rows(snapshot, writer)?;
         if borders.reached(t_ns).is_some() {
             let counters = sampler::counters_since(&before, sampler.protocol_counters()?).collect();
             let took_ns = if ground == Ground::Machine { clock.now() - t_ns } else { 0 };
-            let in_flight = in_flight.clone();
-            writer.write(&Message::InterimCounters { t_ns, took_ns, counters, in_flight })?;
+            let (in_flight, drops) = (in_flight.clone(), by_cause.clone());
+            writer.write(&Message::InterimCounters { t_ns, took_ns, counters, in_flight, drops })?;
         }
         if ground == Ground::Machine {
             placements.look(&parts);
@@ -228,6 +237,9 @@ fn conduct(
         write_log(&log, writer)?;
         if last {
             write_in_flight(in_flight, writer)?;
+            by_cause
+                .into_iter()
+                .try_for_each(|(queue, drops)| writer.write(&Message::Drops { queue, drops }))?;
             break;
         }
         if t_ns >= reported + REPORT_NS {

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wirespeed_host::Interface;
 use wirespeed_host::sources::{protocols, softnet};
-use wirespeed_record::{Counter, FlowSample, HostSample, QueueSample};
+use wirespeed_record::{Cause, Counter, FlowSample, HostSample, QueueSample};
 use wirespeed_scenario::layout::{Egress, Layout};
 use wirespeed_scenario::run::{FlowKind, Run};
 use wirespeed_topology::device;
+use wirespeed_topology::line::Bin;
 use wirespeed_topology::qdisc::{self, Statistics};
 use wirespeed_topology::world::World;
 
@@ -45,6 +46,10 @@ pub struct Snapshot {
     pub hosts: Vec<HostSample>,
     /// Packets on their way, per queue.
     pub in_flight: Vec<(String, u64)>,
+    /// Packets dropped and lost by cause, of queues with several causes.
+    pub drops: Vec<(String, Vec<(Cause, u64)>)>,
+    /// Packets that have left by class and time, of queues with classes.
+    pub bins: Vec<(String, Vec<Bin>)>,
 }
 
 /// The sampler.
@@ -79,7 +84,8 @@ impl<'a> Sampler<'a> {
         let flows = self.flows(&now);
         let t_ns = flows.last().map_or_else(now, |row| row.t_ns);
         let (queues, hosts, in_flight) = (Vec::new(), Vec::new(), Vec::new());
-        let mut snapshot = Snapshot { t_ns, flows, queues, hosts, in_flight };
+        let (drops, bins) = (Vec::new(), Vec::new());
+        let mut snapshot = Snapshot { t_ns, flows, queues, hosts, in_flight, drops, bins };
         for node in 0..self.world.nodes.len() {
             self.queues(t_ns, node, &mut snapshot)?;
         }
@@ -132,6 +138,10 @@ impl<'a> Sampler<'a> {
             let correction = self.corrections.get(&queue);
             let held = correction.map_or(0, |counters| counters.held.load(Relaxed));
             snapshot.in_flight.push((queue.clone(), in_flight(whole) + held));
+            snapshot.drops.extend(drops(whole).map(|drops| (queue.clone(), drops)));
+            if !whole.bins.is_empty() {
+                snapshot.bins.push((queue.clone(), whole.bins.clone()));
+            }
             if !matches!(egress, Egress::Access { .. }) {
                 let read =
                     |of: fn(&Counters) -> &AtomicU64| correction.map(|counters| of(counters).load(Relaxed));
@@ -240,6 +250,14 @@ pub fn counters_since(
 
 fn in_flight(root: &Statistics) -> u64 {
     root.backlog_packets + root.link.map_or(0, |link| link.flight_packets)
+}
+
+/// Packets that a link has dropped and lost by cause, where the queue's management (of DualPI2) has its own count.
+fn drops(root: &Statistics) -> Option<Vec<(Cause, u64)>> {
+    let link = root.link?;
+    let managed = link.managed_packets?;
+    let full = root.dropped_packets.saturating_sub(managed);
+    Some(vec![(Cause::QueueFull, full), (Cause::Pi2, managed), (Cause::RandomLoss, link.lost_packets)])
 }
 
 /// The row of an interface; what it cannot tell of the receive path behind it is null.

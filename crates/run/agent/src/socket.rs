@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use wirespeed_scenario::run::{Dscp, HOST_DEFAULT};
+use wirespeed_scenario::run::HOST_DEFAULT;
 
 /// An option's value as bytes, at most `room` of them.
 ///
@@ -72,17 +72,17 @@ pub fn set_congestion(fd: RawFd, name: &str) -> io::Result<()> {
     })
 }
 
-/// Has packets of a socket carry a code point.
+/// Has packets of a socket carry a traffic class: a code point above the two bits of the ECN field.
 ///
 /// # Errors
 /// As `setsockopt(2)`.
-pub fn set_dscp(fd: RawFd, dscp: Dscp) -> io::Result<()> {
+pub fn set_traffic_class(fd: RawFd, class: u8) -> io::Result<()> {
     let family = get_bytes(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, 4)?;
     let (level, option, name) = match i32::from_ne_bytes(family.try_into().unwrap_or_default()) {
         libc::AF_INET6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "IPV6_TCLASS"),
         _ => (libc::IPPROTO_IP, libc::IP_TOS, "IP_TOS"),
     };
-    set(fd, level, option, i32::from(dscp.byte()), name)
+    set(fd, level, option, i32::from(class), name)
 }
 
 /// The congestion controls that are available, or allowed to everybody.
@@ -261,6 +261,7 @@ pub fn await_data(fd: RawFd) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+    use wirespeed_scenario::run::Dscp;
 
     /// The loopback's addresses; a machine may do without IPv6.
     fn loopbacks() -> impl Iterator<Item = IpAddr> {
@@ -290,9 +291,9 @@ mod tests {
         for local in loopbacks() {
             let listener = TcpListener::bind((local, 0)).unwrap();
             set(listener.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, 1i32, "TCP_SAVE_SYN").unwrap();
-            set_dscp(listener.as_raw_fd(), ef).unwrap();
+            set_traffic_class(listener.as_raw_fd(), ef.byte()).unwrap();
             let sender = open(local, libc::SOCK_STREAM).unwrap();
-            set_dscp(sender.as_raw_fd(), ef).unwrap();
+            set_traffic_class(sender.as_raw_fd(), ef.byte()).unwrap();
             connect(&sender, listener.local_addr().unwrap()).unwrap();
             let accepted = listener.accept().unwrap().0;
             let saved = get_bytes(accepted.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, 200).unwrap();

@@ -110,7 +110,7 @@ pub fn copy_receiver(from: &FlowSample, into: &mut FlowSample) {
 /// Fills what the congestion control itself tells (TCP_CC_INFO), by its name.
 pub fn fill_private(fd: RawFd, congestion: &str, sample: &mut FlowSample) {
     const TCP_CC_INFO: i32 = 26;
-    if !matches!(congestion, "bbr" | "vegas" | "veno" | "yeah" | "nv" | "dctcp") {
+    if !matches!(congestion, "bbr" | "vegas" | "veno" | "yeah" | "nv" | "dctcp" | "prague") {
         return;
     }
     let Ok(bytes) = socket::get_bytes(fd, libc::IPPROTO_TCP, TCP_CC_INFO, 64) else { return };
@@ -126,8 +126,8 @@ pub fn fill_private(fd: RawFd, congestion: &str, sample: &mut FlowSample) {
             sample.bbr_pacing_gain_ratio = word(3).map(|gain| f64::from(gain) / UNIT);
             sample.bbr_cwnd_gain_ratio = word(4).map(|gain| f64::from(gain) / UNIT);
         }
-        "dctcp" => {
-            /// DCTCP_MAX_ALPHA of net/ipv4/tcp_dctcp.c.
+        "dctcp" | "prague" => {
+            /// DCTCP_MAX_ALPHA of net/ipv4/tcp_dctcp.c, and the same in kernel/cc/tcp_prague.c.
             const MAX_ALPHA: f64 = 1024.0;
             sample.dctcp_alpha_ratio = word(1).map(|alpha| f64::from(alpha) / MAX_ALPHA);
         }

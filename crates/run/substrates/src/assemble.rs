@@ -24,6 +24,7 @@ struct Interim {
     took_ns: i64,
     counters: Vec<Counter>,
     in_flight: BTreeMap<String, u64>,
+    drops: BTreeMap<String, Vec<(Cause, u64)>>,
     /// Rows of flows, queues and interfaces that had come before it.
     rows: [usize; 3],
 }
@@ -150,7 +151,7 @@ fn standings(run: &Run, layout: &Layout, recording: &Recording, interims: &[Inte
             queues: path::by_queue(queues),
             interfaces: path::by_interface(hosts),
             in_flight: &interim.in_flight,
-            drops: &BTreeMap::new(),
+            drops: &interim.drops,
             datagrams: datagrams(run, &flows),
         };
         standings.push(t_ns, interim.took_ns, &evidence);

@@ -3,6 +3,7 @@
 
 pub mod departure;
 pub mod device;
+pub mod line;
 pub mod namespace;
 pub mod netlink;
 pub mod qdisc;

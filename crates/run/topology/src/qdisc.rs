@@ -1,12 +1,15 @@
 //! Queueing disciplines: what we ask of the kernel, and what it counts.
 
+use crate::line::{self, Bin, LINE};
 use crate::netlink::Netlink;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::io;
 use wirespeed_host::sources::qdisc as host;
-use wirespeed_scenario::run::{Direction, Duplicate, Fq, Host, LinkState, Moderation, Qdisc, Queue, Reorder};
+use wirespeed_scenario::run::{
+    Direction, DualPi2, Duplicate, Fq, Host, LinkState, Moderation, Qdisc, Queue, Reorder,
+};
 use wirespeed_units::{Bytes, Rate};
 
 /// A qdisc to install.
@@ -36,6 +39,24 @@ pub enum Spec {
         seed: u64,
         /// Of the interface at its end; `None`: that takes each packet when it comes.
         moderation: Option<Moderation>,
+    },
+    /// One direction of a link around another discipline (kernel/qdisc/sch_line.c), which goes below it.
+    Line {
+        /// Its properties.
+        direction: Direction,
+        /// Seed of its loss process.
+        seed: u64,
+        /// Of the largest size.
+        frame: Bytes,
+    },
+    /// The two coupled queues of L4S.
+    DualPi2 {
+        /// Its settings.
+        settings: DualPi2,
+        /// Room for waiting frames, of both queues together.
+        buffer: Bytes,
+        /// Of the largest size.
+        frame: Bytes,
     },
     /// Loss and delay of a direction by netem; a [`Spec::Bucket`] goes below it.
     Netem {
@@ -142,6 +163,10 @@ fn encoded(spec: &Spec) -> (&'static str, Option<TcAttribute>) {
             ("tbf", Some(token_bucket(*rate, *frame, *burst, *room)))
         }
         Spec::Link { direction, seed, moderation } => ("wire", Some(wire(direction, *seed, *moderation))),
+        Spec::Line { direction, seed, frame } => (LINE, Some(line::line(direction, *seed, *frame))),
+        Spec::DualPi2 { settings, buffer, frame } => {
+            ("dualpi2", Some(line::dual_pi2(settings, *buffer, *frame)))
+        }
         Spec::Netem { direction, seed } => ("netem", Some(netem(direction, *seed))),
     }
 }
@@ -203,11 +228,11 @@ fn wire_states(direction: &Direction) -> impl Iterator<Item = TcAttribute> {
 }
 
 /// 2^64 does not fit; a probability of 1 loses one packet in 2^64 fewer than all.
-fn loss_bound(probability: f64) -> u64 {
+pub(crate) fn loss_bound(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }
 
-const TCA_OPTIONS: u16 = 2;
+pub(crate) const TCA_OPTIONS: u16 = 2;
 
 const TCA_FQ_FLOW_PLIMIT: u16 = 2;
 const TCA_FQ_QUANTUM: u16 = 3;
@@ -307,6 +332,8 @@ pub struct Statistics {
     pub link: Option<LinkStatistics>,
     /// How it is set, as its kind encodes that.
     pub options: Vec<u8>,
+    /// Packets that left it by class and time, where it has classes.
+    pub bins: Vec<Bin>,
 }
 
 /// What only a link counts.
@@ -320,6 +347,8 @@ pub struct LinkStatistics {
     pub copied_packets: Option<u64>,
     /// Packets marked with congestion experienced. `None`: not counted.
     pub marked_packets: Option<u64>,
+    /// Of the dropped packets, those that the queue's management dropped. `None`: not counted.
+    pub managed_packets: Option<u64>,
 }
 
 /// One direction of a link of netem with a bucket below it, as one queue. netem counts what the bucket drops as
@@ -332,6 +361,7 @@ pub fn joined(netem: &Statistics, bucket: &Statistics) -> Statistics {
             flight_packets: netem.backlog_packets.saturating_sub(bucket.backlog_packets),
             copied_packets: None,
             marked_packets: None,
+            managed_packets: None,
         }),
         ..bucket.clone()
     }
@@ -370,9 +400,12 @@ impl From<host::Qdisc> for Statistics {
             kind: qdisc.kind,
             link: None,
             options: qdisc.options,
+            bins: Vec::new(),
         };
-        if statistics.kind == "wire" && !qdisc.private.is_empty() {
-            decode_wire(&qdisc.private, &mut statistics);
+        match &*statistics.kind {
+            "wire" if !qdisc.private.is_empty() => decode_wire(&qdisc.private, &mut statistics),
+            LINE if !qdisc.private.is_empty() => line::decode(&qdisc.private, &mut statistics),
+            _ => {}
         }
         statistics
     }
@@ -390,7 +423,14 @@ fn decode_wire(bytes: &[u8], into: &mut Statistics) {
     into.sent_packets = word();
     into.sent_bytes = word();
     let (copied_packets, marked_packets) = (Some(word()), Some(word()));
-    into.link = Some(LinkStatistics { lost_packets, flight_packets, copied_packets, marked_packets });
+    let managed_packets = None;
+    into.link = Some(LinkStatistics {
+        lost_packets,
+        flight_packets,
+        copied_packets,
+        marked_packets,
+        managed_packets,
+    });
 }
 
 #[cfg(test)]
@@ -464,6 +504,7 @@ mod tests {
             flight_packets: 30,
             copied_packets: Some(8),
             marked_packets: Some(9),
+            managed_packets: None,
         };
         assert_eq!(statistics.link, Some(link));
     }

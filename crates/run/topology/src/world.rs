@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use wirespeed_scenario::layout::{Egress, Layout};
-use wirespeed_scenario::run::{Direction, Emulator, Host, LinkState, Moderation, Offloads, Run};
+use wirespeed_scenario::run::{Direction, Emulator, Host, LinkState, Moderation, Offloads, Queue, Run};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Bytes of an Ethernet header, which Linux counts as part of a packet in qdiscs.
@@ -295,11 +295,15 @@ fn install(
             FIRST,
             &bucket(direction.rate, largest_packet(run, direction), Some(direction.buffer)),
         ),
-        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => add(
-            TcHandle::ROOT,
-            FIRST,
-            &Spec::Link { direction: (**direction).clone(), seed: *seed, moderation },
-        ),
+        Egress::Link { direction, seed, emulator: Emulator::Wire, .. } if ground == Ground::Guest => {
+            let (direction, seed) = ((**direction).clone(), *seed);
+            let Queue::DualPi2(settings) = direction.queue else {
+                return add(TcHandle::ROOT, FIRST, &Spec::Link { direction, seed, moderation });
+            };
+            let (buffer, frame) = (direction.buffer, largest_mtu(run) + Bytes::new(ETHERNET_HEADER));
+            add(TcHandle::ROOT, FIRST, &Spec::Line { direction, seed, frame })?;
+            add(BELOW, SECOND, &Spec::DualPi2 { settings, buffer, frame })
+        }
         Egress::Link { direction, seed, .. } => {
             add(TcHandle::ROOT, FIRST, &Spec::Netem { direction: (**direction).clone(), seed: *seed })?;
             add(

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::print;
 use clap::Args;
 use std::fmt::Write;
+use wirespeed_scenario::run::KernelVersion;
 use wirespeed_scenario::{CongestionControl, Parameter, Preset, When, congestion_control, presets};
 
 /// Arguments of `wirespeed explain`.
@@ -91,6 +92,9 @@ fn in_kernel(control: &CongestionControl) -> String {
     match control.linux {
         None => "no: Linux does not have it; a C file of your own can add it".into(),
         Some("reno") => "yes, as reno: part of every Linux".into(),
+        Some(name) if control.needs_l4s() => {
+            format!("yes, as {name}: module tcp_{name} of ours, with run.kernel = \"{}\"", KernelVersion::L4S)
+        }
         Some(name) => format!("yes, as {name}: module tcp_{name}"),
     }
 }

@@ -95,6 +95,16 @@ pub fn has_kernel(test: &str) -> bool {
     output.status.success()
 }
 
+/// Whether there is a virtual-time kernel of this version. If not, reports that the test is skipped, and why.
+#[allow(dead_code, reason = "most tests take the default kernel")]
+pub fn has_kernel_of(test: &str, version: &str) -> bool {
+    let output = wirespeed(Path::new("."), &["kernel", "info", "--version", version]);
+    if !output.status.success() {
+        skip(test, errors(&output).trim());
+    }
+    output.status.success()
+}
+
 /// Reports that a test tries once more, and why: `tools/test-summary` counts these lines.
 #[allow(dead_code, reason = "most tests have one attempt")]
 pub fn retried(test: &str, why: &str) {

@@ -28,24 +28,24 @@ pub(super) const ROW: Algorithm = Algorithm {
     name: "prague",
     about: "L4S: decrease by half the share of marks, growth as with 25 ms of round-trip time, paced",
     reference: "draft-briscoe-iccrg-prague-congestion-control, L4STeam tcp_prague.c",
-    linux: None,
+    linux: Some("prague"),
     parameters: &[
-        Parameter::of_model("prague_rtt_target", 25_000, 0, 1_000_000, "round-trip time of growth, us"),
-        Parameter::of_model(
+        Parameter::new("prague_rtt_target", 25_000, 0, 1_000_000, "round-trip time of growth, us"),
+        Parameter::new(
             "prague_rtt_transition",
             4,
             0,
             1_000_000,
             "round trips after slow start before growth follows that time",
         ),
-        Parameter::of_model(
+        Parameter::new(
             "prague_alpha_mode",
             0,
             0,
             1,
             "0: the first mark halves the window; 1: the share of marks is 1 at first",
         ),
-        Parameter::of_model("prague_burst_shift", 12, 0, 31, "a burst lasts 1/2^this s at most"),
+        Parameter::new("prague_burst_shift", 12, 0, 31, "a burst lasts 1/2^this s at most"),
     ],
     needs_pacing: true,
     reads_rates: true,

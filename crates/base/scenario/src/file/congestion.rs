@@ -88,7 +88,11 @@ fn one_control(control: &CongestionControl) -> Schema {
             properties.insert(name.into(), schema);
         }
     }
-    let only = if control.linux.is_none() { ". Model only." } else { "" };
+    let only = match control {
+        control if control.linux.is_none() => ". Model only.",
+        control if control.needs_l4s() => ". Model, and substrate kernel with `run.kernel = \"7.2\"`.",
+        _ => "",
+    };
     json_schema!({
         "type": "object",
         "description": format!("{}{only}", control.about),

@@ -79,7 +79,7 @@ pub(crate) struct HostTable {
     /// RFC 7323 window scaling. Default on.
     pub window_scaling: Option<bool>,
     /// Explicit congestion notification: 0 off, 1 on (RFC 3168), 2 only when the other side asks, 3 Accurate ECN (RFC 9768).
-    /// With 3 on one side only, ECN is that of RFC 3168. 3 is model only. Default 2.
+    /// With 3 on one side only, ECN is that of RFC 3168. 3 needs the model, or `run.kernel = "7.2"` on substrate kernel. Default 2.
     #[schemars(range(min = 0, max = 3))]
     pub ecn: Option<u8>,
     /// Do not carry ssthresh and round-trip time over from earlier connections. Default on, unlike Linux, so

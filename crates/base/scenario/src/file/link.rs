@@ -212,7 +212,8 @@ pub(crate) enum QueueTable {
         ecn: Option<bool>,
     },
     /// Two coupled queues for L4S (RFC 9332, Linux 6.17). Packets with ECT(1) or CE are in the low-latency queue, and are marked.
-    /// All others are in the classic queue, and are marked or dropped. Model only.
+    /// All others are in the classic queue, and are marked or dropped. Model, and substrate kernel with
+    /// `run.kernel = "7.2"`, where times are whole microseconds.
     #[serde(rename = "dualpi2")]
     DualPi2 {
         /// Delay that the controller aims at in the classic queue. Default 15 ms (Linux).

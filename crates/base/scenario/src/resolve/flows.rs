@@ -388,7 +388,11 @@ fn refuse(keys: &[(&str, bool, &str)], kind: &str, node: &Node) -> Result<(), Co
 
 /// Refuses a control of the user's own that has the name of another: the kernel could hold only one of them.
 fn check_own_controls(file: &File, root: &Node) -> Result<(), Complaint> {
-    match file.congestion.keys().find(|name| congestion_control(name).is_some_and(|c| c.linux.is_some())) {
+    // The default kernel has none of those that need L4S: a C file may have their names.
+    let taken = |name: &&String| {
+        congestion_control(name).is_some_and(|control| control.linux.is_some() && !control.needs_l4s())
+    };
+    match file.congestion.keys().find(taken) {
         None => Ok(()),
         Some(name) => Err(Complaint::at(
             &root.place_of(&["congestion", name]),

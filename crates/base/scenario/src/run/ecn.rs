@@ -22,6 +22,17 @@ pub enum EcnField {
     Ect1,
 }
 
+impl EcnField {
+    /// The two bits in the IP header (RFC 3168, section 5).
+    pub fn bits(self) -> u8 {
+        match self {
+            EcnField::NotEct => 0b00,
+            EcnField::Ect1 => 0b01,
+            EcnField::Ect0 => 0b10,
+        }
+    }
+}
+
 /// How a flow's receiver reports marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnFeedback {

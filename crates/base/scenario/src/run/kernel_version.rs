@@ -15,6 +15,10 @@ impl KernelVersion {
     /// What a host runs that does not say: today's rules.
     pub const TODAY: KernelVersion = KernelVersion([6, 12, 0]);
 
+    /// The first one that runs L4S here. DualPI2 is in Linux since 6.17 and Accurate ECN since 6.18. In 7.2 an
+    /// algorithm can ask for ECT(1) (`TCP_CONG_ECT_1_NEGOTIATION` in include/net/tcp.h). No version between was tried.
+    pub const L4S: KernelVersion = KernelVersion([7, 2, 0]);
+
     /// Version `major.minor.patch`.
     pub const fn new(major: u16, minor: u16, patch: u16) -> KernelVersion {
         KernelVersion([major, minor, patch])
@@ -24,6 +28,11 @@ impl KernelVersion {
     /// payload that packets turn out to have (commit dfa2f0483360, "tcp: get rid of sysctl_tcp_adv_win_scale").
     pub fn shares_buffers_by_scale(self) -> bool {
         self < KernelVersion([6, 6, 0])
+    }
+
+    /// Whether it has DualPI2, Accurate ECN and algorithms that send ECT(1).
+    pub fn has_l4s(self) -> bool {
+        self >= KernelVersion::L4S
     }
 
     /// The line of versions that it belongs to: 6.12 of 6.12.117.

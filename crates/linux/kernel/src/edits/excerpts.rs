@@ -52,7 +52,7 @@ fn edits_apply_to_every_recorded_version() {
     }
     let recorded = recorded();
     let lines: Vec<KernelVersion> = recorded.iter().map(|(version, _)| version.line()).collect();
-    for wanted in [KernelVersion::new(6, 1, 0), KernelVersion::TODAY] {
+    for wanted in [KernelVersion::new(6, 1, 0), KernelVersion::TODAY, KernelVersion::L4S] {
         assert!(lines.contains(&wanted), "no excerpts of Linux {wanted}");
     }
     for (version, excerpts) in recorded {
@@ -66,7 +66,9 @@ fn edits_apply_to_every_recorded_version() {
 /// Writes the excerpts of the sources that are installed, those of other versions stay.
 fn record() {
     let lines: Vec<KernelVersion> = recorded().iter().map(|(version, _)| version.line()).collect();
-    for line in lines.into_iter().chain([KernelVersion::new(6, 1, 0), KernelVersion::TODAY]) {
+    for line in
+        lines.into_iter().chain([KernelVersion::new(6, 1, 0), KernelVersion::TODAY, KernelVersion::L4S])
+    {
         let Ok(source) = Source::locate(None, line, Path::new(FOLDER)) else { continue };
         let version = source.version().unwrap();
         let edits = edits_for(version);

@@ -19,6 +19,7 @@ impl Assembler {
             }
             Message::Flow(row) => recording.flows.push(*row),
             Message::Queue(row) => recording.queues.push(row),
+            Message::QueueDelays(rows) => recording.queue_delays.extend(rows),
             Message::Host(row) => recording.hosts.push(row),
             Message::Event(row) => recording.events.push(row),
             Message::Counter(row) => recording.counters.push(row),
@@ -26,11 +27,12 @@ impl Assembler {
             Message::Datagrams(rows) => recording.datagrams.extend(rows),
             Message::Exchanges(rows) => recording.exchanges.extend(rows),
             Message::InFlight { queue, packets } => drop(self.in_flight.insert(queue, packets)),
+            Message::Drops { queue, drops } => drop(self.drops.insert(queue, drops)),
             Message::Rest { flows, queues, hosts } => self.rest = (flows, queues, hosts),
-            Message::InterimCounters { t_ns, took_ns, counters, in_flight } => {
+            Message::InterimCounters { t_ns, took_ns, counters, in_flight, drops } => {
                 let rows = [recording.flows.len(), recording.queues.len(), recording.hosts.len()];
-                let in_flight = in_flight.into_iter().collect();
-                self.interims.push(Interim { t_ns, took_ns, counters, in_flight, rows });
+                let (in_flight, drops) = (in_flight.into_iter().collect(), drops.into_iter().collect());
+                self.interims.push(Interim { t_ns, took_ns, counters, in_flight, drops, rows });
             }
             Message::Topology { host, topology } => drop(self.topologies.insert(host, topology)),
             Message::Inventory { host, json } => drop(self.inventories.insert(host, json)),
