@@ -103,7 +103,7 @@ fn send_files(part: &Part, fd: RawFd, set: usize) -> io::Result<()> {
         let header = Header { number, bytes: bytes.get(), begin_ns: part.clock.now() };
         // The rest follows at once, in the same packets.
         let goes_on = send_all(fd, &header.encode(), libc::MSG_MORE)?
-            && write_bytes(part, fd, &source, bytes.get(), || i64::MAX)?;
+            && write_bytes(part, fd, &source, bytes.get(), true, || i64::MAX)?;
         let mut confirmation = [0; CONFIRMED];
         if !goes_on || !await_data(part, fd)? || !read_whole(fd, &mut confirmation)? {
             return Ok(());
@@ -148,7 +148,7 @@ fn answer(part: &Part, fd: RawFd, request: Bytes, responses: &[Bytes]) -> io::Re
         if Header::decode(header).number != number {
             return Err(unexpected("another request", number));
         }
-        if !write_bytes(part, fd, &source, bytes.get(), || i64::MAX)? {
+        if !write_bytes(part, fd, &source, bytes.get(), true, || i64::MAX)? {
             return Ok(());
         }
     }

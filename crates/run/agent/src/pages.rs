@@ -57,11 +57,12 @@ impl Source {
         Ok(file)
     }
 
-    /// Writes to a socket what one call takes, at most `most` bytes; answers how many these were.
+    /// Writes to a socket what one call takes, at most `most` bytes; answers how many these were. `joins`: the last packet of a call
+    /// waits for the next call unless it is the last of the `most` bytes (`MSG_MORE`), as if all had been written at once.
     ///
     /// # Errors
     /// Those of `sendfile(2)` and `send(2)`. None raises SIGPIPE, which Rust's programs ignore.
-    pub fn send(&self, socket: RawFd, most: u64) -> io::Result<u64> {
+    pub fn send(&self, socket: RawFd, most: u64, joins: bool) -> io::Result<u64> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let sent = match self {
             Source::Pages(file) => {
@@ -74,14 +75,16 @@ impl Source {
                 let whole = (most / PIECE).min(PIECES);
                 let one = libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: PIECE };
                 let pieces = [one; PIECES];
+                let goes_on = joins && whole > 0 && whole * PIECE < most;
+                let flags = libc::MSG_NOSIGNAL | if goes_on { libc::MSG_MORE } else { 0 };
                 // SAFETY: an all-zero msghdr is valid; the kernel only reads the pieces, all of which are `piece`.
                 unsafe {
                     let mut message: libc::msghdr = std::mem::zeroed();
                     message.msg_iov = pieces.as_ptr().cast_mut();
                     message.msg_iovlen = whole;
                     match whole {
-                        0 => libc::send(socket, piece.as_ptr().cast(), most, libc::MSG_NOSIGNAL),
-                        _ => libc::sendmsg(socket, &message, libc::MSG_NOSIGNAL),
+                        0 => libc::send(socket, piece.as_ptr().cast(), most, flags),
+                        _ => libc::sendmsg(socket, &message, flags),
                     }
                 }
             }
@@ -110,7 +113,7 @@ mod tests {
             });
             let mut left = BYTES;
             while left > 0 {
-                left -= source.send(sender.as_raw_fd(), left).unwrap();
+                left -= source.send(sender.as_raw_fd(), left, false).unwrap();
             }
             drop(sender);
             let all = reader.join().unwrap();
@@ -124,7 +127,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             sender.shutdown(std::net::Shutdown::Write).unwrap();
-            let error = source.send(sender.as_raw_fd(), 10).unwrap_err();
+            let error = source.send(sender.as_raw_fd(), 10, false).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
         }
     }

@@ -240,7 +240,7 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
     Ok(result)
 }
 
-/// Waits until as many bytes as SO_RCVLOWAT are there, or the end, and takes none. A blocked recv(2) takes what comes, and is then
+/// Waits until as many bytes as SO_RCVLOWAT are there, or the end, and takes none. A blocked recv(2) takes data as it comes, and is then
 /// woken only when the mark is reached once more.
 ///
 /// # Errors

@@ -261,7 +261,8 @@ pub fn stop(part: &Part) -> io::Result<()> {
 
 /// Writes the flow's bytes, or until the sending side is shut down, or until it is `until_ns` of the run.
 fn write(part: &Part, fd: RawFd, until_ns: impl Fn() -> i64) -> io::Result<()> {
-    write_bytes(part, fd, &source(part)?, part.flow().bytes.map_or(u64::MAX, Bytes::get), until_ns).map(drop)
+    write_bytes(part, fd, &source(part)?, part.flow().bytes.map_or(u64::MAX, Bytes::get), false, until_ns)
+        .map(drop)
 }
 
 /// The source of a flow's bytes.
@@ -273,12 +274,13 @@ pub fn source(part: &Part) -> io::Result<Source> {
     }
 }
 
-/// Writes so many bytes; `false` if the sending side was shut down before, or if it was `until_ns` of the run.
+/// Writes so many bytes, which `joins` makes one message ([`Source::send`]); `false` if the sending side was shut down before, or if it was `until_ns` of the run.
 pub fn write_bytes(
     part: &Part,
     fd: RawFd,
     source: &Source,
     mut left: u64,
+    joins: bool,
     until_ns: impl Fn() -> i64,
 ) -> io::Result<bool> {
     let is_over = || match until_ns() {
@@ -287,7 +289,7 @@ pub fn write_bytes(
     };
     while left > 0 && !is_over() {
         part.state.sender().note_core();
-        match source.send(fd, left) {
+        match source.send(fd, left, joins) {
             Ok(sent) => left -= sent,
             Err(error) => match error.kind() {
                 // The latter: no room for as long as the socket was told to wait.

@@ -24,7 +24,7 @@ const fn section(definition: &'static str, title: &'static str, place: &'static 
 }
 
 /// In the order of the page, after the keys outside of tables.
-const TABLES: [Section; 27] = [
+const TABLES: [Section; 29] = [
     section("RunTable", "`[run]`", "run"),
     section("PathTable", "`[path]`", "path"),
     section("DirectionTable", "`[path.forward]` and `[path.reverse]`", "path.forward"),
@@ -41,6 +41,8 @@ const TABLES: [Section; 27] = [
     section("FlowTable", "`[[flow]]`", "flow"),
     section("ArrivalsTable", "`flow.arrivals`", "flow.arrivals"),
     section("SizesTable", "`flow.sizes`", "flow.sizes"),
+    section("FilesTable", "`flow.files`", "flow.files"),
+    section("RequestsTable", "`flow.requests`", "flow.requests"),
     section("Congestion", "`flow.congestion`", "flow.congestion"),
     section("OwnControl", "`[congestion.NAME]`", "congestion"),
     section("HostTable", "`[host.NAME]`", "host"),
@@ -55,11 +57,12 @@ const TABLES: [Section; 27] = [
 ];
 
 /// Types of values, with the name that keys use for each, and an example as in a file.
-const FORMS: [(&str, &str, &str); 15] = [
+const FORMS: [(&str, &str, &str); 16] = [
     ("Rate", "rate", r#""9.5 Gbit/s""#),
     ("Span", "duration", r#""6.2 ms""#),
     ("Bytes", "size", r#""8 MiB""#),
     ("Room", "size of a buffer", r#""1 bdp""#),
+    ("Files", "files", r#"["1 GB", "20 MB"]"#),
     ("Dscp", "DSCP", r#""ef""#),
     ("KernelChoice", "kernel", r#""6.1""#),
     ("KernelVersion", "kernel version", r#""4.15""#),

@@ -23,7 +23,7 @@ pub fn section() -> Section {
         ],
         seed: 2031,
         rounds: 8,
-        repeats: 9,
+        repeats: 3,
         scenario,
         both_modes: true,
         lifts_host_limits: false,

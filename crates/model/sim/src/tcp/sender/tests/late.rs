@@ -50,7 +50,14 @@ fn a_recovery_that_begins_where_another_ends_reduces_what_that_one_left() {
 #[test]
 fn the_first_data_echoes_the_stamp_of_the_answer() {
     let start = Start::of(2);
-    let stream = Stream { flow: 0, packets: u64::MAX, last_bytes: MSS as u32, peer_stamp_offset: 0, seed: 0 };
+    let stream = Stream {
+        flow: 0,
+        packets: u64::MAX,
+        last_bytes: MSS as u32,
+        peer_stamp_offset: 0,
+        seed: 0,
+        stays_open: false,
+    };
     let (mut sender, mut out) = (Sender::new(Rc::new(start.settings()), stream), Vec::new());
     sender.connect(SimTime::START, &mut out);
     sender.on_reply(at(START), 77, 100 * MSS, &mut out);
