@@ -113,10 +113,7 @@ impl Sender {
         let end = self.nxt + packets;
         let before = self.missing(self.nxt);
         let entry = Short { end, missing: before + u64::from(missing), phase: self.unsent_phase, adds };
-        let shorts = self.shorts.get_or_insert_default();
-        shorts.forget_below(self.una);
-        shorts.all.push_back(entry);
-        self.behind_last_short = shorts.behind_last();
+        self.add_short(entry);
         self.unsent_phase = if adds { phase } else { phase - mss };
         if adds {
             self.number_unsent(|number| number + 1);
@@ -134,7 +131,15 @@ impl Sender {
     pub(super) fn note_short_end(&mut self) {
         let end = self.stream.packets;
         let entry = Short { end, missing: self.missing(end), phase: 0, adds: false };
-        self.shorts.get_or_insert_default().all.push_back(entry);
+        self.add_short(entry);
+    }
+
+    #[cold]
+    fn add_short(&mut self, entry: Short) {
+        let shorts = self.shorts.get_or_insert_default();
+        shorts.forget_below(self.una);
+        shorts.all.push_back(entry);
+        self.behind_last_short = shorts.behind_last();
     }
 
     /// Short packets from number [`Sender::nxt`] on were not sent after all.

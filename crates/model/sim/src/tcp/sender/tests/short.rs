@@ -80,3 +80,31 @@ fn a_window_of_whole_segments_is_filled_with_whole_ones() {
     assert!(acknowledge(&mut sender, 200_000, 2, 6_000).iter().all(|(bytes, _)| *bytes == MSS));
     assert_eq!(sender.bytes(8), 8_000);
 }
+
+#[test]
+fn a_message_begins_behind_the_short_end_of_the_one_before() {
+    let stream =
+        Stream { flow: 0, packets: 2, last_bytes: 500, stays_open: true, peer_stamp_offset: 0, seed: 0 };
+    let (mut sender, mut out) = (Sender::new(Rc::new(Start::of(10).settings()), stream), Vec::new());
+    sender.connect(SimTime::START, &mut out);
+    sender.on_reply(at(START), 0, 100 * MSS, &mut out);
+    let ack = Incoming {
+        now: at(2 * START),
+        next: 2,
+        window: 100 * MSS,
+        echo: 1,
+        stamp: 1,
+        ece: false,
+        marks: None,
+        sack: None,
+        count: 1,
+        gap: Span::ZERO,
+        stride: 2,
+        leaving: None,
+        by_first: false,
+    };
+    sender.on_ack(ack, &mut out);
+    assert!(sender.awaits_message());
+    sender.begin_message(at(2 * START), MSS, &mut out);
+    assert_eq!([2, 3].map(|number| sender.bytes(number)), [MSS + 500, 2 * MSS + 500]);
+}
