@@ -9,7 +9,7 @@ mod frame;
 
 use super::clock::{self, Clock};
 use super::flow::Log;
-use super::socket::get_bytes;
+use super::socket::{get_bytes, is_readable_within};
 use frame::{Arrived, ETHERNET, Reader};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,6 +18,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use wirespeed_fec::{PacketDecoder, PacketEncoder, Parity, Release, ipv4_length};
 use wirespeed_scenario::run::Fec;
 use wirespeed_topology::tunnel::TunnelEnd;
@@ -129,18 +130,8 @@ impl Line {
 
 /// Waits until a descriptor has something to read, or until a time of the run. Returns whether it has.
 fn is_readable_before(fd: RawFd, clock: Clock, until_ns: i64) -> io::Result<bool> {
-    let left = (until_ns - clock.now()).max(0);
-    let left = libc::timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 };
-    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry, which outlives the call, as the time does. No signal is blocked.
-    match unsafe { libc::ppoll(&raw mut poll, 1, &raw const left, std::ptr::null()) } {
-        0 => Ok(false),
-        1.. => Ok(true),
-        _ => match io::Error::last_os_error() {
-            error if error.kind() == ErrorKind::Interrupted => Ok(false),
-            error => Err(error),
-        },
-    }
+    let left = (until_ns - clock.now()).max(0).unsigned_abs();
+    is_readable_within(fd, Some(Duration::from_nanos(left)))
 }
 
 /// The end of a link where a direction begins.

@@ -11,6 +11,7 @@ use super::{Part, socket};
 use std::io::{self, ErrorKind};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 use wirespeed_record::Exchange;
 use wirespeed_scenario::run::{Application, CONFIRMATION, EXCHANGE_HEADER, Run};
 use wirespeed_units::{Bytes, Span};
@@ -317,14 +318,8 @@ fn await_data(part: &Part, fd: RawFd) -> io::Result<bool> {
         }
         let left_ms = left_ns / 1_000_000 + 1;
         let wait_ms = if part.real_time { left_ms.min(LOOK_MS) } else { left_ms };
-        let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: `wanted` is one entry.
-        let ready = unsafe { libc::poll(&raw mut wanted, 1, i32::try_from(wait_ms).unwrap_or(i32::MAX)) };
-        match socket::check(ready, "poll") {
-            Ok(0) => {}
-            Ok(_) => return Ok(true),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        if socket::is_readable_within(fd, Some(Duration::from_millis(wait_ms.unsigned_abs())))? {
+            return Ok(true);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 use wirespeed_scenario::run::HOST_DEFAULT;
 
 /// An option's value as bytes, at most `room` of them.
@@ -246,14 +247,27 @@ pub fn check(result: i32, what: &str) -> io::Result<i32> {
 /// # Errors
 /// If it cannot wait.
 pub fn await_data(fd: RawFd) -> io::Result<()> {
+    while !is_readable_within(fd, None)? {}
+    Ok(())
+}
+
+/// Waits until a descriptor has something to read or its end, at most for `most`; `None`: without a limit. Returns whether it has; a
+/// signal ends the wait, too.
+///
+/// # Errors
+/// If it cannot wait.
+pub fn is_readable_within(fd: RawFd, most: Option<Duration>) -> io::Result<bool> {
+    let most = most.map(|most| libc::timespec {
+        tv_sec: most.as_secs() as libc::time_t,
+        tv_nsec: most.subsec_nanos().into(),
+    });
+    let limit = most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     let mut wanted = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    loop {
-        // SAFETY: one entry is given, and it is valid for the call.
-        match check(unsafe { libc::poll(&raw mut wanted, 1, -1) }, "poll") {
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    // SAFETY: one entry, which outlives the call, as the time does. No signal is blocked.
+    match check(unsafe { libc::ppoll(&raw mut wanted, 1, limit, std::ptr::null()) }, "poll") {
+        Ok(ready) => Ok(ready > 0),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
