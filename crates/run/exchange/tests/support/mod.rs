@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_exchange::{Content, Export, Source, exports};
 use wirespeed_record::{
-    Datagram, FlowInfo, FlowSample, HostInfo, Recording, RunInfo, ThreadSample, Transport,
+    Datagram, Exchange, FlowInfo, FlowSample, HostInfo, Recording, RunInfo, ThreadSample, Transport,
 };
 
 pub const SECOND_NS: i64 = 1_000_000_000;
@@ -52,7 +52,7 @@ const RATES: [u64; 3] = [625_000, 312_500, 100_000];
 const PACKET: u64 = 1000;
 
 /// Two TCP flows from `a` to `b` at 100 and 50 Mbit/s, and a UDP flow that loses every tenth datagram. The run lasts 4 s, of which
-/// the first is omitted.
+/// the first is omitted. The first flow sends a file.
 pub fn run() -> Recording {
     let end_ns = 4 * SECOND_NS;
     let flow = |label: &str, kind, congestion: Option<&str>| FlowInfo {
@@ -98,6 +98,14 @@ pub fn run() -> Recording {
             duplicate: false,
         });
     }
+    recording.exchanges.push(Exchange {
+        flow: 0,
+        number: 0,
+        bytes: 1_000_000,
+        begin_ns: SECOND_NS,
+        first_ns: None,
+        end_ns: Some(2 * SECOND_NS),
+    });
     recording.threads = [false, true]
         .into_iter()
         .flat_map(|receives| {
