@@ -45,6 +45,7 @@ pub use marks::ACE_AT_FIRST;
 use marks::MarksKnown;
 use pieces::Pieces;
 use rack::Rack;
+use refused::Recalled;
 
 use crate::due::Due;
 use crate::net::{Body, Ecn, Step, Train};
@@ -53,7 +54,6 @@ use crate::tcp::clock;
 use crate::tcp::rate::Delivery;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::scoreboard::Scoreboard;
-use std::ops::Range;
 use std::rc::Rc;
 use wirespeed_congestion::{CongestionControl, Control, Phase, Setup};
 use wirespeed_units::{Bytes, SimTime, Span};
@@ -126,7 +126,7 @@ pub struct Sender {
     is_in_poll: bool,
     ecn_cwr: bool,
     /// Retransmissions that were withdrawn before the host's queue was asked ([`Sender::withdraw`]).
-    recalled: Vec<Range<u64>>,
+    recalled: Recalled,
     /// Marks that the receiver has reported.
     marks: MarksKnown,
     rtt: Rtt,
@@ -283,7 +283,7 @@ impl Sender {
             is_in_poll: false,
             send_buffer,
             ecn_cwr: false,
-            recalled: Vec::new(),
+            recalled: Recalled::default(),
             marks: MarksKnown::default(),
             host_queue: host_queue::HostQueue::default(),
             leaving: None,
