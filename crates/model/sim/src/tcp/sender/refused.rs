@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use wirespeed_units::SimTime;
 
-/// Ranges of packets that do not overlap: the end of each by its start. There are tens of thousands at 400 Gbit/s, and each train
-/// asks for its own.
+/// Ranges of packets that do not overlap: the end of each by its start. Each train is looked up here, and there can be many ranges:
+/// a search through a list took three quarters of a run at 400 Gbit/s.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recalled(BTreeMap<u64, u64>);
 
@@ -27,6 +27,7 @@ impl Recalled {
         self.take(range).for_each(drop);
     }
 
+    /// Removes every range that overlaps this one, and returns it.
     fn take(&mut self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         std::iter::from_fn(move || {
             let (&start, &end) = self.0.range(..range.end).next_back()?;
@@ -124,5 +125,29 @@ impl Sender {
     /// A train of `packets` from number `first` on that was withdrawn is gone.
     pub fn forget_withdrawn(&mut self, first: u64, packets: u32) {
         self.recalled.remove(first..first + u64::from(packets));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_overlap_are_one_and_are_removed_as_a_whole() {
+        let mut recalled = Recalled::default();
+        recalled.add(10..20);
+        recalled.add(30..40);
+        recalled.add(20..25);
+        assert_eq!(recalled.0, BTreeMap::from([(10, 20), (20, 25), (30, 40)]), "neighbours do not overlap");
+        recalled.add(15..22);
+        assert_eq!(recalled.0, BTreeMap::from([(10, 25), (30, 40)]));
+        assert_eq!(
+            [9, 10, 24, 25, 30, 40].map(|n| recalled.contains(n)),
+            [false, true, true, false, true, false]
+        );
+        recalled.remove(25..30);
+        assert_eq!(recalled.0.len(), 2, "nothing overlaps");
+        recalled.remove(24..31);
+        assert!(recalled.0.is_empty());
     }
 }
