@@ -1,16 +1,17 @@
 //! What a scenario can ask for that a kernel does not have, in virtual time or this machine's: refused by name, or warned
 //! about where the run still means the same; never left out silently.
 
+mod l4s;
+
+pub use self::l4s::beyond_classic_ecn;
+use self::l4s::{beyond_the_ecn_of, beyond_the_line, without_l4s};
 use wirespeed_record::SubstrateKind;
 use wirespeed_scenario::congestion_control;
 use wirespeed_scenario::run::{
-    Congestion, Direction, DualPi2, EcnFeedback, EcnField, Emulator, Flow, FlowKind, HOST_DEFAULT, Host,
-    KERNEL_KEY, KernelVersion, Link, LossModel, Queue, Run,
+    Congestion, Direction, Emulator, Flow, FlowKind, HOST_DEFAULT, Host, KERNEL_KEY, KernelVersion, Link,
+    LossModel, Queue, Run,
 };
 use wirespeed_units::Rate;
-
-/// `tcp_ecn` of hosts with Accurate ECN (Linux 6.18, Documentation/networking/ip-sysctl.rst).
-const ACCURATE_ECN: u8 = 3;
 
 /// The first thing the run asks for that the kernel of a substrate, of this version of Linux, lacks, and the remedy.
 pub fn lacks(run: &Run, substrate: SubstrateKind, version: KernelVersion) -> Option<String> {
@@ -60,105 +61,6 @@ fn moderation(run: &Run, substrate: SubstrateKind) -> Option<String> {
         _ => ("real time", "run it --on model or kernel"),
     };
     Some(format!("host {}: coalesce is not available with {what}; {remedy}, or leave it out", host.name))
-}
-
-/// A link with the queue of L4S: in virtual time, from the version of Linux on that has all of L4S.
-fn beyond_the_line(
-    run: &Run,
-    link: &Link,
-    direction: &Direction,
-    settings: &DualPi2,
-    substrate: SubstrateKind,
-    version: KernelVersion,
-) -> Option<String> {
-    let refused = |what: &str| {
-        format!("{what} is not available on substrate {substrate}; run it --on model or leave it out")
-    };
-    match substrate {
-        SubstrateKind::Kernel if !version.has_l4s() => return Some(needs_l4s("queue dualpi2", version)),
-        SubstrateKind::Kernel => {}
-        _ => return Some(refused("queue dualpi2")),
-    }
-    // kernel/qdisc/sch_line.c lacks these features of sch_wire.c.
-    let named = |on: bool, name: &str| on.then(|| format!("{name} beside queue dualpi2"));
-    let moderated = run.hosts.iter().any(|host| host.moderation.is_some());
-    let plain = Direction { queue: Queue::default(), ..direction.clone() };
-    beyond_the_wire(&plain)
-        .or(named(link.emulator == Emulator::Netem, "emulator netem"))
-        .or(named(direction.reorder.is_some(), "reorder"))
-        .or(named(direction.duplicate.is_some(), "duplicate"))
-        .or(named(!direction.changes.is_empty(), "a change of the link"))
-        .or(named(moderated, "coalesce of a host"))
-        .or_else(|| wirespeed_topology::line::beyond_linux(settings))
-        .map(|what| refused(&what))
-}
-
-/// The message for a feature that needs L4S, on a kernel without it.
-fn needs_l4s(what: &str, version: KernelVersion) -> String {
-    let first = KernelVersion::L4S;
-    format!(
-        "{what} needs Linux {first} or later, and this run's kernel is {}; set {KERNEL_KEY} = \"{first}\", run it --on model, \
-         or leave it out",
-        version.in_full()
-    )
-}
-
-/// An algorithm that sends ECT(1), with a kernel that cannot.
-fn without_l4s(congestion: &Congestion, substrate: SubstrateKind, version: KernelVersion) -> Option<String> {
-    let control = congestion_control(&congestion.name).filter(|_| !congestion.own)?;
-    if !control.needs_l4s() {
-        return None;
-    }
-    let what = format!("congestion control {}", control.name);
-    match substrate {
-        SubstrateKind::Kernel if version.has_l4s() => None,
-        SubstrateKind::Kernel => Some(needs_l4s(&what, version)),
-        // It is a module of ours, in the kernel that we build.
-        _ => Some(format!(
-            "{what} is not available on substrate {substrate}; run it --on model, or --on kernel with {KERNEL_KEY} = \"{}\"",
-            KernelVersion::L4S
-        )),
-    }
-}
-
-/// Accurate ECN and ECN fields of flows in virtual time. A UDP socket sets its field itself; of TCP the kernel decides, by
-/// algorithm.
-fn beyond_the_ecn_of(run: &Run, version: KernelVersion) -> Option<String> {
-    let accurate = run.hosts.iter().find(|host| host.tcp.ecn == ACCURATE_ECN && !version.has_l4s());
-    let host = accurate
-        .map(|host| needs_l4s(&format!("host {}: ecn = {ACCURATE_ECN} (Accurate ECN)", host.name), version));
-    let flow = run.flows.iter().find_map(|flow| {
-        let FlowKind::Tcp { congestion, .. } = &flow.kind else { return None };
-        let asked = flow.ecn?;
-        let is_l4s = congestion_control(&congestion.name).is_some_and(|control| control.needs_l4s());
-        let sent = if is_l4s { EcnField::Ect1 } else { EcnField::Ect0 };
-        let agreed = run.ecn_feedback(flow) != EcnFeedback::Off;
-        (asked != sent || !agreed).then(|| {
-            format!(
-                "flow {}: ecn is not available for {} on substrate kernel, where the congestion control decides it; run it \
-                 --on model or leave it out",
-                flow.label, congestion.name
-            )
-        })
-    });
-    host.or(flow)
-}
-
-/// Accurate ECN and code points of flows, where wirespeed does not choose the kernel.
-pub fn beyond_classic_ecn(run: &Run, substrate: SubstrateKind) -> Option<String> {
-    let host = run.hosts.iter().find(|host| host.tcp.ecn == ACCURATE_ECN).map(|host| {
-        format!(
-            "host {}: ecn = {ACCURATE_ECN} (Accurate ECN) is not available on substrate {substrate}; run it --on model, or set ecn = 1",
-            host.name
-        )
-    });
-    let flow = run.flows.iter().find(|flow| flow.ecn.is_some()).map(|flow| {
-        format!(
-            "flow {}: ecn is not available on substrate {substrate}; run it --on model or leave it out",
-            flow.label
-        )
-    });
-    host.or(flow)
 }
 
 /// A kernel that the run asks for where the machine's own runs.
@@ -388,7 +290,7 @@ mod tests {
         lacks(&run, SubstrateKind::Kernel)
     }
 
-    fn using(name: &str, parameters: &[&str], own: bool) -> Option<String> {
+    pub(super) fn using(name: &str, parameters: &[&str], own: bool) -> Option<String> {
         let mut run = run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
         let parameters = parameters.iter().map(|p| ((*p).to_owned(), Factor::Integer(1))).collect();
         let congestion = Congestion { name: name.into(), parameters, own };
@@ -591,79 +493,6 @@ mod tests {
                 "host b: adv_win_scale = 2 has no effect; Linux sizes windows by the payload that packets carry since 6.6"
             ]
         );
-    }
-
-    #[test]
-    fn l4s_is_refused_by_name() {
-        let chain = || run(1, &[("a", 0), ("b", 1)], &[("a", "b")]);
-        assert_eq!(beyond_classic_ecn(&chain(), SubstrateKind::Hosts), None);
-        let mut accurate = chain();
-        accurate.hosts[1].tcp.ecn = 3;
-        let message = lacks(&accurate, SubstrateKind::Netns).unwrap_or_default();
-        assert!(message.contains("host b: ecn = 3") && message.contains("--on model"), "{message}");
-        let mut marked = chain();
-        marked.flows[0].ecn = Some(EcnField::Ect1);
-        let message = beyond_classic_ecn(&marked, SubstrateKind::Hosts).unwrap_or_default();
-        assert!(message.contains("flow a-b: ecn is not available on substrate hosts"), "{message}");
-        assert!(
-            using("prague", &[], false).is_some_and(|message| message.contains("congestion control prague"))
-        );
-        assert_eq!(using("prague", &[], true), None, "a C source of the user's own");
-    }
-
-    #[test]
-    fn l4s_needs_a_kernel_that_has_it() {
-        const FILE: &str = "schema = 1\nname = \"t\"\n\
-            path = { rate = \"40 Mbit/s\", rtt = \"10 ms\", queue = \"dualpi2\" }\n\
-            flow = [{ congestion = \"prague\" }, { kind = \"udp\", rate = \"1 Mbit/s\", ecn = \"ect1\" }]\n\
-            run = { duration = \"1 s\" }\n";
-        let run = || wirespeed_scenario::parse(FILE, "t.toml", &[], None).unwrap().runs.remove(0);
-        let on = |run: &Run, version| super::lacks(run, SubstrateKind::Kernel, version);
-        let newest = KernelVersion::new(7, 2, 11);
-        assert_eq!(on(&run(), newest), None);
-        assert_eq!(
-            on(&run(), KernelVersion::new(6, 12, 117)).as_deref(),
-            Some(
-                "link bottleneck, forward: queue dualpi2 needs Linux 7.2 or later, and this run's kernel is 6.12.117; set \
-                 run.kernel = \"7.2\", run it --on model, or leave it out"
-            )
-        );
-        let mut plain = run();
-        let link = &mut plain.links[0];
-        (link.forward.queue, link.reverse.queue) = (Queue::default(), Queue::default());
-        let message = on(&plain, KernelVersion::TODAY).unwrap_or_default();
-        assert!(message.starts_with("congestion control prague needs Linux 7.2"), "{message}");
-        let message = super::lacks(&plain, SubstrateKind::Netns, newest).unwrap_or_default();
-        assert!(message.contains("prague is not available on substrate netns"), "{message}");
-        plain.flows.remove(0);
-        assert_eq!(on(&plain, KernelVersion::TODAY), None, "a UDP socket sets its own ECN field");
-        plain.hosts[0].tcp.ecn = ACCURATE_ECN;
-        assert_eq!(on(&plain, newest), None);
-        let message = on(&plain, KernelVersion::TODAY).unwrap_or_default();
-        assert!(message.contains("ecn = 3 (Accurate ECN) needs Linux 7.2"), "{message}");
-
-        type Edit = fn(&mut Run);
-        let changes: [(&str, Edit); 5] = [
-            ("emulator netem beside", |run| run.links[0].emulator = Emulator::Netem),
-            ("reorder beside", |run| {
-                run.links[0].forward.reorder = Some(Reorder { probability: 0.1, delay: Span::ms(1) });
-            }),
-            ("coalesce of a host beside", |run| {
-                run.hosts[1].moderation = Some(Moderation { interval: Span::us(50), frames: 0 });
-            }),
-            ("whole microseconds", |run| {
-                if let Queue::DualPi2(settings) = &mut run.links[0].forward.queue {
-                    settings.target = Span::ns(500);
-                }
-            }),
-            ("ecn is not available for prague", |run| run.flows[0].ecn = Some(EcnField::Ect0)),
-        ];
-        for (words, change) in changes {
-            let mut changed = run();
-            change(&mut changed);
-            let message = on(&changed, newest).unwrap_or_default();
-            assert!(message.contains(words), "{words}: {message}");
-        }
     }
 
     #[test]

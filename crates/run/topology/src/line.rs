@@ -92,30 +92,6 @@ pub(crate) fn dual_pi2(settings: &DualPi2, buffer: Bytes, frame: Bytes) -> TcAtt
     TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | NLA_F_NESTED, nested))
 }
 
-/// A setting of `dualpi2` that the kernel cannot represent, and why.
-pub fn beyond_linux(settings: &DualPi2) -> Option<String> {
-    /// Largest gain (`ALPHA_BETA_MAX` in sch_dualpi2.c), in Hz.
-    const LARGEST_GAIN: f64 = ((1_u64 << 23) - 1) as f64 / 256.0;
-    let step = match settings.step {
-        Step::Time(time) => Some(time),
-        Step::Packets(_) => None,
-    };
-    let times = [("target", Some(settings.target)), ("tupdate", Some(settings.tupdate)), ("step", step)];
-    let times = times.into_iter().find_map(|(key, time)| {
-        let time = time.filter(|time| time.picoseconds() % 1_000_000 != 0)?;
-        Some(format!("{key} = \"{time}\" of queue dualpi2, which Linux rounds to whole microseconds,"))
-    });
-    let gains = [("alpha", settings.alpha_per_s), ("beta", settings.beta_per_s)];
-    let gains = gains.into_iter().find_map(|(key, gain)| {
-        let fits = (1.0 / 512.0..=LARGEST_GAIN).contains(&gain);
-        (!fits).then(|| format!("{key} = {gain} of queue dualpi2, of which Linux has 1/256 to 32767,"))
-    });
-    let coupling = (settings.coupling.fract() != 0.0).then(|| {
-        format!("coupling = {} of queue dualpi2, of which Linux has whole numbers,", settings.coupling)
-    });
-    times.or(gains).or(coupling)
-}
-
 /// `struct tc_line_xstats` into the statistics of the discipline, and the bins behind its options.
 pub(crate) fn decode(private: &[u8], into: &mut Statistics) {
     let mut words = private.chunks_exact(8).map(|w| u64::from_ne_bytes(w.try_into().expect("eight bytes")));
@@ -223,19 +199,6 @@ mod tests {
         let packets = DualPi2 { step: Step::Packets(5), overload: Overload::Overflow, ..settings() };
         let changed = attributes(&packets);
         assert!(changed.contains(&(7, 5)) && changed.contains(&(11, 0)) && !changed.contains(&(8, 1_000)));
-    }
-
-    #[test]
-    fn what_linux_cannot_represent_is_named() {
-        assert_eq!(beyond_linux(&settings()), None);
-        let beyond = [
-            ("step", DualPi2 { step: Step::Time(Span::ns(500)), ..settings() }),
-            ("alpha", DualPi2 { alpha_per_s: 1e6, ..settings() }),
-            ("coupling", DualPi2 { coupling: 1.5, ..settings() }),
-        ];
-        for (key, settings) in beyond {
-            assert!(beyond_linux(&settings).is_some_and(|told| told.starts_with(key)), "{key}");
-        }
     }
 
     #[test]
