@@ -275,7 +275,7 @@ fn unknown_to_linux(congestion: &Congestion, substrate: SubstrateKind) -> Option
 mod tests {
     use super::*;
     use wirespeed_scenario::Factor;
-    use wirespeed_scenario::run::{Change, Duplicate, Fec, Moderation, Policer, PortLimit, Reorder};
+    use wirespeed_scenario::run::{Change, Duplicate, Fec, Policer, PortLimit, Reorder};
     use wirespeed_scenario::testing::run;
     use wirespeed_units::{Bytes, Span};
 
