@@ -2,7 +2,7 @@
 //! (`sk_wmem_alloc`, `tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write`).
 
 use super::Sender;
-use super::transmit::PACING_SHIFT;
+use super::transmit::{PACING_SHIFT, TRAIN_PACKETS};
 use crate::due::Due;
 use crate::net::{Arrival, Train};
 use crate::tcp::PACKET_OVERHEAD;
@@ -26,6 +26,10 @@ pub(super) struct HostQueue {
     limit: Option<u64>,
     /// When no more than that is there.
     pub(super) resume: Due,
+    /// It has refused packets of this socket before.
+    has_refused: bool,
+    /// A part of what may leave was put out, and the rest waits for its answer ([`Sender::asks`]).
+    is_asked: bool,
 }
 
 /// A train on its way out: its packets leave one after the other.
@@ -136,11 +140,34 @@ impl HostQueue {
     /// Sending goes on, or stopped for another reason.
     pub(super) fn release(&mut self) {
         self.limit = None;
+        self.is_asked = false;
         self.resume = Due::NEVER;
+    }
+
+    /// It refused packets: sending stops.
+    pub(super) fn refuse(&mut self) {
+        self.release();
+        self.has_refused = true;
+    }
+
+    /// Something waits for its answer.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
     }
 }
 
 impl Sender {
+    /// Of what may leave now, `put_out` packets were put out. An fq that has refused before is asked about a train's worth before
+    /// the rest follows, in the same instant: a full one refuses the first packet, and with each acknowledgement all that a
+    /// large window lets go behind it would be taken back. Answers whether the rest waits.
+    pub(super) fn asks(&mut self, put_out: u64) -> bool {
+        let queue = &mut self.host_queue;
+        if self.settings.held && queue.has_refused && put_out >= TRAIN_PACKETS.into() {
+            (queue.is_asked, queue.resume) = (true, Due::at(self.now));
+        }
+        queue.is_asked
+    }
+
     /// Too much of this socket waits in the host's own queue to send a GSO packet of `packets` (`tcp_small_queue_check`).
     /// Retransmissions may have `1 << factor` times as much there.
     pub(super) fn is_throttled(&mut self, packets: u64, factor: u32) -> bool {

@@ -57,7 +57,7 @@ impl Sender {
         // The pacer's clock moves with sent packets only (`tcp_update_skb_after_send`).
         self.pace = departure.min(self.pace);
         // Sending stopped here, not at the small-queue limit that was reached behind it.
-        self.host_queue.release();
+        self.host_queue.refuse();
         tried
     }
 

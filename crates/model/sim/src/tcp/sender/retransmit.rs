@@ -10,11 +10,12 @@ use wirespeed_units::SimTime;
 impl Sender {
     /// Sends what is presumed lost again, as far as the window allows (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, out: &mut Vec<Train>) {
-        if self.outstanding() == 0 {
+        if self.outstanding() == 0 || self.host_queue.is_asked() {
             return;
         }
         let burst = self.burst;
         let mut rearm = false;
+        let mut put_out = 0;
         loop {
             if self.waits_for_pacer() {
                 break;
@@ -43,6 +44,10 @@ impl Sender {
                 self.prr_out += u64::from(packets);
             }
             rearm |= segment.first == self.una && self.timer.pending != Some(Pending::Reordering);
+            put_out += u64::from(packets);
+            if self.asks(put_out) {
+                break;
+            }
         }
         if rearm {
             self.arm(Pending::Retransmission, self.rtt.rto);

@@ -162,7 +162,7 @@ impl Sender {
 
     /// Sends what may be sent (`tcp_write_xmit`).
     pub(super) fn write(&mut self, push: Push, out: &mut Vec<Train>) {
-        if !self.established {
+        if !self.established || self.host_queue.is_asked() {
             return;
         }
         let burst = self.burst;
@@ -208,7 +208,7 @@ impl Sender {
             }
             self.send_new(packets as u32, pieces, out);
             sent += packets * u64::from(pieces);
-            if push != Push::All {
+            if push != Push::All || self.asks(sent) {
                 break;
             }
         }

@@ -1,6 +1,7 @@
 //! Retransmissions that the host's own queue refuses (`tcp_xmit_retransmit_queue`).
 
 use super::*;
+use crate::tcp::sender::transmit::TRAIN_PACKETS;
 
 /// Of twenty packets 0 to 15 are lost. 0 has left again and was acknowledged, which lets several more leave at once: they.
 fn several_leave_again(script: &mut Script) -> Vec<u64> {
@@ -51,4 +52,28 @@ fn number_that_never_left_again_changes_nothing() {
     let before = script.out();
     assert_eq!(script.sender.board.recall(10), []);
     assert_eq!(script.out(), before);
+}
+
+#[test]
+fn fq_that_has_refused_is_asked_about_a_part_before_the_rest_follows() {
+    let start = Start::of(200);
+    let settings = Settings { paced: true, queued: true, held: true, ..start.settings() };
+    let mut script = start.go_with(settings, START);
+    assert_eq!(script.sender.withdraw(150, 1), 1);
+    let part = script.ack(200_000, 100, &[]);
+    assert_eq!(part, (150..150 + u64::from(TRAIN_PACKETS)).collect::<Vec<_>>());
+    let (us, rest) = script.fire();
+    assert_eq!((us, rest.first()), (200_000, Some(&(150 + u64::from(TRAIN_PACKETS)))), "it was accepted");
+
+    // Refused: nothing follows before the next acknowledgement.
+    assert_eq!(script.sender.withdraw(180, 1), 1);
+    assert!(script.fire().0 > 200_000);
+}
+
+#[test]
+fn fq_that_has_refused_nothing_gets_all_at_once() {
+    let start = Start::of(200);
+    let settings = Settings { paced: true, queued: true, held: true, ..start.settings() };
+    let mut script = start.go_with(settings, START);
+    assert_eq!(script.ack(200_000, 100, &[]).len(), 200);
 }
