@@ -28,7 +28,7 @@ pub(super) struct HostQueue {
     pub(super) resume: Due,
     /// It has refused packets of this socket before.
     has_refused: bool,
-    /// A part of what may leave was put out, and the rest waits for its answer ([`Sender::asks`]).
+    /// A part of what may leave was sent, and the rest waits for its answer ([`Sender::asks`]).
     is_asked: bool,
 }
 
@@ -157,12 +157,12 @@ impl HostQueue {
 }
 
 impl Sender {
-    /// Of what may leave now, `put_out` packets were put out. An fq that has refused before is asked about a train's worth before
+    /// Of what may leave now, `sent` packets have been sent. An fq that has refused before is asked about a train's worth before
     /// the rest follows, in the same instant: a full one refuses the first packet, and with each acknowledgement all that a
     /// large window lets go behind it would be taken back. Answers whether the rest waits.
-    pub(super) fn asks(&mut self, put_out: u64) -> bool {
+    pub(super) fn asks(&mut self, sent: u64) -> bool {
         let queue = &mut self.host_queue;
-        if self.settings.held && queue.has_refused && put_out >= TRAIN_PACKETS.into() {
+        if self.settings.held && queue.has_refused && sent >= TRAIN_PACKETS.into() {
             (queue.is_asked, queue.resume) = (true, Due::at(self.now));
         }
         queue.is_asked

@@ -15,7 +15,7 @@ impl Sender {
         }
         let burst = self.burst;
         let mut rearm = false;
-        let mut put_out = 0;
+        let mut sent = 0;
         loop {
             if self.waits_for_pacer() {
                 break;
@@ -44,8 +44,8 @@ impl Sender {
                 self.prr_out += u64::from(packets);
             }
             rearm |= segment.first == self.una && self.timer.pending != Some(Pending::Reordering);
-            put_out += u64::from(packets);
-            if self.asks(put_out) {
+            sent += u64::from(packets);
+            if self.asks(sent) {
                 break;
             }
         }
