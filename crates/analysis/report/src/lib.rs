@@ -44,6 +44,7 @@ mod observations;
 mod pairs;
 mod palette;
 mod plan;
+pub mod planning;
 mod ranges;
 mod rate_series;
 mod report;

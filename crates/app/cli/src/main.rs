@@ -84,6 +84,8 @@ enum Command {
     Bundle(commands::bundle::Arguments),
     /// Execute one resolved run, in a job of a batch system.
     Execute(commands::execute::Arguments),
+    /// Predict on the model what a path will give: rates, needs of the hosts, budgets of loss and buffer.
+    Plan(commands::plan::Arguments),
     /// Rerun a published study and check its claims.
     Reproduce(commands::reproduce::Arguments),
     /// Compare the model with the kernel over the validation grid.
@@ -115,13 +117,14 @@ enum Command {
 }
 
 /// The commands by what they are for. A test checks that none is missing.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["probe", "mesh", "agent"]),
     ("Fix", &["doctor", "inventory", "tune"]),
     (
         "Experiment",
         &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"],
     ),
+    ("Foresee", &["plan"]),
     ("Evidence", &["trace", "reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -215,6 +218,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Execute(arguments) => commands::execute::run(&arguments),
+        Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::List(what) => commands::list::run(&what),
         Command::Explain(arguments) => commands::explain::run(&arguments),

@@ -28,6 +28,7 @@ pub mod list;
 mod measurement;
 #[cfg(feature = "linux")]
 pub mod mesh;
+pub mod plan;
 #[cfg(feature = "linux")]
 pub mod probe;
 mod repeat;

@@ -1,0 +1,200 @@
+//! Measures points: chooses how long each has to run, and makes an interval of what the runs gave.
+
+use crate::experiment::{Experiment, Laboratory, Length, Reading};
+use crate::point::Point;
+use crate::question::Question;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wirespeed_diagnosis::audit::needs::{FRAME_OVERHEAD_BYTES, cubic_recovery_s};
+use wirespeed_statistics::{Level, student_t};
+use wirespeed_units::Span;
+
+/// A run lasts at least so many round trips: slow start needs up to 20 of them.
+const LEAST_ROUND_TRIPS: f64 = 60.0;
+/// Random losses that a flow meets in a run that is long enough.
+const LOSSES: f64 = 16.0;
+/// Or so many recoveries of CUBIC from a loss (RFC 9438), whichever is shorter: what happens between two full buffers.
+const RECOVERIES: f64 = 8.0;
+/// The length fits a rate that is no less than this share of the one it was chosen for.
+const FITS: f64 = 0.5;
+/// How often a length is chosen anew.
+const MOST_PILOTS: u32 = 4;
+/// Repetitions of a setting that is cheap to simulate.
+const MOST_REPEATS: u32 = 3;
+
+/// The rate of a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// The setting.
+    pub point: Point,
+    /// Mean goodput of all flows in bit/s.
+    pub goodput_bps: f64,
+    /// Lower end of its interval of 95 %.
+    pub low_bps: f64,
+    /// Upper end.
+    pub high_bps: f64,
+    /// What limits most of the flows for most of the time.
+    pub limit: String,
+    /// Whether the runs were long enough for a rate that does not change with their length. If not, it is that of their second
+    /// half.
+    pub is_settled: bool,
+    /// Length of each run.
+    pub duration: Span,
+    /// How many runs there were.
+    pub repeats: u32,
+    /// How many times smaller the simulated path was ([`Point::scale`]).
+    pub scale: u32,
+}
+
+/// Measures points, each once.
+pub struct Bench<'a, L: Laboratory> {
+    question: &'a Question,
+    laboratory: &'a mut L,
+    known: BTreeMap<String, Measured>,
+}
+
+/// A point on its way: the length that was chosen, for which rate, and its readings.
+struct Pilot {
+    point: Point,
+    for_bps: f64,
+    length: Length,
+    is_settled: bool,
+    readings: Vec<Reading>,
+}
+
+impl<'a, L: Laboratory> Bench<'a, L> {
+    /// A bench that has measured nothing.
+    pub fn new(question: &'a Question, laboratory: &'a mut L) -> Self {
+        Bench { question, laboratory, known: BTreeMap::new() }
+    }
+
+    /// All that was measured.
+    pub fn into_known(self) -> Vec<Measured> {
+        self.known.into_values().collect()
+    }
+
+    /// The rates of points, in their order. The runs of one send about `packets` together at most.
+    ///
+    /// # Errors
+    /// Those of the laboratory.
+    pub fn measure(&mut self, points: &[Point], packets: f64) -> Result<Vec<Measured>, L::Error> {
+        let mut pilots: Vec<Pilot> = Vec::new();
+        for point in points {
+            let is_new = !self.known.contains_key(&point.name()) && pilots.iter().all(|p| p.point != *point);
+            if is_new {
+                pilots.push(self.pilot(point, packets));
+            }
+        }
+        self.choose_lengths(&mut pilots, packets)?;
+        self.repeat(&mut pilots, packets)?;
+        for pilot in pilots {
+            let measured = pilot.measured(self.question);
+            self.known.insert(measured.point.name(), measured);
+        }
+        Ok(points.iter().map(|point| self.known[&point.name()].clone()).collect())
+    }
+
+    /// The first length of a point is for a flow that fills the path, or the largest windows.
+    fn pilot(&self, point: &Point, packets: f64) -> Pilot {
+        let for_bps = self.question.rate.get() as f64;
+        let (length, is_settled) = self.length(point, for_bps, packets);
+        Pilot { point: point.clone(), for_bps, length, is_settled, readings: Vec::new() }
+    }
+
+    /// The length of a run at a goodput of `bps`, and whether it is long enough.
+    fn length(&self, point: &Point, bps: f64, packets: f64) -> (Length, bool) {
+        let packets_per_s = bps / 8.0 / (point.mtu.get() + FRAME_OVERHEAD_BYTES) as f64;
+        let flows = f64::from(point.flows);
+        let least = LEAST_ROUND_TRIPS * point.rtt.as_secs_f64();
+        let path = wirespeed_diagnosis::audit::Path {
+            rate_bps: bps as u64,
+            rtt_ns: point.rtt.nanoseconds(),
+            ..self.question.path(point.flows)
+        };
+        let recoveries = RECOVERIES * cubic_recovery_s(&path);
+        let losses =
+            if point.loss > 0.0 { LOSSES * flows / point.loss / packets_per_s } else { f64::INFINITY };
+        let wanted = least.max(recoveries.min(losses));
+        let affordable = packets * f64::from(point.scale(self.question)) / packets_per_s;
+        let seconds = wanted.min(affordable.max(least));
+        let duration = Span::ps((seconds * 1e12) as i64);
+        (Length::measured_in_second_half(duration), seconds >= wanted)
+    }
+
+    /// Runs each point once, and again with another length where the rate was not the expected one.
+    fn choose_lengths(&mut self, pilots: &mut [Pilot], packets: f64) -> Result<(), L::Error> {
+        for _ in 0..MOST_PILOTS {
+            let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
+            if open.is_empty() {
+                break;
+            }
+            let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
+            let readings = self.laboratory.carry_out(&experiments)?;
+            for (at, reading) in open.into_iter().zip(readings) {
+                let pilot = &mut pilots[at];
+                let bps = reading.mean_bps();
+                let (length, is_settled) = self.length(&pilot.point, bps.max(1e3), packets);
+                if bps < FITS * pilot.for_bps && length.duration > pilot.length.duration {
+                    (pilot.for_bps, pilot.length, pilot.is_settled) = (bps, length, is_settled);
+                } else {
+                    pilot.readings.push(reading);
+                }
+            }
+        }
+        // The rate of one still fell each time: that of the longest run counts.
+        let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
+        let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
+        let readings = self.laboratory.carry_out(&experiments)?;
+        for (at, reading) in open.into_iter().zip(readings) {
+            pilots[at].is_settled = false;
+            pilots[at].readings.push(reading);
+        }
+        Ok(())
+    }
+
+    /// Repeats what is cheap.
+    fn repeat(&mut self, pilots: &mut [Pilot], packets: f64) -> Result<(), L::Error> {
+        let mut experiments = Vec::new();
+        for (at, pilot) in pilots.iter().enumerate() {
+            let sent = pilot.readings[0].mean_bps() * pilot.length.duration.as_secs_f64()
+                / 8.0
+                / pilot.point.mtu.get() as f64
+                / f64::from(pilot.point.scale(self.question));
+            let repeats = ((packets / sent.max(1.0)) as u32).clamp(1, MOST_REPEATS);
+            experiments.extend((1..repeats).map(|repeat| (at, pilot.experiment(repeat))));
+        }
+        let (places, experiments): (Vec<usize>, Vec<Experiment>) = experiments.into_iter().unzip();
+        let readings = self.laboratory.carry_out(&experiments)?;
+        places.into_iter().zip(readings).for_each(|(at, reading)| pilots[at].readings.push(reading));
+        Ok(())
+    }
+}
+
+impl Pilot {
+    fn experiment(&self, repeat: u32) -> Experiment {
+        Experiment { point: self.point.clone(), length: self.length, repeat }
+    }
+
+    /// The interval is that of the repetitions, or of the batch means of a single run (Law, "Simulation Modeling and Analysis",
+    /// section 9.5.3).
+    fn measured(self, question: &Question) -> Measured {
+        let means: Vec<f64> = self.readings.iter().map(Reading::mean_bps).collect();
+        let goodput_bps = means.iter().sum::<f64>() / means.len() as f64;
+        let values =
+            if means.len() >= MOST_REPEATS as usize { &means } else { &self.readings[0].goodput_bps };
+        let interval = student_t(values, Level::NINETY_FIVE);
+        let (low_bps, high_bps) =
+            interval.map_or((f64::NAN, f64::NAN), |interval| (interval.low.max(0.0), interval.high));
+        Measured {
+            scale: self.point.scale(question),
+            goodput_bps,
+            low_bps: low_bps.min(goodput_bps),
+            high_bps: high_bps.max(goodput_bps),
+            limit: self.readings[0].limit.clone(),
+            is_settled: self.is_settled,
+            duration: self.length.duration,
+            repeats: means.len() as u32,
+            point: self.point,
+        }
+    }
+}

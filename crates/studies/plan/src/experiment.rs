@@ -1,0 +1,69 @@
+//! Experiments and what they give. The engine of the plan chooses them; a [`Laboratory`] carries them out.
+
+use crate::point::Point;
+use wirespeed_units::Span;
+
+/// Parts of the measured time of which an interval of confidence is made.
+pub const BATCHES: usize = 10;
+
+/// How long a run lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Length {
+    /// The whole run.
+    pub duration: Span,
+    /// Its first part, which is not measured.
+    pub omit: Span,
+}
+
+impl Length {
+    /// A run whose second half is measured.
+    pub fn measured_in_second_half(duration: Span) -> Length {
+        // A sample lies at the border.
+        let sample = Span::ps(duration.picoseconds() / (4 * BATCHES as i64)).max(Span::us(1));
+        Length { duration: sample * (4 * BATCHES as i64), omit: sample * (2 * BATCHES as i64) }
+    }
+
+    /// Distance of samples: two in each part of the measured time.
+    pub fn sample(&self) -> Span {
+        Span::ps(self.duration.picoseconds() / (4 * BATCHES as i64))
+    }
+}
+
+/// A run to carry out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// The setting.
+    pub point: Point,
+    /// How long.
+    pub length: Length,
+    /// Which repetition, from 0.
+    pub repeat: u32,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Goodput of all flows in bit/s in each part of the measured time, of the path that was not scaled down.
+    pub goodput_bps: Vec<f64>,
+    /// What limited most of the flows for most of the time, in words.
+    pub limit: String,
+}
+
+impl Reading {
+    /// Mean goodput in bit/s.
+    pub fn mean_bps(&self) -> f64 {
+        self.goodput_bps.iter().sum::<f64>() / self.goodput_bps.len().max(1) as f64
+    }
+}
+
+/// Carries experiments out.
+pub trait Laboratory {
+    /// What stops it.
+    type Error;
+
+    /// The readings, in the order of the experiments.
+    ///
+    /// # Errors
+    /// If one cannot be carried out, or the user interrupts.
+    fn carry_out(&mut self, experiments: &[Experiment]) -> Result<Vec<Reading>, Self::Error>;
+}

@@ -1,0 +1,144 @@
+//! What is asked, with every default filled in.
+
+use serde::Serialize;
+use wirespeed_diagnosis::audit::{self, Path};
+use wirespeed_scenario::{PresetKind, congestion_control, preset};
+use wirespeed_units::{Bytes, Rate, Span};
+
+/// Time that a buffer of unknown size holds at the rate of the path, if that is less than its bandwidth-delay product. An
+/// assumption: the answer says so, and the budget of the buffer shows how much depends on it.
+const ASSUMED_BUFFER: Span = Span::ms(5);
+
+/// How much is simulated for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// A first look, in some seconds.
+    Low,
+    /// About a minute on two cores.
+    Normal,
+    /// Five times as much.
+    High,
+}
+
+impl Effort {
+    /// Data packets that the runs for one number send together at most.
+    pub fn packets(self) -> f64 {
+        match self {
+            Effort::Low => 4e6,
+            Effort::Normal => 16e6,
+            Effort::High => 80e6,
+        }
+    }
+
+    /// Tiles of a surface at most.
+    pub fn tiles(self) -> usize {
+        match self {
+            Effort::Low => 12,
+            Effort::Normal => 24,
+            Effort::High => 60,
+        }
+    }
+}
+
+/// A path to plan for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Question {
+    /// Rate of the slowest link.
+    pub rate: Rate,
+    /// Round-trip time without queues.
+    pub rtt: Span,
+    /// Probability that the path loses a packet, whatever its load.
+    pub loss: f64,
+    /// Buffer before the slowest link.
+    pub buffer: Bytes,
+    /// Whether the buffer is an assumption.
+    pub is_buffer_assumed: bool,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Numbers of flows, ascending.
+    pub flows: Vec<u32>,
+    /// Congestion controls.
+    pub congestion: Vec<String>,
+    /// Preset of both hosts; `None`: hosts that are never short of time.
+    pub host: Option<String>,
+    /// Bytes to transfer.
+    pub bytes: Option<Bytes>,
+    /// How much is simulated.
+    pub effort: Effort,
+}
+
+/// A question without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// The model has no such algorithm.
+    #[error("there is no congestion control {0}; `wirespeed list congestion` names them")]
+    Congestion(String),
+    /// There is no such preset of hosts.
+    #[error("there is no preset {0} of hosts; `wirespeed list presets` names them")]
+    Host(String),
+    /// A path without a rate or a round trip.
+    #[error("{0} has to be more than zero")]
+    Zero(&'static str),
+    /// Not a probability.
+    #[error("a loss of {0} is not a probability below 1")]
+    Loss(String),
+    /// Too many flows for one path, or none.
+    #[error("{0} flows are not between 1 and 1024")]
+    Flows(u32),
+}
+
+impl Question {
+    /// A buffer of a path of which nobody knows it, and whether it is smaller than its bandwidth-delay product.
+    pub fn assumed_buffer(rate: Rate, rtt: Span) -> Bytes {
+        rate.volume(rtt.min(ASSUMED_BUFFER))
+    }
+
+    /// Checks it.
+    ///
+    /// # Errors
+    /// If there is nothing to simulate, or no such algorithm or preset.
+    pub fn check(&self) -> Result<(), QuestionError> {
+        for (name, is_zero) in [
+            ("the rate", self.rate.get() == 0),
+            ("the RTT", self.rtt <= Span::ZERO),
+            ("the buffer", self.buffer.get() == 0),
+            ("the MTU", self.mtu.get() == 0),
+        ] {
+            if is_zero {
+                return Err(QuestionError::Zero(name));
+            }
+        }
+        if !(0.0..1.0).contains(&self.loss) {
+            return Err(QuestionError::Loss(self.loss.to_string()));
+        }
+        if let Some(count) = self.flows.iter().find(|count| !(1..=1024).contains(*count)) {
+            return Err(QuestionError::Flows(*count));
+        }
+        if let Some(name) = self.congestion.iter().find(|name| congestion_control(name).is_none()) {
+            return Err(QuestionError::Congestion(name.clone()));
+        }
+        match self.host.as_ref().filter(|name| preset(PresetKind::Host, name).is_none()) {
+            Some(name) => Err(QuestionError::Host(name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// The path as the rules of the audit see it, with so many flows.
+    pub fn path(&self, flows: u32) -> Path {
+        Path {
+            rate_bps: self.rate.get(),
+            rtt_ns: self.rtt.nanoseconds(),
+            mtu_bytes: self.mtu.get(),
+            flows,
+            buffer_bytes: Some(self.buffer.get()),
+        }
+    }
+
+    /// Of the numbers of flows, the first with which neither the largest window nor a core limits the rate; else the largest.
+    pub fn flows_enough(&self) -> u32 {
+        let least = audit::needs::flows(&self.path(1)).value;
+        let enough = self.flows.iter().find(|count| u64::from(**count) >= least);
+        enough.or(self.flows.last()).copied().unwrap_or(1)
+    }
+}

@@ -1,0 +1,141 @@
+//! How the rate depends on two factors at a time: rectangles that are cut where the rate bends.
+
+use crate::bench::{Bench, Measured};
+use crate::budget::Axis;
+use crate::experiment::Laboratory;
+use crate::point::Point;
+use crate::question::{Effort, Question};
+use serde::Serialize;
+
+/// A part of a surface in which the rate was measured in the middle.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tile {
+    /// From and to on the x axis.
+    pub x: (f64, f64),
+    /// From and to on the y axis.
+    pub y: (f64, f64),
+    /// The rate in its middle.
+    pub measured: Measured,
+}
+
+/// A surface of the goodput of one algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Surface {
+    /// Congestion control.
+    pub congestion: String,
+    /// Number of flows.
+    pub flows: u32,
+    /// The x axis, logarithmic.
+    pub x: Axis,
+    /// The y axis, logarithmic.
+    pub y: Axis,
+    /// The parts, which cover it.
+    pub tiles: Vec<Tile>,
+}
+
+/// Columns and rows to begin with.
+const COARSE: usize = 3;
+
+/// A rectangle, in logarithms.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Place {
+    fn middle(&self) -> (f64, f64) {
+        ((self.x.0 + self.x.1) / 2.0, (self.y.0 + self.y.1) / 2.0)
+    }
+
+    fn quarters(&self) -> [Place; 4] {
+        let (x, y) = self.middle();
+        let (left, right) = ((self.x.0, x), (x, self.x.1));
+        let (low, high) = ((self.y.0, y), (y, self.y.1));
+        [(left, low), (right, low), (left, high), (right, high)].map(|(x, y)| Place { x, y })
+    }
+
+    /// Whether they have a part of a side in common.
+    fn touches(&self, other: &Place) -> bool {
+        const NEAR: f64 = 1e-9;
+        let meet = |a: (f64, f64), b: (f64, f64)| a.0 <= b.1 + NEAR && b.0 <= a.1 + NEAR;
+        meet(self.x, other.x) && meet(self.y, other.y)
+    }
+}
+
+/// The range of an axis for a surface, around the path.
+fn range(axis: Axis, question: &Question) -> (f64, f64) {
+    let rtt = question.rtt.as_secs_f64();
+    let bdp = question.rate.volume(question.rtt).get() as f64;
+    match axis {
+        Axis::Loss => (1e-7, 1e-2),
+        Axis::Rtt => (rtt / 4.0, rtt * 4.0),
+        Axis::Buffer => ((bdp / 256.0).max(8.0 * question.mtu.get() as f64), bdp * 2.0),
+    }
+}
+
+/// Measures a surface.
+///
+/// # Errors
+/// Those of the laboratory.
+pub(crate) fn measure<L: Laboratory>(
+    bench: &mut Bench<L>,
+    question: &Question,
+    base: &Point,
+    (x, y): (Axis, Axis),
+) -> Result<Surface, L::Error> {
+    let packets = Effort::Low.packets().min(question.effort.packets());
+    let log = |axis| {
+        let (from, to) = range(axis, question);
+        (from.ln(), to.ln())
+    };
+    let mut rate = |places: &[Place]| {
+        let points: Vec<Point> = places
+            .iter()
+            .map(|place| {
+                let (at_x, at_y) = place.middle();
+                y.set(&x.set(base, at_x.exp()), at_y.exp())
+            })
+            .collect();
+        bench.measure(&points, packets)
+    };
+    let mut places = grid(log(x), log(y));
+    let mut measured = rate(&places)?;
+    while places.len() + 3 <= question.effort.tiles() {
+        let Some(at) = steepest(&places, &measured) else { break };
+        let quarters = places.swap_remove(at).quarters();
+        measured.swap_remove(at);
+        measured.extend(rate(&quarters)?);
+        places.extend(quarters);
+    }
+    let exp = |(from, to): (f64, f64)| (from.exp(), to.exp());
+    let tiles = places.iter().zip(measured).map(|(place, measured)| Tile {
+        x: exp(place.x),
+        y: exp(place.y),
+        measured,
+    });
+    Ok(Surface { congestion: base.congestion.clone(), flows: base.flows, x, y, tiles: tiles.collect() })
+}
+
+fn grid(x: (f64, f64), y: (f64, f64)) -> Vec<Place> {
+    let part = |(from, to): (f64, f64), at: usize| {
+        let step = (to - from) / COARSE as f64;
+        (from + step * at as f64, from + step * (at + 1) as f64)
+    };
+    let places = (0..COARSE * COARSE).map(|at| Place { x: part(x, at % COARSE), y: part(y, at / COARSE) });
+    places.collect()
+}
+
+/// The rectangle whose rate differs most from a neighbour's, times its size; `None` if nothing differs by a tenth.
+fn steepest(places: &[Place], measured: &[Measured]) -> Option<usize> {
+    let rate = |at: usize| measured[at].goodput_bps.max(1.0).ln();
+    let bend = |at: usize| {
+        let place = &places[at];
+        let others = (0..places.len()).filter(|other| *other != at && place.touches(&places[*other]));
+        let most = others.map(|other| (rate(at) - rate(other)).abs()).fold(0.0, f64::max);
+        let area = (place.x.1 - place.x.0) * (place.y.1 - place.y.0);
+        if most > 1.1_f64.ln() { most * area } else { 0.0 }
+    };
+    let best = (0..places.len()).max_by(|a, b| bend(*a).total_cmp(&bend(*b)))?;
+    (bend(best) > 0.0).then_some(best)
+}
