@@ -28,11 +28,11 @@ pub struct Rate {
 /// All that is known of a path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// What was asked.
+    /// The question.
     pub question: Question,
     /// Number of flows that needs, surfaces and the second budgets are for.
     pub flows: u32,
-    /// What the path needs of its hosts.
+    /// The needs of the path.
     pub needs: Vec<NeedRow>,
     /// By algorithm, then by number of flows.
     pub rates: Vec<Rate>,
@@ -40,7 +40,7 @@ pub struct Answer {
     pub budgets: Vec<Budget>,
     /// Of the best algorithm.
     pub surfaces: Vec<Surface>,
-    /// What keeps hosts from the rate.
+    /// Ceilings and conditions of the hosts, the path and the plan itself.
     pub risks: Vec<Risk>,
     /// Every point that was measured, with the name of its scenario.
     pub points: Vec<Measured>,
@@ -109,8 +109,8 @@ pub fn answer<L: Laboratory>(question: &Question, laboratory: &mut L) -> Result<
     })
 }
 
-/// Seconds for the bytes of the question: slow start doubles the window of a flow in each round trip until the flow has its share,
-/// and sends two round trips less than it would at its rate; then the rate.
+/// Seconds for the bytes of the question. Slow start doubles the window of a flow in each round trip until the flow has its share.
+/// The rest goes at its rate.
 fn completion(question: &Question, measured: &Measured) -> Option<(f64, f64, f64)> {
     let bytes = question.bytes?.get() as f64;
     let rtt = measured.point.rtt.as_secs_f64();

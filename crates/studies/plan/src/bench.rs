@@ -17,7 +17,7 @@ const LOSSES: f64 = 16.0;
 const RECOVERIES: f64 = 8.0;
 /// The length fits a rate that is no less than this share of the one it was chosen for.
 const FITS: f64 = 0.5;
-/// How often a length is chosen anew.
+/// How often a length is chosen again.
 const MOST_PILOTS: u32 = 4;
 /// Repetitions of a setting that is cheap to simulate.
 const MOST_REPEATS: u32 = 3;
@@ -33,7 +33,7 @@ pub struct Measured {
     pub low_bps: f64,
     /// Upper end.
     pub high_bps: f64,
-    /// What limits most of the flows for most of the time.
+    /// The limit of most of the flows for most of the time.
     pub limit: String,
     /// Whether the runs were long enough for a rate that does not change with their length. If not, it is that of their second
     /// half.
@@ -53,7 +53,7 @@ pub struct Bench<'a, L: Laboratory> {
     known: BTreeMap<String, Measured>,
 }
 
-/// A point on its way: the length that was chosen, for which rate, and its readings.
+/// A point under measurement: the chosen length, the rate that it was chosen for, and the readings.
 struct Pilot {
     point: Point,
     for_bps: f64,
@@ -152,7 +152,7 @@ impl<'a, L: Laboratory> Bench<'a, L> {
         Ok(())
     }
 
-    /// Repeats what is cheap.
+    /// Repeats cheap runs.
     fn repeat(&mut self, pilots: &mut [Pilot], packets: f64) -> Result<(), L::Error> {
         let mut experiments = Vec::new();
         for (at, pilot) in pilots.iter().enumerate() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use wirespeed_statistics::{Level, student};
 use wirespeed_units::{Bytes, Span};
 
-/// What of the path changes.
+/// A property of the path that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Axis {
@@ -20,7 +20,7 @@ pub enum Axis {
     Buffer,
 }
 
-/// Where a share of the rate is left.
+/// The value at which a share of the rate is left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Crossing {
@@ -32,7 +32,7 @@ pub enum Crossing {
         low: f64,
         /// Upper end.
         high: f64,
-        /// Whether it lies beyond what was measured, on the line through the logarithms of rate and loss.
+        /// Whether it lies beyond all measured values, on the line through the logarithms of rate and loss.
         is_extrapolated: bool,
     },
     /// The rate is higher than that up to here, the worst value that was tried.
@@ -50,7 +50,7 @@ pub enum Crossing {
 /// The budget of an algorithm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Budget {
-    /// What changes; all else is as in the question.
+    /// The property that changes. All else is as in the question.
     pub axis: Axis,
     /// Congestion control.
     pub congestion: String,
@@ -58,16 +58,16 @@ pub struct Budget {
     pub flows: u32,
     /// The share of the path's rate that is left, from 0 to 1.
     pub left: f64,
-    /// Where.
+    /// The value, or the end of the search.
     pub crossing: Crossing,
-    /// What was measured on the way, from the best value on.
+    /// The measured values, from the best on.
     pub measured: Vec<(f64, Measured)>,
 }
 
 /// The best and the worst end of the interval are searched within this factor.
 const CLOSE: f64 = 1.3;
 /// How often a bracket is narrowed.
-const MOST_ROUNDS: usize = 6;
+const MOST_ROUNDS: usize = 5;
 /// Fewer losses are not searched: a run has none of them.
 const LEAST_LOSS: f64 = 1e-9;
 /// Points of a line are loss-limited below this share of the rate.
@@ -180,7 +180,7 @@ impl Curve {
     }
 
     /// The last value, in the order from the best, up to which the rate is surely above `level`, and the first from which on it is
-    /// surely below. A run that was too short says nothing sure from above: rates fall from slow start on.
+    /// surely below. A run that was too short is never surely above, because rates fall from slow start on.
     fn bracket(&self, level: f64) -> (Option<usize>, Option<usize>) {
         let below = self.measured.iter().position(|(_, measured)| measured.high_bps < level);
         let until = below.unwrap_or(self.measured.len());
@@ -210,7 +210,7 @@ impl Curve {
         };
         let (a, b) = (self.measured[before].0, self.measured[behind].0);
         let crossing = self.between(before, behind, level);
-        // Between distant neighbours the line says little.
+        // Between distant neighbours the line is a guess.
         if (a.ln() - b.ln()).abs() > 6.0 * CLOSE.ln() {
             return vec![crossing];
         }
@@ -232,7 +232,7 @@ impl Curve {
         next
     }
 
-    /// Where the line between two measured values, in logarithms, crosses the level.
+    /// The value at which the line between two measured ones, in logarithms, crosses the level.
     fn between(&self, above: usize, below: usize, level: f64) -> f64 {
         let (x1, y1) = (self.measured[above].0.ln(), self.measured[above].1.goodput_bps.max(1.0).ln());
         let (x2, y2) = (self.measured[below].0.ln(), self.measured[below].1.goodput_bps.max(1.0).ln());
@@ -240,7 +240,7 @@ impl Curve {
         (x1 + (x2 - x1) * share).exp()
     }
 
-    /// Where the mean rate crosses `level`; not a number if it does not.
+    /// The value at which the mean rate crosses `level`; not a number if it does not.
     fn value(&self, level: f64) -> f64 {
         self.neighbours(level).map_or(f64::NAN, |(before, behind)| self.between(before, behind, level))
     }
@@ -268,7 +268,7 @@ impl Curve {
         }
     }
 
-    /// Where the line through the logarithms of loss and rate, of runs that were long enough, reaches `level`; with the interval
+    /// The loss at which the line through the logarithms of loss and rate reaches `level`. Only runs that were long enough count. With the interval
     /// of 95 % of an inverse prediction (Draper and Smith, "Applied Regression Analysis", section 3.2).
     fn extrapolated(&self, level: f64, rate: f64) -> Option<Crossing> {
         let points: Vec<(f64, f64)> = self

@@ -1,4 +1,4 @@
-//! Experiments and what they give. The engine of the plan chooses them; a [`Laboratory`] carries them out.
+//! Experiments and their readings. The engine of the plan chooses them, and a [`Laboratory`] runs them.
 
 use crate::point::Point;
 use wirespeed_units::Span;
@@ -29,23 +29,23 @@ impl Length {
     }
 }
 
-/// A run to carry out.
+/// A run of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The setting.
     pub point: Point,
     /// How long.
     pub length: Length,
-    /// Which repetition, from 0.
+    /// Number of the repetition, from 0.
     pub repeat: u32,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// Goodput of all flows in bit/s in each part of the measured time, of the path that was not scaled down.
     pub goodput_bps: Vec<f64>,
-    /// What limited most of the flows for most of the time, in words.
+    /// The limit of most of the flows for most of the time, in words.
     pub limit: String,
 }
 
@@ -56,14 +56,14 @@ impl Reading {
     }
 }
 
-/// Carries experiments out.
+/// Runs experiments.
 pub trait Laboratory {
-    /// What stops it.
+    /// The reason why it stops.
     type Error;
 
     /// The readings, in the order of the experiments.
     ///
     /// # Errors
-    /// If one cannot be carried out, or the user interrupts.
+    /// If a run fails, or the user interrupts.
     fn carry_out(&mut self, experiments: &[Experiment]) -> Result<Vec<Reading>, Self::Error>;
 }

@@ -1,7 +1,7 @@
-//! What a path will give: what it needs of its hosts, the rate by congestion control and number of flows, the budgets of loss,
-//! round-trip time and buffer, and how the rate depends on two of them at a time.
+//! Plans for a path: its needs, the rate by congestion control and number of flows, the budgets of loss, round-trip time and buffer,
+//! and surfaces of the rate over two of these.
 //!
-//! A [`Question`] describes the path. [`answer`] chooses the experiments, a [`Laboratory`] carries them out, and the [`Answer`] has
+//! A [`Question`] describes the path. [`answer`] chooses the experiments, a [`Laboratory`] runs them, and the [`Answer`] has
 //! each number with its interval and the scenario that repeats it.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! What the path needs of its hosts: the formulas of the audit's rules.
+//! The needs of a path, by the formulas of the audit's rules.
 
 use crate::question::Question;
 use serde::Serialize;
@@ -14,7 +14,7 @@ const PAGE: u64 = 4096;
 /// A value that the path needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NeedRow {
-    /// What: a setting, or a property of the transfer.
+    /// A setting, or a property of the transfer.
     pub what: &'static str,
     /// The value with its unit.
     pub value: String,
@@ -22,7 +22,7 @@ pub struct NeedRow {
     pub formula: String,
 }
 
-/// What `flows` flows of the path need.
+/// The needs of so many flows.
 pub(crate) fn of(question: &Question, count: u32) -> Vec<NeedRow> {
     let path = question.path(count);
     let profile = profile(&path);

@@ -12,7 +12,10 @@ pub fn page(answer: &Answer, command: &str, generated_by: &str) -> String {
     let buffer = if question.is_buffer_assumed { " (assumed)" } else { "" };
     let facts = vec![
         format!("{}, RTT {}", question.rate, question.rtt),
-        format!("loss {:e}, buffer {}{buffer}", question.loss, question.buffer),
+        match question.loss {
+            0.0 => format!("no losses of its own, buffer {}{buffer}", question.buffer),
+            loss => format!("loss rate {loss:e}, buffer {}{buffer}", question.buffer),
+        },
         format!(
             "MTU {}, {}",
             question.mtu,
@@ -25,7 +28,7 @@ pub fn page(answer: &Answer, command: &str, generated_by: &str) -> String {
             "budgets",
             "Budgets",
             budget_rows(answer),
-            "The value at which a share of the rate is left; in brackets the last value that is surely better and the first that is surely worse.",
+            "The value at which a share of the rate is left. In brackets: the last value that is surely better, and the first that is surely worse.",
         ),
         table(
             "needs",

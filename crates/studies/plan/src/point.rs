@@ -9,8 +9,8 @@ use wirespeed_units::{Bytes, Span};
 /// Flows that are left when a path is scaled down.
 const LEAST_SCALED_FLOWS: u32 = 8;
 
-/// Starts of the flows in round trips after each other, together, for each repetition: a shift by less than a round trip decides
-/// which flow meets a full buffer.
+/// Round trips within which all flows start, for each repetition. A shift by less than a round trip decides which flow meets a full
+/// buffer.
 const STARTS: [f64; 3] = [0.37, 0.61, 0.83];
 
 /// One setting of the path.

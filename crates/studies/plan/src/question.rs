@@ -1,4 +1,4 @@
-//! What is asked, with every default filled in.
+//! The question, with every default filled in.
 
 use serde::Serialize;
 use wirespeed_diagnosis::audit::{self, Path};
@@ -6,7 +6,7 @@ use wirespeed_scenario::{PresetKind, congestion_control, preset};
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Time that a buffer of unknown size holds at the rate of the path, if that is less than its bandwidth-delay product. An
-/// assumption: the answer says so, and the budget of the buffer shows how much depends on it.
+/// assumption: the answer has it among its risks, and the budget of the buffer shows how much depends on it.
 const ASSUMED_BUFFER: Span = Span::ms(5);
 
 /// How much is simulated for a number.
@@ -25,9 +25,9 @@ impl Effort {
     /// Data packets that the runs for one number send together at most.
     pub fn packets(self) -> f64 {
         match self {
-            Effort::Low => 4e6,
-            Effort::Normal => 16e6,
-            Effort::High => 80e6,
+            Effort::Low => 3e6,
+            Effort::Normal => 8e6,
+            Effort::High => 40e6,
         }
     }
 
@@ -89,7 +89,7 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// A buffer of a path of which nobody knows it, and whether it is smaller than its bandwidth-delay product.
+    /// The buffer of a path that is not known.
     pub fn assumed_buffer(rate: Rate, rtt: Span) -> Bytes {
         rate.volume(rtt.min(ASSUMED_BUFFER))
     }

@@ -1,4 +1,4 @@
-//! What keeps hosts from the rate, whatever the path does.
+//! Risks of a plan: ceilings of hosts, and conditions that it depends on.
 
 use crate::answer::Rate;
 use crate::budget::{Axis, Budget, Crossing};
@@ -10,7 +10,7 @@ use wirespeed_diagnosis::audit::{Path, Profile};
 /// A ceiling or a condition that the plan depends on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Risk {
-    /// What it is about.
+    /// Its subject.
     pub what: &'static str,
     /// The risk in a sentence, with its numbers.
     pub text: String,

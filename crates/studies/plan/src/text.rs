@@ -25,7 +25,12 @@ pub(crate) fn sentences(answer: &Answer) -> Vec<String> {
         if let Some((seconds, least, most)) = best.completion_s {
             let bytes =
                 question.bytes.map(|bytes| value(Axis::Buffer, bytes.get() as f64)).unwrap_or_default();
-            lines.push(format!("{bytes} take {} ({} to {}).", time(seconds), time(least), time(most)));
+            lines.push(format!(
+                "A transfer of {bytes} takes {} ({} to {}).",
+                time(seconds),
+                time(least),
+                time(most)
+            ));
         }
     }
     let budgets = answer.budgets.iter().filter(|b| b.axis == Axis::Loss && b.left < 0.5);
@@ -68,7 +73,7 @@ pub(crate) fn value(axis: Axis, value: f64) -> String {
     }
 }
 
-/// Where a budget ends, in words.
+/// The end of a budget, in words.
 pub(crate) fn crossing(budget: &Budget) -> String {
     let of = |number: f64| value(budget.axis, number);
     match budget.crossing {

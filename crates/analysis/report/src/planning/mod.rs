@@ -23,7 +23,7 @@ pub struct PlanPage {
     pub curves: Vec<Curve>,
     /// Rates over two factors.
     pub surfaces: Vec<SurfaceFigure>,
-    /// What repeats it.
+    /// The command that repeats it.
     pub command: String,
     /// Program and version.
     pub generated_by: String,
@@ -36,7 +36,7 @@ pub struct Table {
     pub id: String,
     /// Its heading.
     pub title: String,
-    /// What a reader has to know.
+    /// A note for the reader.
     pub note: String,
     /// Names of the columns.
     pub head: Vec<String>,
@@ -79,7 +79,7 @@ pub struct Rectangle {
     pub y: (f64, f64),
     /// Goodput in bit/s.
     pub goodput_bps: f64,
-    /// What a pointer over it shows.
+    /// Text for a pointer over it.
     pub hint: String,
 }
 
@@ -107,7 +107,7 @@ fn over_loss(curves: &[Curve]) -> Option<Figure> {
     let x = Axis {
         title: "Loss rate".into(),
         kind: AxisKind::Log { zero: None },
-        range: (least.log10(), most.log10()),
+        range: (least / 1.2, most * 1.2),
     };
     let rate = Quantity::Rate;
     let figure = Figure::of_values(
@@ -120,5 +120,5 @@ fn over_loss(curves: &[Curve]) -> Option<Figure> {
         layers,
         vec![],
     )?;
-    Some(figure.with_note("Lines join what was simulated; bands are intervals of 95 %."))
+    Some(figure.with_note("Lines join simulated points. Bands are intervals of 95 %."))
 }

@@ -1,4 +1,4 @@
-//! `wirespeed plan`: what a path will give.
+//! `wirespeed plan`: the rate that a path will give, and its needs.
 
 use super::folder::{cannot_write, create_locked};
 use super::report::width;
@@ -137,7 +137,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the arguments ask.
+/// The question of the arguments.
 fn question(arguments: &Arguments) -> Result<Question, Failure> {
     let question = Question {
         rate: arguments.rate,
@@ -163,7 +163,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
     Ok(question)
 }
 
-/// What asks the same again.
+/// The command that asks the same again.
 fn command(question: &Question) -> String {
     let counts: Vec<String> = question.flows.iter().map(u32::to_string).collect();
     let mut words = format!(
@@ -196,7 +196,7 @@ fn write(path: &Path, content: &str) -> Result<(), Failure> {
     replace_file(path, content.as_bytes()).map_err(|source| cannot_write(path, source))
 }
 
-/// Carries experiments out on the model, several at a time. A run that is in the folder already is read.
+/// Runs experiments on the model, several at a time. A run that is in the folder already is read.
 struct OnModel<'a> {
     question: &'a Question,
     folder: &'a Path,
@@ -287,7 +287,7 @@ fn reading(directory: &Path, experiment: &Experiment, question: &Question) -> Re
     Ok(Reading { goodput_bps: parts, limit })
 }
 
-/// Shows nothing: the runs are short, and the answer is what was asked for.
+/// Shows nothing: the runs are short, and only the answer counts.
 struct Silent;
 
 impl Observer for Silent {
