@@ -129,6 +129,29 @@ fn every_page_is_drawn_in_a_browser_without_an_error() {
 }
 
 #[test]
+fn plan_is_served_beside_its_runs() {
+    let Some(browser) = browser() else {
+        return skip("plan_is_served_beside_its_runs", "there is no Chromium (chromium, google-chrome)");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = ["plan", "--rate", "100 Mbit/s", "--rtt", "10 ms", "--mtu", "1500 B", "--congestion", "reno"];
+    let more = ["--flows", "1", "--effort", "low", "--out", "out"];
+    let planned = wirespeed(folder.path(), &[&path[..], &more].concat());
+    assert_eq!(planned.status.code(), Some(0), "{}", errors(&planned));
+    let served = Served::new(folder.path());
+    let list = document(browser, &format!("{}/", served.url));
+    assert!(list.contains("href=\"/plan\""), "the list has no link to the plan");
+    // The page draws its curve when it comes into view, the surfaces are drawn already.
+    let plan = document(browser, &format!("{}/plan", served.url));
+    for words in
+        ["What the path will give", "Goodput of reno, 1 flow, over loss rate and RTT", "class=\"drawing"]
+    {
+        assert!(plan.contains(words), "`{words}` is missing in the plan");
+    }
+    assert_eq!(served.interrupt(), Some(0));
+}
+
+#[test]
 fn mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("empty")).unwrap();

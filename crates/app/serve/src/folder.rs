@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+/// The page of a plan in its folder.
+const PLAN_PAGE: &str = "plan.html";
+
 /// The last name of a folder, also of `.` or a link.
 pub(crate) fn last_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());
@@ -39,6 +42,12 @@ impl Folder {
             study,
             is_wanted: AtomicBool::new(true),
         }
+    }
+
+    /// The page that `wirespeed plan` wrote there, if it did.
+    pub fn plan(&self) -> Option<PathBuf> {
+        let page = self.path.join(PLAN_PAGE);
+        page.is_file().then_some(page)
     }
 
     /// Notes a request about it, so that it is read again.

@@ -3,11 +3,13 @@
 mod compare;
 mod figure;
 mod frame;
+mod plan;
 mod study;
 
 pub(crate) use compare::compare;
 pub(crate) use figure::figure;
 pub(crate) use frame::{Place, message};
+pub(crate) use plan::plan;
 pub(crate) use study::{report, run};
 
 use crate::folder::Folder;

@@ -45,6 +45,7 @@ fn of_folder(site: &Site, folder: &Folder, path: &[&str], request: &Request) -> 
         ["figure"] => pages::figure(&place, request),
         ["compare"] => pages::compare(&place, request),
         ["progress"] => pages::progress(&place),
+        ["plan"] => pages::plan(&place),
         ["api", "runs"] => api::runs(folder, request),
         ["api", "progress"] => api::progress(folder),
         ["api", "report"] => api::report(folder, request),

@@ -23,10 +23,12 @@ impl Place<'_> {
             ("Compare", "compare"),
             ("Progress", "progress"),
         ];
+        // Only folders of `wirespeed plan` have one.
+        let plan = self.folder.plan().is_some().then_some(("Plan", "plan"));
         html! {
             nav.site aria-label="Pages" {
                 @if self.is_one_of_several { a href="/" { "All folders" } }
-                @for (name, page) in pages {
+                @for (name, page) in plan.into_iter().chain(pages) {
                     @let is_here = here == page || here == "runs" && page.is_empty();
                     a href={ (base) "/" (page) } aria-current=[is_here.then_some("page")] { (name) }
                 }
