@@ -148,7 +148,7 @@ mod tests {
                 let bps = (packets * point.mtu.get() as f64 * 8.0 / point.rtt.as_secs_f64()).min(10e9);
                 // One per cent to both sides, so that intervals have a width.
                 let goodput_bps = (0..10).map(|part| bps * if part % 2 == 0 { 0.99 } else { 1.01 }).collect();
-                Reading { goodput_bps, limit: "cwnd".into() }
+                Reading { goodput_bps, retransmitted: 0.0, limit: "cwnd".into() }
             };
             Ok(experiments.iter().map(reading).collect())
         }
@@ -166,7 +166,7 @@ mod tests {
             congestion: vec!["reno".into()],
             host: None,
             bytes: Some(Bytes::new(1_000_000_000_000)),
-            effort: Effort::Normal,
+            effort: Effort::High,
         }
     }
 
@@ -207,6 +207,6 @@ mod tests {
         let area = |tile: &surface::Tile| (tile.x.1 / tile.x.0).ln() * (tile.y.1 / tile.y.0).ln();
         let whole = (1e-2_f64 / 1e-7).ln() * 16.0_f64.ln();
         assert!((surface.tiles.iter().map(area).sum::<f64>() / whole - 1.0).abs() < 1e-6);
-        assert!(surface.tiles.len() > 9 && surface.tiles.len() <= Effort::Normal.tiles());
+        assert!(surface.tiles.len() > 9 && surface.tiles.len() <= Effort::High.tiles());
     }
 }

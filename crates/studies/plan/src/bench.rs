@@ -9,8 +9,8 @@ use wirespeed_diagnosis::audit::needs::{FRAME_OVERHEAD_BYTES, cubic_recovery_s};
 use wirespeed_statistics::{Level, student_t};
 use wirespeed_units::Span;
 
-/// A run lasts at least so many round trips: slow start needs up to 20 of them.
-const LEAST_ROUND_TRIPS: f64 = 60.0;
+/// A run lasts at least so many round trips: slow start needs up to half of them.
+const LEAST_ROUND_TRIPS: f64 = 40.0;
 /// Random losses that a flow meets in a run that is long enough.
 const LOSSES: f64 = 16.0;
 /// Or so many recoveries of CUBIC from a loss (RFC 9438), whichever is shorter: what happens between two full buffers.
@@ -21,6 +21,8 @@ const FITS: f64 = 0.5;
 const MOST_PILOTS: u32 = 4;
 /// Repetitions of a setting that is cheap to simulate.
 const MOST_REPEATS: u32 = 3;
+/// They cost at most this share of the packets of a number.
+const REPEATED: f64 = 0.25;
 
 /// The rate of a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +53,8 @@ pub struct Bench<'a, L: Laboratory> {
     question: &'a Question,
     laboratory: &'a mut L,
     known: BTreeMap<String, Measured>,
+    /// The cost of all runs so far, in packets.
+    spent: f64,
 }
 
 /// A point under measurement: the chosen length, the rate that it was chosen for, and the readings.
@@ -65,7 +69,12 @@ struct Pilot {
 impl<'a, L: Laboratory> Bench<'a, L> {
     /// A bench that has measured nothing.
     pub fn new(question: &'a Question, laboratory: &'a mut L) -> Self {
-        Bench { question, laboratory, known: BTreeMap::new() }
+        Bench { question, laboratory, known: BTreeMap::new(), spent: 0.0 }
+    }
+
+    /// The cost of all runs so far ([`Reading::cost`]).
+    pub fn spent(&self) -> f64 {
+        self.spent
     }
 
     /// All that was measured.
@@ -129,7 +138,7 @@ impl<'a, L: Laboratory> Bench<'a, L> {
                 break;
             }
             let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
-            let readings = self.laboratory.carry_out(&experiments)?;
+            let readings = self.run(&experiments)?;
             for (at, reading) in open.into_iter().zip(readings) {
                 let pilot = &mut pilots[at];
                 let bps = reading.mean_bps();
@@ -144,7 +153,7 @@ impl<'a, L: Laboratory> Bench<'a, L> {
         // The rate of one still fell each time: that of the longest run counts.
         let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
         let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
-        let readings = self.laboratory.carry_out(&experiments)?;
+        let readings = self.run(&experiments)?;
         for (at, reading) in open.into_iter().zip(readings) {
             pilots[at].is_settled = false;
             pilots[at].readings.push(reading);
@@ -152,19 +161,23 @@ impl<'a, L: Laboratory> Bench<'a, L> {
         Ok(())
     }
 
+    fn run(&mut self, experiments: &[Experiment]) -> Result<Vec<Reading>, L::Error> {
+        let readings = self.laboratory.carry_out(experiments)?;
+        let costs = experiments.iter().zip(&readings).map(|(run, reading)| reading.cost(run, self.question));
+        self.spent += costs.sum::<f64>();
+        Ok(readings)
+    }
+
     /// Repeats cheap runs.
     fn repeat(&mut self, pilots: &mut [Pilot], packets: f64) -> Result<(), L::Error> {
         let mut experiments = Vec::new();
         for (at, pilot) in pilots.iter().enumerate() {
-            let sent = pilot.readings[0].mean_bps() * pilot.length.duration.as_secs_f64()
-                / 8.0
-                / pilot.point.mtu.get() as f64
-                / f64::from(pilot.point.scale(self.question));
-            let repeats = ((packets / sent.max(1.0)) as u32).clamp(1, MOST_REPEATS);
+            let cost = pilot.readings[0].cost(&pilot.experiment(0), self.question);
+            let repeats = ((REPEATED * packets / cost.max(1.0)) as u32).clamp(1, MOST_REPEATS);
             experiments.extend((1..repeats).map(|repeat| (at, pilot.experiment(repeat))));
         }
         let (places, experiments): (Vec<usize>, Vec<Experiment>) = experiments.into_iter().unzip();
-        let readings = self.laboratory.carry_out(&experiments)?;
+        let readings = self.run(&experiments)?;
         places.into_iter().zip(readings).for_each(|(at, reading)| pilots[at].readings.push(reading));
         Ok(())
     }
@@ -189,7 +202,8 @@ impl Pilot {
             scale: self.point.scale(question),
             goodput_bps,
             low_bps: low_bps.min(goodput_bps),
-            high_bps: high_bps.max(goodput_bps),
+            // The path carries no more.
+            high_bps: high_bps.min(question.rate.get() as f64).max(goodput_bps),
             limit: self.readings[0].limit.clone(),
             is_settled: self.is_settled,
             duration: self.length.duration,

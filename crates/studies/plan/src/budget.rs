@@ -68,6 +68,10 @@ pub struct Budget {
 const CLOSE: f64 = 1.3;
 /// How often a bracket is narrowed.
 const MOST_ROUNDS: usize = 5;
+/// A search ends when its runs have cost so many times the packets of a number.
+const ALLOWANCE: f64 = 4.0;
+/// The ends of the interval of an extrapolated value are at most by this factor off it.
+const WIDEST: f64 = 10.0;
 /// Fewer losses are not searched: a run has none of them.
 const LEAST_LOSS: f64 = 1e-9;
 /// Points of a line are loss-limited below this share of the rate.
@@ -140,11 +144,15 @@ pub(crate) fn search<L: Laboratory>(
     let packets = question.effort.packets();
     let mut curve = Curve { axis, measured: Vec::new() };
     let first: Vec<Point> = axis.first_values(question).into_iter().map(|v| axis.set(base, v)).collect();
+    let until = bench.spent() + ALLOWANCE * packets;
     curve.add(bench.measure(&first, packets)?);
     let mut budgets = Vec::new();
     for share in left {
         let level = share * question.rate.get() as f64;
         for round in 0..MOST_ROUNDS {
+            if bench.spent() > until {
+                break;
+            }
             let next: Vec<Point> = curve.next(level, round).into_iter().map(|v| axis.set(base, v)).collect();
             let known = |point: &Point| curve.measured.iter().any(|(_, m)| m.point == *point);
             let next: Vec<Point> = next.into_iter().filter(|point| !known(point)).collect();
@@ -294,6 +302,10 @@ impl Curve {
         let x = mean_x + (level.ln() - mean_y) / slope;
         let t = student((1.0 + Level::NINETY_FIVE.get()) / 2.0, n - 2.0)?;
         let half = t * deviation / slope.abs() * (1.0 + 1.0 / n + (x - mean_x).powi(2) / sxx).sqrt();
+        // A wider interval is no answer.
+        if half > WIDEST.ln() {
+            return None;
+        }
         Some(Crossing::At {
             value: x.exp(),
             low: (x - half).exp(),

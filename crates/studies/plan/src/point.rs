@@ -7,7 +7,7 @@ use wirespeed_scenario::{Scenario, Table};
 use wirespeed_units::{Bytes, Span};
 
 /// Flows that are left when a path is scaled down.
-const LEAST_SCALED_FLOWS: u32 = 8;
+const LEAST_SCALED_FLOWS: u32 = 4;
 
 /// Round trips within which all flows start, for each repetition. A shift by less than a round trip decides which flow meets a full
 /// buffer.

@@ -17,16 +17,16 @@ pub enum Effort {
     Low,
     /// About a minute on two cores.
     Normal,
-    /// Five times as much.
+    /// Eight times as much.
     High,
 }
 
 impl Effort {
-    /// Data packets that the runs for one number send together at most.
+    /// Packets that a run for one number may cost ([`Reading::cost`](crate::Reading::cost)).
     pub fn packets(self) -> f64 {
         match self {
-            Effort::Low => 3e6,
-            Effort::Normal => 8e6,
+            Effort::Low => 2e6,
+            Effort::Normal => 5e6,
             Effort::High => 40e6,
         }
     }

@@ -3,6 +3,7 @@
 use crate::answer::Rate;
 use crate::budget::{Axis, Budget, Crossing};
 use crate::question::Question;
+use crate::text::counted;
 use serde::Serialize;
 use wirespeed_diagnosis::audit::needs::{core_ceiling_bps, rate, receive_ring, window_ceiling_bps};
 use wirespeed_diagnosis::audit::{Path, Profile};
@@ -57,9 +58,9 @@ pub(crate) fn of(question: &Question, rates: &[Rate], budgets: &[Budget]) -> Vec
             && value < question.loss * MARGIN
         {
             let text = format!(
-                "{} with {} flows falls to {:.0} % of the rate at a loss rate of {value:.1e}, the path has {:.1e}",
+                "{} with {} falls to {:.0} % of the rate at a loss rate of {value:.1e}, the path has {:.1e}",
                 budget.congestion,
-                budget.flows,
+                counted(budget.flows),
                 budget.left * 100.0,
                 question.loss
             );

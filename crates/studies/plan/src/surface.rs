@@ -33,6 +33,8 @@ pub struct Surface {
     pub tiles: Vec<Tile>,
 }
 
+/// A surface is finished when its runs have cost so many times the packets of a number.
+const ALLOWANCE: f64 = 12.0;
 /// Columns and rows to begin with.
 const COARSE: usize = 3;
 
@@ -89,7 +91,7 @@ pub(crate) fn measure<L: Laboratory>(
         let (from, to) = range(axis, question);
         (from.ln(), to.ln())
     };
-    let mut rate = |places: &[Place]| {
+    let rate = |bench: &mut Bench<L>, places: &[Place]| {
         let points: Vec<Point> = places
             .iter()
             .map(|place| {
@@ -100,12 +102,13 @@ pub(crate) fn measure<L: Laboratory>(
         bench.measure(&points, packets)
     };
     let mut places = grid(log(x), log(y));
-    let mut measured = rate(&places)?;
-    while places.len() + 3 <= question.effort.tiles() {
+    let until = bench.spent() + ALLOWANCE * packets;
+    let mut measured = rate(bench, &places)?;
+    while places.len() + 3 <= question.effort.tiles() && bench.spent() < until {
         let Some(at) = steepest(&places, &measured) else { break };
         let quarters = places.swap_remove(at).quarters();
         measured.swap_remove(at);
-        measured.extend(rate(&quarters)?);
+        measured.extend(rate(bench, &quarters)?);
         places.extend(quarters);
     }
     let exp = |(from, to): (f64, f64)| (from.exp(), to.exp());

@@ -68,7 +68,7 @@ fn time(seconds: f64) -> String {
 pub(crate) fn value(axis: Axis, value: f64) -> String {
     match axis {
         Axis::Loss => format!("{value:.1e}"),
-        Axis::Rtt => format!("{:.3} ms", value * 1e3),
+        Axis::Rtt => wirespeed_report::with_unit(value, "s"),
         Axis::Buffer => wirespeed_report::with_unit(value, "bytes"),
     }
 }
@@ -97,8 +97,11 @@ pub(crate) fn rate_rows(answer: &Answer) -> ([&'static str; 7], Vec<[String; 7]>
     let rate = answer.question.rate.get() as f64;
     let row = |of: &crate::answer::Rate| {
         let measured = &of.measured;
-        let settled =
-            if measured.is_settled { String::new() } else { format!(" (in {})", measured.duration) };
+        let settled = if measured.is_settled {
+            String::new()
+        } else {
+            format!(" (in {:.1} s)", measured.duration.as_secs_f64())
+        };
         [
             measured.point.congestion.clone(),
             measured.point.flows.to_string(),

@@ -11,6 +11,7 @@ use std::time::Instant;
 use wirespeed_campaign::{Campaign, Observer, Order, Outcome, Threads};
 use wirespeed_diagnosis::limiting_factors;
 use wirespeed_metrics::View;
+use wirespeed_metrics::per_flow::evaluate_flow;
 use wirespeed_metrics::series::goodput_series;
 use wirespeed_plan::{Effort, Experiment, Laboratory, Question, QuestionError, Reading, answer, page, text};
 use wirespeed_record::{read, replace_file};
@@ -53,7 +54,7 @@ pub struct Arguments {
     /// Bytes to transfer: adds the time of the transfer.
     #[arg(long, value_name = "SIZE")]
     bytes: Option<Bytes>,
-    /// How much is simulated: seconds, about a minute on two cores, or five times as much.
+    /// How much is simulated: seconds, about a minute on two cores, or eight times as much.
     #[arg(long, value_enum, default_value_t = EffortName::Normal)]
     effort: EffortName,
     /// Folder for page, scenarios and runs. Runs that are there already are not executed again.
@@ -284,7 +285,12 @@ fn reading(directory: &Path, experiment: &Experiment, question: &Question) -> Re
     }
     let limit =
         shares.into_iter().max_by_key(|(_, lasted)| *lasted).map_or_else(String::new, |(words, _)| words);
-    Ok(Reading { goodput_bps: parts, limit })
+    let mut retransmitted = 0.0;
+    for flow in view.measured() {
+        let metrics = evaluate_flow(&view, flow.number)?;
+        retransmitted += metrics.get("retransmissions_packets").copied().unwrap_or(0.0);
+    }
+    Ok(Reading { goodput_bps: parts, retransmitted, limit })
 }
 
 /// Shows nothing: the runs are short, and only the answer counts.
