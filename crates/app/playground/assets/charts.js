@@ -5,10 +5,11 @@ const PANELS = [
   { name: "Congestion window", unit: bytesText, key: "cwnd_bytes", of: "flows", low: 1e4 },
   { name: "Round-trip time", unit: (ns) => timeText(ns / 1e9), key: "rtt_ns", of: "flows", low: 1e5 },
   { name: "Queue", unit: bytesText, key: "backlog_bytes", of: "queues", low: 1e4 },
-  { name: "Losses", unit: countText, key: "losses", of: "losses", low: 4 },
+  { name: "Lost and dropped packets per interval", unit: countText, key: "losses", of: "losses", low: 4 },
 ];
 const MOST_LINES = 16;
 
+const isNarrow = () => innerWidth <= 900;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // Packets lost and dropped in each interval between two samples.
@@ -37,11 +38,12 @@ class Charts {
   }
 
   width(columns) {
-    return Math.max(200, Math.floor((this.root.clientWidth - (columns - 1) * 14) / columns) - 22);
+    const room = isNarrow() ? this.root.clientWidth * 0.88 : (this.root.clientWidth - (columns - 1) * 14) / columns;
+    return Math.max(200, Math.floor(room) - 22);
   }
 
   height() {
-    return innerWidth < 720 ? 118 : Math.max(120, Math.min(190, Math.floor((innerHeight - 250) / 5)));
+    return isNarrow() ? 130 : Math.max(96, Math.min(190, Math.floor((innerHeight - 240) / PANELS.length) - 44));
   }
 
   resize() {
@@ -123,7 +125,7 @@ class Charts {
     const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     return {
       width: this.width(entry.columns), height: this.height(), legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, sync: { key: "time" } },
-      scales: { x: { time: false }, y: {} }, series: this.series(entry.panel, entry.side), padding: [8, 8, 0, 0],
+      scales: { x: { time: false }, y: {} }, series: this.series(entry.panel, entry.side), padding: [8, 20, 0, 0],
       axes: [
         { ...axis, size: 24, values: (_, marks) => marks.map((mark) => (mark ? timeText(mark) : "0")) },
         { ...axis, size: 74, values: (_, marks) => marks.map((mark) => (mark ? entry.panel.unit(mark) : "0")) },

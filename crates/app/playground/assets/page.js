@@ -3,6 +3,8 @@
 const LETTERS = ["a", "b"];
 // A run while a slider moves shall take so long, that the picture follows the hand.
 const LIVE_MS = 40;
+// After this time it is stopped, and a shorter one takes its place.
+const LIVE_MOST_MS = 120;
 // Before the first run nobody knows how fast this browser is: packets a millisecond.
 const CAUTIOUS = 4000;
 const root = document.documentElement, byId = (id) => document.getElementById(id);
@@ -17,7 +19,7 @@ window.playground = { state, sides, drawn: 0 }; // for tests, and for curious pe
 async function unpackModule() {
   const packed = Uint8Array.from(atob(byId("module").textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).arrayBuffer();
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
 function startWorker(side) {
@@ -29,7 +31,7 @@ function startWorker(side) {
   side.running = null;
   side.worker.onmessage = ({ data }) => received(side, data);
   side.worker.onerror = (event) => fail(side, event.message || "the worker with the model did not start");
-  side.worker.postMessage({ bytes: module });
+  side.worker.postMessage({ module });
 }
 
 function received(side, data) {
@@ -39,10 +41,16 @@ function received(side, data) {
     next(side);
   } else if (data.id !== side.running?.id) {
     // Of a run that was given up.
-  } else if (data.answer) {
-    const { seconds, isLive } = side.running;
+  } else if (data.answer === "stopped") {
+    const reached = Math.max(data.stopped / 1e9, side.running.seconds / 1000);
+    side.cost = costOf(state.settings[side.letter], data.elapsed, reached);
     side.running = null;
-    finished(side, data.answer, seconds, isLive, data.elapsed);
+    side.wanted ??= { isLive: true };
+    next(side);
+  } else if (data.answer) {
+    const { seconds } = side.running;
+    side.running = null;
+    finished(side, data.answer, seconds, data.elapsed);
     next(side);
   } else if (data.failure) {
     side.running = null;
@@ -74,12 +82,12 @@ function next(side) {
   side.wanted = null;
   const seconds = isLive ? liveSeconds(side, settings) : settings.duration;
   side.running = { id: ++requests, seconds, isLive, began: performance.now() };
-  side.worker.postMessage({ id: side.running.id, text: scenario(settings, seconds) });
+  side.worker.postMessage({ id: side.running.id, text: scenario(settings, seconds), most: isLive ? LIVE_MOST_MS : Infinity });
 }
 
 // How long a run may last while a slider moves: what the last one cost a second of its time, at the rate of this one.
 function liveSeconds(side, settings) {
-  const fastest = settings.rate / 8 / Number(settings.mtu);
+  const fastest = fastestOf(settings);
   const cost = side.cost ? (side.cost.msPerSecond * Math.max(1, fastest / side.cost.fastest)) : fastest / CAUTIOUS;
   const affordable = LIVE_MS / Math.max(cost, 1e-6);
   // Four times the last one at most: what was cheap because it was short may not be so.
@@ -87,9 +95,12 @@ function liveSeconds(side, settings) {
   return Math.min(settings.duration, Math.max(bounded, 8 * settings.rtt, 1e-3));
 }
 
-function finished(side, answer, seconds, isLive, elapsed) {
+const fastestOf = (settings) => settings.rate / 8 / Number(settings.mtu); // packets a second that the path can carry
+const costOf = (settings, elapsed, seconds) => ({ msPerSecond: elapsed / seconds, fastest: fastestOf(settings), seconds });
+
+function finished(side, answer, seconds, elapsed) {
   const settings = state.settings[side.letter];
-  side.cost = { msPerSecond: elapsed / seconds, fastest: settings.rate / 8 / Number(settings.mtu), seconds };
+  side.cost = costOf(settings, elapsed, seconds);
   side.progress.hidden = true;
   if (answer.error) {
     fail(side, answer.error);
@@ -98,12 +109,16 @@ function finished(side, answer, seconds, isLive, elapsed) {
   side.run = answer.runs.runs[0];
   side.warnings = answer.runs.warnings;
   side.failure = null;
-  side.isPart = seconds < settings.duration;
+  side.isPart = seconds < 0.999 * settings.duration;
   side.elapsed = elapsed;
   draw();
 }
 
 function fail(side, message) {
+  if (!sides[side.letter]) {
+    notify(message);
+    return;
+  }
   side.failure = message;
   side.progress.hidden = true;
   draw();
@@ -138,7 +153,7 @@ function summarise(side) {
     "Dropped": countText(run.dropped_packets),
     "Lost": countText(run.lost_packets),
     ...(run.fairness === null ? {} : { "Fairness": run.fairness.toFixed(3) }),
-    "Simulated": `${timeText(run.duration_ns / 1e9)} in ${timeText(side.elapsed / 1e3)}`,
+    [side.isPart ? "Beginning, while you drag" : "Simulated"]: side.isPart ? `${timeText(run.duration_ns / 1e9)}` : `${timeText(run.duration_ns / 1e9)} in ${timeText(side.elapsed / 1e3)}`,
   } : {};
   for (const [name, value] of Object.entries(values)) {
     side.values[name] ??= addValue(side, name);

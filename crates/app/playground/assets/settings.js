@@ -1,6 +1,6 @@
 "use strict";
 // The settings of a run: their ranges, their texts, the scenario that they make, and their form in the address of the page.
-const FEWEST_SAMPLES = 40, SAMPLES = 240;
+const SAMPLES = 240; // of a run: as many as a chart has room for
 
 // A number with at most three digits, without zeros at its end.
 const digits = (value) => String(Number(value.toPrecision(3)));
@@ -40,7 +40,7 @@ const SLIDERS = [
 ];
 const LISTS = [
   { key: "algorithm", name: "Algorithm", options: (choices) => choices.algorithms },
-  { key: "other", name: "Algorithm of every second flow", options: (choices) => [{ name: "", about: "the same", label: "the same" }, ...choices.algorithms] },
+  { key: "other", name: "Second algorithm", options: (choices) => [{ name: "", about: "All flows have the first.", label: "none" }, ...choices.algorithms] },
   { key: "mtu", name: "MTU", options: () => [{ name: "1500", label: "1500 B" }, { name: "9000", label: "9000 B" }] },
   { key: "host", name: "Host preset", options: (choices) => [{ name: "", label: "none" }, ...choices.hosts] },
 ];
@@ -49,7 +49,7 @@ const DEFAULTS = {
   algorithm: "cubic", other: "", mtu: "1500", host: "",
 };
 
-// What of a flow count has which algorithm.
+// The flows of each algorithm: with a second one, it has half of them, rounded down.
 function groups(settings) {
   const second = settings.other && settings.other !== settings.algorithm ? Math.floor(settings.flows / 2) : 0;
   const found = [{ algorithm: settings.algorithm, count: settings.flows - second }];
@@ -59,7 +59,7 @@ function groups(settings) {
 
 // The scenario of settings, as `wirespeed run` takes it; `seconds` is how long it lasts.
 function scenario(settings, seconds = settings.duration) {
-  const sampleNs = Math.max(1000, Math.round((seconds * 1e9) / SAMPLES));
+  const sample = Math.max(1e-6, Number((seconds / SAMPLES).toPrecision(2)));
   const preset = settings.host ? `preset = "${settings.host}"\n` : "";
   const host = (name) => `[host.${name}]\n${preset}mtu = "${settings.mtu} B"\n`;
   const flow = ({ algorithm, count }) => `[[flow]]\ncongestion = "${algorithm}"\ncount = ${count}\n`;
@@ -69,7 +69,7 @@ function scenario(settings, seconds = settings.duration) {
       (settings.loss ? `loss = ${settings.loss.toExponential()}\n` : "") + `buffer = "${digits(settings.buffer)} bdp"\n`,
     host("sender"), host("receiver"),
     ...groups(settings).map(flow),
-    `[run]\nduration = "${Math.round(seconds * 1e9)} ns"\nsample = "${sampleNs} ns"\nseed = 1\n`,
+    `[run]\nduration = "${timeText(seconds)}"\nsample = "${timeText(sample)}"\nseed = 1\n`,
   ].join("\n");
 }
 

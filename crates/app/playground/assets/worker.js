@@ -1,9 +1,10 @@
 "use strict";
-// The model, off the page's thread. Messages to it: {bytes}, once, the compiled form of the module; {id, text}, a scenario to
-// execute. Messages from it: {choices}, {id, reached, delivered} of a run that goes on, {id, answer, elapsed}, {id, failure}.
+// The model, off the page's thread. Messages to it: {module}, once; {id, text, most}, a scenario to execute in at most so many
+// milliseconds. Messages from it: {choices}, {id, reached} of a run that goes on, {id, answer, elapsed}, {id, stopped, elapsed}
+// with the time that a run had reached then, {id, failure}.
 const REPORT_MS = 100; // between two messages about the progress of a run
 const decoder = new TextDecoder(), encoder = new TextEncoder();
-let model, failure = "", current = null, reported = 0;
+let compiled, model, failure = "", current, began = 0, reported = 0, stopped = null;
 
 const bytesAt = (address, length) => new Uint8Array(model.memory.buffer, address, length);
 
@@ -26,11 +27,15 @@ function call(name, text) {
 
 const imports = {
   playground: {
-    watch(reached, delivered) {
+    watch(reached) {
       const now = performance.now();
+      if (now - began > current.most) {
+        stopped = reached;
+        return 0;
+      }
       if (now - reported > REPORT_MS) {
         reported = now;
-        postMessage({ id: current, reached, delivered });
+        postMessage({ id: current.id, reached });
       }
       return 1;
     },
@@ -40,23 +45,23 @@ const imports = {
   },
 };
 
-let compiled;
 async function start() {
-  model = (await WebAssembly.instantiate(compiled, imports)).exports;
+  model = (await WebAssembly.instantiate(compiled, imports)).exports; // of a compiled module: the instance alone
 }
 
 onmessage = async ({ data }) => {
-  if (data.bytes) {
-    compiled = await WebAssembly.compile(data.bytes);
+  if (data.module) {
+    compiled = data.module;
     await start();
     postMessage({ choices: JSON.parse(take(BigInt.asUintN(64, model.choices()))) });
     return;
   }
-  current = data.id;
-  const began = reported = performance.now();
+  current = data;
+  began = reported = performance.now();
+  stopped = null;
   try {
     const answer = JSON.parse(call("answer", data.text));
-    postMessage({ id: data.id, answer, elapsed: performance.now() - began });
+    postMessage({ id: data.id, answer, stopped, elapsed: performance.now() - began });
   } catch (error) {
     postMessage({ id: data.id, failure: failure || String(error) });
     failure = "";
