@@ -12,6 +12,19 @@ const MOST_LINES = 16;
 const isNarrow = () => innerWidth <= 900;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+const ofRuns = new WeakMap(); // by run and panel: its lines, and the largest value in them
+function lines(panel, run) {
+  if (!ofRuns.has(run)) ofRuns.set(run, new Map());
+  const known = ofRuns.get(run);
+  if (!known.has(panel)) {
+    const all = linesOf(panel, run);
+    let most = 0;
+    for (const line of all) for (const value of line) if (value > most) most = value;
+    known.set(panel, { all, most });
+  }
+  return known.get(panel);
+}
+
 // Packets lost and dropped in each interval between two samples.
 function losses(run) {
   const sums = run.t_ns.map((_, i) => run.queues.reduce((sum, queue) => sum + (queue.dropped_packets[i] ?? 0) + (queue.lost_packets[i] ?? 0), 0));
@@ -43,7 +56,7 @@ class Charts {
   }
 
   height() {
-    return isNarrow() ? 130 : Math.max(96, Math.min(190, Math.floor((innerHeight - 240) / PANELS.length) - 44));
+    return isNarrow() ? 130 : Math.max(90, Math.min(190, Math.floor((innerHeight - 215) / PANELS.length) - 44));
   }
 
   resize() {
@@ -62,21 +75,17 @@ class Charts {
     const longest = Math.max(...present.map((run) => run.duration_ns)) / 1e9;
     for (const entry of this.plots) {
       const { panel, side, plot } = entry;
-      const top = Math.max(panel.low, ...present.map((run) => this.most(panel, run)));
-      entry.range = { longest, top };
-      const columns = side.filter((letter) => runs[letter]).map((letter) => ({ run: runs[letter], lines: linesOf(panel, runs[letter]) }));
+      const top = Math.max(panel.low, ...present.map((run) => lines(panel, run).most));
+      const shown = [longest, top, ...side.map((letter) => runs[letter])];
+      if (entry.shown?.every((value, i) => value === shown[i])) continue;
+      entry.shown = shown;
+      const columns = side.filter((letter) => runs[letter]).map((letter) => ({ run: runs[letter], lines: lines(panel, runs[letter]).all }));
       plot.setData(align(columns), false);
       plot.batch(() => {
         plot.setScale("x", { min: 0, max: longest });
         plot.setScale("y", { min: 0, max: top * 1.06 });
       });
     }
-  }
-
-  most(panel, run) {
-    let most = 0;
-    for (const line of linesOf(panel, run)) for (const value of line) if (value > most) most = value;
-    return most;
   }
 
   build(sides) {
@@ -91,7 +100,7 @@ class Charts {
         caption.textContent = panel.name + (sides.length > 1 ? `, ${side[0].toUpperCase()}` : "");
         box.append(caption);
         this.root.append(box);
-        const entry = { panel, side, columns: sides.length, range: { longest: 1, top: 1 } };
+        const entry = { panel, side, columns: sides.length };
         entry.plot = new uPlot(this.options(entry, caption.textContent), [[0], ...this.series(panel, side).slice(1).map(() => [null])], box);
         entry.plot.root.setAttribute("role", "img");
         entry.plot.root.setAttribute("aria-label", `${caption.textContent} over time`);
@@ -105,7 +114,7 @@ class Charts {
     for (const letter of side) {
       const run = this.runs[letter];
       if (!run) continue;
-      const count = linesOf(panel, run).length;
+      const count = lines(panel, run).all.length;
       for (let i = 0; i < count; i++) {
         const isFirst = i === 0 || !(panel.total && count > 1);
         const base = colour(letter);
@@ -128,7 +137,7 @@ class Charts {
       scales: { x: { time: false }, y: {} }, series: this.series(entry.panel, entry.side), padding: [8, 20, 0, 0],
       axes: [
         { ...axis, size: 24, values: (_, marks) => marks.map((mark) => (mark ? timeText(mark) : "0")) },
-        { ...axis, size: 74, values: (_, marks) => marks.map((mark) => (mark ? entry.panel.unit(mark) : "0")) },
+        { ...axis, size: 74, space: 26, values: (_, marks) => marks.map((mark) => (mark ? entry.panel.unit(mark) : "0")) },
       ],
       hooks: { setCursor: [(plot) => readOut(plot, entry, title)] },
     };

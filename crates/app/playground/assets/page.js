@@ -92,7 +92,7 @@ function liveSeconds(side, settings) {
   const affordable = LIVE_MS / Math.max(cost, 1e-6);
   // Four times the last one at most: what was cheap because it was short may not be so.
   const bounded = Math.min(affordable, side.cost ? 4 * side.cost.seconds : affordable);
-  return Math.min(settings.duration, Math.max(bounded, 8 * settings.rtt, 1e-3));
+  return Number(Math.min(settings.duration, Math.max(bounded, 8 * settings.rtt, 1e-3)).toPrecision(3));
 }
 
 const fastestOf = (settings) => settings.rate / 8 / Number(settings.mtu); // packets a second that the path can carry
@@ -143,37 +143,28 @@ function draw() {
 
 const shownLetters = () => (state.isCompared ? LETTERS : ["a"]);
 
+// The numbers of a run: column, and text.
+const NUMBERS = [
+  ["Goodput", ({ run }) => run.goodput_bps !== null && rateText(run.goodput_bps)],
+  ["Mean RTT", ({ run }) => run.rtt_mean_ns !== null && timeText(run.rtt_mean_ns / 1e9)],
+  ["Largest queue", ({ run }) => bytesText(run.backlog_max_bytes)],
+  ["Retransmitted", ({ run }) => countText(run.retransmitted_packets)],
+  ["Dropped", ({ run }) => countText(run.dropped_packets)],
+  ["Lost", ({ run }) => countText(run.lost_packets)],
+  ["Fairness", ({ run }) => run.fairness !== null && run.fairness.toFixed(3)],
+  ["Simulated", ({ run, isPart }) => (isPart ? "first " : "") + timeText(run.duration_ns / 1e9)],
+  ["Computed in", ({ elapsed }) => timeText(elapsed / 1e3, 2)],
+];
+
 function summarise(side) {
-  const { run } = side;
-  const values = run && !side.failure ? {
-    "Goodput": run.goodput_bps === null ? "-" : rateText(run.goodput_bps),
-    "Mean RTT": run.rtt_mean_ns === null ? "-" : timeText(run.rtt_mean_ns / 1e9),
-    "Largest queue": bytesText(run.backlog_max_bytes),
-    "Retransmitted": countText(run.retransmitted_packets),
-    "Dropped": countText(run.dropped_packets),
-    "Lost": countText(run.lost_packets),
-    ...(run.fairness === null ? {} : { "Fairness": run.fairness.toFixed(3) }),
-    [side.isPart ? "Beginning, while you drag" : "Simulated"]: side.isPart ? `${timeText(run.duration_ns / 1e9)}` : `${timeText(run.duration_ns / 1e9)} in ${timeText(side.elapsed / 1e3)}`,
-  } : {};
-  for (const [name, value] of Object.entries(values)) {
-    side.values[name] ??= addValue(side, name);
-    side.values[name].textContent = value;
-  }
-  for (const [name, element] of Object.entries(side.values)) element.parentElement.hidden = !(name in values);
+  const isThere = side.run && !side.failure;
+  NUMBERS.forEach(([, text], i) => { side.cells[i].textContent = (isThere && text(side)) || "-"; });
   const messages = side.failure ? [side.failure] : side.warnings ?? [];
   const text = messages.join("\n");
   if (side.messages.dataset.text !== text) {
     side.messages.dataset.text = text;
-    side.messages.replaceChildren(...messages.map((message) => element("p", { className: "message", textContent: message })));
+    side.messages.replaceChildren(...messages.map((message) => element("p", { className: "message", textContent: `${side.letter.toUpperCase()}: ${message}` })));
   }
-  side.messages.hidden = messages.length === 0;
-}
-
-function addValue(side, name) {
-  const value = element("dd");
-  const pair = element("div", {}, element("dt", { textContent: name }), value);
-  side.list.append(pair);
-  return value;
 }
 
 // ---- controls --------------------------------------------------------------------------------------------------------------
@@ -185,7 +176,7 @@ function element(name, properties = {}, ...children) {
 }
 
 function buildSide(letter) {
-  const side = { letter, values: {}, inputs: {} }, capital = letter.toUpperCase();
+  const side = { letter, inputs: {} }, capital = letter.toUpperCase();
   const box = element("fieldset", { className: "side" });
   box.style.setProperty("--side", `var(--${letter})`);
   box.append(element("h2", { textContent: `Setting ${capital}` }));
@@ -232,13 +223,13 @@ function buildSide(letter) {
   side.box = box;
   side.progress = element("progress", { max: 1, value: 0, hidden: true });
   side.progress.setAttribute("aria-label", `Progress of setting ${capital}`);
-  side.list = element("dl");
-  side.messages = element("div", { hidden: true });
+  side.messages = element("div");
   side.messages.setAttribute("role", "alert");
-  side.messages.style.flexBasis = "100%";
-  side.summary = element("div", { className: "summary" }, element("b", { textContent: capital }), side.list, side.messages, side.progress);
-  side.summary.style.setProperty("--side", `var(--${letter})`);
-  byId("summaries").append(side.summary);
+  side.cells = NUMBERS.map(() => element("td", { textContent: "-" }));
+  side.row = element("tr", {}, Object.assign(element("th", { textContent: capital }), { scope: "row" }), ...side.cells);
+  byId("numbers").append(side.row);
+  byId("summaries").append(side.messages, side.progress);
+  for (const part of [side.row, side.messages, side.progress]) part.style.setProperty("--side", `var(--${letter})`);
   return side;
 }
 
@@ -294,7 +285,7 @@ function showAll() {
   byId("overlay").parentElement.hidden = !state.isCompared;
   for (const letter of LETTERS) {
     const side = sides[letter], isShown = shownLetters().includes(letter);
-    side.box.hidden = side.summary.hidden = !isShown;
+    side.box.hidden = side.row.hidden = side.messages.hidden = !isShown;
     for (const show of Object.values(side.inputs)) show();
     if (isShown) request(letter, false);
   }
@@ -327,6 +318,7 @@ async function begin() {
     startWorker(first);
   });
   readAddress();
+  byId("columns").append(...NUMBERS.map(([name]) => element("th", { scope: "col", textContent: name })));
   for (const letter of LETTERS) sides[letter] = buildSide(letter);
   Object.assign(sides.a, { worker: first.worker, isReady: true, running: null });
   first.worker.onmessage = ({ data }) => received(sides.a, data);

@@ -1,13 +1,13 @@
 "use strict";
 // The settings of a run: their ranges, their texts, the scenario that they make, and their form in the address of the page.
-const SAMPLES = 240; // of a run: as many as a chart has room for
+const SAMPLES = 250; // of a run: the interval between two has few digits, and no rest is left at the end
 
 // A number with at most three digits, without zeros at its end.
-const digits = (value) => String(Number(value.toPrecision(3)));
+const digits = (value, most = 3) => String(Number(value.toPrecision(most)));
 const rateText = (bps) => (bps >= 1e9 ? `${digits(bps / 1e9)} Gbit/s` : `${digits(bps / 1e6)} Mbit/s`);
-const timeText = (seconds) => {
-  if (seconds >= 1) return `${digits(seconds)} s`;
-  return seconds >= 1e-3 ? `${digits(seconds * 1e3)} ms` : `${digits(seconds * 1e6)} us`;
+const timeText = (seconds, most = 3) => {
+  if (seconds >= 1) return `${digits(seconds, most)} s`;
+  return seconds >= 1e-3 ? `${digits(seconds * 1e3, most)} ms` : `${digits(seconds * 1e6, most)} us`;
 };
 const bytesText = (bytes) => {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -59,7 +59,6 @@ function groups(settings) {
 
 // The scenario of settings, as `wirespeed run` takes it; `seconds` is how long it lasts.
 function scenario(settings, seconds = settings.duration) {
-  const sample = Math.max(1e-6, Number((seconds / SAMPLES).toPrecision(2)));
   const preset = settings.host ? `preset = "${settings.host}"\n` : "";
   const host = (name) => `[host.${name}]\n${preset}mtu = "${settings.mtu} B"\n`;
   const flow = ({ algorithm, count }) => `[[flow]]\ncongestion = "${algorithm}"\ncount = ${count}\n`;
@@ -69,7 +68,7 @@ function scenario(settings, seconds = settings.duration) {
       (settings.loss ? `loss = ${settings.loss.toExponential()}\n` : "") + `buffer = "${digits(settings.buffer)} bdp"\n`,
     host("sender"), host("receiver"),
     ...groups(settings).map(flow),
-    `[run]\nduration = "${timeText(seconds)}"\nsample = "${timeText(sample)}"\nseed = 1\n`,
+    `[run]\nduration = "${timeText(seconds)}"\nsample = "${timeText(seconds / SAMPLES, 7)}"\nseed = 1\n`,
   ].join("\n");
 }
 

@@ -5,6 +5,8 @@ use wirespeed_scenario::{DEFAULT_HOST_PRESET, Preset, PresetKind, congestion_con
 
 #[derive(Serialize)]
 struct Choices {
+    /// The sources of the model ([`wirespeed_sim::PROGRAM`]).
+    program: &'static str,
     algorithms: Vec<Choice>,
     hosts: Vec<Choice>,
     default_host: &'static str,
@@ -16,10 +18,11 @@ struct Choice {
     about: &'static str,
 }
 
-/// The congestion control algorithms and the presets of hosts, as JSON.
+/// The congestion control algorithms, the presets of hosts, and the name of the model's program, as JSON.
 pub fn choices() -> String {
     let hosts = presets().iter().filter(|preset| preset.kind == PresetKind::Host);
     let choices = Choices {
+        program: wirespeed_sim::PROGRAM,
         algorithms: congestion_controls().iter().map(|row| Choice { name: row.name, about: row.about }).collect(),
         hosts: hosts.map(|Preset { name, about, .. }| Choice { name, about }).collect(),
         default_host: DEFAULT_HOST_PRESET,

@@ -1,6 +1,7 @@
 // Runs the model's module in Node.
 //   node module.mjs MODULE tables SCENARIO.toml LONGEST_MS   prints every row that the model recorded of the scenario's runs
 //   node module.mjs MODULE answer SCENARIO.toml              prints the answer that the page would get
+//   node module.mjs MODULE choices                           prints what the page offers
 //   node module.mjs MODULE speed SCENARIO.toml               prints the packets that it carries a second
 import { readFileSync, writeSync } from "node:fs";
 
@@ -19,12 +20,9 @@ function call(name, ...more) {
   const input = readFileSync(scenario);
   const address = model.allocate(input.length);
   new Uint8Array(model.memory.buffer, address, input.length).set(input);
-  const result = BigInt.asUintN(64, model[name](address, input.length, ...more));
+  const result = model[name](address, input.length, ...more);
   model.release(address, input.length);
-  const [start, length] = [Number(result >> 32n), Number(result & 0xffffffffn)];
-  const bytes = Buffer.from(new Uint8Array(model.memory.buffer, start, length));
-  model.release(start, length);
-  return bytes;
+  return take(result);
 }
 
 function print(bytes) {
@@ -37,7 +35,18 @@ function print(bytes) {
   }
 }
 
-if (what === "tables") {
+// The bytes at address x 2^32 + length, whose memory is given back.
+function take(result) {
+  const packed = BigInt.asUintN(64, result);
+  const [start, length] = [Number(packed >> 32n), Number(packed & 0xffffffffn)];
+  const bytes = Buffer.from(new Uint8Array(model.memory.buffer, start, length));
+  model.release(start, length);
+  return bytes;
+}
+
+if (what === "choices") {
+  print(take(model.choices()));
+} else if (what === "tables") {
   print(call("tables", Number(longest)));
 } else if (what === "answer") {
   print(call("answer"));
