@@ -8,7 +8,7 @@ use wirespeed_sim::{Ended, Progress, simulate};
 /// The name of the text in messages.
 const NAME: &str = "scenario";
 
-/// What the page gets.
+/// The result for the page.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -105,7 +105,7 @@ mod tests {
     fn mistake_gives_its_place_and_the_remedy() {
         let answer = json(&SCENARIO.replace("\"cubic\"", "\"cubik\""));
         let error = answer["error"].as_str().unwrap();
-        assert!(error.starts_with("scenario:9:") && error.contains("cubic"), "{error}");
+        assert!(error.starts_with("scenario:10:22: ") && error.contains("cubic"), "{error}");
     }
 
     #[test]

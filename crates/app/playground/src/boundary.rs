@@ -1,7 +1,7 @@
 //! The functions that the module exports, and those that it imports. Texts are UTF-8 in the module's memory.
 //!
-//! A caller puts a text into memory of [`allocate`], passes its address and length, and gets the address and the length of the
-//! result in one number: address x 2^32 + length. It gives memory back with [`release`].
+//! A caller puts a text into memory of [`allocate`], and passes its address and length. The address and the length of the result
+//! are in one number: address x 2^32 + length. [`release`] gives memory back.
 
 use std::panic::PanicHookInfo;
 use wirespeed_sim::Progress;
@@ -25,7 +25,7 @@ extern "C" fn allocate(length: usize) -> *mut u8 {
 /// Gives memory back.
 ///
 /// # Safety
-/// It is that of [`allocate`] or of a result, with its whole length, and nobody uses it any more.
+/// It is that of [`allocate`] or of a result, with its whole length. It is not used afterwards.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn release(address: *mut u8, length: usize) {
     // SAFETY: a boxed slice of that length was made into this address.

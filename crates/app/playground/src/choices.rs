@@ -1,4 +1,4 @@
-//! What the page offers in its lists.
+//! The entries of the lists on the page.
 
 use serde::Serialize;
 use wirespeed_scenario::{DEFAULT_HOST_PRESET, Preset, PresetKind, congestion_controls, presets};
@@ -23,7 +23,10 @@ pub fn choices() -> String {
     let hosts = presets().iter().filter(|preset| preset.kind == PresetKind::Host);
     let choices = Choices {
         program: wirespeed_sim::PROGRAM,
-        algorithms: congestion_controls().iter().map(|row| Choice { name: row.name, about: row.about }).collect(),
+        algorithms: congestion_controls()
+            .iter()
+            .map(|row| Choice { name: row.name, about: row.about })
+            .collect(),
         hosts: hosts.map(|Preset { name, about, .. }| Choice { name, about }).collect(),
         default_host: DEFAULT_HOST_PRESET,
     };

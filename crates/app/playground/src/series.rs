@@ -58,9 +58,8 @@ struct QueueColumns {
 impl RunSeries {
     pub(crate) fn of(run: &Run, outcome: &Outcome) -> RunSeries {
         let grid = Grid::of(outcome);
-        let flows: Vec<Option<&FlowSample>> = grid.placed(&outcome.flows, run.flows.len(), |row| {
-            (row.t_ns, row.flow as usize)
-        });
+        let flows: Vec<Option<&FlowSample>> =
+            grid.placed(&outcome.flows, run.flows.len(), |row| (row.t_ns, row.flow as usize));
         let names = forward_queues(&outcome.queues);
         let position = |row: &QueueSample| names.iter().position(|name| *name == row.queue);
         let queues: Vec<Option<&QueueSample>> =
@@ -160,8 +159,9 @@ fn goodput(rows: &[Option<&FlowSample>], omit: i64) -> Option<u64> {
 
 fn rtt_mean(flows: &[Vec<Option<&FlowSample>>], omit: i64) -> Option<i64> {
     let rows = flows.iter().flatten().flatten().filter(|row| row.t_ns >= omit);
-    let (sum, count) =
-        rows.filter_map(|row| row.rtt_ns).fold((0_i128, 0), |(sum, count), rtt| (sum + i128::from(rtt), count + 1));
+    let (sum, count) = rows
+        .filter_map(|row| row.rtt_ns)
+        .fold((0_i128, 0), |(sum, count), rtt| (sum + i128::from(rtt), count + 1));
     (count > 0).then(|| (sum / count) as i64)
 }
 

@@ -4,13 +4,18 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use wirespeed_playground::{answer, choices, tables};
 use wirespeed_units::Span;
 
 /// Runs of shipped scenarios end after this time, in milliseconds.
 const LONGEST_MS: i64 = 200;
+
+/// Each test keeps the machine busy, and one of them measures frames.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Frames a second while a slider moves. A display has 60; a machine with other work may lose one in ten.
 const FEWEST_FRAMES: f64 = 54.0;
@@ -21,6 +26,11 @@ fn root() -> PathBuf {
 
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// Prints a line past the capture of the test harness, for tools/test-summary.
+fn say(line: &str) {
+    let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 fn works(program: &str) -> bool {
@@ -37,7 +47,7 @@ fn made(test: &str, name: &str) -> Option<PathBuf> {
     } else {
         return Some(path);
     };
-    eprintln!("{test} skipped: {reason}");
+    say(&format!("{test} skipped: {reason}"));
     None
 }
 
@@ -68,11 +78,18 @@ fn difference(ours: &[u8], theirs: &[u8]) -> String {
         let (from, to) = (at.saturating_sub(80).min(bytes.len()), (at + 80).min(bytes.len()));
         String::from_utf8_lossy(&bytes[from..to]).into_owned()
     };
-    format!("from byte {at} of {} and {}: `{}` and `{}`", ours.len(), theirs.len(), shown(ours), shown(theirs))
+    format!(
+        "from byte {at} of {} and {}: `{}` and `{}`",
+        ours.len(),
+        theirs.len(),
+        shown(ours),
+        shown(theirs)
+    )
 }
 
 #[test]
 fn module_records_the_same_bytes_as_the_native_model() {
+    let _alone = ONE_AT_A_TIME.lock();
     let Some(module) = module("module_records_the_same_bytes_as_the_native_model") else { return };
     let driver = script("module.mjs");
     let recorded = |scenario: &Path, longest: i64| {
@@ -107,6 +124,7 @@ fn module_records_the_same_bytes_as_the_native_model() {
 
 #[test]
 fn module_answers_the_page_with_the_same_bytes() {
+    let _alone = ONE_AT_A_TIME.lock();
     let Some(module) = module("module_answers_the_page_with_the_same_bytes") else { return };
     let (driver, scenario) = (script("module.mjs"), script("page.toml"));
     let ours = answer(&fs::read_to_string(&scenario).unwrap(), &mut |_| true).into_bytes();
@@ -116,12 +134,32 @@ fn module_answers_the_page_with_the_same_bytes() {
 }
 
 #[test]
+fn every_choice_of_the_page_runs() {
+    let text = fs::read_to_string(script("page.toml")).unwrap().replace("2 s", "50 ms");
+    let offered: serde_json::Value = serde_json::from_str(&choices()).unwrap();
+    let names = |list: &str| -> Vec<String> {
+        let rows = offered[list].as_array().unwrap().iter();
+        rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let (algorithms, hosts) = (names("algorithms"), names("hosts"));
+    assert!(algorithms.len() > 10 && hosts.len() > 5);
+    let of_algorithms = algorithms.iter().map(|name| text.replace("\"bbr\"", &format!("\"{name}\"")));
+    let of_hosts = hosts.iter().map(|name| text.replace("xeon-2015-10g", name));
+    for scenario in of_algorithms.chain(of_hosts) {
+        let answered = answer(&scenario, &mut |_| true);
+        assert!(answered.starts_with("{\"runs\":"), "{scenario}\n{answered}");
+    }
+}
+
+#[test]
 fn page_draws_at_every_frame_while_a_slider_moves() {
+    let _alone = ONE_AT_A_TIME.lock();
     let test = "page_draws_at_every_frame_while_a_slider_moves";
     let Some(page) = made(test, "playground.html") else { return };
-    let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| works(name))
+    let Some(browser) =
+        ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| works(name))
     else {
-        eprintln!("{test} skipped: no Chromium was found; type `apt-get install chromium`");
+        say(&format!("{test} skipped: no Chromium was found; type `apt-get install chromium`"));
         return;
     };
     let driver = script("browser.mjs");
@@ -139,7 +177,7 @@ fn page_draws_at_every_frame_while_a_slider_moves() {
         if frames >= FEWEST_FRAMES {
             break;
         }
-        eprintln!("{test} retried: {frames} frames a second");
+        say(&format!("{test} retried: {frames} frames a second"));
         measured = attempt();
     }
     assert!(measured["frames_per_s"].as_f64().unwrap() >= FEWEST_FRAMES, "{measured}");
