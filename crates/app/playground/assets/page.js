@@ -92,7 +92,9 @@ function liveSeconds(side, settings) {
   const affordable = LIVE_MS / Math.max(cost, 1e-6);
   // Four times the last one at most: what was cheap because it was short may not be so.
   const bounded = Math.min(affordable, side.cost ? 4 * side.cost.seconds : affordable);
-  return Number(Math.min(settings.duration, Math.max(bounded, 8 * settings.rtt, 1e-3)).toPrecision(3));
+  // Whole milliseconds, as of samples, and few digits.
+  const whole = Math.max(2, Math.round(Number((bounded * 1000).toPrecision(3)))) / 1000;
+  return Math.min(settings.duration, whole);
 }
 
 const fastestOf = (settings) => settings.rate / 8 / Number(settings.mtu); // packets a second that the path can carry
@@ -114,11 +116,13 @@ function finished(side, answer, seconds, elapsed) {
   draw();
 }
 
-function fail(side, message) {
-  if (!sides[side.letter]) {
+function fail({ letter }, message) {
+  const side = sides[letter];
+  if (!side) {
     notify(message);
     return;
   }
+  side.run = null;
   side.failure = message;
   side.progress.hidden = true;
   draw();

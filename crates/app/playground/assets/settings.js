@@ -1,5 +1,6 @@
 "use strict";
 // The settings of a run: their ranges, their texts, the scenario that they make, and their form in the address of the page.
+const FINEST_SAMPLE = 1e-3; // seconds; a scenario has none that is finer
 const SAMPLES = 250; // of a run: the interval between two has few digits, and no rest is left at the end
 
 // A number with at most three digits, without zeros at its end.
@@ -68,7 +69,7 @@ function scenario(settings, seconds = settings.duration) {
       (settings.loss ? `loss = ${settings.loss.toExponential()}\n` : "") + `buffer = "${digits(settings.buffer)} bdp"\n`,
     host("sender"), host("receiver"),
     ...groups(settings).map(flow),
-    `[run]\nduration = "${timeText(seconds)}"\nsample = "${timeText(seconds / SAMPLES, 7)}"\nseed = 1\n`,
+    `[run]\nduration = "${timeText(seconds)}"\nsample = "${timeText(Math.max(FINEST_SAMPLE, seconds / SAMPLES), 7)}"\nseed = 1\n`,
   ].join("\n");
 }
 

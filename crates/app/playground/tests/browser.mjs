@@ -91,7 +91,6 @@ async function test({ send, evaluate, errors }) {
   await evaluate("playground.frames = []; playground.isMeasured = true; requestAnimationFrame(function frame(t) { playground.frames.push(t); if (playground.isMeasured) requestAnimationFrame(frame); }); playground.before = playground.drawn");
   await mouse("mousePressed", at(0.5));
   const start = performance.now();
-  let texts = new Set();
   while (performance.now() - start < 4000) {
     const t = (performance.now() - start) / 4000;
     await mouse("mouseMoved", at(0.5 + 0.45 * Math.sin(t * 4 * Math.PI)));
@@ -115,6 +114,10 @@ async function test({ send, evaluate, errors }) {
   check(run === (await evaluate(throughput)), "the shared address gives another run");
   await evaluate("document.getElementById('a-copy').click()");
   const scenario = await until("the copied scenario", 5_000, () => evaluate("playground.copied"));
+
+  // A mistake is shown as text, with its remedy.
+  await evaluate("location.hash = '#compare=1&a.rate=1e8&a.rtt=0.0001&a.buffer=0.01'");
+  await until("the message about the buffer", 20_000, () => evaluate("/does not hold one packet.*write at least/.test(document.getElementById('summaries').textContent)"));
 
   // Many flows, a preset, jumbo frames; then dark, and narrow as a phone.
   await evaluate("location.hash = '#compare=1&overlay=1&a.rate=1e11&a.rtt=0.001&a.loss=0&a.flows=4&a.mtu=9000&a.duration=1&b.rate=1e11&b.rtt=0.001&b.loss=0&b.flows=4&b.mtu=9000&b.duration=1&b.other=bbr'");
