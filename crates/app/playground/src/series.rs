@@ -152,7 +152,7 @@ fn rate(bytes: u64, span_ns: i64) -> Option<u64> {
 fn goodput(rows: &[Option<&FlowSample>], omit: i64) -> Option<u64> {
     let mut counted = rows.iter().flatten().filter(|row| row.t_ns >= omit);
     let first = counted.next()?;
-    let last = counted.last()?;
+    let last = counted.next_back()?;
     let bytes = last.delivered_bytes?.checked_sub(first.delivered_bytes.unwrap_or(0))?;
     rate(bytes, last.t_ns - first.t_ns)
 }
