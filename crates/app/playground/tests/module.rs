@@ -114,7 +114,7 @@ fn module_records_the_same_bytes_as_the_native_model() {
         }
     }
     assert!(different.is_empty(), "{different}");
-    eprintln!("{} scenarios, {runs} runs: the same bytes", scenarios.len());
+    say(&format!("{} scenarios, {runs} runs: the same bytes", scenarios.len()));
 
     // That one differs if only its duration does.
     let first = &scenarios[0];
@@ -167,7 +167,7 @@ fn page_draws_at_every_frame_while_a_slider_moves() {
         let arguments =
             ["--experimental-websocket", driver.to_str().unwrap(), browser, page.to_str().unwrap()];
         let measured: serde_json::Value = serde_json::from_slice(&node(&arguments)).unwrap();
-        eprintln!("{measured}");
+        say(&format!("{measured}"));
         measured
     };
     // Time is real here, and the machine may have other work.
