@@ -78,6 +78,7 @@ demo: setup-build build ## the first result: compile, run a scenario on the mode
 .PHONY: test
 test: setup kernel demo fmt ## every test, also of the Python package, after setup, kernel and demo; lists skipped tests with the reason
 	@mkdir -p target
+	@tools/playground || [ $$? -eq 3 ] || exit 1
 	@echo '$(CARGO) test --workspace --release'
 	@set +e; $(CARGO) test --workspace --release $(LOCKED) --no-fail-fast 2>&1 | tee target/test.log; \
 	code=$${PIPESTATUS[0]}; tools/python-tests '$(WIRESPEED)' 2>&1 | tee -a target/test.log; \
@@ -110,6 +111,10 @@ test-guest: guest ## only the tests in the guest: receive rings of a real driver
 .PHONY: test-python
 test-python: build ## only the Python package: its tests, types and style, in target/python-venv (downloads from PyPI)
 	tools/python-tests '$(WIRESPEED)'
+
+.PHONY: playground
+playground: ## the model in WebAssembly with its page, one file: target/playground/playground.html; prints what it downloads
+	@tools/playground
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for two minutes, with a nightly compiler: SECONDS_EACH=N, TARGETS='agent file'

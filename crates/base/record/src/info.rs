@@ -115,6 +115,7 @@ impl fmt::Display for ValidatedRegion {
 
 impl RunInfo {
     /// What of its times no run has: sums and differences of such times would not be what they seem.
+    #[cfg(feature = "files")]
     pub(crate) fn impossible(&self) -> Option<String> {
         /// Ten years, before and after.
         const FAR_NS: i64 = 315_360_000_000_000_000;

@@ -5,48 +5,69 @@
 //! substrate left (console log, captures). A directory is complete when `run.json` is there, which is written
 //! last; until then it holds `INCOMPLETE` with the reason.
 
+#[cfg(feature = "files")]
 mod capture;
 mod cause;
+#[cfg(feature = "files")]
 mod cell;
+#[cfg(feature = "files")]
 mod checksums;
 mod delay_bucket;
 mod drop_counters;
 mod event_kind;
 mod flow_group;
+#[cfg(feature = "files")]
 mod foreign;
+#[cfg(feature = "files")]
 mod guarded;
 mod host_model;
 mod info;
 mod kept_series;
+#[cfg(feature = "files")]
 mod lock;
+#[cfg(feature = "files")]
 mod older;
 mod path_check;
 mod placement;
 mod plain;
+#[cfg(feature = "files")]
 mod platform;
 mod queue_class;
+#[cfg(feature = "files")]
 mod read;
+#[cfg(feature = "files")]
 mod reduce;
 mod rows;
+#[cfg(feature = "files")]
 mod sample_files;
+#[cfg(feature = "files")]
 mod sheet;
+#[cfg(feature = "files")]
 mod sheet_reader;
+#[cfg(feature = "files")]
 mod spool;
 mod stage;
+#[cfg(feature = "files")]
 mod store;
 mod substrate_kind;
 mod table;
+#[cfg(feature = "files")]
 mod table_file;
 mod tables;
 mod transport;
 mod wall_clock;
+#[cfg(feature = "files")]
 mod window;
 mod words;
+#[cfg(feature = "files")]
 mod write;
 
+#[cfg(feature = "files")]
 pub use capture::{Segment, capture};
 pub use cause::Cause;
+#[cfg(feature = "files")]
 pub use cell::Cell;
+#[cfg(feature = "files")]
 pub use checksums::check as check_sums;
 pub use delay_bucket::{delay_bucket, longest_of_bucket};
 pub use drop_counters::{
@@ -54,6 +75,7 @@ pub use drop_counters::{
 };
 pub use event_kind::EventKind;
 pub use flow_group::{FlowClass, FlowGroup};
+#[cfg(feature = "files")]
 pub use guarded::panics_are_caught;
 pub use host_model::{Applications, HostModel, Interrupts};
 pub use info::{
@@ -61,17 +83,23 @@ pub use info::{
     Leg, LinkChange, LinkInfo, RunInfo, ToolInfo, ValidatedRegion,
 };
 pub use kept_series::KeptSeries;
+#[cfg(feature = "files")]
 pub use lock::FolderLock;
 pub use path_check::PathCheck;
 pub use placement::{Placement, QueueLine, Topology};
 pub use plain::{is_command, plain, plain_line};
 pub use queue_class::QueueClass;
+#[cfg(feature = "files")]
 pub use read::{Table, read, read_lazily};
 pub use rows::Rows;
+#[cfg(feature = "files")]
 pub use sample_files::SampleFiles;
+#[cfg(feature = "files")]
 pub use sheet::{SheetColumn, SheetValues, write_sheet};
+#[cfg(feature = "files")]
 pub use sheet_reader::read_sheet;
 pub use stage::{Direction, Entry, Stage};
+#[cfg(feature = "files")]
 pub use store::{
     ANALYSIS, RunDirectory, RunState, StoreError, find_runs, open, read_info, reduce_run, replace_file,
     replace_file_with, set_aside,
@@ -84,9 +112,11 @@ pub use tables::{
 };
 pub use transport::Transport;
 pub use wall_clock::{file_stamp, rfc3339};
+#[cfg(feature = "files")]
 pub use write::TableWriter;
 
 /// A run and all it recorded.
+#[cfg(feature = "files")]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Recording {
     /// What was run and what it cost.

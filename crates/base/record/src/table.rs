@@ -1,9 +1,14 @@
 //! One declaration per table gives the row struct, the documented columns, and the way to and from Parquet.
 
+#[cfg(feature = "files")]
 use crate::cell::Cell;
+#[cfg(feature = "files")]
 use crate::spool::Scratch;
+#[cfg(feature = "files")]
 use arrow_array::{Array, RecordBatch, new_null_array};
+#[cfg(feature = "files")]
 use arrow_schema::{Field, Schema};
+#[cfg(feature = "files")]
 use std::sync::Arc;
 
 /// A column as `wirespeed explain` and the docs show it.
@@ -43,19 +48,24 @@ pub trait Row: Sized + Clone {
     const COLUMNS: &'static [Column];
 
     /// The Arrow schema.
+    #[cfg(feature = "files")]
     fn schema() -> Arc<Schema>;
     /// Adds the values of `rows` to those of each column.
+    #[cfg(feature = "files")]
     fn gather(rows: &[Self], columns: &mut [Scratch]);
     /// A batch as rows, or the name of the column that is missing or has another type.
+    #[cfg(feature = "files")]
     fn from_batch(batch: &RecordBatch, into: &mut Vec<Self>) -> Result<(), String>;
 }
 
+#[cfg(feature = "files")]
 pub(crate) fn field<C: Cell>(column: Column) -> Field {
     let doc = std::collections::HashMap::from([("doc".to_string(), column.doc.to_string())]);
     Field::new(column.name, C::TYPE, C::NULLABLE).with_metadata(doc)
 }
 
 /// The values of the column `name` of a batch.
+#[cfg(feature = "files")]
 pub(crate) fn read<C: Cell>(batch: &RecordBatch, name: &str) -> Result<Vec<C>, String> {
     let column = match batch.column_by_name(name) {
         Some(column) => column,
@@ -90,6 +100,7 @@ macro_rules! table {
             const COLUMNS: &'static [$crate::table::Column] =
                 &[$($crate::table::Column { name: stringify!($column), doc: concat!($($cdoc,)*).trim_ascii() },)+];
 
+            #[cfg(feature = "files")]
             fn schema() -> std::sync::Arc<arrow_schema::Schema> {
                 let mut columns = Self::COLUMNS.iter().copied();
                 let fields: Vec<arrow_schema::Field> =
@@ -97,6 +108,7 @@ macro_rules! table {
                 std::sync::Arc::new(arrow_schema::Schema::new(fields))
             }
 
+            #[cfg(feature = "files")]
             fn gather(rows: &[Self], columns: &mut [$crate::spool::Scratch]) {
                 let mut columns = columns.iter_mut();
                 $(
@@ -105,6 +117,7 @@ macro_rules! table {
                 )+
             }
 
+            #[cfg(feature = "files")]
             fn from_batch(batch: &arrow_array::RecordBatch, into: &mut Vec<Self>) -> Result<(), String> {
                 $(let mut $column = $crate::table::read::<$type>(batch, stringify!($column))?.into_iter();)+
                 for _ in 0..batch.num_rows() {
