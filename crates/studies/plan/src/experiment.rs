@@ -46,13 +46,13 @@ pub struct Experiment {
 pub struct Reading {
     /// Goodput of all flows in bit/s in each part of the measured time, of the path that was not scaled down.
     pub goodput_bps: Vec<f64>,
-    /// Packets that were sent again, of the simulated path.
+    /// Retransmissions on the simulated path.
     pub retransmitted: f64,
     /// The limit of most of the flows for most of the time, in words.
     pub limit: String,
 }
 
-/// A packet that is sent again costs as much time to simulate as so many others: measured with BBR at 400 Gbit/s, 10 % of whose
+/// A retransmission costs as much time to simulate as so many other packets: measured with BBR at 400 Gbit/s, 10 % of whose
 /// packets were lost, against CUBIC.
 const RETRANSMISSION: f64 = 10.0;
 
