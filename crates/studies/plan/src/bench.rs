@@ -6,6 +6,7 @@ use crate::question::Question;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wirespeed_diagnosis::audit::needs::{FRAME_OVERHEAD_BYTES, cubic_recovery_s};
+use wirespeed_scenario::congestion_control;
 use wirespeed_statistics::{Level, student_t};
 use wirespeed_units::Span;
 
@@ -14,7 +15,9 @@ const LEAST_ROUND_TRIPS: f64 = 40.0;
 /// Random losses that a flow meets in a run that is long enough.
 const LOSSES: f64 = 16.0;
 /// Or so many recoveries of CUBIC from a loss (RFC 9438), whichever is shorter: what happens between two full buffers.
-const RECOVERIES: f64 = 8.0;
+const RECOVERIES: f64 = 5.0;
+/// An algorithm that measures rates, such as BBR, settles within the least round trips. It runs for so many times that, if it can.
+const OF_RATES: f64 = 5.0;
 /// The length fits a rate that is no less than this share of the one it was chosen for.
 const FITS: f64 = 0.5;
 /// How often a length is chosen again.
@@ -123,9 +126,15 @@ impl<'a, L: Laboratory> Bench<'a, L> {
         let recoveries = RECOVERIES * cubic_recovery_s(&path);
         let losses =
             if point.loss > 0.0 { LOSSES * flows / point.loss / packets_per_s } else { f64::INFINITY };
-        let wanted = least.max(recoveries.min(losses));
+        let reads_rates = congestion_control(&point.congestion).is_some_and(|control| control.reads_rates);
+        let (wanted, longest) = if reads_rates {
+            (least, OF_RATES * least)
+        } else {
+            let settled = least.max(recoveries.min(losses));
+            (settled, settled)
+        };
         let affordable = packets * f64::from(point.scale(self.question)) / packets_per_s;
-        let seconds = wanted.min(affordable.max(least));
+        let seconds = longest.min(affordable.max(least));
         let duration = Span::ps((seconds * 1e12) as i64);
         (Length::measured_in_second_half(duration), seconds >= wanted)
     }

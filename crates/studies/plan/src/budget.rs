@@ -69,7 +69,7 @@ const CLOSE: f64 = 1.3;
 /// How often a bracket is narrowed.
 const MOST_ROUNDS: usize = 5;
 /// A search ends when its runs have cost so many times the packets of a number.
-const ALLOWANCE: f64 = 4.0;
+const ALLOWANCE: f64 = 6.0;
 /// The ends of the interval of an extrapolated value are at most by this factor off it.
 const WIDEST: f64 = 10.0;
 /// Fewer losses are not searched: a run has none of them.

@@ -17,7 +17,7 @@ pub enum Effort {
     Low,
     /// About a minute on two cores.
     Normal,
-    /// Eight times as much.
+    /// Five times as much.
     High,
 }
 
@@ -26,7 +26,7 @@ impl Effort {
     pub fn packets(self) -> f64 {
         match self {
             Effort::Low => 2e6,
-            Effort::Normal => 5e6,
+            Effort::Normal => 8e6,
             Effort::High => 40e6,
         }
     }

@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Bytes to transfer: adds the time of the transfer.
     #[arg(long, value_name = "SIZE")]
     bytes: Option<Bytes>,
-    /// How much is simulated: seconds, about a minute on two cores, or eight times as much.
+    /// How much is simulated: seconds, about a minute on two cores, or five times as much.
     #[arg(long, value_enum, default_value_t = EffortName::Normal)]
     effort: EffortName,
     /// Folder for page, scenarios and runs. Runs that are there already are not executed again.
