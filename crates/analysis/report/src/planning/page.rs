@@ -25,7 +25,7 @@ pub fn page(plan: &PlanPage) -> String {
             @if !figures.is_empty() {
                 section #across {
                     h2 { "Figures" }
-                    div.grid { @for figure in &figures { (frame(figure, &palette, "plan", true)) } }
+                    div.grid { @for figure in &figures { (frame(figure, &palette, "study", true)) } }
                 }
             }
             section #repeat {
