@@ -1,6 +1,6 @@
 //! A drawing: boxes, words and arrows on a sheet, for what has no axes. Page and SVG file draw the same marks.
 
-use crate::colour_scale::Shade;
+use crate::colour_scale::{Shade, shade};
 use crate::figure::Ink;
 
 /// Width of every sheet.
@@ -89,6 +89,17 @@ impl Drawing {
 
     pub fn write(&mut self, x: f64, y: f64, anchor: Anchor, face: Face, content: impl Into<String>) {
         self.marks.push(Mark::Text { x, y, anchor, face, content: content.into() });
+    }
+
+    /// The scale of colours, from the least value on the left.
+    pub fn scale_of_colours(&mut self, left: f64, top: f64, width: f64) {
+        const STEPS: u32 = 40;
+        let step = width / f64::from(STEPS);
+        for index in 0..STEPS {
+            let share = (f64::from(index) + 0.5) / f64::from(STEPS);
+            // Each reaches below the next, so that no line shows between them.
+            self.place([left + f64::from(index) * step, top, step + 0.6, 10.0], Paint::Plain(shade(share)));
+        }
     }
 
     pub fn point(&mut self, from: (f64, f64), to: (f64, f64)) {

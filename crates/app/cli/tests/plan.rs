@@ -67,7 +67,7 @@ fn plan_has_rates_budgets_and_a_page_and_can_be_repeated() {
     assert!(page.contains("What the path will give") && page.contains("wirespeed plan --rate"));
     assert!(page.contains("default-src 'none'"), "the browser loads nothing for it");
 
-    // What is there is read, and gives the same.
+    // Existing runs are read, and give the same answer.
     let again = plan(folder.path(), &["--json", "--bytes", "10 GB"]);
     assert_eq!(output.stdout, again.stdout);
 

@@ -18,7 +18,7 @@ const LOSSES: f64 = 16.0;
 const RECOVERIES: f64 = 5.0;
 /// An algorithm that measures rates, such as BBR, settles within the least round trips. It runs for so many times that, if it can.
 const OF_RATES: f64 = 5.0;
-/// The length fits a rate that is no less than this share of the one it was chosen for.
+/// A run is repeated with a longer length if its rate is below this share of the expected rate.
 const FITS: f64 = 0.5;
 /// How often a length is chosen again.
 const MOST_PILOTS: u32 = 4;
@@ -142,13 +142,7 @@ impl<'a, L: Laboratory> Bench<'a, L> {
     /// Runs each point once, and again with another length where the rate was not the expected one.
     fn choose_lengths(&mut self, pilots: &mut [Pilot], packets: f64) -> Result<(), L::Error> {
         for _ in 0..MOST_PILOTS {
-            let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
-            if open.is_empty() {
-                break;
-            }
-            let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
-            let readings = self.run(&experiments)?;
-            for (at, reading) in open.into_iter().zip(readings) {
+            for (at, reading) in self.run_open(pilots)? {
                 let pilot = &mut pilots[at];
                 let bps = reading.mean_bps();
                 let (length, is_settled) = self.length(&pilot.point, bps.max(1e3), packets);
@@ -160,14 +154,18 @@ impl<'a, L: Laboratory> Bench<'a, L> {
             }
         }
         // The rate of one still fell each time: that of the longest run counts.
-        let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
-        let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
-        let readings = self.run(&experiments)?;
-        for (at, reading) in open.into_iter().zip(readings) {
+        for (at, reading) in self.run_open(pilots)? {
             pilots[at].is_settled = false;
             pilots[at].readings.push(reading);
         }
         Ok(())
+    }
+
+    /// Runs each point that has no reading. Returns the readings with the places of their points.
+    fn run_open(&mut self, pilots: &[Pilot]) -> Result<Vec<(usize, Reading)>, L::Error> {
+        let open: Vec<usize> = (0..pilots.len()).filter(|at| pilots[*at].readings.is_empty()).collect();
+        let experiments: Vec<Experiment> = open.iter().map(|at| pilots[*at].experiment(0)).collect();
+        Ok(open.into_iter().zip(self.run(&experiments)?).collect())
     }
 
     fn run(&mut self, experiments: &[Experiment]) -> Result<Vec<Reading>, L::Error> {

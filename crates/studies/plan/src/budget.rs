@@ -302,7 +302,7 @@ impl Curve {
         let x = mean_x + (level.ln() - mean_y) / slope;
         let t = student((1.0 + Level::NINETY_FIVE.get()) / 2.0, n - 2.0)?;
         let half = t * deviation / slope.abs() * (1.0 + 1.0 / n + (x - mean_x).powi(2) / sxx).sqrt();
-        // A wider interval is no answer.
+        // Wider intervals are not reported.
         if half > WIDEST.ln() {
             return None;
         }

@@ -72,10 +72,10 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// The model has no such algorithm.
-    #[error("there is no congestion control {0}; `wirespeed list congestion` names them")]
+    #[error("unknown congestion control {0}: `wirespeed list congestion` prints the names")]
     Congestion(String),
-    /// There is no such preset of hosts.
-    #[error("there is no preset {0} of hosts; `wirespeed list presets` names them")]
+    /// The preset of hosts is unknown.
+    #[error("unknown preset of hosts {0}: `wirespeed list presets` prints the names")]
     Host(String),
     /// A path without a rate or a round trip.
     #[error("{0} has to be more than zero")]

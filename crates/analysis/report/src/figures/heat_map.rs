@@ -24,7 +24,6 @@ const ROW: f64 = 32.0;
 const WIDEST_CELL: f64 = 104.0;
 const TOP: f64 = 24.0;
 const HALF_SHEET: f64 = 430.0;
-const LEGEND_STEPS: u32 = 40;
 const LEGEND: f64 = 220.0;
 
 impl Draw for HeatMap {
@@ -210,13 +209,7 @@ impl Sheet<'_> {
             format!("{} ({})", self.measure.what, self.form.unit)
         };
         let width = LEGEND.min(self.width - left);
-        let step = width / f64::from(LEGEND_STEPS);
-        for index in 0..LEGEND_STEPS {
-            let share = (f64::from(index) + 0.5) / f64::from(LEGEND_STEPS);
-            // Each reaches below the next, so that no line shows between them.
-            let place = [left + f64::from(index) * step, top, step + 0.6, 10.0];
-            drawing.place(place, Paint::Plain(shade(share)));
-        }
+        drawing.scale_of_colours(left, top, width);
         for (share, anchor) in [(0.0, Anchor::Start), (0.5, Anchor::Middle), (1.0, Anchor::End)] {
             let number = self.form.cell(Some(self.scale.value(share)));
             drawing.write(left + share * width, top + 26.0, anchor, Face::Quiet, number);

@@ -13,7 +13,6 @@ const LEFT: f64 = 96.0;
 const TOP: f64 = 26.0;
 const HEIGHT: f64 = 330.0;
 const TEXT: f64 = 12.5;
-const LEGEND_STEPS: u32 = 40;
 const LEGEND: f64 = 220.0;
 /// The scale of colours begins at this share of the path's rate.
 const LEAST_SHARE: f64 = 1e-3;
@@ -91,12 +90,7 @@ fn place(drawing: &mut Drawing, surface: &SurfaceFigure, part: &Rectangle, x: &S
 }
 
 fn legend(drawing: &mut Drawing, surface: &SurfaceFigure, top: f64) {
-    let step = LEGEND / f64::from(LEGEND_STEPS);
-    for index in 0..LEGEND_STEPS {
-        let share = (f64::from(index) + 0.5) / f64::from(LEGEND_STEPS);
-        // Each reaches below the next, so that no line shows between them.
-        drawing.place([LEFT + f64::from(index) * step, top, step + 0.6, 10.0], Paint::Plain(shade(share)));
-    }
+    drawing.scale_of_colours(LEFT, top, LEGEND);
     let least = with_unit(surface.rate_bps * LEAST_SHARE, "bps");
     drawing.write(LEFT, top + 26.0, Anchor::Start, Face::Quiet, format!("{least} or less"));
     let most = with_unit(surface.rate_bps, "bps");
