@@ -102,6 +102,6 @@ fn questions_without_an_answer_name_what_is_wrong() {
     let args = ["plan", "--rate", "1 Gbit/s", "--rtt", "1 ms", "--congestion", "nobody"];
     let output = wirespeed(folder.path(), &args);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("wirespeed list congestion"), "{}", errors(&output));
+    assert!(errors(&output).contains("wirespeed list cc"), "{}", errors(&output));
     assert!(!folder.path().join("wirespeed-out").exists(), "nothing is made for a question that is refused");
 }

@@ -72,7 +72,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// The model has no such algorithm.
-    #[error("unknown congestion control {0}: `wirespeed list congestion` prints the names")]
+    #[error("unknown congestion control {0}: `wirespeed list cc` prints the names")]
     Congestion(String),
     /// The preset of hosts is unknown.
     #[error("unknown preset of hosts {0}: `wirespeed list presets` prints the names")]

@@ -11,10 +11,9 @@ use std::time::Instant;
 use wirespeed_campaign::{Campaign, Observer, Order, Outcome, Threads};
 use wirespeed_diagnosis::limiting_factors;
 use wirespeed_metrics::View;
-use wirespeed_metrics::per_flow::evaluate_flow;
 use wirespeed_metrics::series::goodput_series;
 use wirespeed_plan::{Effort, Experiment, Laboratory, Question, QuestionError, Reading, answer, page, text};
-use wirespeed_record::{read, replace_file};
+use wirespeed_record::{FlowSample, read, replace_file};
 use wirespeed_scenario::Run;
 use wirespeed_substrates::{Model, Progress};
 use wirespeed_units::{Bytes, Rate, Span};
@@ -285,11 +284,7 @@ fn reading(directory: &Path, experiment: &Experiment, question: &Question) -> Re
     }
     let limit =
         shares.into_iter().max_by_key(|(_, lasted)| *lasted).map_or_else(String::new, |(words, _)| words);
-    let mut retransmitted = 0.0;
-    for flow in view.measured() {
-        let metrics = evaluate_flow(&view, flow.number)?;
-        retransmitted += metrics.get("retransmissions_packets").copied().unwrap_or(0.0);
-    }
+    let retransmitted = view.sum(|flow| flow.count(&view, FlowSample::retrans_packets)).unwrap_or(0.0);
     Ok(Reading { goodput_bps: parts, retransmitted, limit })
 }
 
