@@ -1,7 +1,7 @@
 //! The columns of a table of samples, sorted by what the samples are of. A column is read when it is asked for, so that
 //! a long recording takes the memory of the columns in use and not of all.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -12,6 +12,10 @@ pub type Values = Rc<Vec<f64>>;
 
 /// Columns that are kept because they may be asked for again, however long: ratios and rates take two, cycles of windows three.
 const KEPT: usize = 3;
+
+/// A column that was read more often than this is one of more columns than are kept: something goes through them flow by flow.
+/// One more is kept then, since the time would grow with the square of the number of flows.
+const PATIENCE: u32 = 3;
 
 /// Values of all columns that are kept of a short table: 8 MB.
 const KEPT_VALUES: usize = 1 << 20;
@@ -55,6 +59,10 @@ pub struct Samples<'a, R> {
     times: Vec<i64>,
     /// The columns last asked for, the newest last.
     kept: RefCell<Vec<(&'static str, Values)>>,
+    /// How often each column was read.
+    reads: RefCell<BTreeMap<&'static str, u32>>,
+    /// Columns that are kept beyond the usual number.
+    more: Cell<usize>,
     /// The first error of a column that was read in vain.
     failure: RefCell<Option<StoreError>>,
 }
@@ -116,6 +124,8 @@ impl<'a, R: Row> Samples<'a, R> {
             place: ids,
             times: Vec::new(),
             kept: RefCell::default(),
+            reads: RefCell::default(),
+            more: Cell::new(0),
             failure: RefCell::default(),
         };
         samples.times = samples.placed(time, |t| t)?;
@@ -170,6 +180,13 @@ impl<'a, R: Row> Samples<'a, R> {
             let found = kept.remove(index);
             kept.push(found);
         } else {
+            let mut reads = self.reads.borrow_mut();
+            let count = reads.entry(column.name).or_default();
+            *count += 1;
+            if *count > PATIENCE {
+                *count = 0;
+                self.more.set(self.more.get() + 1);
+            }
             // Before the new one is read, so that there are never more.
             let too_many = (kept.len() + 1).saturating_sub(self.most_kept());
             kept.drain(..too_many);
@@ -184,7 +201,7 @@ impl<'a, R: Row> Samples<'a, R> {
 
     /// How many columns are kept.
     fn most_kept(&self) -> usize {
-        (KEPT_VALUES / self.place.len().max(1)).max(KEPT)
+        (KEPT_VALUES / self.place.len().max(1)).max(KEPT) + self.more.get()
     }
 
     /// Whether every column that was asked for could be read.
@@ -274,6 +291,26 @@ mod tests {
         samples.column(FlowSample::flow);
         let kept: Vec<_> = samples.kept.borrow().iter().map(|(name, _)| *name).collect();
         assert_eq!(kept, ["rttvar_ns", "t_ns", "flow"]);
+    }
+
+    #[test]
+    fn columns_that_are_read_in_turns_are_kept_after_some_turns() {
+        let flows: Vec<_> = (0..KEPT_VALUES as i64 / 2).map(|t| FlowSample::empty(t, 0)).collect();
+        let recording = Recording { flows, ..Recording::default() };
+        let (samples, _) =
+            Samples::new(recording.flow_table(), FlowSample::t_ns, &[FlowSample::flow]).unwrap();
+        let turn = || {
+            samples.column(FlowSample::rtt_ns);
+            samples.column(FlowSample::rttvar_ns);
+            samples.column(FlowSample::cwnd_bytes);
+            samples.column(FlowSample::ssthresh_bytes);
+            samples.column(FlowSample::sent_bytes);
+        };
+        (0..2 * PATIENCE).for_each(|_| turn());
+        let reads = samples.reads.borrow().clone();
+        (0..100).for_each(|_| turn());
+        assert_eq!(*samples.reads.borrow(), reads);
+        assert_eq!(samples.kept.borrow().len(), 5);
     }
 
     #[test]
