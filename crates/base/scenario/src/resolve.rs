@@ -1,6 +1,7 @@
 //! From one combination's tree to a [`Run`]: presets laid under, defaults filled in, everything checked.
 
 mod application;
+mod below;
 mod bus;
 mod drawn;
 mod flows;
@@ -15,17 +16,15 @@ use crate::decode::decode;
 use crate::error::Complaint;
 use crate::factor_name::factor_called;
 use crate::file::{CaptureTable, File, RunTable, SeriesChoice};
-use crate::presets::{PresetKind, preset, presets};
 use crate::run::{Capture, Direction, EcnField, Factor, Flow, Host, ONLY_KEY, Queue, Run, Series};
 use crate::run::{crossed, into_legs};
 use crate::suggest;
 use crate::sweep;
-use crate::tree::{Node, Place, Source, layer, parse_document};
+use crate::tree::{Node, Place};
 use flows::Flows;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::Arc;
 use wirespeed_units::{Bytes, Rate, Span};
 
 /// Ethernet header bytes that a frame has in front of its IP packet, as queues and links count it.
@@ -58,8 +57,8 @@ pub(crate) struct Resolved {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls, as written.
     pub own_controls: Vec<PathBuf>,
-    /// Files that changes of links, and sizes of files, are read from, as written.
-    pub schedules: Vec<PathBuf>,
+    /// Presets and other files that the scenario names besides, as written.
+    pub data_files: Vec<PathBuf>,
 }
 
 impl Resolved {
@@ -168,7 +167,7 @@ pub(crate) fn resolve(root: &Node, factors: BTreeMap<String, Factor>) -> Result<
         flows,
         warnings,
         own_controls,
-        schedules: links::schedule_files(root).into_iter().chain(application::lists(root)).collect(),
+        data_files: [links::schedule_files(root), application::lists(root), below::files(root)].concat(),
     })
 }
 
@@ -206,35 +205,6 @@ fn same_seed(
     let keys: Vec<&str> = factors.keys().map(String::as_str).collect();
     let place = root.place_of(&["run", "same_seed"]);
     names.iter().map(|name| factor_called(name, &keys, "run.same_seed", &place)).collect()
-}
-
-/// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.
-fn over_preset(table: &Node, kind: PresetKind, default: Option<&str>) -> Result<Node, Complaint> {
-    let mut table = table.clone();
-    let entry = table.remove("preset");
-    let (name, at) = match &entry {
-        None => match default {
-            None => return Ok(table),
-            Some(name) => (name, &table.at),
-        },
-        Some(entry) => match entry.node.text() {
-            Some(name) => (name, &entry.node.at),
-            None => {
-                return Err(Complaint::at(&entry.node.at, "preset: expected the name of a preset in quotes"));
-            }
-        },
-    };
-    let Some(row) = preset(kind, name) else {
-        let names: Vec<&str> = presets().iter().filter(|p| p.kind == kind).map(|p| p.name).collect();
-        let what = if kind == PresetKind::Host { "host presets" } else { "path presets" };
-        return Err(Complaint::at(at, format!("unknown preset `{name}`"))
-            .label("no such preset")
-            .help(suggest::choices(name, what, &names)));
-    };
-    let source = Arc::new(Source { name: format!("preset {name}"), text: row.settings.to_owned() });
-    let mut below = parse_document(&source)?;
-    below.at = table.at.clone();
-    Ok(layer(&below, &table))
 }
 
 fn captures(tables: &[CaptureTable], hosts: &[Host], root: &Node) -> Result<Vec<Capture>, Complaint> {

@@ -40,8 +40,8 @@ pub struct Study {
     pub warnings: Vec<String>,
     /// C files of the user's own congestion controls (`[congestion.NAME]`), found from the scenario's folder.
     pub own_controls: Vec<PathBuf>,
-    /// Files that changes of links were read from (`schedule`), found from the scenario's folder.
-    pub schedules: Vec<PathBuf>,
+    /// Presets, schedules and lists that the scenario names, found from its folder.
+    pub data_files: Vec<PathBuf>,
     /// The metrics that figures name.
     metrics_of_figures: Vec<MetricName>,
 }
@@ -166,7 +166,7 @@ pub(crate) fn study(
         }
         None => Default::default(),
     };
-    let Resolutions { mut runs, warnings, own_controls, schedules } = runs(&root, &axes, &variants, &sets)?;
+    let Resolutions { mut runs, warnings, own_controls, data_files } = runs(&root, &axes, &variants, &sets)?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     for run in &mut runs {
         run.kernel = run.kernel.take().map(|kernel| kernel.below(folder));
@@ -184,7 +184,7 @@ pub(crate) fn study(
         path: PathBuf::from(&source.name),
         warnings: warnings.into_iter().collect(),
         own_controls: own_controls.into_iter().map(|file| folder.join(file)).collect(),
-        schedules: schedules.into_iter().map(|file| folder.join(file)).collect(),
+        data_files: data_files.into_iter().map(|file| folder.join(file)).collect(),
         metrics_of_figures,
     })
 }
@@ -274,8 +274,8 @@ struct Resolutions {
     warnings: BTreeSet<String>,
     /// C files of the user's own congestion controls that any of them names.
     own_controls: BTreeSet<PathBuf>,
-    /// Files of schedules that any of them names.
-    schedules: BTreeSet<PathBuf>,
+    /// Presets, schedules and lists that any of them names.
+    data_files: BTreeSet<PathBuf>,
 }
 
 fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Result<Resolutions, Complaint> {
@@ -295,7 +295,7 @@ fn runs(root: &Node, axes: &[Axis], variants: &Variants, sets: &Overrides) -> Re
         all.runs.extend(resolved.runs());
         all.warnings.extend(resolved.warnings);
         all.own_controls.extend(resolved.own_controls);
-        all.schedules.extend(resolved.schedules);
+        all.data_files.extend(resolved.data_files);
     }
     Ok(all)
 }

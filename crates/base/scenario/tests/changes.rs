@@ -220,7 +220,7 @@ fn a_table_in_a_file_is_read_from_the_scenarios_folder() {
     assert_eq!(forward.changes[0], first);
     assert_eq!(forward.changes[1].buffer, Some(Bytes::new(1_000_000)));
     assert_eq!(study.runs[0].links[0].reverse.changes[0].loss, None);
-    assert_eq!(study.schedules, [Path::new(&scenario).with_file_name("sat.csv")]);
+    assert_eq!(study.data_files, [Path::new(&scenario).with_file_name("sat.csv")]);
 }
 
 #[test]

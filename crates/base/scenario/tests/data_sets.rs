@@ -53,7 +53,7 @@ fn files_are_given_by_number_drawn_or_listed() {
     fs::write(&scenario, text("[[flow]]\nfiles = { list = \"sizes.txt\" }", "")).unwrap();
     let found = load(&scenario, &[], None).unwrap();
     assert_eq!(found.runs[0].data_sets[0].files, [Bytes::new(2_000_000), Bytes::new(300)]);
-    assert_eq!(found.schedules, [folder.path().join("sizes.txt")], "a bundle packs it");
+    assert_eq!(found.data_files, [folder.path().join("sizes.txt")], "a bundle packs it");
     fs::write(folder.path().join("sizes.txt"), "2 MB\nlarge\n").unwrap();
     let error = format!("{:#}", load(Path::new(&scenario), &[], None).unwrap_err());
     assert!(error.contains("line 2"), "{error}");

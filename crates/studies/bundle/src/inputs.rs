@@ -15,8 +15,8 @@ pub struct Input {
     pub content: Vec<u8>,
 }
 
-/// The scenario file of a study as it was read, and the files that it names: C files of its own congestion controls, and schedules
-/// of links.
+/// The scenario file of a study as it was read, and the files that it names: C files of its own congestion controls,
+/// presets, schedules and lists.
 ///
 /// # Errors
 /// If such a file cannot be read.
@@ -25,7 +25,7 @@ pub fn inputs_of(study: &Study) -> Result<Vec<Input>, BundleError> {
     let mut names = BTreeSet::from([name.clone()]);
     let mut inputs = vec![Input { name, content: study.source.clone().into_bytes() }];
     let folder = study.path.parent().unwrap_or(Path::new(""));
-    for path in study.own_controls.iter().chain(&study.schedules) {
+    for path in study.own_controls.iter().chain(&study.data_files) {
         let name = below(path, folder).or_else(|| file_name(path)).unwrap_or_default();
         if names.insert(name.clone()) {
             inputs.push(Input { name, content: fs::read(path).map_err(io_error("read", path))? });

@@ -118,7 +118,10 @@ impl Question {
         if let Some(name) = self.congestion.iter().find(|name| congestion_control(name).is_none()) {
             return Err(QuestionError::Congestion(name.clone()));
         }
-        match self.host.as_ref().filter(|name| preset(PresetKind::Host, name).is_none()) {
+        // A file is read, and refused, with the first scenario.
+        let is_unknown =
+            |name: &&String| !name.ends_with(".toml") && preset(PresetKind::Host, name).is_none();
+        match self.host.as_ref().filter(is_unknown) {
             Some(name) => Err(QuestionError::Host(name.clone())),
             None => Ok(()),
         }

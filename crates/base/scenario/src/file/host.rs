@@ -18,7 +18,8 @@ use wirespeed_units::{Bytes, Rate, Span};
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostTable {
     /// A named set of settings that this table's own lines override; `tuned` if left out, whose socket buffers
-    /// never limit a flow. `linux-6.12` leaves the kernel's defaults.
+    /// never limit a flow. `linux-6.12` leaves the kernel's defaults. A name that ends with `.toml` is a file, found from the
+    /// scenario's folder, such as `wirespeed calibrate` writes.
     #[expect(dead_code, reason = "taken from the tree when the preset is laid under it")]
     pub preset: Option<String>,
     /// Another name for the host; flows then use that.

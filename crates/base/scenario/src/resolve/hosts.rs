@@ -1,8 +1,9 @@
 //! Which hosts there are, and how each is set.
 
+use super::below::over_preset;
 use super::hardware::{hardware, moderation};
 use super::splitters;
-use super::{check_delay, check_rate, over_preset, within, within_bytes};
+use super::{check_delay, check_rate, within, within_bytes};
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{File, FqTable, HostTable, TopologyTable};

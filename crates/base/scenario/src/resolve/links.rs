@@ -9,8 +9,9 @@ mod schedule;
 
 pub(super) use schedule::files as schedule_files;
 
+use super::below::over_preset;
 use super::hosts::Layout;
-use super::{ETHERNET_HEADER, check_delay, over_preset, within};
+use super::{ETHERNET_HEADER, check_delay, within};
 use crate::decode::decode;
 use crate::error::Complaint;
 use crate::file::{LinkTable, PathTable};
