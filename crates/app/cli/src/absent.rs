@@ -10,7 +10,7 @@ const HAS_LINUX: bool = cfg!(feature = "linux");
 const SUBSTRATES: [&str; 3] = ["kernel", "netns", "hosts"];
 
 /// Commands that need Linux, with a feature that brings them.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("probe", "hosts"),
     ("mesh", "hosts"),
     ("agent", "hosts"),
@@ -19,6 +19,7 @@ const COMMANDS: [(&str, &str); 8] = [
     ("cc", "hosts"),
     ("tune", "hosts"),
     ("inventory", "hosts"),
+    ("calibrate", "hosts"),
 ];
 
 /// A substrate that was asked for.

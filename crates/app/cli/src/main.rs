@@ -84,6 +84,9 @@ enum Command {
     Bundle(commands::bundle::Arguments),
     /// Execute one resolved run, in a job of a batch system.
     Execute(commands::execute::Arguments),
+    /// Measure what work costs on this host, for the model.
+    #[cfg(feature = "linux")]
+    Calibrate(commands::calibrate::Arguments),
     /// Predict on the model what a path will give: rates, needs of the hosts, budgets of loss and buffer.
     Plan(commands::plan::Arguments),
     /// Rerun a published study and check its claims.
@@ -124,7 +127,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Experiment",
         &["run", "campaign", "compare", "report", "serve", "import", "export", "bundle", "execute"],
     ),
-    ("Foresee", &["plan"]),
+    ("Foresee", &["plan", "calibrate"]),
     ("Evidence", &["trace", "reproduce", "validate"]),
     ("Look up", &["list", "explain", "schema"]),
     ("Set up", &["kernel", "cc", "completions", "man"]),
@@ -218,6 +221,8 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Execute(arguments) => commands::execute::run(&arguments),
+        #[cfg(feature = "linux")]
+        Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         Command::List(what) => commands::list::run(&what),

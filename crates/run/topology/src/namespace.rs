@@ -1,6 +1,6 @@
 //! Network namespaces of the calling thread.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -67,5 +67,41 @@ impl Namespace {
     /// The descriptor, for netlink.
     pub fn raw(&self) -> i32 {
         self.file.as_raw_fd()
+    }
+}
+
+/// Moves this process into namespaces of its own, of network and mounts; an ordinary user needs a user namespace for that, in
+/// which it is root.
+///
+/// # Errors
+/// As `unshare(2)`. A process with threads cannot change its user namespace.
+pub fn enter_own() -> io::Result<()> {
+    let unshare = |flags| {
+        // SAFETY: takes no pointers.
+        if unsafe { libc::unshare(flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    const OWN: i32 = libc::CLONE_NEWNET | libc::CLONE_NEWNS;
+    match unshare(OWN) {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}
+        result => return result.and_then(|()| keep_mounts()),
+    }
+    // SAFETY: takes no pointers and cannot fail.
+    let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
+    unshare(libc::CLONE_NEWUSER)?;
+    // user_namespaces(7): groups can only be mapped by who can no more drop them.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1"))?;
+    unshare(OWN)?;
+    keep_mounts()
+}
+
+/// What is mounted from now on nobody else sees.
+fn keep_mounts() -> io::Result<()> {
+    let (flags, none) = (libc::MS_REC | libc::MS_PRIVATE, std::ptr::null());
+    // SAFETY: the target ends with a NUL; with these flags nothing else is read.
+    match unsafe { libc::mount(none, c"/".as_ptr(), none, flags, none.cast()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }

@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Report which features this machine's kernel has for that.
     #[arg(long, conflicts_with = "netns", hide = true)]
     netns_survey: bool,
+    /// Measure the costs of this host's work, as a request on standard input says.
+    #[arg(long, conflicts_with_all = ["netns", "netns_survey"], hide = true)]
+    calibrate: bool,
     /// Forward to an agent that listens at this address, in the place of ssh.
     #[arg(long, value_name = "tcp://HOST:PORT", conflicts_with_all = ["netns", "netns_survey"], hide = true)]
     connect: Option<String>,
@@ -67,6 +70,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if let Some(address) = &arguments.connect {
         return connect(address);
+    }
+    if arguments.calibrate {
+        return wirespeed_calibrate::serve(abandon).map_err(|error| Failure::Environment(error.to_string()));
     }
     let task = match &arguments.netns {
         Some(folder) => Task::Run(folder.clone()),

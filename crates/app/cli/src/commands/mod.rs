@@ -4,6 +4,8 @@
 pub mod agent;
 mod analysis;
 pub mod bundle;
+#[cfg(feature = "linux")]
+pub mod calibrate;
 pub mod campaign;
 #[cfg(feature = "linux")]
 pub mod cc;

@@ -47,8 +47,8 @@ pub struct Arguments {
     /// Largest IP packet.
     #[arg(long, value_name = "SIZE", default_value = "9000 B")]
     mtu: Bytes,
-    /// Preset of both hosts [default: hosts that are never short of time].
-    #[arg(long, value_name = "PRESET")]
+    /// Preset of both hosts, or a file of `wirespeed calibrate` [default: hosts that are never short of time].
+    #[arg(long, value_name = "PRESET|FILE")]
     host: Option<String>,
     /// Bytes to transfer: adds the time of the transfer.
     #[arg(long, value_name = "SIZE")]
@@ -148,7 +148,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
         mtu: arguments.mtu,
         flows: arguments.flows.0.clone(),
         congestion: arguments.congestion.clone(),
-        host: arguments.host.clone(),
+        host: arguments.host.as_deref().map(host).transpose()?,
         bytes: arguments.bytes,
         effort: arguments.effort.into(),
     };
@@ -161,6 +161,19 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
         },
     })?;
     Ok(question)
+}
+
+/// A preset's name, or the whole path of a file: the scenarios that name it are in another folder.
+fn host(name: &str) -> Result<String, Failure> {
+    if !name.ends_with(".toml") {
+        return Ok(name.to_owned());
+    }
+    let whole = std::fs::canonicalize(name).map_err(|error| Failure::Usage {
+        message: format!("--host {name}: {error}"),
+        remedy: "give a preset of `wirespeed list presets`, or a file that `wirespeed calibrate` wrote"
+            .into(),
+    })?;
+    Ok(whole.display().to_string())
 }
 
 /// The command that asks the same again.
