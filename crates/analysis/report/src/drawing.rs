@@ -32,6 +32,14 @@ pub(crate) enum Mark {
         face: Face,
         content: String,
     },
+    /// A measured value at a place. Its black and white rim is seen on every shade.
+    Spot {
+        x: f64,
+        y: f64,
+        shade: Shade,
+        /// Text for a pointer over it.
+        hint: String,
+    },
     /// A line to `to`, where its head is.
     Arrow {
         from: (f64, f64),
@@ -85,6 +93,10 @@ impl Drawing {
 
     pub fn place_with_hint(&mut self, [x, y, width, height]: [f64; 4], paint: Paint, hint: String) {
         self.marks.push(Mark::Box { x, y, width, height, paint, hint });
+    }
+
+    pub fn spot(&mut self, (x, y): (f64, f64), shade: Shade, hint: String) {
+        self.marks.push(Mark::Spot { x, y, shade, hint });
     }
 
     pub fn write(&mut self, x: f64, y: f64, anchor: Anchor, face: Face, content: impl Into<String>) {

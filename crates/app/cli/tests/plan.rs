@@ -88,6 +88,79 @@ fn plan_has_rates_budgets_and_a_page_and_can_be_repeated() {
 }
 
 #[test]
+fn recorded_runs_are_beside_the_surfaces_or_have_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "schema = 1\nname = \"t\"\n[path]\nrate = \"200 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"125 kB\"\n\
+                    [host.sender]\nmtu = \"1500 B\"\n[host.receiver]\nmtu = \"1500 B\"\n[[flow]]\ncongestion = \"reno\"\n\
+                    [run]\nduration = \"60 s\"\nomit = \"10 s\"\n[sweep]\n\"path.loss\" = [0.0, 1e-3]\n";
+    fs::write(folder.path().join("t.toml"), scenario).unwrap();
+    let ran = wirespeed(folder.path(), &["run", "t.toml", "--out", "results"]);
+    assert!(ran.status.success(), "{}", errors(&ran));
+    let damaged = folder.path().join("results/runs/loss=1e-2,r0");
+    fs::create_dir(&damaged).unwrap();
+    fs::write(damaged.join("run.json"), "{}").unwrap();
+    let question =
+        ["plan", "--rate", "200 Mbit/s", "--rtt", "20 ms", "--mtu", "1500 B", "--congestion", "reno"];
+    let more = ["--flows", "1", "--effort", "low", "--measured", "results"];
+    let arguments = [&question[..], &more].concat();
+    let output = wirespeed(folder.path(), &[&arguments[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let beside = &answer["beside"];
+    let compared = beside["compared"].as_array().unwrap();
+    let axes: Vec<_> =
+        compared.iter().map(|of| (of["x"].as_str().unwrap(), of["y"].as_str().unwrap())).collect();
+    assert_eq!(axes, [("loss", "rtt"), ("loss", "buffer")]);
+    for of in compared {
+        let (measured, predicted) =
+            (of["run"]["goodput_bps"].as_f64().unwrap(), of["predicted_bps"].as_f64().unwrap());
+        assert!((0.6..1.7).contains(&(measured / predicted)), "{measured} and {predicted}");
+        assert_eq!((&of["run"]["substrate"], &of["run"]["name"]), (&"model".into(), &"loss=0.001,r0".into()));
+    }
+    let reasons: Vec<_> =
+        beside["apart"].as_array().unwrap().iter().map(|apart| apart["reason"].clone()).collect();
+    assert!(reasons.contains(&"loss".into()) && reasons.contains(&"unreadable".into()), "{reasons:?}");
+    assert_eq!((reasons.len(), beside["runs"].as_u64()), (2, Some(3)));
+
+    // The same as text, and the page. The runs of the plan are there already.
+    let output = wirespeed(folder.path(), &arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for words in ["Measured beside predicted:", "loss=0.001,r0", "2 of 3 runs fit no surface: "] {
+        assert!(text.contains(words), "`{words}` is missing in\n{text}");
+    }
+    let page = fs::read_to_string(folder.path().join("wirespeed-out/plan/plan.html")).unwrap();
+    assert_eq!(page.matches("class=\"spot\"").count(), 2, "a circle on each surface");
+    for words in ["Measured beside predicted", "--measured results", "Circles are recorded runs."] {
+        assert!(page.contains(words), "`{words}` is missing on the page");
+    }
+}
+
+#[test]
+fn hosts_with_a_machine_have_a_surface_over_mtu_and_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let question = ["plan", "--rate", "100 Gbit/s", "--rtt", "200 us", "--congestion", "bbr", "--flows", "8"];
+    let more = ["--host", "kit-2019-tuned", "--effort", "low", "--json"];
+    let output = wirespeed(folder.path(), &[&question[..], &more].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let surfaces = answer["surfaces"].as_array().unwrap();
+    let surface =
+        surfaces.iter().find(|surface| surface["y"] == "cores").expect("there is a surface over cores");
+    assert_eq!((&surface["x"], surface["flows"].as_u64()), (&"mtu".into(), Some(8)));
+    let rate = |mtu: &str, cores: u64| {
+        let tiles = surface["tiles"].as_array().unwrap();
+        let points = tiles.iter().map(|tile| &tile["measured"]);
+        let mut here = points.filter(|m| m["point"]["mtu"] == mtu && m["point"]["cores"] == cores);
+        here.next().and_then(|m| m["goodput_bps"].as_f64()).unwrap()
+    };
+    // A core carries more with large packets, and four cores carry more than one.
+    assert!(rate("9 kB", 1) > 1.2 * rate("1.5 kB", 1), "{surface}");
+    assert!(rate("1.5 kB", 4) > 2.0 * rate("1.5 kB", 1), "{surface}");
+    let page = fs::read_to_string(folder.path().join("wirespeed-out/plan/plan.html")).unwrap();
+    assert!(page.contains("Goodput of bbr, 8 flows, over MTU and cores") && page.contains("MTU (bytes)"));
+}
+
+#[test]
 fn questions_without_an_answer_name_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     for (more, words) in [
@@ -99,6 +172,10 @@ fn questions_without_an_answer_name_what_is_wrong() {
         assert_eq!(output.status.code(), Some(2), "{more:?}");
         assert!(errors(&output).contains(words), "{more:?}: {}", errors(&output));
     }
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let output = plan(folder.path(), &["--measured", "empty"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("empty has no runs"), "{}", errors(&output));
     let args = ["plan", "--rate", "1 Gbit/s", "--rtt", "1 ms", "--congestion", "nobody"];
     let output = wirespeed(folder.path(), &args);
     assert_eq!(output.status.code(), Some(2));

@@ -24,7 +24,12 @@ struct Served {
 
 impl Served {
     fn new(folder: &Path) -> Served {
-        let mut program = command(folder, &["serve", "out"]).stdout(Stdio::piped()).spawn().unwrap();
+        Served::with(folder, &[])
+    }
+
+    fn with(folder: &Path, more: &[&str]) -> Served {
+        let mut program =
+            command(folder, &[&["serve", "out"], more].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(program.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url =
@@ -152,6 +157,33 @@ fn plan_is_served_beside_its_runs() {
 }
 
 #[test]
+fn playground_runs_the_model_in_the_page_of_the_server() {
+    const NAME: &str = "playground_runs_the_model_in_the_page_of_the_server";
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/playground/playground.html");
+    let Some(browser) = browser() else {
+        return skip(NAME, "there is no Chromium (chromium, google-chrome)");
+    };
+    if !page.exists() {
+        return skip(NAME, "target/playground/playground.html does not exist; type `make playground`");
+    }
+    // Node 20 has web sockets only with this option.
+    let node =
+        |arguments: &[&str]| Command::new("node").arg("--experimental-websocket").args(arguments).output();
+    if !node(&["--version"]).is_ok_and(|output| output.status.success()) {
+        return skip(NAME, "node is not installed, or older than 20");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("out/runs")).unwrap();
+    let served = Served::with(folder.path(), &["--playground", page.to_str().unwrap()]);
+    // It drags a slider, opens a shared address, and fails if the browser prints an error, such as one of the policy.
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../playground/tests/browser.mjs");
+    let output = node(&[driver.to_str().unwrap(), browser, &format!("{}/playground", served.url)]).unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", errors(&output));
+    assert_eq!(served.interrupt(), Some(0));
+}
+
+#[test]
 fn mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("empty")).unwrap();
@@ -166,6 +198,15 @@ fn mistakes_are_explained() {
         assert!(message.contains(what) && message.contains(remedy), "{message}");
     }
     fs::create_dir_all(folder.path().join("out/runs")).unwrap();
+    fs::write(folder.path().join("other.html"), "<title>another page</title>").unwrap();
+    for (page, what) in [
+        ("gone.html", "cannot read gone.html: "),
+        ("other.html", "other.html is not a playground page"),
+        ("out", "cannot read out: "),
+    ] {
+        let message = refused(&["serve", "out", "--playground", page]);
+        assert!(message.contains(what) && message.contains("`make playground`"), "{message}");
+    }
     let served = Served::new(folder.path());
     let port = served.url.rsplit(':').next().unwrap().to_owned();
     let message = refused(&["serve", "out", "--port", &port]);

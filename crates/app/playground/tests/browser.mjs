@@ -1,5 +1,5 @@
 // Opens the playground in Chromium, drags a slider, and prints what it measured as JSON.
-// usage: node --experimental-websocket browser.mjs BROWSER PAGE.html [PICTURES-FOLDER]
+// usage: node --experimental-websocket browser.mjs BROWSER PAGE.html|http://ADDRESS [PICTURES-FOLDER]
 // Exit 1: something is not as it should be; the reason is in the last line.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -74,7 +74,7 @@ async function test({ send, evaluate, errors }) {
   const scheme = (value) => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] });
   await size(1280, 900);
   await scheme("light");
-  const address = pathToFileURL(resolve(page)).href;
+  const address = page.startsWith("http://") ? page : pathToFileURL(resolve(page)).href;
   const began = performance.now();
   await send("Page.navigate", { url: address });
   await until("the first picture", 30_000, () => evaluate("Boolean(globalThis.playground?.drawn)"));

@@ -8,6 +8,7 @@ mod folder;
 mod http;
 mod index;
 mod pages;
+mod playground;
 mod router;
 mod row;
 mod server;
@@ -15,4 +16,5 @@ mod site;
 mod study;
 mod summary;
 
+pub use playground::{Playground, PlaygroundError};
 pub use server::{ServeError, Server};

@@ -4,18 +4,20 @@ mod compare;
 mod figure;
 mod frame;
 mod plan;
+mod playground;
 mod study;
 
 pub(crate) use compare::compare;
 pub(crate) use figure::figure;
 pub(crate) use frame::{Place, message};
 pub(crate) use plan::plan;
+pub(crate) use playground::playground;
 pub(crate) use study::{report, run};
 
 use crate::folder::Folder;
 use crate::http::{Policy, Response, Status};
 use crate::row::RunStatus;
-use frame::document;
+use frame::{PLAYGROUND, document};
 use maud::html;
 
 /// The list of runs. Its script reads `/api/runs`, and makes only the rows that are visible.
@@ -82,7 +84,7 @@ pub(crate) fn progress(place: &Place) -> Response {
 }
 
 /// The folders of results in a folder.
-pub(crate) fn folders(name: &str, folders: &[Folder]) -> Response {
+pub(crate) fn folders(name: &str, folders: &[Folder], has_playground: bool) -> Response {
     folders.iter().for_each(Folder::want);
     let body = html! {
         header {
@@ -105,7 +107,10 @@ pub(crate) fn folders(name: &str, folders: &[Folder]) -> Response {
             }
         }
     };
-    Response::page(Status::Ok, Policy::Own, document(name, &html! {}, &body, &[]))
+    let links = html! {
+        @if has_playground { nav.site aria-label="Pages" { a href=(PLAYGROUND) { "Playground" } } }
+    };
+    Response::page(Status::Ok, Policy::Own, document(name, &links, &body, &[]))
 }
 
 fn folder_row(folder: &Folder) -> maud::Markup {

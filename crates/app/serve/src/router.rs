@@ -2,6 +2,7 @@
 
 use crate::folder::Folder;
 use crate::http::{Content, Policy, Request, Response, Status, check};
+use crate::playground::Playground;
 use crate::site::Site;
 use crate::{api, pages};
 
@@ -14,20 +15,29 @@ const SCRIPTS: [(&str, &str); 4] = [
 ];
 const STYLE: &str = include_str!("../assets/serve.css");
 
+/// What a server shows.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub site: Site,
+    pub playground: Option<Playground>,
+}
+
 /// The response to a request to the server on `port`.
-pub(crate) fn answer(site: &Site, port: u16, request: &Request) -> Response {
+pub(crate) fn answer(shown: &Shown, port: u16, request: &Request) -> Response {
     if let Err(refused) = check(request, port) {
         return refused;
     }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-    match (site, path.as_slice()) {
+    let playground = shown.playground.as_ref();
+    match (&shown.site, path.as_slice()) {
         (_, ["favicon.ico"]) => Response::text(Status::NoContent, ""),
         (_, ["assets", name]) => asset(name),
-        (Site::Single(folder), path) => of_folder(site, folder, path, request),
-        (Site::Several { name, folders }, []) => pages::folders(name, folders),
+        (_, ["playground"]) => pages::playground(playground),
+        (Site::Single(folder), path) => of_folder(shown, folder, path, request),
+        (Site::Several { name, folders }, []) => pages::folders(name, folders, playground.is_some()),
         (Site::Several { folders, .. }, ["folder", name, path @ ..]) => {
             match folders.iter().find(|folder| folder.name == *name) {
-                Some(folder) => of_folder(site, folder, path, request),
+                Some(folder) => of_folder(shown, folder, path, request),
                 None => missing(),
             }
         }
@@ -35,9 +45,13 @@ pub(crate) fn answer(site: &Site, port: u16, request: &Request) -> Response {
     }
 }
 
-fn of_folder(site: &Site, folder: &Folder, path: &[&str], request: &Request) -> Response {
+fn of_folder(shown: &Shown, folder: &Folder, path: &[&str], request: &Request) -> Response {
     folder.want();
-    let place = pages::Place { folder, is_one_of_several: matches!(site, Site::Several { .. }) };
+    let place = pages::Place {
+        folder,
+        is_one_of_several: matches!(shown.site, Site::Several { .. }),
+        has_playground: shown.playground.is_some(),
+    };
     match path {
         [] => pages::runs(&place),
         ["run", id] => pages::run(&place, id),

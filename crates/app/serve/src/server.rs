@@ -1,7 +1,8 @@
 //! The server: its listeners, its threads and its end.
 
 use crate::http::Pool;
-use crate::router::answer;
+use crate::playground::Playground;
+use crate::router::{Shown, answer};
 use crate::site::Site;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -46,7 +47,7 @@ pub enum ServeError {
 /// A server over a folder of results, or over a folder of such folders. It listens on loopback only: the addresses are constants.
 #[derive(Debug)]
 pub struct Server {
-    site: Site,
+    shown: Shown,
     listeners: Vec<TcpListener>,
     port: u16,
 }
@@ -60,7 +61,14 @@ impl Server {
     pub fn new(folder: &Path, port: Option<u16>, generated_by: &str) -> Result<Server, ServeError> {
         let site = Site::open(folder, generated_by)?;
         let (listeners, port) = listen(port.unwrap_or(0))?;
-        Ok(Server { site, listeners, port })
+        Ok(Server { shown: Shown { site, playground: None }, listeners, port })
+    }
+
+    /// Offers a playground at `/playground`.
+    #[must_use]
+    pub fn with_playground(mut self, playground: Playground) -> Server {
+        self.shown.playground = Some(playground);
+        self
     }
 
     /// The port, from 1.
@@ -79,10 +87,10 @@ impl Server {
         let is_over = AtomicBool::new(false);
         let pool = Pool::new();
         std::thread::scope(|scope| {
-            scope.spawn(|| self.site.keep_current(&is_over));
+            scope.spawn(|| self.shown.site.keep_current(&is_over));
             for _ in 0..Pool::threads() {
                 scope.spawn(|| {
-                    pool.work(&|| is_over.load(SeqCst), &|request| answer(&self.site, self.port, request));
+                    pool.work(&|| is_over.load(SeqCst), &|request| answer(&self.shown, self.port, request));
                 });
             }
             for listener in &self.listeners {
@@ -92,7 +100,7 @@ impl Server {
                 std::thread::sleep(PAUSE);
             }
             is_over.store(true, SeqCst);
-            self.site.folders().iter().for_each(|folder| folder.study.end());
+            self.shown.site.folders().iter().for_each(|folder| folder.study.end());
             for listener in &self.listeners {
                 // A connection wakes the thread that waits for one.
                 let _ = listener.local_addr().and_then(TcpStream::connect);

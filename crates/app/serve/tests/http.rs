@@ -87,6 +87,46 @@ fn every_page_answers_with_the_policy_of_its_kind() {
 }
 
 #[test]
+fn playground_alone_may_compile_a_module_and_start_a_worker() {
+    let folder = study();
+    let page = folder.path().join("page.html");
+    std::fs::write(&page, "<title>wirespeed playground</title><script>one()</script><script>two()</script>")
+        .unwrap();
+    let served = Served::with_playground(folder.path(), &page);
+    let answer = served.get("/playground");
+    assert_eq!((answer.status, answer.field("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(answer.body.ends_with("<script>two()</script>"), "{}", answer.body);
+    let sent = answer.field("content-security-policy").unwrap();
+    let part = |name: &str| sent.split("; ").find_map(|part| part.strip_prefix(name)).unwrap_or_default();
+    let scripts: Vec<&str> = part("script-src ").split(' ').collect();
+    assert_eq!(scripts.len(), 3, "a checksum for each of the two scripts, and the module: {sent}");
+    // openssl dgst -sha256 -binary | base64, of `one()`.
+    assert_eq!(scripts[0], "'sha256-HR7iaask9daLMRRskMI++QeJtjWDOjyPA6lGzYGzKW4='");
+    assert_eq!((scripts[2], part("worker-src ")), ("'wasm-unsafe-eval'", "blob:"));
+    assert!(sent.starts_with("default-src 'none'") && !sent.contains("http"), "{sent}");
+    for target in ["/", "/report", "/compare", "/nothing"] {
+        let answer = served.get(target);
+        let sent = answer.field("content-security-policy").unwrap();
+        assert!(!sent.contains("wasm") && !sent.contains("worker"), "{target}: {sent}");
+    }
+    assert!(served.get("/").body.contains("href=\"/playground\""));
+}
+
+#[test]
+fn server_without_a_playground_says_how_to_get_one() {
+    let folder = study();
+    let served = Served::new(folder.path());
+    let answer = served.get("/playground");
+    assert_eq!(answer.status, 404);
+    assert!(
+        answer.body.contains("make playground") && answer.body.contains("--playground FILE"),
+        "{}",
+        answer.body
+    );
+    assert!(!served.get("/").body.contains("/playground"));
+}
+
+#[test]
 fn mistakes_in_addresses_are_explained() {
     let folder = study();
     let served = Served::new(folder.path());

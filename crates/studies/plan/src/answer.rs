@@ -1,11 +1,16 @@
 //! The answer: needs, rates, budgets, surfaces and risks of a path.
 
+use crate::axis::Axis;
 use crate::bench::{Bench, Measured};
-use crate::budget::{self, Axis, Budget};
+use crate::beside::Beside;
+use crate::budget::{self, Budget};
 use crate::experiment::Laboratory;
+use crate::grid;
+use crate::misfit::Misfit;
 use crate::needs::{self, NeedRow};
 use crate::point::Point;
 use crate::question::Question;
+use crate::recorded::RecordedRun;
 use crate::risk::{self, Risk};
 use crate::surface::{self, Surface};
 use serde::Serialize;
@@ -38,10 +43,13 @@ pub struct Answer {
     pub rates: Vec<Rate>,
     /// By algorithm.
     pub budgets: Vec<Budget>,
-    /// Of the best algorithm.
+    /// Of the best algorithm. One over MTU and cores is there if the hosts of the question have a machine.
     pub surfaces: Vec<Surface>,
     /// Ceilings and conditions of the hosts, the path and the plan itself.
     pub risks: Vec<Risk>,
+    /// Recorded runs on the surfaces, if some were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// Every point that was measured, with the name of its scenario.
     pub points: Vec<Measured>,
 }
@@ -50,6 +58,12 @@ impl Answer {
     /// The rate that is best for the number of flows of the needs.
     pub fn best(&self) -> Option<&Rate> {
         best(&self.rates, self.flows)
+    }
+
+    /// Compares recorded runs with the surfaces. Each has its name for the reader, and is either a run or the reason why a plan
+    /// cannot have it.
+    pub fn compare(&mut self, runs: Vec<(String, Result<RecordedRun, Misfit>)>) {
+        self.beside = Some(Beside::new(&self.question, &self.surfaces, runs));
     }
 }
 
@@ -94,8 +108,10 @@ pub fn answer<L: Laboratory>(question: &Question, laboratory: &mut L) -> Result<
     let mut surfaces = Vec::new();
     if let Some(best) = best(&rates, flows) {
         let base = &best.measured.point;
-        surfaces.push(surface::measure(&mut bench, question, base, (Axis::Loss, Axis::Rtt))?);
-        surfaces.push(surface::measure(&mut bench, question, base, (Axis::Loss, Axis::Buffer))?);
+        for axes in surface::OVER_PATH {
+            surfaces.push(surface::measure(&mut bench, question, base, axes)?);
+        }
+        surfaces.extend(grid::measure(&mut bench, question, &base.congestion)?);
     }
     Ok(Answer {
         needs: needs::of(question, flows),
@@ -103,6 +119,7 @@ pub fn answer<L: Laboratory>(question: &Question, laboratory: &mut L) -> Result<
         points: bench.into_known(),
         question: question.clone(),
         flows,
+        beside: None,
         rates,
         budgets,
         surfaces,
@@ -208,5 +225,40 @@ mod tests {
         let whole = (1e-2_f64 / 1e-7).ln() * 16.0_f64.ln();
         assert!((surface.tiles.iter().map(area).sum::<f64>() / whole - 1.0).abs() < 1e-6);
         assert!(surface.tiles.len() > 9 && surface.tiles.len() <= Effort::High.tiles());
+    }
+
+    #[test]
+    fn rate_between_the_middles_of_tiles_is_that_of_the_formula() {
+        let answer = answer(&question(), &mut Formula { runs: 0 }).unwrap();
+        let surface = &answer.surfaces[0];
+        for loss in [1e-7_f64, 3e-6, 1e-5, 2e-4, 1e-3, 1e-2] {
+            for rtt in [0.005_f64, 0.02, 0.07, 0.08] {
+                let exact = (f64::from(answer.flows) * 1.2 / loss.sqrt() * 72_000.0 / rtt).min(10e9);
+                let found = surface.at(loss, rtt).unwrap();
+                let off = (found / exact).max(exact / found);
+                assert!(off < 1.3, "loss {loss:e}, RTT {rtt}: {found:.2e}, and {exact:.2e} by the formula");
+            }
+        }
+        assert_eq!([surface.at(1e-8, 0.02), surface.at(1e-5, 1.0), surface.at(0.0, 0.02)], [None; 3]);
+    }
+
+    #[test]
+    fn surface_over_mtu_and_cores_is_there_if_the_hosts_have_a_machine() {
+        let surfaces = |host: Option<&str>, effort: Effort| {
+            let question = Question { host: host.map(str::to_owned), effort, ..question() };
+            answer(&question, &mut Formula { runs: 0 }).unwrap().surfaces
+        };
+        for host in [None, Some("tuned")] {
+            assert_eq!(surfaces(host, Effort::Low).len(), surface::OVER_PATH.len(), "{host:?}");
+        }
+        let cores = |effort: Effort| {
+            let found = surfaces(Some("epyc-2024-400g"), effort).pop().unwrap();
+            assert_eq!((found.x, found.y, found.flows), (Axis::Mtu, Axis::Cores, 4));
+            assert_eq!(found.values(Axis::Mtu), [1500.0, 4000.0, 9000.0]);
+            assert_eq!(found.tiles.len(), 3 * found.values(Axis::Cores).len());
+            found.values(Axis::Cores)
+        };
+        assert_eq!(cores(Effort::Normal), [1.0, 2.0, 4.0, 8.0, 16.0]);
+        assert_eq!(cores(Effort::Low), [1.0, 4.0, 16.0]);
     }
 }

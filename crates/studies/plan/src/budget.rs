@@ -1,24 +1,12 @@
 //! Budgets: the loss rate, round-trip time or buffer at which a share of the rate is left, by an adaptive search.
 
+use crate::axis::Axis;
 use crate::bench::{Bench, Measured};
 use crate::experiment::Laboratory;
 use crate::point::Point;
 use crate::question::Question;
 use serde::Serialize;
 use wirespeed_statistics::{Level, student};
-use wirespeed_units::{Bytes, Span};
-
-/// A property of the path that changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Axis {
-    /// Probability of a loss.
-    Loss,
-    /// Round-trip time, in seconds.
-    Rtt,
-    /// Buffer, in bytes.
-    Buffer,
-}
 
 /// The value at which a share of the rate is left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -77,59 +65,6 @@ const LEAST_LOSS: f64 = 1e-9;
 /// Points of a line are loss-limited below this share of the rate.
 const LIMITED: f64 = 0.5;
 
-impl Axis {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Axis::Loss => "loss rate",
-            Axis::Rtt => "RTT",
-            Axis::Buffer => "buffer",
-        }
-    }
-
-    /// A point with another value of it.
-    pub fn set(self, point: &Point, value: f64) -> Point {
-        let mut point = point.clone();
-        match self {
-            // Two digits: what a reader can type.
-            Axis::Loss => point.loss = rounded(value),
-            Axis::Rtt => point.rtt = Span::ps((rounded(value) * 1e12) as i64),
-            Axis::Buffer => point.buffer = Bytes::new((rounded(value) as u64).max(1)),
-        }
-        point
-    }
-
-    /// A point's value of it.
-    pub fn of(self, point: &Point) -> f64 {
-        match self {
-            Axis::Loss => point.loss,
-            Axis::Rtt => point.rtt.as_secs_f64(),
-            Axis::Buffer => point.buffer.get() as f64,
-        }
-    }
-
-    /// The first values to try, from the best to the worst.
-    fn first_values(self, question: &Question) -> Vec<f64> {
-        let rtt = question.rtt.as_secs_f64();
-        let bdp = question.rate.volume(question.rtt).get() as f64;
-        let frame = question.mtu.get() as f64;
-        match self {
-            Axis::Loss => vec![1e-6, 1e-4, 1e-2],
-            Axis::Rtt => [0.25, 1.0, 4.0].iter().map(|factor| rtt * factor).collect(),
-            // From a bandwidth-delay product down to some packets.
-            Axis::Buffer => {
-                let least = 8.0 * frame;
-                vec![bdp.max(least * 4.0), (bdp.max(least * 4.0) * least).sqrt(), least]
-            }
-        }
-    }
-}
-
-/// Two significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.1e}").parse().unwrap_or(value)
-}
-
 /// Searches where each of the shares `left` of the path's rate is left, for one algorithm.
 ///
 /// # Errors
@@ -182,7 +117,7 @@ impl Curve {
         let axis = self.axis;
         self.measured.extend(measured.into_iter().map(|measured| (axis.of(&measured.point), measured)));
         self.measured.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if axis == Axis::Buffer {
+        if axis.is_better_higher() {
             self.measured.reverse();
         }
     }
@@ -227,9 +162,12 @@ impl Curve {
         let is_near = |at: Option<usize>| {
             at.is_some_and(|at| (self.measured[at].0.ln() - crossing.ln()).abs() <= far.ln() * 1.2)
         };
-        let is_better_lower = self.axis != Axis::Buffer;
-        let (better, worse) =
-            if is_better_lower { (crossing / far, crossing * far) } else { (crossing * far, crossing / far) };
+        let is_better_higher = self.axis.is_better_higher();
+        let (better, worse) = if is_better_higher {
+            (crossing * far, crossing / far)
+        } else {
+            (crossing / far, crossing * far)
+        };
         let mut next = Vec::new();
         if !is_near(above) {
             next.push(better);

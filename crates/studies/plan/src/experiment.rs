@@ -7,6 +7,9 @@ use wirespeed_units::Span;
 /// Parts of the measured time of which an interval of confidence is made.
 pub const BATCHES: usize = 10;
 
+/// A scenario has no finer samples.
+const FINEST_SAMPLE: Span = Span::ms(1);
+
 /// How long a run lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
@@ -20,7 +23,7 @@ impl Length {
     /// A run whose second half is measured.
     pub fn measured_in_second_half(duration: Span) -> Length {
         // A sample lies at the border.
-        let sample = Span::ps(duration.picoseconds() / (4 * BATCHES as i64)).max(Span::us(1));
+        let sample = Span::ps(duration.picoseconds() / (4 * BATCHES as i64)).max(FINEST_SAMPLE);
         Length { duration: sample * (4 * BATCHES as i64), omit: sample * (2 * BATCHES as i64) }
     }
 

@@ -1,10 +1,12 @@
 //! The answer as a page, in the look of the report.
 
 use crate::answer::Answer;
-use crate::budget::{Axis, Budget};
+use crate::axis::Axis;
+use crate::beside::{Beside, Compared};
+use crate::budget::Budget;
 use crate::surface::Surface;
-use crate::text::{budget_rows, counted, gbit, rate_rows, sentences, value};
-use wirespeed_report::planning::{Curve, PlanPage, Rectangle, SurfaceFigure, Table};
+use crate::text::{apart, beside_rows, budget_rows, counted, gbit, rate_rows, sentences};
+use wirespeed_report::planning::{Curve, PlanPage, Rectangle, Spot, SurfaceAxis, SurfaceFigure, Table};
 
 /// The page. `command`: what makes it again; `generated_by`: the program and its version.
 pub fn page(answer: &Answer, command: &str, generated_by: &str) -> String {
@@ -30,6 +32,7 @@ pub fn page(answer: &Answer, command: &str, generated_by: &str) -> String {
             budget_rows(answer),
             "The value at which a share of the rate is left. In brackets: the last value that is surely better, and the first that is surely worse.",
         ),
+        answer.beside.as_ref().map(measured).unwrap_or_default(),
         table(
             "needs",
             &format!("Needs of the hosts, for {}", counted(answer.flows)),
@@ -50,7 +53,7 @@ pub fn page(answer: &Answer, command: &str, generated_by: &str) -> String {
         title: format!("{} at {}", question.rate, question.rtt),
         facts,
         answer: sentences(answer),
-        tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
+        tables: tables.into_iter().filter(|table| !table.rows.is_empty() || !table.note.is_empty()).collect(),
         curves: curves(answer),
         surfaces: answer.surfaces.iter().map(|surface| figure(surface, answer)).collect(),
         command: command.into(),
@@ -72,6 +75,13 @@ fn table<const N: usize>(
         head,
         rows: rows.into_iter().map(Vec::from).collect(),
     }
+}
+
+/// The table of recorded runs.
+fn measured(beside: &Beside) -> Table {
+    let ratio = "The ratio is that of the measured goodput to the surface's value at the same place.";
+    let note = apart(beside).map_or_else(|| ratio.into(), |apart| format!("{ratio} {apart}"));
+    table("measured", "Measured beside predicted", beside_rows(beside), &note)
 }
 
 /// The rate over the loss, for each algorithm and number of flows.
@@ -96,31 +106,26 @@ fn curves(answer: &Answer) -> Vec<Curve> {
 }
 
 fn figure(surface: &Surface, answer: &Answer) -> SurfaceFigure {
-    let title = |axis: Axis| match axis {
-        Axis::Loss => "Loss rate",
-        Axis::Rtt => "RTT (ms)",
-        Axis::Buffer => "Buffer (MB)",
+    let axis = |axis: Axis| SurfaceAxis {
+        title: axis.title().into(),
+        marked: surface.values(axis).into_iter().map(|value| axis.in_titles_unit(value)).collect(),
     };
-    // In the unit of the axis' title.
-    let unit = |axis: Axis, number: f64| match axis {
-        Axis::Loss => number,
-        Axis::Rtt => number * 1e3,
-        Axis::Buffer => number / 1e6,
-    };
+    let ends = |axis: Axis, (from, to): (f64, f64)| (axis.in_titles_unit(from), axis.in_titles_unit(to));
     let tile = |tile: &crate::surface::Tile| Rectangle {
-        x: (unit(surface.x, tile.x.0), unit(surface.x, tile.x.1)),
-        y: (unit(surface.y, tile.y.0), unit(surface.y, tile.y.1)),
+        x: ends(surface.x, tile.x),
+        y: ends(surface.y, tile.y),
         goodput_bps: tile.measured.goodput_bps,
         hint: format!(
             "{} {}, {} {}: {}; {}",
             surface.x.name(),
-            value(surface.x, surface.x.of(&tile.measured.point)),
+            surface.x.text(surface.x.of(&tile.measured.point)),
             surface.y.name(),
-            value(surface.y, surface.y.of(&tile.measured.point)),
+            surface.y.text(surface.y.of(&tile.measured.point)),
             gbit(tile.measured.goodput_bps),
             tile.measured.limit
         ),
     };
+    let spots = spots(surface, answer);
     SurfaceFigure {
         title: format!(
             "Goodput of {}, {}, over {} and {}",
@@ -129,9 +134,42 @@ fn figure(surface: &Surface, answer: &Answer) -> SurfaceFigure {
             surface.x.name(),
             surface.y.name()
         ),
-        x: title(surface.x).into(),
-        y: title(surface.y).into(),
+        x: axis(surface.x),
+        y: axis(surface.y),
         rate_bps: answer.question.rate.get() as f64,
         rectangles: surface.tiles.iter().map(tile).collect(),
+        note: note(surface, !spots.is_empty()),
+        spots,
     }
+}
+
+fn note(surface: &Surface, has_spots: bool) -> String {
+    let simulated = match surface.y {
+        Axis::Cores => {
+            "Each rectangle was simulated at the values of its row and column: so many cores of each host serve the flows and the interrupts."
+        }
+        _ => "Each rectangle was simulated in its middle; they are smaller where the rate bends.",
+    };
+    let spots = if has_spots { " Circles are recorded runs." } else { "" };
+    format!("{simulated}{spots} Colours are on a logarithmic scale.")
+}
+
+/// The recorded runs on a surface.
+fn spots(surface: &Surface, answer: &Answer) -> Vec<Spot> {
+    let all = answer.beside.iter().flat_map(|beside| &beside.compared);
+    let here = all.filter(|of| (of.x, of.y) == (surface.x, surface.y));
+    let spot = |of: &Compared| Spot {
+        x: of.x.in_titles_unit(of.x.of(&of.run.point)),
+        y: of.y.in_titles_unit(of.y.of(&of.run.point)),
+        goodput_bps: of.run.goodput_bps,
+        hint: format!(
+            "{} on {}, {}: measured {}, surface {}",
+            of.run.name,
+            of.run.substrate.word(),
+            of.place(),
+            gbit(of.run.goodput_bps),
+            gbit(of.predicted_bps)
+        ),
+    };
+    here.map(spot).collect()
 }

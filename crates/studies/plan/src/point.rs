@@ -1,6 +1,7 @@
 //! One setting of the path, and the scenario that simulates it.
 
 use crate::experiment::Length;
+use crate::host;
 use crate::question::Question;
 use serde::Serialize;
 use wirespeed_scenario::{Scenario, Table};
@@ -28,6 +29,9 @@ pub struct Point {
     pub buffer: Bytes,
     /// Largest IP packet.
     pub mtu: Bytes,
+    /// Cores of each host that serve flows and interrupts; `None`: those that its preset has for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
 }
 
 impl Point {
@@ -40,6 +44,7 @@ impl Point {
             rtt: question.rtt,
             buffer: question.buffer,
             mtu: question.mtu,
+            cores: None,
         }
     }
 
@@ -56,9 +61,10 @@ impl Point {
 
     /// Name of its files: the settings, with nothing that a file system or a shell minds.
     pub fn name(&self) -> String {
-        let Point { congestion, flows, loss, rtt, buffer, mtu } = self;
+        let Point { congestion, flows, loss, rtt, buffer, mtu, cores } = self;
+        let cores = cores.map_or_else(String::new, |count| format!("-cores{count}"));
         let us = rtt.nanoseconds() as f64 / 1e3;
-        format!("{congestion}-{flows}-loss{loss:e}-rtt{us}us-buffer{}-mtu{}", buffer.get(), mtu.get())
+        format!("{congestion}-{flows}-loss{loss:e}-rtt{us}us-buffer{}-mtu{}{cores}", buffer.get(), mtu.get())
     }
 
     /// The scenario of repetition `repeat`.
@@ -72,9 +78,14 @@ impl Point {
             .set("rtt", self.rtt)
             .set("loss", self.loss)
             .set("buffer", Bytes::new((self.buffer.get() / share).max(1)));
+        let limit = self.cores.zip(host::hardware(question));
         let host = || {
             let preset = question.host.as_deref().unwrap_or("tuned");
-            Table::new().set("preset", preset).set("mtu", self.mtu)
+            let host = Table::new().set("preset", preset).set("mtu", self.mtu);
+            match &limit {
+                Some((count, hardware)) => host::limited(host, hardware, *count),
+                None => host,
+            }
         };
         let starts = STARTS[repeat as usize % STARTS.len()] / f64::from(flows);
         let stagger = Span::ps((self.rtt.picoseconds() as f64 * starts) as i64).max(Span::ns(1));

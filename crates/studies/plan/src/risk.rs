@@ -1,7 +1,9 @@
 //! Risks of a plan: ceilings of hosts, and conditions that it depends on.
 
 use crate::answer::Rate;
-use crate::budget::{Axis, Budget, Crossing};
+use crate::axis::Axis;
+use crate::budget::{Budget, Crossing};
+use crate::host;
 use crate::question::Question;
 use crate::text::counted;
 use serde::Serialize;
@@ -99,13 +101,7 @@ fn ring(path: &Path) -> Option<String> {
 /// The bus of a preset that is slower than the path.
 fn pcie(question: &Question) -> Option<String> {
     let name = question.host.as_deref()?;
-    let file = format!(
-        "schema = 1\nname = \"plan\"\n[path]\nrate = \"{}\"\nrtt = \"1 ms\"\n[host.sender]\npreset = \"{name}\"\n\
-         [host.receiver]\npreset = \"{name}\"\n[[flow]]\n[run]\nduration = \"1 s\"\n",
-        question.rate
-    );
-    let study = wirespeed_scenario::parse(&file, "plan", &[], None).ok()?;
-    let hardware = study.runs.first()?.hosts.first()?.hardware.as_ref()?;
+    let hardware = host::hardware(question)?;
     let ceiling = hardware.nic.bus?.get();
     (ceiling < question.rate.get())
         .then(|| format!("the interface of {name} is on a bus of {}, slower than the path", rate(ceiling)))

@@ -1,7 +1,7 @@
 //! How the rate depends on two factors at a time: rectangles that are cut where the rate bends.
 
+use crate::axis::Axis;
 use crate::bench::{Bench, Measured};
-use crate::budget::Axis;
 use crate::experiment::Laboratory;
 use crate::point::Point;
 use crate::question::{Effort, Question};
@@ -31,6 +31,85 @@ pub struct Surface {
     pub y: Axis,
     /// The parts, which cover it.
     pub tiles: Vec<Tile>,
+}
+
+/// The surfaces over properties of the path: x axis and y axis.
+pub(crate) const OVER_PATH: [(Axis, Axis); 2] = [(Axis::Loss, Axis::Rtt), (Axis::Loss, Axis::Buffer)];
+
+/// Rates that differ by a smaller factor are the same on a surface: it is not cut for them.
+pub(crate) const SAME: f64 = 1.1;
+
+impl Surface {
+    /// The rate in bit/s at a place, on the plane through the middles of its tile and of a tile beside it on each axis, in
+    /// logarithms. At the surface's edge the plane is continued. `None` outside of the surface.
+    pub fn at(&self, x: f64, y: f64) -> Option<f64> {
+        let tile = self.tile(x, y)?;
+        let middle = |tile: &Tile| (self.x.of(&tile.measured.point), self.y.of(&tile.measured.point));
+        let (at_x, at_y) = middle(tile);
+        let step = |other: &Tile| {
+            let (x, y) = middle(other);
+            let rate = |tile: &Tile| tile.measured.goodput_bps.max(1.0).ln();
+            [(x / at_x).ln(), (y / at_y).ln(), rate(other) - rate(tile)]
+        };
+        let beside_x = beyond(tile.x, x < at_x).into_iter().find_map(|x| self.tile(x, y)).map(step);
+        let beside_y = beyond(tile.y, y < at_y).into_iter().find_map(|y| self.tile(x, y)).map(step);
+        let (along_x, along_y) = slopes(beside_x, beside_y);
+        let best = self.tiles.iter().map(|tile| tile.measured.goodput_bps).fold(0.0, f64::max);
+        let change = along_x * (x / at_x).ln() + along_y * (y / at_y).ln();
+        Some((tile.measured.goodput_bps * change.exp()).min(best))
+    }
+
+    /// The values of an axis that has few of them ([`Axis::Mtu`], [`Axis::Cores`]), ascending; else none.
+    pub(crate) fn values(&self, axis: Axis) -> Vec<f64> {
+        if !matches!(axis, Axis::Mtu | Axis::Cores) {
+            return Vec::new();
+        }
+        let mut values: Vec<f64> = self.tiles.iter().map(|tile| axis.of(&tile.measured.point)).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
+    /// From the least to the greatest value of one of its axes; `None` for another axis.
+    pub fn range(&self, axis: Axis) -> Option<(f64, f64)> {
+        let of: fn(&Tile) -> (f64, f64) = match axis {
+            axis if axis == self.x => |tile| tile.x,
+            axis if axis == self.y => |tile| tile.y,
+            _ => return None,
+        };
+        self.tiles.iter().map(of).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The tile at a place.
+    fn tile(&self, x: f64, y: f64) -> Option<&Tile> {
+        self.tiles.iter().find(|tile| has(tile.x, x) && has(tile.y, y))
+    }
+}
+
+/// Whether a value lies between two ends. A rounding error of the ends, which are made from logarithms, does not count.
+pub(crate) fn has((from, to): (f64, f64), value: f64) -> bool {
+    const ROUNDING: f64 = 1.0 + 1e-9;
+    from <= value * ROUNDING && value <= to * ROUNDING
+}
+
+/// Values just beyond both ends of a tile, the one on the wanted side first.
+fn beyond((from, to): (f64, f64), is_lower_wanted: bool) -> [f64; 2] {
+    const BEYOND: f64 = 1.0 + 1e-6;
+    let (lower, higher) = (from / BEYOND, to * BEYOND);
+    if is_lower_wanted { [lower, higher] } else { [higher, lower] }
+}
+
+/// The slopes along both axes of a plane, by the steps to two of its points: along x, along y, and of the rate.
+fn slopes(beside_x: Option<[f64; 3]>, beside_y: Option<[f64; 3]>) -> (f64, f64) {
+    match (beside_x, beside_y) {
+        (Some([x1, y1, rate1]), Some([x2, y2, rate2])) if x1 * y2 != y1 * x2 => {
+            let area = x1 * y2 - y1 * x2;
+            ((rate1 * y2 - y1 * rate2) / area, (x1 * rate2 - rate1 * x2) / area)
+        }
+        (Some([x, _, rate]), _) => (rate / x, 0.0),
+        (None, Some([_, y, rate])) => (0.0, rate / y),
+        (None, None) => (0.0, 0.0),
+    }
 }
 
 /// A surface is finished when its runs have cost so many times the packets of a number.
@@ -73,6 +152,12 @@ fn range(axis: Axis, question: &Question) -> (f64, f64) {
         Axis::Loss => (1e-7, 1e-2),
         Axis::Rtt => (rtt / 4.0, rtt * 4.0),
         Axis::Buffer => ((bdp / 256.0).max(8.0 * question.mtu.get() as f64), bdp * 2.0),
+        // From the worst of their values to the best.
+        Axis::Mtu | Axis::Cores => {
+            let values = axis.first_values(question);
+            let end = |value: Option<&f64>| value.copied().unwrap_or(1.0);
+            (end(values.last()), end(values.first()))
+        }
     }
 }
 
@@ -129,7 +214,7 @@ fn grid(x: (f64, f64), y: (f64, f64)) -> Vec<Place> {
     places.collect()
 }
 
-/// The rectangle whose rate differs most from a neighbour's, times its size; `None` if nothing differs by a tenth.
+/// The rectangle whose rate differs most from a neighbour's, times its size; `None` if all rates are the [`SAME`].
 fn steepest(places: &[Place], measured: &[Measured]) -> Option<usize> {
     let rate = |at: usize| measured[at].goodput_bps.max(1.0).ln();
     let bend = |at: usize| {
@@ -137,7 +222,7 @@ fn steepest(places: &[Place], measured: &[Measured]) -> Option<usize> {
         let others = (0..places.len()).filter(|other| *other != at && place.touches(&places[*other]));
         let most = others.map(|other| (rate(at) - rate(other)).abs()).fold(0.0, f64::max);
         let area = (place.x.1 - place.x.0) * (place.y.1 - place.y.0);
-        if most > 1.1_f64.ln() { most * area } else { 0.0 }
+        if most > SAME.ln() { most * area } else { 0.0 }
     };
     let best = (0..places.len()).max_by(|a, b| bend(*a).total_cmp(&bend(*b)))?;
     (bend(best) > 0.0).then_some(best)

@@ -1,7 +1,9 @@
 //! The answer as text for a terminal.
 
 use crate::answer::Answer;
-use crate::budget::{Axis, Budget, Crossing};
+use crate::axis::Axis;
+use crate::beside::Beside;
+use crate::budget::{Budget, Crossing};
 use std::fmt::Write;
 use wirespeed_report::text_table;
 
@@ -23,8 +25,7 @@ pub(crate) fn sentences(answer: &Answer) -> Vec<String> {
             measured.limit
         ));
         if let Some((seconds, least, most)) = best.completion_s {
-            let bytes =
-                question.bytes.map(|bytes| value(Axis::Buffer, bytes.get() as f64)).unwrap_or_default();
+            let bytes = question.bytes.map(|bytes| Axis::Buffer.text(bytes.get() as f64)).unwrap_or_default();
             lines.push(format!(
                 "A transfer of {bytes} takes {} ({} to {}).",
                 time(seconds),
@@ -64,31 +65,18 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// A value of an axis with its unit.
-pub(crate) fn value(axis: Axis, value: f64) -> String {
-    match axis {
-        Axis::Loss => format!("{value:.1e}"),
-        Axis::Rtt => wirespeed_report::with_unit(value, "s"),
-        Axis::Buffer => wirespeed_report::with_unit(value, "bytes"),
-    }
-}
-
 /// The end of a budget, in words.
 pub(crate) fn crossing(budget: &Budget) -> String {
-    let of = |number: f64| value(budget.axis, number);
+    let of = |number: f64| budget.axis.text(number);
     match budget.crossing {
         Crossing::At { value, low, high, is_extrapolated } => {
             let beyond = if is_extrapolated { ", extrapolated" } else { "" };
             format!("{} ({} to {}{beyond})", of(value), of(low), of(high))
         }
-        Crossing::Beyond { value } => match budget.axis {
-            Axis::Buffer => format!("below {}", of(value)),
-            _ => format!("above {}", of(value)),
-        },
-        Crossing::Never { value } => match budget.axis {
-            Axis::Buffer => format!("not even with {}", of(value)),
-            _ => format!("below {}", of(value)),
-        },
+        Crossing::Beyond { value } if budget.axis.is_better_higher() => format!("below {}", of(value)),
+        Crossing::Beyond { value } => format!("above {}", of(value)),
+        Crossing::Never { value } if budget.axis.is_better_higher() => format!("not even with {}", of(value)),
+        Crossing::Never { value } => format!("below {}", of(value)),
     }
 }
 
@@ -132,6 +120,30 @@ pub(crate) fn budget_rows(answer: &Answer) -> ([&'static str; 5], Vec<[String; 5
     (["budget", "congestion", "flows", "rate left", "at"], answer.budgets.iter().map(row).collect())
 }
 
+/// Cells of the table of recorded runs, with its heading.
+pub(crate) fn beside_rows(beside: &Beside) -> ([&'static str; 6], Vec<[String; 6]>) {
+    let row = |of: &crate::beside::Compared| {
+        [
+            of.run.name.clone(),
+            of.run.substrate.word().to_owned(),
+            of.place(),
+            gbit(of.run.goodput_bps),
+            gbit(of.predicted_bps),
+            format!("{:.2}", of.ratio()),
+        ]
+    };
+    (["run", "on", "at", "measured", "surface", "ratio"], beside.compared.iter().map(row).collect())
+}
+
+/// How many runs fit no surface, with the reasons; `None` if all fit one.
+pub(crate) fn apart(beside: &Beside) -> Option<String> {
+    let reasons: Vec<String> =
+        beside.reasons().iter().map(|(reason, count)| format!("{} ({count})", reason.words())).collect();
+    let count = beside.apart.len();
+    let verb = if count == 1 { "fits" } else { "fit" };
+    (count > 0).then(|| format!("{count} of {} runs {verb} no surface: {}.", beside.runs, reasons.join("; ")))
+}
+
 /// The whole answer, at most `width` characters wide.
 pub fn text(answer: &Answer, width: usize) -> String {
     let mut text = String::new();
@@ -144,6 +156,16 @@ pub fn text(answer: &Answer, width: usize) -> String {
     let (head, rows) = budget_rows(answer);
     let table = text_table(head.map(String::from), &rows, [12, 14, 8, 12, 54], width);
     let _ = write!(text, "\nBudgets:\n{table}");
+    if let Some(beside) = &answer.beside {
+        let (head, rows) = beside_rows(beside);
+        text.push_str("\nMeasured beside predicted:\n");
+        if !rows.is_empty() {
+            text.push_str(&text_table(head.map(String::from), &rows, [18, 7, 20, 12, 12, 6], width));
+        }
+        if let Some(sentence) = apart(beside) {
+            let _ = writeln!(text, "{sentence}");
+        }
+    }
     let rows: Vec<[String; 2]> =
         answer.needs.iter().map(|need| [need.what.to_owned(), need.value.clone()]).collect();
     let table = text_table(["what", "value"].map(String::from), &rows, [50, 50], width);

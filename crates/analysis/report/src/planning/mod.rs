@@ -60,14 +60,27 @@ pub struct Curve {
 pub struct SurfaceFigure {
     /// The heading.
     pub title: String,
-    /// Title of the x axis with its unit.
-    pub x: String,
-    /// Title of the y axis with its unit.
-    pub y: String,
+    /// The x axis, logarithmic.
+    pub x: SurfaceAxis,
+    /// The y axis, logarithmic.
+    pub y: SurfaceAxis,
     /// The rate of the path in bit/s, the end of the scale of colours.
     pub rate_bps: f64,
     /// Parts that cover it.
     pub rectangles: Vec<Rectangle>,
+    /// Measured rates over it.
+    pub spots: Vec<Spot>,
+    /// A note for the reader.
+    pub note: String,
+}
+
+/// An axis of a surface.
+#[derive(Debug, Clone, Default)]
+pub struct SurfaceAxis {
+    /// Title with the unit.
+    pub title: String,
+    /// The values that are marked. Without any, powers of ten are marked.
+    pub marked: Vec<f64>,
 }
 
 /// A part of a surface.
@@ -77,6 +90,19 @@ pub struct Rectangle {
     pub x: (f64, f64),
     /// From and to on the y axis.
     pub y: (f64, f64),
+    /// Goodput in bit/s.
+    pub goodput_bps: f64,
+    /// Text for a pointer over it.
+    pub hint: String,
+}
+
+/// A measured rate on a surface.
+#[derive(Debug, Clone, Default)]
+pub struct Spot {
+    /// Place on the x axis, in its unit.
+    pub x: f64,
+    /// Place on the y axis, in its unit.
+    pub y: f64,
     /// Goodput in bit/s.
     pub goodput_bps: f64,
     /// Text for a pointer over it.

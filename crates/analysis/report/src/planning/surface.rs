@@ -1,6 +1,6 @@
 //! A surface: rectangles on two logarithmic axes, coloured by the rate.
 
-use super::{Rectangle, SurfaceFigure};
+use super::{Rectangle, SurfaceAxis, SurfaceFigure};
 use crate::colour_scale::shade;
 use crate::drawing::{Anchor, Drawing, Face, Paint, SHEET};
 use crate::figure::Figure;
@@ -36,8 +36,11 @@ impl Scale {
         self.start + (value.ln() - self.from) / (self.to - self.from) * self.length
     }
 
-    /// Powers of ten within the axis, or 1, 2 and 5 times them on a short one.
-    fn ticks(&self) -> Vec<f64> {
+    /// The marked values, else powers of ten within the axis, or 1, 2 and 5 times them on a short one.
+    fn ticks(&self, axis: &SurfaceAxis) -> Vec<f64> {
+        if !axis.marked.is_empty() {
+            return axis.marked.clone();
+        }
         let decades = (self.to - self.from) / std::f64::consts::LN_10;
         let steps: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let (from, to) = (self.from.exp(), self.to.exp());
@@ -55,20 +58,23 @@ pub(super) fn draw(surface: &SurfaceFigure) -> Figure {
     let x = Scale::new(surface.rectangles.iter().map(|part| part.x), LEFT, SHEET - LEFT - 12.0);
     let y = Scale::new(surface.rectangles.iter().map(|part| part.y), TOP + HEIGHT, -HEIGHT);
     let mut drawing = Drawing::new();
-    drawing.write(LEFT - 10.0, 14.0, Anchor::End, Face::Quiet, format!("{} ↓", surface.y));
+    drawing.write(LEFT - 10.0, 14.0, Anchor::End, Face::Quiet, format!("{} ↓", surface.y.title));
     surface.rectangles.iter().for_each(|part| place(&mut drawing, surface, part, &x, &y));
-    for tick in y.ticks() {
+    for spot in &surface.spots {
+        let shade = shade(share(surface, spot.goodput_bps));
+        drawing.spot((x.place(spot.x), y.place(spot.y)), shade, spot.hint.clone());
+    }
+    for tick in y.ticks(&surface.y) {
         drawing.write(LEFT - 10.0, y.place(tick) + 4.5, Anchor::End, Face::Plain, number(tick));
     }
     let below = TOP + HEIGHT;
-    for tick in x.ticks() {
+    for tick in x.ticks(&surface.x) {
         drawing.write(x.place(tick), below + 17.0, Anchor::Middle, Face::Plain, number(tick));
     }
-    drawing.write(LEFT + x.length / 2.0, below + 36.0, Anchor::Middle, Face::Quiet, surface.x.clone());
+    drawing.write(LEFT + x.length / 2.0, below + 36.0, Anchor::Middle, Face::Quiet, surface.x.title.clone());
     legend(&mut drawing, surface, below + 54.0);
     drawing.height = below + 90.0;
-    let note = "Each rectangle was simulated in its middle; they are smaller where the rate bends. Colours are on a logarithmic scale.";
-    Figure::drawn(&slug(&surface.title), &surface.title, drawing).with_note(note)
+    Figure::drawn(&slug(&surface.title), &surface.title, drawing).with_note(&surface.note)
 }
 
 /// The share of the scale of colours, from 0 to 1.
@@ -100,23 +106,35 @@ fn legend(drawing: &mut Drawing, surface: &SurfaceFigure, top: f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Spot;
     use super::*;
+    use crate::drawing::Mark;
 
     #[test]
     fn rectangles_are_where_the_axes_have_them() {
         let part = |x, y, bps| Rectangle { x, y, goodput_bps: bps, hint: String::new() };
         let surface = SurfaceFigure {
             title: "t".into(),
-            x: "Loss rate".into(),
-            y: "RTT (ms)".into(),
+            x: SurfaceAxis { title: "Loss rate".into(), marked: Vec::new() },
+            y: SurfaceAxis { title: "RTT (ms)".into(), marked: vec![3.0] },
             rate_bps: 1e9,
             rectangles: vec![part((1e-4, 1e-3), (1.0, 10.0), 1e9), part((1e-3, 1e-2), (1.0, 10.0), 1e6)],
+            spots: vec![Spot { x: 1e-3, y: 10.0, goodput_bps: 1e6, hint: "a run".into() }],
+            note: String::new(),
         };
         let x = Scale::new(surface.rectangles.iter().map(|part| part.x), 0.0, 100.0);
         assert!((x.place(1e-3) - 50.0).abs() < 1e-9);
-        assert_eq!(x.ticks().len(), 7, "1, 2 and 5 of two decades, and the end");
+        assert_eq!(x.ticks(&surface.x).len(), 7, "1, 2 and 5 of two decades, and the end");
         assert_eq!([share(&surface, 1e9), share(&surface, 1e6), share(&surface, 1.0)], [1.0, 0.0, 0.0]);
-        let figure = draw(&surface);
-        assert!(figure.drawing.is_some_and(|drawing| drawing.height > HEIGHT));
+        assert_eq!(x.ticks(&surface.y), [3.0]);
+        let drawing = draw(&surface).drawing.unwrap();
+        assert!(drawing.height > HEIGHT);
+        let spot = drawing.marks.iter().find_map(|mark| match mark {
+            Mark::Spot { x, y, shade, hint } => Some((*x, *y, *shade, hint.as_str())),
+            _ => None,
+        });
+        let (x, y, colour, hint) = spot.expect("the measured rate is on the sheet");
+        assert!((x - LEFT - (SHEET - LEFT - 12.0) / 2.0).abs() < 1e-6 && (y - TOP).abs() < 1e-6, "{x}, {y}");
+        assert_eq!((colour, hint), (shade(0.0), "a run"));
     }
 }

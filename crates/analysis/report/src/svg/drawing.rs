@@ -66,9 +66,19 @@ pub(crate) fn marks(out: &mut String, drawing: &Drawing, palette: &Palette) {
                 };
                 super::text(out, *x, *y, format!("{anchor}{face}").trim_end(), content);
             }
+            Mark::Spot { x, y, shade, hint } => spot(out, (*x, *y), *shade, hint),
             Mark::Arrow { from, to } => arrow(out, *from, *to),
         }
     }
+}
+
+fn spot(out: &mut String, (x, y): (f64, f64), Shade { rgb: [r, g, b], .. }: Shade, hint: &str) {
+    let hint = escape(hint);
+    let _ = writeln!(
+        out,
+        "<g class=\"spot\"><title>{hint}</title><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"#000\"/>\
+         <circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5.5\" fill=\"#{r:02x}{g:02x}{b:02x}\" stroke=\"#fff\" stroke-width=\"1.5\"/></g>"
+    );
 }
 
 fn arrow(out: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {

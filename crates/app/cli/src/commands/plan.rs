@@ -1,8 +1,10 @@
 //! `wirespeed plan`: the rate that a path will give, and its needs.
 
+mod measured;
+
 use super::folder::{cannot_write, create_locked};
 use super::report::width;
-use super::run::cores;
+use super::run::{cores, quoted};
 use crate::failure::Failure;
 use crate::{interrupt, print, tell, tool};
 use clap::{Args, ValueEnum};
@@ -24,7 +26,8 @@ use wirespeed_units::{Bytes, Rate, Span};
 Examples:
   wirespeed plan --rate \"100 Gbit/s\" --rtt \"20 ms\"
   wirespeed plan --rate \"400 Gbit/s\" --rtt \"80 ms\" --loss 1e-6 --buffer \"50 MB\" --flows 1..64 --bytes \"100 TB\"
-  wirespeed plan --rate \"100 Gbit/s\" --rtt \"1 ms\" --host epyc-2024-400g   # hosts that need time for packets")]
+  wirespeed plan --rate \"100 Gbit/s\" --rtt \"1 ms\" --host epyc-2024-400g   # hosts that need time for packets
+  wirespeed plan --rate \"10 Gbit/s\" --rtt \"20 ms\" --measured results      # draws recorded runs on the surfaces")]
 pub struct Arguments {
     /// Rate of the slowest link.
     #[arg(long, value_name = "RATE")]
@@ -47,7 +50,8 @@ pub struct Arguments {
     /// Largest IP packet.
     #[arg(long, value_name = "SIZE", default_value = "9000 B")]
     mtu: Bytes,
-    /// Preset of both hosts, or a file of `wirespeed calibrate` [default: hosts that are never short of time].
+    /// Preset of both hosts, or a file of `wirespeed calibrate` [default: hosts that are never short of time]. If it has a machine, the
+    /// page has the rate by MTU and cores.
     #[arg(long, value_name = "PRESET|FILE")]
     host: Option<String>,
     /// Bytes to transfer: adds the time of the transfer.
@@ -59,6 +63,9 @@ pub struct Arguments {
     /// Folder for page, scenarios and runs. Runs that are there already are not executed again.
     #[arg(long, value_name = "DIR", default_value = "wirespeed-out/plan")]
     out: PathBuf,
+    /// Result folders whose runs are compared with the surfaces.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    measured: Vec<PathBuf>,
     /// Print the answer as JSON.
     #[arg(long)]
     json: bool,
@@ -113,6 +120,7 @@ fn flows(text: &str) -> Result<Flows, String> {
 /// Carries the command out.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let question = question(arguments)?;
+    let measured = measured::runs(&arguments.measured)?;
     let _lock = create_locked(&arguments.out)?;
     let mut laboratory = OnModel {
         question: &question,
@@ -121,9 +129,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         runs: 0,
         began: Instant::now(),
     };
-    let found = answer(&question, &mut laboratory)?;
+    let mut found = answer(&question, &mut laboratory)?;
+    if !arguments.measured.is_empty() {
+        found.compare(measured);
+    }
     let (runs, seconds) = (laboratory.runs, laboratory.began.elapsed().as_secs_f64());
-    let command = command(&question);
+    let command = command(&question, &arguments.measured);
     let json = serde_json::to_string_pretty(&found).expect("plain data") + "\n";
     write(&arguments.out.join("plan.json"), &json)?;
     let path = arguments.out.join("plan.html");
@@ -177,7 +188,7 @@ fn host(name: &str) -> Result<String, Failure> {
 }
 
 /// The command that asks the same again.
-fn command(question: &Question) -> String {
+fn command(question: &Question, measured: &[PathBuf]) -> String {
     let counts: Vec<String> = question.flows.iter().map(u32::to_string).collect();
     let mut words = format!(
         "wirespeed plan --rate \"{}\" --rtt \"{}\" --loss {:e} --flows {} --congestion {} --mtu \"{}\"",
@@ -196,6 +207,9 @@ fn command(question: &Question) -> String {
     }
     if let Some(bytes) = question.bytes {
         words.push_str(&format!(" --bytes \"{bytes}\""));
+    }
+    for folder in measured {
+        words.push_str(&format!(" --measured {}", quoted(&folder.display().to_string())));
     }
     let effort = match question.effort {
         Effort::Low => " --effort low",

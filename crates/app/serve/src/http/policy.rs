@@ -3,10 +3,10 @@
 use super::request::Request;
 use super::response::{Response, Status};
 use sha2::{Digest, Sha256};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The content that a browser may load for a response. Nothing may come from another server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// Nothing at all.
     Nothing,
@@ -16,14 +16,19 @@ pub(crate) enum Policy {
     Picture,
     /// The scripts of reports, by their checksums: text of a recording cannot run, even if a page had it unescaped.
     Report,
+    /// The scripts of the playground by these checksums, the compilation of its module, and its worker.
+    Playground(Arc<str>),
 }
 
 impl Policy {
+    /// For a playground with these scripts.
+    pub fn playground<'a>(scripts: impl Iterator<Item = &'a str>) -> Policy {
+        Policy::Playground(sums(scripts).into())
+    }
+
     /// The value of `Content-Security-Policy`.
-    pub fn text(self) -> String {
-        static SUMS: LazyLock<String> = LazyLock::new(|| {
-            wirespeed_report::page_scripts().map(|script| format!("'{}'", sum(script))).join(" ")
-        });
+    pub fn text(&self) -> String {
+        static SUMS: LazyLock<String> = LazyLock::new(|| sums(wirespeed_report::page_scripts().into_iter()));
         let own: Vec<String> = match self {
             Policy::Nothing => Vec::new(),
             Policy::Picture => vec!["style-src 'unsafe-inline'".into()],
@@ -37,11 +42,23 @@ impl Policy {
                 "font-src data:".into(),
                 "connect-src data: blob:".into(),
             ],
+            // The worker is a blob of the page, and has the page's policy.
+            Policy::Playground(sums) => vec![
+                format!("script-src {sums} 'wasm-unsafe-eval'"),
+                "worker-src blob:".into(),
+                "style-src 'unsafe-inline'".into(),
+                "img-src 'self'".into(),
+            ],
         };
         let common =
             ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"];
         common.map(String::from).into_iter().chain(own).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// The checksums of scripts.
+fn sums<'a>(scripts: impl Iterator<Item = &'a str>) -> String {
+    scripts.map(|script| format!("'{}'", sum(script))).collect::<Vec<_>>().join(" ")
 }
 
 /// A checksum as policies have it (CSP 3, section 2.3.1).

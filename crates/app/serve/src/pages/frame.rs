@@ -5,11 +5,16 @@ use crate::http::{Policy, Response, Status};
 use crate::study::Answer;
 use maud::{DOCTYPE, Markup, html};
 
+/// The address of the playground.
+pub(super) const PLAYGROUND: &str = "/playground";
+
 /// The folder that a page is about.
 pub(crate) struct Place<'a> {
     pub folder: &'a Folder,
     /// Whether there are other folders, to which a link leads.
     pub is_one_of_several: bool,
+    /// Whether the server has a playground, to which a link leads.
+    pub has_playground: bool,
 }
 
 impl Place<'_> {
@@ -32,6 +37,7 @@ impl Place<'_> {
                     @let is_here = here == page || here == "runs" && page.is_empty();
                     a href={ (base) "/" (page) } aria-current=[is_here.then_some("page")] { (name) }
                 }
+                @if self.has_playground { a href=(PLAYGROUND) { "Playground" } }
             }
         }
     }

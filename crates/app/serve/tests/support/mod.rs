@@ -14,7 +14,7 @@ use wirespeed_record::{
     FlowInfo, LinkInfo, Recording, RunDirectory, SubstrateKind, Transport, find_runs, read_lazily,
 };
 use wirespeed_report::StudyInfo;
-use wirespeed_serve::Server;
+use wirespeed_serve::{Playground, Server};
 
 /// A server in this process, which ends when it is dropped.
 pub struct Served {
@@ -25,7 +25,15 @@ pub struct Served {
 
 impl Served {
     pub fn new(folder: &Path) -> Served {
+        Served::start(Server::new(folder, None, "wirespeed test").unwrap())
+    }
+
+    pub fn with_playground(folder: &Path, page: &Path) -> Served {
         let server = Server::new(folder, None, "wirespeed test").unwrap();
+        Served::start(server.with_playground(Playground::open(page).unwrap()))
+    }
+
+    fn start(server: Server) -> Served {
         let port = server.port();
         let stop = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn({
