@@ -15,7 +15,7 @@ const SCRIPTS: [(&str, &str); 4] = [
 ];
 const STYLE: &str = include_str!("../assets/serve.css");
 
-/// What a server shows.
+/// The content that a server shows.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub site: Site,

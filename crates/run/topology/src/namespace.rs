@@ -96,7 +96,7 @@ pub fn enter_own() -> io::Result<()> {
     keep_mounts()
 }
 
-/// What is mounted from now on nobody else sees.
+/// Hides later mounts from other processes.
 fn keep_mounts() -> io::Result<()> {
     let (flags, none) = (libc::MS_REC | libc::MS_PRIVATE, std::ptr::null());
     // SAFETY: the target ends with a NUL; with these flags nothing else is read.

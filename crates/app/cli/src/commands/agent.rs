@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Report which features this machine's kernel has for that.
     #[arg(long, conflicts_with = "netns", hide = true)]
     netns_survey: bool,
-    /// Measure the costs of this host's work, as a request on standard input says.
+    /// Measure the costs of this host's work, as requested on standard input.
     #[arg(long, conflicts_with_all = ["netns", "netns_survey"], hide = true)]
     calibrate: bool,
     /// Forward to an agent that listens at this address, in the place of ssh.
