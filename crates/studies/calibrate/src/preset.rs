@@ -5,7 +5,7 @@ use crate::fit::Fit;
 use crate::text::digits;
 use std::fmt::Write;
 use wirespeed_scenario::run::KernelVersion;
-use wirespeed_units::Bytes;
+use wirespeed_units::{Bytes, Span};
 
 /// The measured machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,9 +76,9 @@ pub fn preset(fit: &Fit, machine: &Machine, call: Bytes) -> String {
     text
 }
 
-/// Nanoseconds in a unit that scenarios have.
-fn value(ns: f64) -> String {
-    format!("{} ns", digits(ns))
+/// Nanoseconds as scenarios have them, in whole picoseconds.
+fn value(ns: f64) -> Span {
+    Span::ps((ns * 1e3).round() as i64)
 }
 
 fn lines(fit: &Fit) -> Vec<Line> {
@@ -165,10 +165,7 @@ mod tests {
             text.contains("syscall = \"400 ns\"") && text.contains("300 to 500 ns (95 %), calls of write(2)"),
             "{text}"
         );
-        assert!(
-            text.contains("rx_packet = \"360 ns\"") && text.contains("rx_segment = \"1000 ns\""),
-            "{text}"
-        );
+        assert!(text.contains("rx_packet = \"360 ns\"") && text.contains("rx_segment = \"1 us\""), "{text}");
         assert!(text.contains("tx_packet = \"600 ns\""), "{text}");
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("p.toml"), &text).unwrap();
