@@ -57,7 +57,7 @@ impl Playground {
         Ok(Playground { html: html.into() })
     }
 
-    /// The first playground page among the [`places`] of the running `program`. Other files there are skipped.
+    /// The first playground page among the places of the running `program`. Other files there are skipped.
     pub fn find(program: &Path) -> Option<Playground> {
         places(program).iter().find_map(|path| Playground::open(path).ok())
     }
