@@ -42,7 +42,9 @@ fn measured_costs_are_a_preset_for_the_model() {
     assert_eq!(observations.len(), 24);
     for observation in &observations {
         assert!(observation["read_bytes"].as_u64().unwrap() > 0, "{observation}");
-        assert!(observation["work"][0]["busy_ns"].as_u64().unwrap() > 0, "{observation}");
+        // A paced sender is busy for less than the 10 ms in which the kernel reports idle time.
+        let is_paced = !observation["setting"]["rate"].is_null();
+        assert!(is_paced || observation["work"][0]["busy_ns"].as_u64().unwrap() > 0, "{observation}");
     }
     // What was measured is kept.
     let again = wirespeed(folder.path(), &short);

@@ -1,6 +1,6 @@
 //! Measures points: chooses how long each has to run, and makes an interval of what the runs gave.
 
-use crate::experiment::{Experiment, Laboratory, Length, Reading};
+use crate::experiment::{Experiment, Laboratory, Length, Reading, packet_cost};
 use crate::point::Point;
 use crate::question::Question;
 use serde::Serialize;
@@ -133,7 +133,8 @@ impl<'a, L: Laboratory> Bench<'a, L> {
             let settled = least.max(recoveries.min(losses));
             (settled, settled)
         };
-        let affordable = packets * f64::from(point.scale(self.question)) / packets_per_s;
+        let affordable =
+            packets / packet_cost(&point.congestion) * f64::from(point.scale(self.question)) / packets_per_s;
         let seconds = longest.min(affordable.max(least));
         let duration = Span::ps((seconds * 1e12) as i64);
         (Length::measured_in_second_half(duration), seconds >= wanted)

@@ -2,6 +2,7 @@
 
 use crate::point::Point;
 use crate::question::Question;
+use wirespeed_scenario::congestion_control;
 use wirespeed_units::Span;
 
 /// Parts of the measured time of which an interval of confidence is made.
@@ -59,11 +60,22 @@ pub struct Reading {
 /// packets were lost, against CUBIC.
 const RETRANSMISSION: f64 = 10.0;
 
+/// A packet of an algorithm that paces by a rate that it measured costs as much time to simulate as so many of another: it leaves by
+/// itself. Measured at 100 Gbit/s and 20 ms: 1.4 million packets of BBR and 5.2 million of CUBIC in a CPU second.
+const PACED: f64 = 3.7;
+
+/// The cost of a packet of an algorithm, in packets of CUBIC.
+pub(crate) fn packet_cost(congestion: &str) -> f64 {
+    let reads_rates = congestion_control(congestion).is_some_and(|control| control.reads_rates);
+    if reads_rates { PACED } else { 1.0 }
+}
+
 impl Reading {
     /// The cost of its run, in packets. It is the same on every machine, so that the same question chooses the same runs.
     pub fn cost(&self, run: &Experiment, question: &Question) -> f64 {
         let packets = self.mean_bps() * run.length.duration.as_secs_f64() / 8.0 / run.point.mtu.get() as f64;
-        packets / f64::from(run.point.scale(question)) + RETRANSMISSION * self.retransmitted
+        let packets = packets / f64::from(run.point.scale(question));
+        packets * packet_cost(&run.point.congestion) + RETRANSMISSION * self.retransmitted
     }
 
     /// Mean goodput in bit/s.
