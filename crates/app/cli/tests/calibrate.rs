@@ -46,7 +46,7 @@ fn measured_costs_are_a_preset_for_the_model() {
         let is_paced = !observation["setting"]["rate"].is_null();
         assert!(is_paced || observation["work"][0]["busy_ns"].as_u64().unwrap() > 0, "{observation}");
     }
-    // What was measured is kept.
+    // Existing measurements are kept.
     let again = wirespeed(folder.path(), &short);
     assert!(again.status.success() && !errors(&again).contains("1/"), "{}", errors(&again));
     assert_eq!(std::fs::read_to_string(folder.path().join("cal/observations.json")).unwrap(), measured);

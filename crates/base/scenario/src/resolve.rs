@@ -8,6 +8,7 @@ mod flows;
 mod hardware;
 mod hosts;
 mod links;
+mod named_file;
 mod only;
 mod routes;
 mod splitters;

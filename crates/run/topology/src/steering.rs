@@ -33,7 +33,7 @@ pub fn steer<'a>(folder: &Path, node: usize, devices: impl IntoIterator<Item = &
 }
 
 /// Cores this process may use, by number.
-fn cores() -> Vec<usize> {
+pub fn cores() -> Vec<usize> {
     // SAFETY: a cpu_set_t is an array of bits, for which zero is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the set has the size given.

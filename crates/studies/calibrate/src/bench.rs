@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use wirespeed_topology::steering;
 
 /// Time before the measured part, in which buffers and windows grow.
 const WARM_UP: Duration = Duration::from_millis(700);
@@ -33,17 +34,9 @@ impl Cores {
     /// # Errors
     /// If there is only one.
     pub fn of_this_thread() -> io::Result<Cores> {
-        // SAFETY: a cpu_set_t is an array of bits, for which zero is a value.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        // SAFETY: the set has the size given.
-        if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: every number below CPU_SETSIZE is a bit of the set.
-        let mut cores =
-            (0..libc::CPU_SETSIZE).filter(|core| unsafe { libc::CPU_ISSET(*core as usize, &set) });
-        match (cores.next(), cores.next()) {
-            (Some(sender), Some(receiver)) => Ok(Cores { sender: sender as u32, receiver: receiver as u32 }),
+        // Receive packet steering chooses among the same.
+        match steering::cores()[..] {
+            [sender, receiver, ..] => Ok(Cores { sender: sender as u32, receiver: receiver as u32 }),
             _ => Err(io::Error::other("a calibration needs two cores: one sends, one receives")),
         }
     }

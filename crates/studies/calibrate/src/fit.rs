@@ -60,7 +60,7 @@ impl Fit {
     }
 }
 
-/// Why there is no fit.
+/// The reason for a missing fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FitError {
     /// Fewer observations than costs.

@@ -2,6 +2,7 @@
 
 use super::drawn::{self, Sizes};
 use super::flows::Labelled;
+use super::named_file::NamedFile;
 use super::positive;
 use crate::error::Complaint;
 use crate::file::{Carrier, FilesChoice, FilesTable, FlowTable, RequestsTable};
@@ -9,15 +10,14 @@ use crate::resolve::LONGEST_RUN;
 use crate::run::{Application, DataSet, EXCHANGE_HEADER, LARGEST_REQUEST};
 use crate::sweep;
 use crate::tree::Node;
-use std::fs;
 use std::path::{Path, PathBuf};
 use wirespeed_congestion::Random;
 use wirespeed_units::{Bytes, Span};
 
 /// The most files of a run.
 const MOST_FILES: usize = 100_000;
-/// A list of so many files has not more.
-const LARGEST_LIST: u64 = 16 << 20;
+/// A list of so many files has no more MiB.
+const MOST_LIST_MIB: u64 = 16;
 /// The most requests of a flow.
 const MOST_REQUESTS: u32 = 1_000_000;
 const DEFAULT_REQUEST: Bytes = Bytes::new(100);
@@ -182,25 +182,16 @@ fn planned_files(choice: &FilesChoice, node: &Node) -> Result<Files, Complaint> 
 /// The sizes in a file.
 fn listed(list: &Path, node: &Node) -> Result<Vec<Bytes>, Complaint> {
     let at = node.place_of(&["files", "list"]);
-    let folder = Path::new(&at.source.name).parent().unwrap_or(Path::new(""));
-    let path = folder.join(list);
-    let unreadable = |why: String| {
-        Complaint::at(&at, format!("flow.files.list: {}: {why}", path.display()))
-            .label("this file")
-            .help("the path counts from the scenario's folder; write one size on each line, such as 10 MB")
-    };
-    let size = fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > LARGEST_LIST {
-        return Err(unreadable("more than 16 MiB".into()));
-    }
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let help = "; write one size on each line, such as 10 MB";
+    let file = NamedFile::new(&at, "flow.files.list", list, help);
+    let source = file.read(MOST_LIST_MIB)?;
+    let lines = source.text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let sizes = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let read = |(number, line): (usize, &str)| {
         let plain = line.parse().map(Bytes::new).ok();
         plain
             .map_or_else(|| line.parse::<Bytes>(), Ok)
-            .map_err(|error| unreadable(format!("line {number}: {error}")))
+            .map_err(|error| file.complaint(&format!("line {number}: {error}")))
     };
     sizes.map(read).collect()
 }

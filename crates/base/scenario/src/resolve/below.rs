@@ -1,17 +1,16 @@
 //! Presets: the settings below a table's own.
 
+use super::named_file::NamedFile;
 use crate::error::Complaint;
 use crate::presets::{PresetKind, preset, presets};
 use crate::suggest;
 use crate::tree::{Node, Place, Source, layer, parse_document};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A preset whose name ends so is a file.
 const EXTENSION: &str = ".toml";
-/// A preset has no more bytes than this.
-const LARGEST: u64 = 1 << 20;
+/// A preset has no more MiB.
+const MOST_MIB: u64 = 1;
 
 /// The table's own lines over those of the preset it names (or of `default`), without the `preset` line.
 pub(super) fn over_preset(table: &Node, kind: PresetKind, default: Option<&str>) -> Result<Node, Complaint> {
@@ -48,19 +47,8 @@ fn built_in(name: &str, kind: PresetKind, at: &Place) -> Result<Node, Complaint>
 
 /// The settings of a file. It may name a built-in preset that its lines are laid over, but not another file.
 fn of_file(name: &str, kind: PresetKind, at: &Place) -> Result<Node, Complaint> {
-    let folder = Path::new(&at.source.name).parent().unwrap_or(Path::new(""));
-    let path = folder.join(name);
-    let unreadable = |why: String| {
-        Complaint::at(at, format!("preset: {}: {why}", path.display()))
-            .label("this file")
-            .help("the path counts from the scenario's folder; `wirespeed calibrate` writes such a file")
-    };
-    let size = fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > LARGEST {
-        return Err(unreadable("more than 1 MiB".into()));
-    }
-    let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-    let source: Arc<Source> = Source::new(path.display().to_string(), text);
+    let help = "; `wirespeed calibrate` writes such a file";
+    let source = NamedFile::new(at, "preset", Path::new(name), help).read(MOST_MIB)?;
     let document = parse_document(&source)?;
     match document.get("preset") {
         Some(node) if node.text().is_some_and(|base| base.ends_with(EXTENSION)) => {

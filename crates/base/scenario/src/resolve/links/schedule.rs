@@ -4,11 +4,11 @@ use super::changes::{MOST_CHANGES, Values, in_order, too_many};
 use super::direction::Side;
 use crate::error::Complaint;
 use crate::file::ScheduleTable;
+use crate::resolve::named_file::NamedFile;
 use crate::resolve::{LONGEST_RUN, positive};
 use crate::run::{Change, Direction};
 use crate::suggest;
 use crate::tree::{Node, Place, Source};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn files(scenario: &Node) -> Vec<PathBuf> {
 }
 
 /// A larger file cannot be a schedule: two hundred thousand lines of all columns are less.
-const LARGEST_FILE: u64 = 64 << 20;
+const MOST_MIB: u64 = 64;
 
 impl Side<'_> {
     /// The file with the changes of this direction, and whether it is its own and not that of the link.
@@ -73,20 +73,7 @@ impl Side<'_> {
     /// A file from the folder of the scenario that names it.
     fn read(&self, file: &Path, own: bool, key: &str) -> Result<Arc<Source>, Complaint> {
         let (name, at) = self.origin(own, &["schedule", key]);
-        let folder = Path::new(&at.source.name).parent().unwrap_or(Path::new(""));
-        let path = folder.join(file);
-        let shown = path.display();
-        let unreadable = |why: String| {
-            Complaint::at(&at, format!("{name}: {shown}: {why}"))
-                .label("this file")
-                .help("the path counts from the scenario's folder")
-        };
-        let size = fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?.len();
-        if size > LARGEST_FILE {
-            return Err(unreadable("more than 64 MiB".into()));
-        }
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-        Ok(Source::new(shown.to_string(), text))
+        NamedFile::new(&at, &name, file, "").read(MOST_MIB)
     }
 
     /// The lines of a file of comma-separated values.
